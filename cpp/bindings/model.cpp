@@ -1,0 +1,133 @@
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/vector.h>
+
+#include "bindings/module.hpp"
+#include "model/compiled_model.hpp"
+#include "model/joint_layout.hpp"
+#include "model/remaining_signals.hpp"
+
+namespace coreplan::bindings {
+
+namespace {
+
+using Indices = std::vector<Index>;
+using MaybeIndices = std::optional<Indices>;
+
+std::size_t add_agent(Description& self, Index state_count, Index action_count, Indices choice_begin,
+                      Indices choice_action, Indices choice_first, Indices choice_last,
+                      Indices outcome_begin, Indices outcome_next,
+                      std::vector<double> outcome_probability, Index start) {
+    self.agents.push_back({state_count, action_count, std::move(choice_begin),
+                           std::move(choice_action), std::move(choice_first),
+                           std::move(choice_last), std::move(outcome_begin),
+                           std::move(outcome_next), std::move(outcome_probability), {}});
+    self.start.push_back(StateId{start});
+    return self.agents.size() - 1;
+}
+
+std::size_t add_condition(Description& self, std::size_t agent, MaybeIndices states,
+                          MaybeIndices actions, MaybeIndices nexts) {
+    auto& conditions = self.agents.at(agent).conditions;
+    conditions.push_back({std::move(states), std::move(actions), std::move(nexts)});
+    return conditions.size() - 1;
+}
+
+void add_entry(Description& self, const std::vector<std::pair<Index, Index>>& members, double value,
+               MaybeIndices stages) {
+    Entry entry;
+    for (const auto& [agent, condition] : members) {
+        entry.members.push_back({AgentId{agent}, condition});
+    }
+    entry.value = value;
+    entry.stages = std::move(stages);
+    self.entries.push_back(std::move(entry));
+}
+
+template <class Agent>
+const Agent& agent_of(const std::vector<Agent>& agents, std::size_t agent) {
+    return agents.at(agent);
+}
+
+}  // namespace
+
+void bind_model(nb::module_& module) {
+    nb::class_<Description>(module, "Description")
+        .def(
+            "__init__",
+            [](Description* self, Index horizon, Index first_stage) {
+                new (self) Description;
+                self->horizon = horizon;
+                self->first_stage = first_stage;
+            },
+            nb::arg("horizon"), nb::arg("first_stage"))
+        .def("add_agent", &add_agent, nb::arg("state_count"), nb::arg("action_count"),
+             nb::arg("choice_begin"), nb::arg("choice_action"), nb::arg("choice_first"),
+             nb::arg("choice_last"), nb::arg("outcome_begin"), nb::arg("outcome_next"),
+             nb::arg("outcome_probability"), nb::arg("start"))
+        .def("add_condition", &add_condition, nb::arg("agent"), nb::arg("states").none(),
+             nb::arg("actions").none(), nb::arg("nexts").none())
+        .def("add_entry", &add_entry, nb::arg("members"), nb::arg("value"),
+             nb::arg("stages").none());
+
+    nb::class_<LocalGraphs>(module, "LocalGraphs")
+        .def_ro("first_stage", &LocalGraphs::first_stage)
+        .def_ro("horizon", &LocalGraphs::horizon)
+        .def("node_count", [](const LocalGraphs& self, std::size_t agent) {
+            return agent_of(self.agents, agent).node_count();
+        })
+        .def("arc_count", [](const LocalGraphs& self, std::size_t agent) {
+            return agent_of(self.agents, agent).arc_next.size();
+        })
+        .def("layer_begin", [](const LocalGraphs& self, std::size_t agent) {
+            return to_numpy(agent_of(self.agents, agent).layer_begin);
+        })
+        .def("node_state", [](const LocalGraphs& self, std::size_t agent) {
+            return ids_to_numpy(agent_of(self.agents, agent).node_state);
+        })
+        .def_prop_ro("interaction_count",
+                     [](const LocalGraphs& self) { return self.rewards.interactions.size(); });
+    module.def("unroll", &unroll, nb::arg("description"), nb::arg("monitor"),
+               nb::call_guard<nb::gil_scoped_release>());
+
+    nb::class_<CompiledModel>(module, "CompiledModel")
+        .def_ro("unit_mass", &CompiledModel::unit_mass)
+        .def_prop_ro("interaction_count",
+                     [](const CompiledModel& self) { return self.interactions.size(); })
+        .def("class_count", [](const CompiledModel& self, std::size_t agent) {
+            return agent_of(self.agents, agent).class_count();
+        })
+        .def("after_count", [](const CompiledModel& self, std::size_t agent) {
+            return agent_of(self.agents, agent).after_label.size();
+        })
+        .def("layer_begin", [](const CompiledModel& self, std::size_t agent) {
+            return to_numpy(agent_of(self.agents, agent).layer_begin);
+        })
+        .def("action_begin", [](const CompiledModel& self, std::size_t agent) {
+            return to_numpy(agent_of(self.agents, agent).action_begin);
+        })
+        .def("node_class", [](const CompiledModel& self, std::size_t agent) {
+            return ids_to_numpy(agent_of(self.agents, agent).node_class);
+        })
+        .def("node_choice_begin", [](const CompiledModel& self, std::size_t agent) {
+            return to_numpy(agent_of(self.agents, agent).node_choice_begin);
+        })
+        .def("node_choice", [](const CompiledModel& self, std::size_t agent) {
+            return ids_to_numpy(agent_of(self.agents, agent).node_choice);
+        })
+        .def_prop_ro("joint_state_count",
+                     [](const CompiledModel& self) { return JointLayout(self).state_count(); })
+        .def("remaining_signal_counts", [](const CompiledModel& self, std::size_t agent,
+                                           Monitor& monitor) {
+            const SignalRuns runs = remaining_signals(self, as<AgentId>(agent), monitor);
+            std::vector<Index> counts;
+            for (const Index list : runs.list_of_class) {
+                counts.push_back(runs.list_begin[list + 1] - runs.list_begin[list]);
+            }
+            return to_numpy(std::move(counts));
+        });
+    module.def("compile", &compile, nb::arg("graphs"), nb::arg("merge"), nb::arg("monitor"),
+               nb::call_guard<nb::gil_scoped_release>());
+}
+
+}  // namespace coreplan::bindings

@@ -1,0 +1,8 @@
+#include "bindings/module.hpp"
+
+NB_MODULE(_core, module) {
+    module.doc() = "The compiled core of coreplan. Not a public interface.";
+    coreplan::bindings::bind_monitor(module);
+    coreplan::bindings::bind_model(module);
+    coreplan::bindings::bind_dp(module);
+}

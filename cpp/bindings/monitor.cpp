@@ -1,0 +1,75 @@
+#include "support/monitor.hpp"
+
+#include <nanobind/stl/function.h>
+
+#include "bindings/module.hpp"
+#include "model/local_graph.hpp"
+
+namespace coreplan::bindings {
+
+namespace {
+
+const char* reason(Stop stop) {
+    switch (stop) {
+        case Stop::time_limit:
+            return "time_limit";
+        case Stop::memory_limit:
+            return "memory_limit";
+        case Stop::interrupted:
+            return "interrupted";
+        default:
+            return "none";
+    }
+}
+
+// Exceptions whose `args` are data: what they mean in words is said in Python.
+void bind_errors(nb::module_& module) {
+    static PyObject* limit = PyErr_NewException("coreplan._core.LimitReached", nullptr, nullptr);
+    static PyObject* no_action = PyErr_NewException("coreplan._core.NoAction", nullptr, nullptr);
+    module.attr("LimitReached") = nb::handle(limit);
+    module.attr("NoAction") = nb::handle(no_action);
+    nb::register_exception_translator([](const std::exception_ptr& error, void*) {
+        try {
+            std::rethrow_exception(error);
+        } catch (const LimitReached& e) {
+            PyErr_SetObject(limit, nb::make_tuple(reason(e.stop), e.what()).ptr());
+        } catch (const NoAction& e) {
+            PyErr_SetObject(no_action, nb::make_tuple(at(e.agent), at(e.state), e.stage).ptr());
+        }
+    });
+}
+
+Monitor::Watcher watch_with(const nb::callable& watcher) {
+    return [watcher](const Progress& progress) {
+        const nb::gil_scoped_acquire gil;
+        if (PyErr_CheckSignals() != 0) throw nb::python_error();
+        return nb::cast<Stop>(watcher(progress));
+    };
+}
+
+}  // namespace
+
+void bind_monitor(nb::module_& module) {
+    bind_errors(module);
+    nb::enum_<Stop>(module, "Stop")
+        .value("none", Stop::none)
+        .value("time_limit", Stop::time_limit)
+        .value("memory_limit", Stop::memory_limit)
+        .value("interrupted", Stop::interrupted);
+    nb::class_<Progress>(module, "Progress")
+        .def_ro("seconds", &Progress::seconds)
+        .def_ro("lower", &Progress::lower)
+        .def_ro("upper", &Progress::upper)
+        .def_ro("states_expanded", &Progress::states_expanded)
+        .def_ro("actions_evaluated", &Progress::actions_evaluated);
+    nb::class_<Monitor>(module, "Monitor")
+        .def(
+            "__init__",
+            [](Monitor* self, double time_limit, double memory_limit, const nb::callable& watcher) {
+                new (self) Monitor(time_limit, memory_limit, watch_with(watcher));
+            },
+            nb::arg("time_limit"), nb::arg("memory_limit"), nb::arg("watcher"))
+        .def_prop_ro("reserved", &Monitor::reserved);
+}
+
+}  // namespace coreplan::bindings

@@ -1,0 +1,200 @@
+#include "bounds/independent.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace coreplan {
+
+namespace {
+
+// What one agent can get at most at each stage from interactions it answers for, per signal.
+// An interaction is answered for by its first member; the others match as well as they can at
+// that stage; a cost is avoided if they like.
+using SignalGains = std::vector<std::vector<double>>;  // per layer and signal
+
+std::vector<std::vector<double>> best_chances(const CompiledModel& model, const CompiledAgent& agent,
+                                              std::size_t signals) {
+    std::vector<std::vector<double>> best(model.layer_count());
+    for (Index layer = 0; layer < model.layer_count(); ++layer) {
+        best[layer].assign(signals, 0.0);
+        for (Index k = agent.after_layer_begin[layer]; k < agent.after_layer_begin[layer + 1]; ++k) {
+            const std::size_t label = at(agent.after_label[k]);
+            for (Index f = agent.label_begin[label]; f < agent.label_begin[label + 1]; ++f) {
+                double& chance = best[layer][at(agent.label_factor[f].signal)];
+                chance = std::max(chance, agent.label_factor[f].chance);
+            }
+        }
+    }
+    return best;
+}
+
+std::vector<std::size_t> signal_counts(const CompiledModel& model) {
+    std::vector<std::size_t> counts(model.agents.size(), 0);
+    for (const CompiledInteraction& interaction : model.interactions) {
+        for (const InteractionMember& member : interaction.members) {
+            std::size_t& count = counts[at(member.agent)];
+            count = std::max(count, at(member.signal) + 1);
+        }
+    }
+    return counts;
+}
+
+std::vector<SignalGains> signal_gains(const CompiledModel& model) {
+    const auto counts = signal_counts(model);
+    std::vector<SignalGains> gains(model.agents.size());
+    std::vector<std::vector<std::vector<double>>> best(model.agents.size());
+    for (std::size_t i = 0; i < model.agents.size(); ++i) {
+        best[i] = best_chances(model, model.agents[i], counts[i]);
+        gains[i].assign(model.layer_count(), std::vector<double>(counts[i], 0.0));
+    }
+    for (Index layer = 0; layer < model.layer_count(); ++layer) {
+        for (std::size_t k = 0; k < model.interactions_at[layer].size(); ++k) {
+            double gain = model.values_at[layer][k];
+            if (gain <= 0) continue;
+            const auto& members = model.interactions[model.interactions_at[layer][k]].members;
+            for (std::size_t m = 1; m < members.size(); ++m) {
+                gain *= best[at(members[m].agent)][layer][at(members[m].signal)];
+            }
+            gains[at(members[0].agent)][layer][at(members[0].signal)] += gain;
+        }
+    }
+    return gains;
+}
+
+// Backward induction of one agent; with `gains`, favourable interactions count as well.
+double solve_alone(const CompiledModel& model, const CompiledAgent& agent, const SignalGains* gains,
+                   std::vector<Index>* choice, Monitor& monitor) {
+    std::vector<double> value(agent.class_count(), 0.0);
+    if (choice != nullptr) choice->assign(agent.class_count(), 0);
+    for (Index layer = model.layer_count(); layer-- > 0;) {
+        for (Index c = agent.layer_begin[layer]; c < agent.layer_begin[layer + 1]; ++c) {
+            double best = -std::numeric_limits<double>::infinity();
+            for (Index a = agent.action_begin[c]; a < agent.action_begin[c + 1]; ++a) {
+                const std::size_t after = at(agent.action_after[a]);
+                double q = agent.action_reward[a];
+                if (gains != nullptr) {
+                    const std::size_t label = at(agent.after_label[after]);
+                    for (Index f = agent.label_begin[label]; f < agent.label_begin[label + 1]; ++f) {
+                        q += (*gains)[layer][at(agent.label_factor[f].signal)] *
+                             agent.label_factor[f].chance;
+                    }
+                }
+                for (Index o = agent.outcome_begin[after]; o < agent.outcome_begin[after + 1]; ++o) {
+                    q += agent.outcome_probability[o] * value[at(agent.outcome_next[o])];
+                }
+                if (q > best) {
+                    best = q;
+                    if (choice != nullptr) (*choice)[c] = a - agent.action_begin[c];
+                }
+                monitor.tick_or_throw(8);
+            }
+            value[c] = best;
+        }
+    }
+    return value[0];
+}
+
+// A bound on everything that can be earned or lost in one run: the scale of rounding errors.
+double scale(const CompiledModel& model) {
+    double total = 0;
+    for (Index layer = 0; layer < model.layer_count(); ++layer) {
+        total += std::abs(model.constant_at[layer]);
+        for (const double value : model.values_at[layer]) total += std::abs(value);
+        for (const CompiledAgent& agent : model.agents) {
+            double most = 0;
+            for (Index a = agent.action_begin[agent.layer_begin[layer]];
+                 a < agent.action_begin[agent.layer_begin[layer + 1]]; ++a) {
+                most = std::max(most, std::abs(agent.action_reward[a]));
+            }
+            total += most;
+        }
+    }
+    return total;
+}
+
+double largest_mass_error(const CompiledModel& model) {
+    double error = 0;
+    for (const CompiledAgent& agent : model.agents) {
+        for (const double mass : agent.after_mass) error = std::max(error, std::abs(mass - 1));
+    }
+    return error;
+}
+
+}  // namespace
+
+double value_of(const CompiledModel& model, const LocalPolicy& policy, Monitor& monitor) {
+    const std::size_t n = model.agents.size();
+    const auto counts = signal_counts(model);
+    std::vector<std::vector<double>> occupancy(n);
+    std::vector<std::vector<double>> matched(n);
+    for (std::size_t i = 0; i < n; ++i) {
+        occupancy[i].assign(model.agents[i].class_count(), 0.0);
+        occupancy[i][0] = 1;
+        matched[i].resize(counts[i]);
+    }
+    double total = 0;
+    std::vector<double> own(n);
+    std::vector<double> mass(n);
+    for (Index layer = 0; layer < model.layer_count(); ++layer) {
+        for (std::size_t i = 0; i < n; ++i) {
+            const CompiledAgent& agent = model.agents[i];
+            std::ranges::fill(matched[i], 0.0);
+            own[i] = 0;
+            mass[i] = 0;
+            for (Index c = agent.layer_begin[layer]; c < agent.layer_begin[layer + 1]; ++c) {
+                const double here = occupancy[i][c];
+                if (here == 0) continue;
+                const Index a = agent.action_begin[c] + policy.action[i][c];
+                const std::size_t after = at(agent.action_after[a]);
+                const std::size_t label = at(agent.after_label[after]);
+                own[i] += here * agent.action_reward[a];
+                for (Index f = agent.label_begin[label]; f < agent.label_begin[label + 1]; ++f) {
+                    matched[i][at(agent.label_factor[f].signal)] +=
+                        here * agent.label_factor[f].chance;
+                }
+                for (Index o = agent.outcome_begin[after]; o < agent.outcome_begin[after + 1]; ++o) {
+                    const double moved = here * agent.outcome_probability[o];
+                    occupancy[i][at(agent.outcome_next[o])] += moved;
+                    mass[i] += moved;
+                }
+                monitor.tick_or_throw(8);
+            }
+            if (model.unit_mass) mass[i] = 1;
+        }
+        // A reward of some agents counts with the mass of all the others.
+        double all = 1;
+        for (const double m : mass) all *= m;
+        total += model.constant_at[layer] * all;
+        for (std::size_t i = 0; i < n; ++i) total += own[i] * (all / mass[i]);
+        for (std::size_t k = 0; k < model.interactions_at[layer].size(); ++k) {
+            double expected = model.values_at[layer][k] * all;
+            for (const auto& member : model.interactions[model.interactions_at[layer][k]].members) {
+                expected *= matched[at(member.agent)][at(member.signal)] / mass[at(member.agent)];
+            }
+            total += expected;
+        }
+    }
+    return total;
+}
+
+IndependentBounds independent_bounds(const CompiledModel& model, Monitor& monitor) {
+    IndependentBounds bounds;
+    const auto gains = signal_gains(model);
+    for (std::size_t i = 0; i < model.agents.size(); ++i) {
+        const CompiledAgent& agent = model.agents[i];
+        solve_alone(model, agent, nullptr, &bounds.policy.action.emplace_back(), monitor);
+        bounds.upper += solve_alone(model, agent, &gains[i], nullptr, monitor);
+    }
+    for (const double constant : model.constant_at) bounds.upper += constant;
+    bounds.lower = value_of(model, bounds.policy, monitor);
+    // The sums above are exact up to rounding, and up to how far probabilities are from adding to
+    // 1: every reward counts with a product of masses of all agents and stages so far.
+    const double steps = static_cast<double>(model.agents.size()) * model.layer_count();
+    const double error =
+        std::expm1(steps * std::log1p(largest_mass_error(model) + 1e-15)) * scale(model);
+    bounds.upper = std::max(bounds.upper + error, bounds.lower);
+    return bounds;
+}
+
+}  // namespace coreplan

@@ -1,0 +1,27 @@
+// Bounds from looking at one agent at a time: quick, valid for every problem, often loose.
+#pragma once
+
+#include <vector>
+
+#include "model/compiled_model.hpp"
+
+namespace coreplan {
+
+// A policy in which every agent looks at its own class only.
+struct LocalPolicy {
+    std::vector<std::vector<Index>> action;  // per agent and class: position among its actions
+};
+
+struct IndependentBounds {
+    LocalPolicy policy;  // every agent does what is best for itself alone
+    double lower = 0;    // the exact expected value of that policy, interactions included
+    double upper = 0;    // no joint policy has a higher value
+};
+
+IndependentBounds independent_bounds(const CompiledModel& model, Monitor& monitor);
+
+// The exact expected value of a policy of which every agent looks at its own class only. The
+// agents are then independent processes: the chance that an interaction happens is a product.
+double value_of(const CompiledModel& model, const LocalPolicy& policy, Monitor& monitor);
+
+}  // namespace coreplan

@@ -1,0 +1,75 @@
+// The compiled model: small, layered, expectations only.
+//
+// Per agent and stage: classes (merged nodes) -> actions -> after-states -> outcomes. Agents move
+// independently, so the expectation of a product of indicators is the product of expectations:
+//   r(s,a) = Σ_i reward_i(s_i,a_i) + Σ_E value_E · Π_{j in E} factor_Ej(s_j,a_j),
+// and an action only carries its expected own reward and, per signal, the chance that it matches.
+#pragma once
+
+#include <vector>
+
+#include "model/local_graph.hpp"
+#include "support/ids.hpp"
+
+namespace coreplan {
+
+struct Factor {
+    SignalId signal;
+    double chance;  // in (0, 1]
+};
+
+struct CompiledAgent {
+    std::vector<Index> layer_begin;  // as in LocalGraph, over classes
+
+    std::vector<Index> action_begin;     // per class
+    std::vector<double> action_reward;   // expected own reward
+    std::vector<AfterId> action_after;
+
+    std::vector<Index> after_layer_begin;  // per stage: its after-states
+    std::vector<LabelId> after_label;
+    std::vector<Index> outcome_begin;  // per after-state
+    std::vector<ClassId> outcome_next;
+    std::vector<double> outcome_probability;
+    std::vector<double> after_mass;  // sum of the probabilities: 1, up to what the input says
+
+    std::vector<Index> label_begin;  // label -> factors
+    std::vector<Factor> label_factor;
+
+    // The way back: the class of every node, and what each of its actions is in the description.
+    std::vector<ClassId> node_class;
+    std::vector<Index> node_choice_begin;
+    std::vector<ChoiceId> node_choice;
+
+    [[nodiscard]] std::size_t class_count() const noexcept { return action_begin.size() - 1; }
+    [[nodiscard]] std::size_t layer_size(Index layer) const {
+        return layer_begin[layer + 1] - layer_begin[layer];
+    }
+};
+
+// An interaction at the stages at which it can happen.
+struct CompiledInteraction {
+    std::vector<InteractionMember> members;
+    std::vector<std::pair<Index, double>> values;  // (stage, value != 0), by stage
+};
+
+struct CompiledModel {
+    Index first_stage = 0;
+    Index horizon = 0;
+    std::vector<CompiledAgent> agents;
+    std::vector<CompiledInteraction> interactions;
+    std::vector<std::vector<Index>> interactions_at;  // per layer: those that can happen, with
+    std::vector<std::vector<double>> values_at;       // their values then
+    std::vector<double> constant_at;                  // per layer: what the team gets anyway
+    // True if all outcome laws sum to 1 up to rounding. If not, a reward of some agents counts
+    // with the mass of all, as the Bellman equation over joint outcomes has it.
+    bool unit_mass = true;
+
+    [[nodiscard]] Index layer_count() const noexcept { return horizon - first_stage; }
+};
+
+// Merges, per stage, the nodes of one agent that have the same actions: equal expected own reward,
+// equal chances of the same signals, equal law over merged next nodes. Without `merge`, every node
+// stays apart and keeps all its actions.
+CompiledModel compile(const LocalGraphs& graphs, bool merge, Monitor& monitor);
+
+}  // namespace coreplan

@@ -1,0 +1,165 @@
+#include "model/local_graph.hpp"
+
+#include <algorithm>
+
+namespace coreplan {
+
+namespace {
+
+constexpr double kBytesPerNode = sizeof(StateId) + sizeof(Index);
+constexpr double kBytesPerChoice = sizeof(ChoiceId) + sizeof(Index);
+constexpr double kBytesPerArc = sizeof(NodeId) + 2 * sizeof(double) + sizeof(TransitionId);
+constexpr std::size_t kMostIds = 0xffff'fff0U;
+
+// Which states one agent can be in, stage by stage, and how large its graph will be.
+struct Layers {
+    std::vector<std::vector<StateId>> states;  // per stage, in increasing order
+    std::size_t nodes = 0;
+    std::size_t choices = 0;
+    std::size_t arcs = 0;
+
+    [[nodiscard]] double bytes() const {
+        return static_cast<double>(nodes) * kBytesPerNode +
+               static_cast<double>(choices) * kBytesPerChoice +
+               static_cast<double>(arcs) * kBytesPerArc;
+    }
+};
+
+class Unroller {
+public:
+    Unroller(const Description& description, AgentId id, Monitor& monitor)
+        : description_(description),
+          agent_(description.agents[at(id)]),
+          id_(id),
+          monitor_(monitor) {}
+
+    LocalGraph run(const AgentRewards& rewards) {
+        const Layers layers = find_layers();
+        monitor_.reserve(layers.bytes(), "the unrolled local states of one agent");
+        return fill(layers, rewards);
+    }
+
+private:
+    [[nodiscard]] bool available(Index choice, Index stage) const {
+        return agent_.choice_first[choice] <= stage && stage <= agent_.choice_last[choice];
+    }
+
+    Layers find_layers() {
+        Layers layers;
+        std::vector<StateId> current{description_.start[at(id_)]};
+        std::vector<Index> seen(agent_.state_count, 0);
+        Index mark = 0;
+        for (Index stage = description_.first_stage; stage < description_.horizon; ++stage) {
+            ++mark;
+            std::vector<StateId> next;
+            for (const StateId state : current) visit(state, stage, mark, seen, next, layers);
+            layers.nodes += current.size();
+            layers.states.push_back(std::move(current));
+            std::ranges::sort(next);
+            current = std::move(next);
+            // Stop counting as soon as the answer is no.
+            if (!monitor_.fits(layers.bytes()) || layers.arcs > kMostIds) {
+                monitor_.reserve(std::max(layers.bytes(), 1e30 * (layers.arcs > kMostIds ? 1 : 0)),
+                                 "the unrolled local states of one agent");
+            }
+        }
+        layers.nodes += current.size();
+        layers.states.push_back(std::move(current));
+        return layers;
+    }
+
+    void visit(StateId state, Index stage, Index mark, std::vector<Index>& seen,
+               std::vector<StateId>& next, Layers& layers) {
+        const std::size_t choices_before = layers.choices;
+        for (Index c = agent_.choice_begin[at(state)]; c < agent_.choice_begin[at(state) + 1]; ++c) {
+            if (!available(c, stage)) continue;
+            ++layers.choices;
+            for (Index o = agent_.outcome_begin[c]; o < agent_.outcome_begin[c + 1]; ++o) {
+                if (agent_.outcome_probability[o] <= 0) continue;
+                ++layers.arcs;
+                const Index target = agent_.outcome_next[o];
+                if (seen[target] == mark) continue;
+                seen[target] = mark;
+                next.push_back(StateId{target});
+            }
+            monitor_.tick_or_throw(4);
+        }
+        if (layers.choices == choices_before) throw NoAction(id_, state, stage);
+    }
+
+    LocalGraph fill(const Layers& layers, const AgentRewards& rewards) {
+        LocalGraph graph;
+        graph.node_state.reserve(layers.nodes);
+        graph.choice_begin.reserve(layers.nodes + 1);
+        graph.choice_base.reserve(layers.choices);
+        graph.arc_begin.reserve(layers.choices + 1);
+        graph.arc_next.reserve(layers.arcs);
+        graph.arc_probability.reserve(layers.arcs);
+        graph.arc_reward.reserve(layers.arcs);
+        graph.arc_base.reserve(layers.arcs);
+        graph.layer_begin.assign(1, 0);
+        graph.choice_begin.assign(1, 0);
+        graph.arc_begin.assign(1, 0);
+
+        std::vector<NodeId> node_of(agent_.state_count);
+        std::vector<double> reward_now;
+        for (std::size_t layer = 0; layer < layers.states.size(); ++layer) {
+            const Index stage = description_.first_stage + static_cast<Index>(layer);
+            const std::size_t next_layer_begin = graph.node_count() + layers.states[layer].size();
+            if (stage < description_.horizon) {
+                const auto& next = layers.states[layer + 1];
+                for (std::size_t k = 0; k < next.size(); ++k) {
+                    node_of[at(next[k])] = as<NodeId>(next_layer_begin + k);
+                }
+                // Without rewards that depend on the stage, the first layer's serve for all.
+                if (layer == 0 || !rewards.at_stage.empty()) rewards.rewards_at(stage, reward_now);
+            }
+            for (const StateId state : layers.states[layer]) {
+                graph.node_state.push_back(state);
+                if (stage < description_.horizon) add_choices(graph, state, stage, node_of, reward_now);
+                graph.choice_begin.push_back(static_cast<Index>(graph.choice_base.size()));
+            }
+            graph.layer_begin.push_back(static_cast<Index>(graph.node_count()));
+        }
+        return graph;
+    }
+
+    void add_choices(LocalGraph& graph, StateId state, Index stage,
+                     const std::vector<NodeId>& node_of, const std::vector<double>& reward_now) {
+        for (Index c = agent_.choice_begin[at(state)]; c < agent_.choice_begin[at(state) + 1]; ++c) {
+            if (!available(c, stage)) continue;
+            graph.choice_base.push_back(ChoiceId{c});
+            for (Index o = agent_.outcome_begin[c]; o < agent_.outcome_begin[c + 1]; ++o) {
+                if (agent_.outcome_probability[o] <= 0) continue;
+                graph.arc_next.push_back(node_of[agent_.outcome_next[o]]);
+                graph.arc_probability.push_back(agent_.outcome_probability[o]);
+                graph.arc_reward.push_back(reward_now[o]);
+                graph.arc_base.push_back(TransitionId{o});
+            }
+            graph.arc_begin.push_back(static_cast<Index>(graph.arc_next.size()));
+            monitor_.tick_or_throw(8);
+        }
+    }
+
+    const Description& description_;
+    const AgentDescription& agent_;
+    AgentId id_;
+    Monitor& monitor_;
+};
+
+}  // namespace
+
+LocalGraphs unroll(const Description& description, Monitor& monitor) {
+    check(description);
+    LocalGraphs graphs;
+    graphs.first_stage = description.first_stage;
+    graphs.horizon = description.horizon;
+    graphs.rewards = sort_rewards(description);
+    for (std::size_t i = 0; i < description.agents.size(); ++i) {
+        graphs.agents.push_back(
+            Unroller(description, as<AgentId>(i), monitor).run(graphs.rewards.agents[i]));
+    }
+    return graphs;
+}
+
+}  // namespace coreplan

@@ -1,0 +1,174 @@
+#include "model/rewards.hpp"
+
+#include <algorithm>
+
+#include "support/sequence_pool.hpp"
+
+namespace coreplan {
+
+void StageValue::add(double value, const std::optional<std::vector<Index>>& stages) {
+    if (!stages) {
+        constant_ += value;
+        return;
+    }
+    std::vector<Index> distinct = *stages;
+    std::ranges::sort(distinct);
+    const auto repeated = std::ranges::unique(distinct);
+    distinct.erase(repeated.begin(), repeated.end());
+    for (const Index stage : distinct) extra_.emplace_back(stage, value);
+}
+
+void StageValue::finish() {
+    // Stable, so that values are added in the order of the description.
+    std::ranges::stable_sort(extra_, {}, &std::pair<Index, double>::first);
+    std::size_t kept = 0;
+    for (std::size_t k = 0; k < extra_.size(); ++k) {
+        if (kept > 0 && extra_[kept - 1].first == extra_[k].first) {
+            extra_[kept - 1].second += extra_[k].second;
+        } else {
+            extra_[kept++] = extra_[k];
+        }
+    }
+    extra_.resize(kept);
+}
+
+double StageValue::at_stage(Index stage) const {
+    const auto found = std::ranges::lower_bound(extra_, stage, {}, &std::pair<Index, double>::first);
+    if (found == extra_.end() || found->first != stage) return constant_;
+    return constant_ + found->second;
+}
+
+void AgentRewards::rewards_at(Index stage, std::vector<double>& rewards) const {
+    rewards = constant;
+    if (at_stage.empty()) return;
+    for (const OwnReward& own : at_stage[stage]) {
+        for (const TransitionId transition : matches[own.matches]) {
+            rewards[at(transition)] += own.value;
+        }
+    }
+}
+
+namespace {
+
+// Numbers the distinct match sets of one agent.
+class Matcher {
+public:
+    Matcher(const AgentDescription& agent, AgentRewards& rewards) : rewards_(rewards) {
+        for (const Condition& condition : agent.conditions) {
+            std::vector<TransitionId> transitions = matching_transitions(agent, condition);
+            words_.assign(transitions.size(), 0);
+            std::ranges::transform(transitions, words_.begin(),
+                                   [](TransitionId id) { return SequencePool::Word{at(id)}; });
+            const auto [id, is_new] = pool_.intern(words_);
+            if (is_new) rewards_.matches.push_back(std::move(transitions));
+            of_condition_.push_back(id);
+        }
+        transition_count_ = agent.transition_count();
+    }
+
+    [[nodiscard]] Index of(Index condition) const { return of_condition_[condition]; }
+    [[nodiscard]] bool never(Index matches) const { return rewards_.matches[matches].empty(); }
+    [[nodiscard]] bool always(Index matches) const {
+        return rewards_.matches[matches].size() == transition_count_;
+    }
+
+private:
+    AgentRewards& rewards_;
+    SequencePool pool_;
+    std::vector<SequencePool::Word> words_;
+    std::vector<Index> of_condition_;
+    std::size_t transition_count_ = 0;
+};
+
+void add_own_reward(AgentRewards& agent, Index matches, const StageValue& value, Index horizon) {
+    if (value.constant() != 0) {
+        for (const TransitionId transition : agent.matches[matches]) {
+            agent.constant[at(transition)] += value.constant();
+        }
+    }
+    if (value.extra().empty()) return;
+    if (agent.at_stage.empty()) agent.at_stage.resize(horizon);
+    for (const auto& [stage, extra] : value.extra()) {
+        agent.at_stage[stage].push_back({matches, extra});
+    }
+}
+
+void list_signals(AgentRewards& agent, std::size_t transition_count) {
+    std::vector<std::vector<SignalId>> rows(transition_count);
+    for (std::size_t signal = 0; signal < agent.signal_count(); ++signal) {
+        for (const TransitionId transition : agent.matches[agent.signal_matches[signal]]) {
+            rows[at(transition)].push_back(as<SignalId>(signal));
+        }
+    }
+    agent.transition_signal_begin.assign(1, 0);
+    for (const auto& row : rows) {
+        agent.transition_signal.insert(agent.transition_signal.end(), row.begin(), row.end());
+        agent.transition_signal_begin.push_back(static_cast<Index>(agent.transition_signal.size()));
+    }
+}
+
+}  // namespace
+
+Rewards sort_rewards(const Description& description) {
+    Rewards rewards;
+    const std::size_t n = description.agents.size();
+    rewards.agents.resize(n);
+    std::vector<Matcher> matchers;
+    matchers.reserve(n);
+    for (std::size_t i = 0; i < n; ++i) {
+        rewards.agents[i].constant.assign(description.agents[i].transition_count(), 0.0);
+        matchers.emplace_back(description.agents[i], rewards.agents[i]);
+    }
+
+    // Group the entries by what they look at: a sequence of (agent, match set).
+    SequencePool groups;
+    std::vector<StageValue> values;
+    std::vector<SequencePool::Word> key;
+    for (const Entry& entry : description.entries) {
+        key.clear();
+        bool possible = true;
+        for (const Member& member : entry.members) {
+            const Matcher& matcher = matchers[at(member.agent)];
+            const Index matches = matcher.of(member.condition);
+            possible = possible && !matcher.never(matches);
+            if (!matcher.always(matches)) key.push_back((at(member.agent) << 32U) | matches);
+        }
+        if (!possible) continue;
+        const auto [id, is_new] = groups.intern(key);
+        if (is_new) values.emplace_back();
+        values[id].add(entry.value, entry.stages);
+    }
+
+    std::vector<std::vector<Index>> signal_of(n);  // per agent: match set -> signal + 1
+    for (std::size_t i = 0; i < n; ++i) signal_of[i].assign(rewards.agents[i].matches.size(), 0);
+    for (std::uint32_t g = 0; g < groups.size(); ++g) {
+        const auto members = groups[g];
+        values[g].finish();
+        if (members.empty()) {
+            rewards.constant = values[g];
+        } else if (members.size() == 1) {
+            add_own_reward(rewards.agents[members[0] >> 32U], static_cast<Index>(members[0]),
+                           values[g], description.horizon);
+        } else {
+            Interaction interaction;
+            interaction.value = std::move(values[g]);
+            for (const SequencePool::Word member : members) {
+                const std::size_t agent = member >> 32U;
+                const auto matches = static_cast<Index>(member);
+                Index& signal = signal_of[agent][matches];
+                if (signal == 0) {
+                    rewards.agents[agent].signal_matches.push_back(matches);
+                    signal = static_cast<Index>(rewards.agents[agent].signal_count());
+                }
+                interaction.members.push_back({as<AgentId>(agent), SignalId{signal - 1}});
+            }
+            rewards.interactions.push_back(std::move(interaction));
+        }
+    }
+    for (std::size_t i = 0; i < n; ++i) {
+        list_signals(rewards.agents[i], description.agents[i].transition_count());
+    }
+    return rewards;
+}
+
+}  // namespace coreplan

@@ -1,0 +1,77 @@
+// Entries sorted by how many agents they really look at: constants, own rewards, interactions.
+//
+// An entry with value v is v times a product of one indicator per agent. Entries that look at the
+// same things are added up; an indicator that is always 1 is left out; one that is never 1 removes
+// its entry. What then looks at no agent is a constant, at one agent an own reward per transition,
+// at several an interaction.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "model/description.hpp"
+#include "support/ids.hpp"
+
+namespace coreplan {
+
+// A value per stage: a constant, and what is added to it at some stages.
+class StageValue {
+public:
+    void add(double value, const std::optional<std::vector<Index>>& stages);
+    // Sorts and adds up; call once, after the last `add`.
+    void finish();
+
+    [[nodiscard]] double at_stage(Index stage) const;
+    [[nodiscard]] double constant() const noexcept { return constant_; }
+    [[nodiscard]] const std::vector<std::pair<Index, double>>& extra() const noexcept {
+        return extra_;
+    }
+
+private:
+    double constant_ = 0;
+    std::vector<std::pair<Index, double>> extra_;
+};
+
+struct InteractionMember {
+    AgentId agent;
+    SignalId signal;
+};
+
+struct Interaction {
+    std::vector<InteractionMember> members;  // two or more, by agent
+    StageValue value;
+};
+
+struct OwnReward {
+    Index matches;  // position in AgentRewards::matches
+    double value;
+};
+
+struct AgentRewards {
+    // The distinct sets of transitions that conditions of this agent match.
+    std::vector<std::vector<TransitionId>> matches;
+
+    // Own reward of a transition: constant, plus what the stage adds.
+    std::vector<double> constant;                    // per transition
+    std::vector<std::vector<OwnReward>> at_stage;    // per stage; empty if no stage adds anything
+
+    // Signals: the match sets that interactions look at, and per transition which of them match.
+    std::vector<Index> signal_matches;               // signal -> position in matches
+    std::vector<Index> transition_signal_begin;      // compressed rows
+    std::vector<SignalId> transition_signal;
+
+    [[nodiscard]] std::size_t signal_count() const noexcept { return signal_matches.size(); }
+
+    // Own rewards of all transitions at one stage; `rewards` is overwritten.
+    void rewards_at(Index stage, std::vector<double>& rewards) const;
+};
+
+struct Rewards {
+    std::vector<AgentRewards> agents;
+    std::vector<Interaction> interactions;
+    StageValue constant;
+};
+
+Rewards sort_rewards(const Description& description);
+
+}  // namespace coreplan

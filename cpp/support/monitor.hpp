@@ -1,0 +1,83 @@
+// Limits and progress: every loop that can run long looks here.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <stdexcept>
+#include <string>
+
+namespace coreplan {
+
+enum class Stop { none, time_limit, memory_limit, interrupted };
+
+// What is known so far, as reported to whoever watches.
+struct Progress {
+    double seconds = 0;
+    double lower = -std::numeric_limits<double>::infinity();
+    double upper = std::numeric_limits<double>::infinity();
+    std::uint64_t states_expanded = 0;
+    std::uint64_t actions_evaluated = 0;
+};
+
+// A limit struck where no valid answer can be given yet.
+class LimitReached : public std::runtime_error {
+public:
+    LimitReached(Stop why, const std::string& message) : std::runtime_error(message), stop(why) {}
+    Stop stop;
+};
+
+class Monitor {
+public:
+    using Clock = std::chrono::steady_clock;
+    using Watcher = std::function<Stop(const Progress&)>;
+
+    static constexpr double kNoLimit = std::numeric_limits<double>::infinity();
+
+    // `time_limit` counts from now; `memory_limit` is in bytes; `watcher` is asked about 20 times
+    // a second and may stop the work.
+    explicit Monitor(double time_limit = kNoLimit, double memory_limit = kNoLimit,
+                     Watcher watcher = {});
+
+    // Look at the clock once in a while; `work` is about the number of elementary steps (each of
+    // some nanoseconds) done since the last call. True if the work has to stop.
+    bool tick(std::uint64_t work = 1) {
+        if (work < budget_) {
+            budget_ -= work;
+            return false;
+        }
+        return look();
+    }
+
+    // As `tick`, for places where stopping means that there is no answer.
+    void tick_or_throw(std::uint64_t work = 1);
+
+    // Throws unless `bytes` more fit beside what has been reserved. `what` names the thing.
+    void reserve(double bytes, const std::string& what);
+    void release(double bytes) noexcept { reserved_ -= bytes; }
+    [[nodiscard]] bool fits(double bytes) const noexcept {
+        return reserved_ + bytes <= memory_limit_;
+    }
+
+    [[nodiscard]] double seconds() const;
+    [[nodiscard]] Stop stop() const noexcept { return stop_; }
+    [[nodiscard]] double memory_limit() const noexcept { return memory_limit_; }
+    [[nodiscard]] double reserved() const noexcept { return reserved_; }
+
+    Progress progress;
+
+private:
+    bool look();
+
+    Clock::time_point start_;
+    Clock::time_point next_watch_;
+    double time_limit_;
+    double memory_limit_;
+    double reserved_ = 0;
+    Watcher watcher_;
+    Stop stop_ = Stop::none;
+    std::uint64_t budget_ = 0;
+};
+
+}  // namespace coreplan

@@ -1,0 +1,80 @@
+"""Planning for teams of agents under uncertainty: exact, with proven bounds.
+
+The way of the data: a file or Python description → :class:`TIMMDP` or :class:`MaintenanceProblem`
+→ :func:`solve` → :class:`Result` with a :class:`Policy`.
+"""
+
+import logging
+
+from coreplan.compile import AgentSize, CompiledProblem, compile_problem
+from coreplan.errors import (
+    CoreplanError,
+    FormatError,
+    LimitError,
+    ModelError,
+    Problem,
+    SolverError,
+)
+from coreplan.formats import (
+    read_problem,
+    read_result,
+    schema,
+    write_problem,
+    write_result,
+)
+from coreplan.limits import Progress
+from coreplan.maintenance import (
+    Contractor,
+    ContractorState,
+    Delay,
+    Hindrance,
+    MaintenanceProblem,
+    Task,
+)
+from coreplan.model import TIMMDP, Agent, Condition, Entry, RewardFunction, Transition
+from coreplan.policy import Policy
+from coreplan.result import Result, Statistics, Status
+from coreplan.sequences import ExecutionSequence, Returns, execution_sequences
+from coreplan.solve import solve
+
+__version__ = "0.1.0"
+
+logging.getLogger(__name__).addHandler(logging.NullHandler())
+
+__all__ = [
+    "TIMMDP",
+    "Agent",
+    "AgentSize",
+    "CompiledProblem",
+    "Condition",
+    "Contractor",
+    "ContractorState",
+    "CoreplanError",
+    "Delay",
+    "Entry",
+    "ExecutionSequence",
+    "FormatError",
+    "Hindrance",
+    "LimitError",
+    "MaintenanceProblem",
+    "ModelError",
+    "Policy",
+    "Problem",
+    "Progress",
+    "Result",
+    "Returns",
+    "RewardFunction",
+    "SolverError",
+    "Statistics",
+    "Status",
+    "Task",
+    "Transition",
+    "compile_problem",
+    "execution_sequences",
+    "read_problem",
+    "read_result",
+    "schema",
+    "solve",
+    "write_problem",
+    "write_result",
+]

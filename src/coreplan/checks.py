@@ -1,0 +1,89 @@
+"""Small checks that every description class uses, with messages in one voice."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from numbers import Real
+
+from coreplan.errors import PlaceStep, Problem, nearest, shorten
+
+MOST_STAGES = 100_000
+"""The largest horizon that formats allow."""
+
+Path = tuple[PlaceStep, ...]
+
+
+def is_number(value: object) -> bool:
+    """Whether this is a finite number (a boolean is not)."""
+    if not isinstance(value, Real) or isinstance(value, bool):
+        return False
+    try:
+        return math.isfinite(float(value))
+    except OverflowError:  # a whole number beyond all floats
+        return False
+
+
+def is_integer(value: object) -> bool:
+    """Whether this is a whole number, perhaps written with a zero fraction."""
+    return is_number(value) and float(value).is_integer()  # type: ignore[arg-type]
+
+
+def found(value: object) -> str:
+    """Say what was found, shortened where it is long."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    return shorten(repr(value))
+
+
+def check_name(name: object, path: Path, what: str) -> Iterable[Problem]:
+    """A name is a text and not empty."""
+    if not isinstance(name, str) or not name:
+        hint = "; put it into quotes" if isinstance(name, bool | int | float) else ""
+        yield Problem(path, f"found {found(name)}; expected the name of {what}, a text of one or "
+                      f"more characters{hint}")
+
+
+def check_distinct(names: Sequence[object], path: Path, what: str, key: str = "name"
+                   ) -> Iterable[Problem]:
+    """No two of them have the same name."""
+    first: dict[object, int] = {}
+    for position, name in enumerate(names):
+        if isinstance(name, str) and name in first:
+            yield Problem(
+                (*path, position, key),
+                f"{what} {found(name)} is there twice, first at position {first[name]}; names "
+                "must differ",
+            )
+        elif isinstance(name, str):
+            first[name] = position
+
+
+def check_number(value: object, path: Path, what: str) -> Iterable[Problem]:
+    """A finite number of either sign."""
+    if not is_number(value):
+        yield Problem(path, f"found {found(value)}; expected {what}, a finite number")
+
+
+def check_integer(
+    value: object, path: Path, what: str, least: int, most: int | None = None
+) -> Iterable[Problem]:
+    """A whole number within limits."""
+    within = is_integer(value) and float(value) >= least  # type: ignore[arg-type]
+    if not within or (most is not None and float(value) > most):  # type: ignore[arg-type]
+        limits = f"of at least {least}" if most is None else f"from {least} to {most}"
+        yield Problem(path, f"found {found(value)}; expected {what}, a whole number {limits}")
+
+
+def unknown_name(name: object, what: str, known: Sequence[str], place: str) -> str:
+    """The message for a name that does not exist, with the nearest one that does."""
+    hint = nearest(name, known) if isinstance(name, str) else ""
+    if not hint and 0 < len(known) <= 8:
+        hint = "; there " + ("is " if len(known) == 1 else "are ") + ", ".join(
+            shorten(repr(k)) for k in known
+        )
+    return f"{place} has no {what} {found(name)}{hint}"

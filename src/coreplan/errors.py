@@ -1,0 +1,129 @@
+"""The exceptions of coreplan: one tree, so that ``except CoreplanError`` catches all of them."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+MOST_PROBLEMS = 20
+"""How many problems of one file or model are reported at once."""
+
+PlaceStep = str | int
+"""One step of the way to a place in a description: a key or a position."""
+
+
+def place_in_words(path: Iterable[PlaceStep]) -> str:
+    """Write a path as people do: ``agents[1].tasks[0].delay.probability``."""
+    text = ""
+    for step in path:
+        if isinstance(step, int):
+            text += f"[{step}]"
+        elif step.replace("_", "").replace("-", "").isalnum():
+            text += f".{step}" if text else step
+        else:
+            text += f"[{shorten(repr(step))}]"
+    return text
+
+
+def shorten(text: str, most: int = 60) -> str:
+    """Cut a text that is too long for a message, and mark the cut."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """A hint ``; did you mean 'x'?`` for a mistyped name, or an empty text."""
+    if len(name) > 200:
+        return ""
+    matches = difflib.get_close_matches(name, [k for k in known if len(k) <= 200][:2000], n=1)
+    return f"; did you mean {matches[0]!r}?" if matches else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong with a description.
+
+    Attributes
+    ----------
+    path
+        The way to the place, from the top: ``("agents", 1, "tasks", 0, "cost")``.
+    message
+        What was found, what is expected and, where it helps, how to fix it.
+    line, column
+        Position in the file, from 1; 0 where the description is not from a file.
+    relies_on
+        Path of the part whose own problems may be the cause of this one.
+    """
+
+    path: tuple[PlaceStep, ...]
+    message: str
+    line: int = 0
+    column: int = 0
+    relies_on: tuple[PlaceStep, ...] | None = field(default=None, compare=False)
+
+    @property
+    def place(self) -> str:
+        """The place in words, for instance ``agents[1].tasks[0].cost``."""
+        return place_in_words(self.path)
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.message}" if self.path else self.message
+
+
+class CoreplanError(Exception):
+    """Base of all errors that coreplan raises on purpose."""
+
+
+class ModelError(CoreplanError):
+    """A problem, state, action or history that does not make sense.
+
+    Attributes
+    ----------
+    problems
+        Everything that was found wrong (at most 20).
+    """
+
+    def __init__(self, problems: str | Iterable[Problem]) -> None:
+        if isinstance(problems, str):
+            problems = [Problem((), problems)]
+        self.problems: tuple[Problem, ...] = tuple(problems)[:MOST_PROBLEMS]
+        super().__init__("\n".join(str(problem) for problem in self.problems))
+
+
+class FormatError(CoreplanError):
+    """A file that breaks the rules of its format.
+
+    Attributes
+    ----------
+    file
+        The file's name as it was given.
+    problems
+        Everything that was found wrong (at most 20), in the order of the file.
+    """
+
+    def __init__(self, file: str, problems: Iterable[Problem]) -> None:
+        self.file = file
+        self.problems: tuple[Problem, ...] = tuple(problems)[:MOST_PROBLEMS]
+        super().__init__("\n".join(self._line(problem) for problem in self.problems))
+
+    def _line(self, problem: Problem) -> str:
+        position = f":{problem.line}:{problem.column}" if problem.line else ""
+        return f"{self.file}{position}: {problem}"
+
+
+class SolverError(CoreplanError):
+    """A solver cannot do what was asked."""
+
+
+class LimitError(SolverError):
+    """A limit struck before any plan existed, so there is no result.
+
+    Attributes
+    ----------
+    reason
+        ``time_limit``, ``memory_limit`` or ``interrupted``.
+    """
+
+    def __init__(self, reason: str, message: str) -> None:
+        self.reason = reason
+        super().__init__(message)

@@ -1,0 +1,85 @@
+"""Reading and writing files: ``ti-mmdp/1``, ``mpp/1``, ``result/1`` and ``policy/1``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from coreplan.errors import ModelError
+from coreplan.formats.mpp import FORMAT as MPP
+from coreplan.formats.mpp import mpp_to_dict, read_mpp
+from coreplan.formats.reading import Document
+from coreplan.formats.result import read_result, write_result
+from coreplan.formats.schemas import schema
+from coreplan.formats.state import read_state
+from coreplan.formats.timmdp import FORMAT as TIMMDP_FORMAT
+from coreplan.formats.timmdp import read_timmdp, timmdp_to_dict
+from coreplan.formats.writing import tidy, write_document
+from coreplan.maintenance.problem import MaintenanceProblem
+from coreplan.model import TIMMDP
+
+__all__ = [
+    "problem_to_dict",
+    "read_problem",
+    "read_result",
+    "read_state",
+    "schema",
+    "write_problem",
+    "write_result",
+]
+
+
+def read_problem(path: str | Path) -> TIMMDP | MaintenanceProblem:
+    """Read a problem from a ``ti-mmdp/1`` or ``mpp/1`` file, in JSON or YAML.
+
+    Parameters
+    ----------
+    path
+        The file; ``-`` for the standard input.
+
+    Raises
+    ------
+    FormatError
+        With everything that is wrong (at most 20 problems), by line and column.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> text = '''
+    ... format: mpp/1
+    ... horizon: 3
+    ... agents: [{name: Alpha, tasks: [{name: a1, duration: 2, cost: 3, revenue: 20}]}]
+    ... '''
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "small.yaml"
+    ...     _ = file.write_text(text)
+    ...     problem = read_problem(file)
+    >>> problem.name, problem.contractors[0].tasks[0].revenue
+    ('small', 20.0)
+    """
+    document = Document.open(path)
+    if document.check_format(TIMMDP_FORMAT, MPP) == MPP:
+        return read_mpp(document)
+    return read_timmdp(document)
+
+
+def problem_to_dict(problem: TIMMDP | MaintenanceProblem) -> dict[str, Any]:
+    """A problem as plain dicts, lists, texts and numbers, in its file format."""
+    if isinstance(problem, MaintenanceProblem):
+        written = mpp_to_dict(problem)
+    elif isinstance(problem, TIMMDP):
+        written = timmdp_to_dict(problem)
+    else:
+        raise ModelError(
+            f"found a {type(problem).__name__}; expected a TIMMDP or a MaintenanceProblem"
+        )
+    return dict(tidy(written))
+
+
+def write_problem(problem: TIMMDP | MaintenanceProblem, path: str | Path) -> None:
+    """Write a problem to a file, in JSON, or in YAML where the name ends in .yaml or .yml.
+
+    What was there before stays until the new content is complete. ``-`` is the standard output.
+    """
+    write_document(problem_to_dict(problem), path)

@@ -1,0 +1,157 @@
+"""What all writers share: JSON and YAML text, and files that are replaced only as a whole."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from coreplan.errors import FormatError, Problem
+
+WIDTH = 100
+
+# A text that no YAML reader takes for anything but this text.
+_SAFE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*([ /.-][A-Za-z0-9_]+)*")
+_WORDS = {"null", "true", "false", "yes", "no", "on", "off", "y", "n"}
+# Characters that YAML wants escaped and JSON does not.
+_UNPRINTABLE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+
+
+def tidy(value: Any) -> Any:
+    """Plain dicts and lists, whole numbers without a fraction."""
+    if isinstance(value, Mapping):
+        return {key: tidy(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [tidy(each) for each in value]
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return int(value)
+    return value
+
+
+def to_json(value: Any) -> str:
+    """A document as JSON text, one line for each part that fits."""
+    return _block_json(value, 0) + "\n"
+
+
+def _block_json(value: Any, indent: int) -> str:
+    flat = json.dumps(value, ensure_ascii=False)
+    if not isinstance(value, dict | list) or not value or len(flat) + indent <= WIDTH:
+        return flat
+    pad = " " * (indent + 2)
+    if isinstance(value, dict):
+        inside = [
+            f"{pad}{json.dumps(key, ensure_ascii=False)}: {_block_json(each, indent + 2)}"
+            for key, each in value.items()
+        ]
+        return "{\n" + ",\n".join(inside) + "\n" + " " * indent + "}"
+    inside = [pad + _block_json(each, indent + 2) for each in value]
+    return "[\n" + ",\n".join(inside) + "\n" + " " * indent + "]"
+
+
+def to_yaml(value: Any) -> str:
+    """A document as YAML text that means the same in YAML 1.1 and 1.2."""
+    return "\n".join(_block_yaml(value, 0)) + "\n"
+
+
+def _block_yaml(value: Any, indent: int) -> list[str]:
+    """The lines of a mapping or list that does not stand in one line."""
+    pad = " " * indent
+    lines = []
+    if isinstance(value, dict):
+        for key, each in value.items():
+            flat = _flat_yaml(each)
+            head = f"{pad}{_yaml_scalar(key)}:"
+            if len(head) > 1000:  # YAML's limit for a key without a question mark
+                return [pad + _flat_yaml(value)]
+            if _stands_alone(each) or len(head) + len(flat) < WIDTH:
+                lines.append(f"{head} {flat}")
+            else:
+                lines.append(head)
+                lines += _block_yaml(each, indent + 2)
+        return lines
+    if isinstance(value, list):
+        for each in value:
+            flat = _flat_yaml(each)
+            if _stands_alone(each) or indent + len(flat) + 2 < WIDTH:
+                lines.append(f"{pad}- {flat}")
+            else:
+                inside = _block_yaml(each, indent + 2)
+                lines.append(f"{pad}- {inside[0].lstrip(' ')}")
+                lines += inside[1:]
+        return lines
+    return [pad + _flat_yaml(value)]
+
+
+def _stands_alone(value: Any) -> bool:
+    return not isinstance(value, dict | list) or not value
+
+
+def _flat_yaml(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(
+            f"{_yaml_key(key)}: {_flat_yaml(each)}" for key, each in value.items()
+        ) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(_flat_yaml(each) for each in value) + "]"
+    return _yaml_scalar(value)
+
+
+def _yaml_key(key: str) -> str:
+    text = _yaml_scalar(key)
+    return f"? {text}" if len(text) > 1000 else text
+
+
+def _yaml_scalar(value: Any) -> str:
+    if isinstance(value, str):
+        if _SAFE.fullmatch(value) and value.lower() not in _WORDS:
+            return value
+        quoted = json.dumps(value, ensure_ascii=False)
+        return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", quoted)
+    return json.dumps(value)
+
+
+def write_document(value: Any, path: str | Path) -> None:
+    """Write a document as JSON, or as YAML where the name ends in .yaml or .yml."""
+    is_yaml = Path(path).suffix.lower() in (".yaml", ".yml")
+    write_text(to_yaml(value) if is_yaml else to_json(value), path)
+
+
+def write_text(text: str, path: str | Path) -> None:
+    """Write a file as a whole or not at all; ``-`` is the standard output.
+
+    What was there before stays until the new content is complete.
+    """
+    if str(path) == "-":
+        sys.stdout.write(text)
+        return
+    target = Path(path)
+    temporary = ""
+    try:
+        if target.exists() and not target.is_file():  # a device or a pipe cannot be replaced
+            target.write_text(text, encoding="utf-8")
+            return
+        target = target.resolve()  # replace what a link points to, not the link
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:80]}.")
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
+        Path(temporary).chmod(mode)
+        Path(temporary).replace(target)
+    except (OSError, ValueError) as error:
+        if temporary:
+            with suppress(OSError):
+                Path(temporary).unlink()
+        reason = getattr(error, "strerror", None) or str(error)
+        raise FormatError(str(path), [Problem((), f"cannot be written: {reason}")]) from None
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

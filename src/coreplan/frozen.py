@@ -1,0 +1,52 @@
+"""Mappings that cannot change, so that a validated problem stays valid."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TypeVar
+
+K = TypeVar("K")
+V = TypeVar("V", covariant=True)
+
+
+class FrozenMapping(Mapping[K, V]):
+    """A read-only mapping that keeps its order, can be pickled and, if its values can, hashed.
+
+    Examples
+    --------
+    >>> FrozenMapping({"a": 1})
+    {'a': 1}
+    >>> FrozenMapping({"a": 1}) == {"a": 1}
+    True
+    """
+
+    __slots__ = ("_items",)
+
+    def __init__(self, items: Mapping[K, V] | None = None) -> None:
+        self._items: dict[K, V] = dict(items) if items is not None else {}
+
+    def __getitem__(self, key: K) -> V:
+        return self._items[key]
+
+    def __iter__(self) -> Iterator[K]:
+        return iter(self._items)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._items
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, FrozenMapping):
+            return self._items == other._items
+        return self._items == other
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._items.items()))
+
+    def __repr__(self) -> str:
+        return repr(self._items)
+
+    def __reduce__(self) -> tuple[type[FrozenMapping[K, V]], tuple[dict[K, V]]]:
+        return (type(self), (self._items,))

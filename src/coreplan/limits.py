@@ -1,0 +1,159 @@
+"""Time, memory and Ctrl-C: what may stop a solver, and how it is told."""
+
+from __future__ import annotations
+
+import math
+import signal
+import sys
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+
+from coreplan import _core
+from coreplan.errors import LimitError, SolverError
+
+BYTES_PER_MB = 1_000_000
+_BYTES_PER_DESCRIBED_STATE = 1500
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What a solver knows while it works.
+
+    Attributes
+    ----------
+    seconds
+        Time since the solver was called.
+    phase
+        What it is doing: ``compile`` or ``search``.
+    lower_bound, upper_bound
+        Proven bounds on the optimal value so far; infinite where nothing is known yet.
+    joint_states_expanded, joint_actions_evaluated
+        Work done so far.
+    """
+
+    seconds: float
+    phase: str
+    lower_bound: float
+    upper_bound: float
+    joint_states_expanded: int
+    joint_actions_evaluated: int
+
+
+Callback = Callable[[Progress], object]
+"""Called about 20 times a second while solving; return ``True`` to stop with what there is."""
+
+
+def available_memory() -> float:
+    """Bytes that the machine could still give, as far as it tells; else infinity."""
+    try:
+        for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
+            if line.startswith("MemAvailable:"):
+                return float(line.split()[1]) * 1024
+    except (OSError, ValueError, IndexError):
+        pass
+    return math.inf
+
+
+def peak_memory_mb() -> float:
+    """The most memory that this process has had so far, in MB (0 where it cannot be told)."""
+    try:
+        import resource
+    except ImportError:
+        return 0.0
+    # Linux counts in KiB, macOS in bytes.
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / BYTES_PER_MB
+
+
+class Limits:
+    """The limits of one call of a solver; the clock runs from here."""
+
+    def __init__(
+        self,
+        time_limit: float | None = None,
+        memory_limit: float | None = None,
+        callback: Callback | None = None,
+    ) -> None:
+        for name, value in (("time_limit", time_limit), ("memory_limit", memory_limit)):
+            if value is not None and not (isinstance(value, int | float) and value > 0):
+                raise SolverError(f"{name} is {value!r}; expected a number above 0, or None")
+        self._start = time.perf_counter()
+        self._time_limit = math.inf if time_limit is None else float(time_limit)
+        # Leave the machine some air where no limit is given.
+        self._memory_limit = (
+            0.8 * available_memory() if memory_limit is None else memory_limit * BYTES_PER_MB
+        )
+        self._callback = callback
+        self._interrupts = 0
+        self.phase = "compile"
+        # The core cannot see cycles of references, so it must not keep this object alive.
+        watch = weakref.WeakMethod(self._watch)
+
+        def look(progress: _core.Progress) -> _core.Stop:
+            method = watch()
+            return method(progress) if method else _core.Stop.interrupted
+
+        self.monitor = _core.Monitor(self._time_limit, self._memory_limit, look)
+
+    @property
+    def seconds(self) -> float:
+        """Time since the limits were set up."""
+        return time.perf_counter() - self._start
+
+    def _watch(self, progress: _core.Progress) -> _core.Stop:
+        """Look around, for the core: has anybody asked to stop?"""
+        if self._interrupts:
+            return _core.Stop.interrupted
+        if self._callback is not None:
+            report = Progress(
+                self.seconds,
+                self.phase,
+                progress.lower,
+                progress.upper,
+                progress.states_expanded,
+                progress.actions_evaluated,
+            )
+            if self._callback(report) is True:
+                return _core.Stop.interrupted
+        return _core.Stop.none
+
+    def guard(self, states: int) -> None:
+        """Raise a LimitError if a limit strikes while a problem is being described in Python."""
+        if self._interrupts:
+            raise LimitError("interrupted", "interrupted before there was any plan")
+        if self.seconds >= self._time_limit:
+            raise LimitError("time_limit", "the time limit struck before there was any plan")
+        if states * _BYTES_PER_DESCRIBED_STATE > self._memory_limit:
+            raise LimitError(
+                "memory_limit",
+                f"more than {states} local states of one agent would not fit into the memory limit "
+                f"of {self._memory_limit / BYTES_PER_MB:.4g} MB",
+            )
+
+    @contextmanager
+    def catch_interrupts(self) -> Iterator[None]:
+        """Let the first Ctrl-C ask for the best plan so far; a second one ends at once."""
+        if threading.current_thread() is not threading.main_thread():
+            yield  # signals are the main thread's business
+            return
+        previous = signal.getsignal(signal.SIGINT)
+        if previous is not signal.default_int_handler:
+            yield  # somebody else has plans for Ctrl-C
+            return
+
+        def note(_: int, __: FrameType | None) -> None:
+            self._interrupts += 1
+            if self._interrupts > 1:
+                raise KeyboardInterrupt
+
+        signal.signal(signal.SIGINT, note)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, previous)

@@ -1,0 +1,290 @@
+"""Policies: what everybody does, at every stage, in every joint state that can come about."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coreplan.checks import found
+from coreplan.errors import ModelError
+from coreplan.evaluate import evaluate_forward, evaluate_local
+from coreplan.indexed import IndexedProblem, JointState
+
+if TYPE_CHECKING:
+    from coreplan.compile import AnyProblem, CompiledProblem
+
+Indices = NDArray[np.uint32]
+
+
+@dataclass(frozen=True, eq=False)
+class LocalMap:
+    """One agent's way from local states to the classes that rules speak of, and back to actions.
+
+    Nodes are (stage, local state) pairs, sorted by stage, then by the state's number. Nodes of a
+    class have the same actions, up to their names: action k of a class is `node_action` at
+    ``action_begin[node] + k``.
+    """
+
+    layer_begin: Indices
+    """Per stage from the first: where its nodes begin; one more for the end."""
+    node_state: Indices
+    node_class: Indices
+    """Number of the node's class within its stage."""
+    class_count: Indices
+    """Per stage: how many classes there are."""
+    action_begin: Indices
+    node_action: Indices
+    """Number of an action's name."""
+
+    def node(self, layer: int, state: int) -> int | None:
+        """The node of a local state at a layer, or None if it cannot be reached there."""
+        begin, end = int(self.layer_begin[layer]), int(self.layer_begin[layer + 1])
+        at = begin + int(np.searchsorted(self.node_state[begin:end], state))
+        return at if at < end and self.node_state[at] == state else None
+
+
+@dataclass(frozen=True, eq=False)
+class JointRule:
+    """A joint action for joint classes.
+
+    The joint class (c_1, ..., c_n) of a stage has the number c_1·m_2·...·m_n + ... + c_n, where m_i
+    is agent i's number of classes at that stage; stages follow one another. An entry is 0 where the
+    rule does not know, else 1 + the number of the joint action, made in the same way of the agents'
+    action numbers.
+    """
+
+    actions: Indices
+    values: NDArray[np.float64] | None = None
+    """The optimal values of the joint classes, where the solver gives them."""
+
+
+@dataclass(frozen=True, eq=False)
+class LocalRule:
+    """An action for every class of every agent, whatever the others do.
+
+    Per agent: the action's number for the classes of all stages, one stage after the other.
+    """
+
+    actions: tuple[Indices, ...]
+
+
+class Policy:
+    """What to do: a joint action for every stage and every joint state that can be reached.
+
+    States can be reached by any actions, not only by the policy's own: people deviate. Made by
+    :func:`coreplan.solve` or loaded by :meth:`load`.
+
+    Attributes
+    ----------
+    problem
+        The problem that it is for.
+    stage
+        The stage that it starts from.
+    horizon
+        The number of stages of the problem.
+    """
+
+    def __init__(
+        self,
+        problem: AnyProblem,
+        indexed: IndexedProblem,
+        maps: Sequence[LocalMap],
+        joint: JointRule | None,
+        local: LocalRule,
+        *,
+        history: bool,
+    ) -> None:
+        self.problem = problem
+        self.indexed = indexed
+        self.maps = tuple(maps)
+        self.joint = joint
+        self.local = local
+        self.history = history
+        self.stage = indexed.stage
+        self.horizon = indexed.horizon
+        layers = self.horizon - self.stage
+        counts = np.array([each.class_count[:layers] for each in self.maps], dtype=np.uint64)
+        steps = np.ones_like(counts)
+        for i in range(len(self.maps) - 1, 0, -1):
+            steps[i - 1] = steps[i] * counts[i]
+        self._steps = [[int(step) for step in row] for row in steps.T]
+        sizes = (steps[0] * counts[0]).astype(object)
+        self._layer_offset = [0, *(int(total) for total in np.cumsum(sizes))]
+        self._class_offset = [
+            np.concatenate([[0], np.cumsum(each.class_count, dtype=np.int64)])
+            for each in self.maps
+        ]
+
+    @property
+    def joint_class_count(self) -> int:
+        """How many joint classes there are before the horizon, over all stages."""
+        return self._layer_offset[-1]
+
+    # -- what to do ---------------------------------------------------------------------------
+
+    def act(self, stage: int, joint_state: JointState | None = None) -> dict[str, str]:
+        """The joint action at a stage in a joint state.
+
+        Parameters
+        ----------
+        stage
+            The stage, from the policy's first one to horizon - 1.
+        joint_state
+            A local state for every agent, by name. In a maintenance problem: what each contractor
+            has done, is doing and how many steps remain. None: the state that the policy starts in.
+
+        Returns
+        -------
+        dict
+            An action's name for every agent.
+
+        Raises
+        ------
+        ModelError
+            If the joint state cannot come about at that stage.
+        """
+        if isinstance(stage, bool) or not isinstance(stage, int) or not (
+            self.stage <= stage < self.horizon
+        ):
+            raise ModelError(
+                f"stage is {found(stage)}; this policy runs from stage {self.stage} to "
+                f"{self.horizon - 1}"
+            )
+        if joint_state is None and stage != self.stage:
+            raise ModelError(f"say in which joint state the agents are at stage {stage}")
+        state = self.indexed.find_state(stage, joint_state)
+        nodes = self._nodes(stage, state)
+        return {
+            agent.name: agent.actions[action]
+            for agent, action in zip(self.indexed.agents, self._actions(stage, nodes), strict=True)
+        }
+
+    def choose(self, stage: int, state: Sequence[int]) -> list[int]:
+        """The agents' choices, all in numbers (see :class:`coreplan.indexed.IndexedAgent`)."""
+        return [
+            self._choice(stage, i, at, action)
+            for i, (at, action) in enumerate(
+                zip(state, self._actions(stage, self._nodes(stage, state)), strict=True)
+            )
+        ]
+
+    def choose_local(self, stage: int, agent: int, state: int) -> int:
+        """One agent's choice by the local rule."""
+        node = self._node(stage, agent, state)
+        return self._choice(stage, agent, state, self._local_action(stage, agent, node))
+
+    def _choice(self, stage: int, agent: int, state: int, action: int) -> int:
+        who = self.indexed.agents[agent]
+        return who.choices(stage, state)[who.actions[action]]
+
+    def _nodes(self, stage: int, state: Sequence[int]) -> list[int]:
+        return [self._node(stage, i, at) for i, at in enumerate(state)]
+
+    def _node(self, stage: int, agent: int, state: int) -> int:
+        node = self.maps[agent].node(stage - self.stage, state)
+        if node is None:
+            who = self.indexed.agents[agent]
+            raise ModelError(
+                f"agent {found(who.name)} cannot be in state {who.states.label(state)!r} at stage "
+                f"{stage}: no actions lead there from where this policy starts"
+            )
+        return node
+
+    def _actions(self, stage: int, nodes: Sequence[int]) -> list[int]:
+        """Numbers of the agents' action names."""
+        layer = stage - self.stage
+        if self.joint is not None:
+            number = self._layer_offset[layer] + sum(
+                int(each.node_class[node]) * step
+                for each, node, step in zip(self.maps, nodes, self._steps[layer], strict=True)
+            )
+            code = int(self.joint.actions[number])
+            if code:
+                return self._decode(code - 1, nodes)
+        return [self._local_action(stage, i, node) for i, node in enumerate(nodes)]
+
+    def _decode(self, code: int, nodes: Sequence[int]) -> list[int]:
+        actions = [0] * len(nodes)
+        for i in range(len(nodes) - 1, -1, -1):
+            begin = int(self.maps[i].action_begin[nodes[i]])
+            count = int(self.maps[i].action_begin[nodes[i] + 1]) - begin
+            code, position = divmod(code, count)
+            actions[i] = int(self.maps[i].node_action[begin + position])
+        return actions
+
+    def _local_action(self, stage: int, agent: int, node: int) -> int:
+        each = self.maps[agent]
+        at = self._class_offset[agent][stage - self.stage] + int(each.node_class[node])
+        position = int(self.local.actions[agent][at])
+        return int(each.node_action[int(each.action_begin[node]) + position])
+
+    # -- what it is worth ---------------------------------------------------------------------
+
+    def evaluate(self, method: str = "forward") -> float:
+        """The exact expected value, from where the policy starts, recomputed from the problem.
+
+        Parameters
+        ----------
+        method
+            ``forward`` carries the distribution over joint states along (a policy in which every
+            agent looks at itself only is evaluated agent by agent, for any number of agents);
+            ``sequences`` enumerates all execution sequences, the paper's Eq. 4: small problems
+            only.
+        """
+        if method == "sequences":
+            from coreplan.sequences import execution_sequences, returns
+
+            return sum(
+                probability * returns(self.problem, sequence).total
+                for sequence, probability in execution_sequences(self)
+            )
+        if method != "forward":
+            raise ModelError(f"method is {found(method)}; expected 'forward' or 'sequences'")
+        return evaluate_local(self) if self.joint is None else evaluate_forward(self)
+
+    # -- files --------------------------------------------------------------------------------
+
+    def save(self, path: str | Path) -> None:
+        """Write it to a file in the format ``policy/1`` (see docs/policy-format.md)."""
+        from coreplan.formats.policy import write_policy
+
+        write_policy(self, path)
+
+    @classmethod
+    def load(cls, path: str | Path, problem: AnyProblem) -> Policy:
+        """Read a ``policy/1`` file that was saved for the same problem."""
+        from coreplan.formats.policy import read_policy
+
+        return read_policy(path, problem)
+
+    def __repr__(self) -> str:
+        kind = "joint" if self.joint is not None else "local"
+        return f"<Policy for {self.problem.name!r}: {kind} rules, stages {self.stage} to " \
+               f"{self.horizon - 1}>"
+
+
+def make_maps(compiled: CompiledProblem) -> list[LocalMap]:
+    """The way from local states to the classes of a compiled problem."""
+    maps = []
+    for i, agent in enumerate(compiled.indexed.agents):
+        classes_begin = compiled.model.layer_begin(i)
+        layer_begin = compiled.graphs.layer_begin(i)
+        per_layer = np.diff(layer_begin)
+        node_class = compiled.model.node_class(i) - np.repeat(classes_begin[:-1], per_layer)
+        action_of_choice = np.array(agent.choice_action or [0], dtype=np.uint32)
+        maps.append(
+            LocalMap(
+                layer_begin,
+                compiled.graphs.node_state(i),
+                node_class.astype(np.uint32),
+                np.diff(classes_begin).astype(np.uint32),
+                compiled.model.node_choice_begin(i),
+                action_of_choice[compiled.model.node_choice(i)],
+            )
+        )
+    return maps

@@ -1,0 +1,178 @@
+"""What a solver reports."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+from coreplan.errors import ModelError
+from coreplan.frozen import FrozenMapping
+from coreplan.policy import Policy
+
+OPTIMAL_TOLERANCE = 1e-9
+"""`optimal` means: upper bound - value is at most this times max(1, \\|value\\|)."""
+
+
+class Status(StrEnum):
+    """Why a solver stopped."""
+
+    OPTIMAL = "optimal"
+    TIME_LIMIT = "time_limit"
+    MEMORY_LIMIT = "memory_limit"
+    INTERRUPTED = "interrupted"
+    GAP_LIMIT = "gap_limit"
+
+
+def is_closed(value: float, upper_bound: float) -> bool:
+    """Whether the bounds are so close that a value counts as optimal."""
+    return upper_bound - value <= OPTIMAL_TOLERANCE * max(1.0, abs(value))
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """How much work it was.
+
+    Attributes
+    ----------
+    joint_states_expanded
+        Expansions of a (stage, states of a group of agents); the same one twice counts 2.
+    joint_actions_evaluated
+        Joint actions of a group for which a value was computed, or a bound refined, by looking at
+        successors.
+    peak_memory_mb
+        The most memory that the process has had, in MB.
+    others
+        Further counts by name, for instance ``kernel_cells`` or ``crg_nodes``.
+    """
+
+    joint_states_expanded: int = 0
+    joint_actions_evaluated: int = 0
+    peak_memory_mb: float = 0.0
+    others: Mapping[str, float] = field(default_factory=FrozenMapping)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "others", FrozenMapping(self.others))
+
+    def to_dict(self) -> dict[str, float]:
+        """All counts by name."""
+        return {
+            "joint_actions_evaluated": self.joint_actions_evaluated,
+            "joint_states_expanded": self.joint_states_expanded,
+            "peak_memory_mb": round(self.peak_memory_mb, 1),
+            **self.others,
+        }
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a solver found.
+
+    In every status the bounds are valid, and `value` is what the policy in hand is proven to be
+    worth: ``lower_bound == value <= optimal value <= upper_bound``.
+
+    Attributes
+    ----------
+    problem
+        The problem's name.
+    algorithm
+        The algorithm's name.
+    objective
+        ``centralised`` (everybody sees everything) or ``decentralised``.
+    status
+        Why it stopped; ``optimal`` only if proven.
+    value, lower_bound, upper_bound
+        The policy's value and the proven bounds on the optimum.
+    seconds
+        Wall time from the problem in memory to the result.
+    statistics
+        How much work it was.
+    message
+        More about why it stopped, where there is more to say.
+    policy
+        The policy in hand; None if the result was read from a file.
+    """
+
+    problem: str
+    algorithm: str
+    status: Status
+    value: float
+    lower_bound: float
+    upper_bound: float
+    seconds: float
+    statistics: Statistics = field(default_factory=Statistics)
+    objective: str = "centralised"
+    message: str = field(default="", compare=False)
+    policy: Policy | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        for name in ("value", "lower_bound", "upper_bound", "seconds"):
+            if not math.isfinite(getattr(self, name)):
+                raise ModelError(f"{name} is {getattr(self, name)}; expected a finite number")
+        if self.lower_bound != self.value:
+            raise ModelError("lower_bound differs from value; they are the same by definition")
+        if self.upper_bound < self.value:
+            raise ModelError("upper_bound is below value")
+        if self.objective not in ("centralised", "decentralised"):
+            raise ModelError(
+                f"objective is {self.objective!r}; expected 'centralised' or 'decentralised'"
+            )
+        if self.status is Status.OPTIMAL and not is_closed(self.value, self.upper_bound):
+            raise ModelError("status is optimal, but upper_bound is not proven to equal value")
+
+    @property
+    def gap(self) -> float:
+        """How far the value can be from the optimum: upper bound - value."""
+        return self.upper_bound - self.value
+
+    @property
+    def relative_gap(self) -> float:
+        """The gap relative to the value (infinite if the value is 0 and the gap is not)."""
+        if self.gap == 0:
+            return 0.0
+        return self.gap / abs(self.value) if self.value else math.inf
+
+    def to_dict(self) -> dict[str, object]:
+        """The result in the format ``result/1``."""
+        return {
+            "format": "result/1",
+            "problem": self.problem,
+            "algorithm": self.algorithm,
+            "objective": self.objective,
+            "status": str(self.status),
+            "value": self.value,
+            "lower_bound": self.lower_bound,
+            "upper_bound": self.upper_bound,
+            "gap": self.gap,
+            "seconds": self.seconds,
+            "statistics": self.statistics.to_dict(),
+        }
+
+    def summary(self) -> str:
+        """The result in a few lines of text."""
+        work = self.statistics
+        if self.status is Status.OPTIMAL:
+            proof = "proven optimal"
+        else:
+            relative = "" if math.isinf(self.relative_gap) else f" ({100 * self.relative_gap:.3g} %)"
+            proof = (
+                f"stopped by {self.status.replace('_', ' ')}; the optimum is at most "
+                f"{self.upper_bound:.10g}, a gap of {self.gap:.4g}{relative}"
+            )
+        lines = [
+            f"value {self.value:.10g}, {proof}",
+            f"{self.seconds:.3g} s, {work.joint_states_expanded:,} joint states expanded, "
+            f"{work.joint_actions_evaluated:,} joint actions evaluated, "
+            f"{work.peak_memory_mb:.0f} MB",
+        ]
+        if self.message:
+            lines.insert(1, self.message)
+        return "\n".join(lines)
+
+    def save(self, path: str | Path) -> None:
+        """Write it to a file in the format ``result/1``."""
+        from coreplan.formats.result import write_result
+
+        write_result(self, path)

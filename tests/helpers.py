@@ -1,0 +1,82 @@
+"""What several test files use: raw dictionaries in, problems of the package out."""
+
+from __future__ import annotations
+
+import json
+import math
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import judge
+from coreplan import ContractorState, MaintenanceProblem, TIMMDP, read_problem
+
+
+def from_file(raw: dict[str, Any], suffix: str = ".json") -> TIMMDP | MaintenanceProblem:
+    """Write a raw dictionary to a file and read it with the package."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"problem{suffix}"
+        path.write_text(json.dumps(raw), encoding="utf-8")
+        return read_problem(path)
+
+
+def agrees(value: float, expected: float, tolerance: float = 1e-9) -> bool:
+    """Whether two values are equal up to a relative (near zero: absolute) tolerance."""
+    return math.isclose(value, expected, rel_tol=tolerance, abs_tol=tolerance)
+
+
+def scale(raw: dict[str, Any]) -> float:
+    """A bound on how large rewards get, for absolute tolerances where they cancel out."""
+    if raw["format"] == "mpp/1":
+        numbers = [
+            abs(number)
+            for part in [*(t for a in raw["agents"] for t in a["tasks"]), *raw.get("network", [])]
+            for each in (part["cost"], part.get("revenue", 0))
+            for number in (each if isinstance(each, list) else [each])
+        ]
+    else:
+        numbers = [
+            abs(entry["value"]) for f in raw.get("rewards", []) for entry in f["entries"]
+        ]
+    return max(1.0, sum(numbers) * raw["horizon"])
+
+
+def judge_state(raw: dict[str, Any], joint_state: dict[str, Any]) -> tuple[Any, ...]:
+    """A joint state as the judge names it."""
+    if raw["format"] != "mpp/1":
+        return tuple(joint_state[agent["name"]] for agent in raw["agents"])
+    states = []
+    for agent in raw["agents"]:
+        state = joint_state[agent["name"]]
+        names = {task["name"] for task in agent["tasks"]}
+        todo = names - set(state.done) - {state.doing}
+        states.append((frozenset(todo), state.doing, state.remaining))
+    return tuple(states)
+
+
+def package_state(raw: dict[str, Any], joint_state: tuple[Any, ...]) -> dict[str, Any]:
+    """A joint state of the judge as the package names it."""
+    named = {}
+    for agent, state in zip(raw["agents"], joint_state, strict=True):
+        if raw["format"] == "mpp/1":
+            todo, doing, remaining = state
+            done = tuple(
+                task["name"]
+                for task in agent["tasks"]
+                if task["name"] not in todo and task["name"] != doing
+            )
+            named[agent["name"]] = ContractorState(done, doing, remaining)
+        else:
+            named[agent["name"]] = state
+    return named
+
+
+def judged_policy_value(raw: dict[str, Any], policy: Any) -> float:
+    """The value of a policy by the judge's own recursion."""
+    names = [agent["name"] for agent in raw["agents"]]
+
+    def act(stage: int, joint_state: tuple[Any, ...]) -> tuple[str, ...]:
+        chosen = policy.act(stage, package_state(raw, joint_state))
+        return tuple(chosen[name] for name in names)
+
+    return judge.policy_value(raw, act)
