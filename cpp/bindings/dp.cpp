@@ -1,5 +1,6 @@
 #include "baselines/dp.hpp"
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
 #include "bindings/module.hpp"
@@ -10,9 +11,9 @@ namespace {
 
 // A view of an array that lives as long as the result that owns it.
 template <class T>
-nb::object view(const CArray<T>& array, std::uint64_t size, nb::handle owner) {
-    if (array == nullptr) return nb::none();
-    return nb::cast(Array<T>(array.get(), {static_cast<std::size_t>(size)}, owner));
+std::optional<Array<T>> view(const CArray<T>& array, std::uint64_t size, nb::handle owner) {
+    if (array == nullptr) return std::nullopt;
+    return Array<T>(array.get(), {static_cast<std::size_t>(size)}, owner);
 }
 
 }  // namespace

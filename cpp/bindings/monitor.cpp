@@ -1,6 +1,8 @@
 #include "support/monitor.hpp"
 
-#include <nanobind/stl/function.h>
+#include <nanobind/stl/string.h>
+
+#include <string>
 
 #include "bindings/module.hpp"
 #include "model/local_graph.hpp"
@@ -24,8 +26,11 @@ const char* reason(Stop stop) {
 
 // Exceptions whose `args` are data: what they mean in words is said in Python.
 void bind_errors(nb::module_& module) {
-    static PyObject* limit = PyErr_NewException("coreplan._core.LimitReached", nullptr, nullptr);
-    static PyObject* no_action = PyErr_NewException("coreplan._core.NoAction", nullptr, nullptr);
+    const std::string prefix = nb::cast<std::string>(module.attr("__name__"));
+    static PyObject* limit =
+        PyErr_NewException((prefix + ".LimitReached").c_str(), nullptr, nullptr);
+    static PyObject* no_action =
+        PyErr_NewException((prefix + ".NoAction").c_str(), nullptr, nullptr);
     module.attr("LimitReached") = nb::handle(limit);
     module.attr("NoAction") = nb::handle(no_action);
     nb::register_exception_translator([](const std::exception_ptr& error, void*) {
@@ -68,7 +73,9 @@ void bind_monitor(nb::module_& module) {
             [](Monitor* self, double time_limit, double memory_limit, const nb::callable& watcher) {
                 new (self) Monitor(time_limit, memory_limit, watch_with(watcher));
             },
-            nb::arg("time_limit"), nb::arg("memory_limit"), nb::arg("watcher"))
+            nb::arg("time_limit"), nb::arg("memory_limit"), nb::arg("watcher"),
+            nb::sig("def __init__(self, time_limit: float, memory_limit: float, "
+                    "watcher: collections.abc.Callable[[Progress], Stop]) -> None"))
         .def_prop_ro("reserved", &Monitor::reserved);
 }
 

@@ -44,12 +44,16 @@ def check_name(name: object, path: Path, what: str) -> Iterable[Problem]:
     """A name is a text and not empty."""
     if not isinstance(name, str) or not name:
         hint = "; put it into quotes" if isinstance(name, bool | int | float) else ""
-        yield Problem(path, f"found {found(name)}; expected the name of {what}, a text of one or "
-                      f"more characters{hint}")
+        yield Problem(
+            path,
+            f"found {found(name)}; expected the name of {what}, a text of one or "
+            f"more characters{hint}",
+        )
 
 
-def check_distinct(names: Sequence[object], path: Path, what: str, key: str = "name"
-                   ) -> Iterable[Problem]:
+def check_distinct(
+    names: Sequence[object], path: Path, what: str, key: str = "name"
+) -> Iterable[Problem]:
     """No two of them have the same name."""
     first: dict[object, int] = {}
     for position, name in enumerate(names):
@@ -83,7 +87,9 @@ def unknown_name(name: object, what: str, known: Sequence[str], place: str) -> s
     """The message for a name that does not exist, with the nearest one that does."""
     hint = nearest(name, known) if isinstance(name, str) else ""
     if not hint and 0 < len(known) <= 8:
-        hint = "; there " + ("is " if len(known) == 1 else "are ") + ", ".join(
-            shorten(repr(k)) for k in known
+        hint = (
+            "; there "
+            + ("is " if len(known) == 1 else "are ")
+            + ", ".join(shorten(repr(k)) for k in known)
         )
     return f"{place} has no {what} {found(name)}{hint}"

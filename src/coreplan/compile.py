@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,6 +14,8 @@ from coreplan.limits import Limits
 from coreplan.maintenance.problem import MaintenanceProblem
 from coreplan.maintenance.translate import index_maintenance
 from coreplan.model import TIMMDP
+
+logger = logging.getLogger(__name__)
 
 AnyProblem = TIMMDP | MaintenanceProblem
 
@@ -78,6 +81,15 @@ class CompiledProblem:
                 self.model.class_count(i),
             )
             for i, agent in enumerate(self.indexed.agents)
+        )
+
+    def __str__(self) -> str:
+        states = sum(size.states for size in self.sizes)
+        unrolled = sum(size.unrolled for size in self.sizes)
+        merged = f", {sum(size.merged for size in self.sizes):,} merged" if self.merged else ""
+        return (
+            f"local states: {states:,}, {unrolled:,} unrolled{merged}; "
+            f"joint states: {self.joint_states:,.0f}; interactions: {self.interactions:,}"
         )
 
     @property
@@ -147,9 +159,7 @@ def compile_problem(
     (AgentSize(name='Alpha', states=3, unrolled=12, transitions=13, merged=10),)
     """
     limits = limits or Limits()
-    indexed = index_problem(
-        problem, history=not merge, stage=stage, state=state, limits=limits
-    )
+    indexed = index_problem(problem, history=not merge, stage=stage, state=state, limits=limits)
     try:
         graphs = _core.unroll(describe(indexed), limits.monitor)
         model = _core.compile(graphs, merge, limits.monitor)
@@ -157,7 +167,10 @@ def compile_problem(
         raise LimitError(*error.args) from None
     except _core.NoAction as error:
         raise _stuck(indexed, *error.args) from None
-    return CompiledProblem(problem, indexed, graphs, model, merge)
+    compiled = CompiledProblem(problem, indexed, graphs, model, merge)
+    if logger.isEnabledFor(logging.INFO):
+        logger.info("%s", compiled)
+    return compiled
 
 
 def _stuck(indexed: IndexedProblem, agent: int, state: int, stage: int) -> ModelError:

@@ -31,7 +31,8 @@ def evaluate_forward(policy: Policy, most: int = MOST_JOINT_STATES) -> float:
         for state, probability in occupied.items():
             choices = policy.choose(stage, state)
             laws = [
-                agent.outcomes(choice) for agent, choice in zip(indexed.agents, choices, strict=True)
+                agent.outcomes(choice)
+                for agent, choice in zip(indexed.agents, choices, strict=True)
             ]
             for outcome in itertools.product(*laws):
                 chance = probability * math.prod(p for _, _, p in outcome)
@@ -62,7 +63,9 @@ def evaluate_local(policy: Policy) -> float:
         chances: list[dict[int, float]] = []  # per agent: condition -> chance that it matches
         mass = []  # per agent: chance that it gets through this stage, 1 up to rounding
         for i in range(n):
-            matched, occupied[i], all_of_it = _move_alone(policy, indexed, rewards, i, stage, occupied[i])
+            matched, occupied[i], all_of_it = _move_alone(
+                policy, indexed, rewards, i, stage, occupied[i]
+            )
             chances.append(matched)
             mass.append(all_of_it)
         for entry in indexed.entries:

@@ -225,9 +225,7 @@ def _index_agent(agent: Agent, horizon: int) -> IndexedAgent:
     return indexed
 
 
-def _index_condition(
-    agent: Agent, indexed: IndexedAgent, condition: Condition
-) -> IndexedCondition:
+def _index_condition(agent: Agent, indexed: IndexedAgent, condition: Condition) -> IndexedCondition:
     states = indexed.states
     assert isinstance(states, NamedStates)
 

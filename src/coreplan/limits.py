@@ -107,7 +107,7 @@ class Limits:
         return time.perf_counter() - self._start
 
     def _watch(self, progress: _core.Progress) -> _core.Stop:
-        """Look around, for the core: has anybody asked to stop?"""
+        """Tell the core whether anybody has asked to stop."""
         if self._interrupts:
             return _core.Stop.interrupted
         if self._callback is not None:

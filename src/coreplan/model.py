@@ -120,7 +120,9 @@ class Entry:
     stages: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "when", _freeze_mapping(self.when, ("when",), "agents' conditions"))
+        object.__setattr__(
+            self, "when", _freeze_mapping(self.when, ("when",), "agents' conditions")
+        )
         object.__setattr__(self, "value", _number(self.value))
         if self.stages is not None:
             stages = _freeze_sequence(self.stages, ("stages",), "a list of stages")
@@ -245,23 +247,37 @@ class Agent:
         frozen = {}
         for state, actions in states.items():
             where = ("transitions", str(state))
-            frozen[state] = FrozenMapping({
-                action: FrozenMapping({
-                    next_state: _number(probability)
-                    for next_state, probability in _freeze_mapping(
-                        outcomes, (*where, str(action)), "a mapping next state -> probability"
+            frozen[state] = FrozenMapping(
+                {
+                    action: FrozenMapping(
+                        {
+                            next_state: _number(probability)
+                            for next_state, probability in _freeze_mapping(
+                                outcomes,
+                                (*where, str(action)),
+                                "a mapping next state -> probability",
+                            ).items()
+                        }
+                    )
+                    for action, outcomes in _freeze_mapping(
+                        actions, where, "a mapping action -> next state -> probability"
                     ).items()
-                })
-                for action, outcomes in _freeze_mapping(
-                    actions, where, "a mapping action -> next state -> probability"
-                ).items()
-            })
+                }
+            )
         object.__setattr__(self, "transitions", FrozenMapping(frozen))
         features = _freeze_mapping(self.features, ("features",), "a mapping state -> features")
-        object.__setattr__(self, "features", FrozenMapping({
-            state: _freeze_mapping(each, ("features", str(state)), "a mapping feature -> value")
-            for state, each in features.items()
-        }))
+        object.__setattr__(
+            self,
+            "features",
+            FrozenMapping(
+                {
+                    state: _freeze_mapping(
+                        each, ("features", str(state)), "a mapping feature -> value"
+                    )
+                    for state, each in features.items()
+                }
+            ),
+        )
         object.__setattr__(self, "values", FrozenMapping(self.values))
 
     @classmethod
@@ -346,7 +362,10 @@ class Agent:
                 break
         described = {names[s]: dict(features(s)) for s in names} if features else {}
         return cls(
-            name, name_of(initial), transitions, {s: f for s, f in described.items() if f},
+            name,
+            name_of(initial),
+            transitions,
+            {s: f for s, f in described.items() if f},
             values=taken,
         )
 
@@ -582,7 +601,9 @@ def _check_reward(
         here = (*path, "scope", position)
         if name not in agents:
             yield Problem(
-                here, unknown_name(name, "agent", list(agents), "the problem"), relies_on=("agents",)
+                here,
+                unknown_name(name, "agent", list(agents), "the problem"),
+                relies_on=("agents",),
             )
         elif name in function.scope[:position]:
             yield Problem(here, f"agent {found(name)} is in the scope twice")
@@ -601,7 +622,8 @@ def _check_reward(
             place = (*here, "when", str(name))
             if name not in agents:
                 yield Problem(
-                    place, unknown_name(name, "agent", list(agents), "the problem"),
+                    place,
+                    unknown_name(name, "agent", list(agents), "the problem"),
                     relies_on=("agents",),
                 )
             elif name not in function.scope:

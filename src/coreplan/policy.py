@@ -116,8 +116,7 @@ class Policy:
         sizes = (steps[0] * counts[0]).astype(object)
         self._layer_offset = [0, *(int(total) for total in np.cumsum(sizes))]
         self._class_offset = [
-            np.concatenate([[0], np.cumsum(each.class_count, dtype=np.int64)])
-            for each in self.maps
+            np.concatenate([[0], np.cumsum(each.class_count, dtype=np.int64)]) for each in self.maps
         ]
 
     @property
@@ -148,8 +147,10 @@ class Policy:
         ModelError
             If the joint state cannot come about at that stage.
         """
-        if isinstance(stage, bool) or not isinstance(stage, int) or not (
-            self.stage <= stage < self.horizon
+        if (
+            isinstance(stage, bool)
+            or not isinstance(stage, int)
+            or not (self.stage <= stage < self.horizon)
         ):
             raise ModelError(
                 f"stage is {found(stage)}; this policy runs from stage {self.stage} to "
@@ -264,8 +265,10 @@ class Policy:
 
     def __repr__(self) -> str:
         kind = "joint" if self.joint is not None else "local"
-        return f"<Policy for {self.problem.name!r}: {kind} rules, stages {self.stage} to " \
-               f"{self.horizon - 1}>"
+        return (
+            f"<Policy for {self.problem.name!r}: {kind} rules, stages {self.stage} to "
+            f"{self.horizon - 1}>"
+        )
 
 
 def make_maps(compiled: CompiledProblem) -> list[LocalMap]:

@@ -156,7 +156,9 @@ class Result:
         if self.status is Status.OPTIMAL:
             proof = "proven optimal"
         else:
-            relative = "" if math.isinf(self.relative_gap) else f" ({100 * self.relative_gap:.3g} %)"
+            relative = (
+                "" if math.isinf(self.relative_gap) else f" ({100 * self.relative_gap:.3g} %)"
+            )
             proof = (
                 f"stopped by {self.status.replace('_', ' ')}; the optimum is at most "
                 f"{self.upper_bound:.10g}, a gap of {self.gap:.4g}{relative}"

@@ -33,7 +33,9 @@ class TransitionRewards:
             else:
                 self.always.append(entry)
         self._stages = {
-            id(entry): frozenset(entry.stages) for entry in indexed.entries if entry.stages is not None
+            id(entry): frozenset(entry.stages)
+            for entry in indexed.entries
+            if entry.stages is not None
         }
         self._owner: list[list[int]] = []
         for agent in indexed.agents:
@@ -69,9 +71,7 @@ class TransitionRewards:
         """Whether an entry can be earned at a stage."""
         return entry.stages is None or stage in self._stages[id(entry)]
 
-    def by_function(
-        self, stage: int, transitions: Sequence[int]
-    ) -> Iterator[tuple[int, float]]:
+    def by_function(self, stage: int, transitions: Sequence[int]) -> Iterator[tuple[int, float]]:
         """(reward function, value) of every entry that a joint transition matches."""
         for entry in self.always:
             if self.counts_at(entry, stage):

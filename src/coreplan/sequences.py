@@ -129,7 +129,9 @@ def _find_transitions(
         if action not in available:
             raise ModelError(
                 unknown_name(
-                    action, "action", list(available),
+                    action,
+                    "action",
+                    list(available),
                     f"agent {found(agent.name)} in state {agent.states.label(now)!r} at stage "
                     f"{stage}",
                 )
@@ -152,8 +154,9 @@ def execution_sequences(policy: Policy) -> Iterator[tuple[ExecutionSequence, flo
     indexed = policy.indexed
     first = indexed.stage
 
-    def name(states: Sequence[tuple[int, ...]], actions: Sequence[dict[str, str]]
-             ) -> ExecutionSequence:
+    def name(
+        states: Sequence[tuple[int, ...]], actions: Sequence[dict[str, str]]
+    ) -> ExecutionSequence:
         return ExecutionSequence(
             tuple(indexed.name_state(state) for state in states), tuple(actions), first
         )

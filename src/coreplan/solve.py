@@ -140,8 +140,15 @@ def _solve_dp(task: Task, merge: bool = True) -> Result:
         history=not merge,
     )
     return make_result(
-        task, "dp", found.lower, found.upper, found.stop, found.message, policy,
-        found.states_expanded, found.actions_evaluated,
+        task,
+        "dp",
+        found.lower,
+        found.upper,
+        found.stop,
+        found.message,
+        policy,
+        found.states_expanded,
+        found.actions_evaluated,
     )
 
 

@@ -246,8 +246,11 @@ def check_maintenance(
 
 def _check_slash(name: object, path: Path) -> Iterable[Problem]:
     if isinstance(name, str) and "/" in name:
-        yield Problem(path, f"found {found(name)}; expected a name without '/', which separates "
-                      "agent and task in the network")
+        yield Problem(
+            path,
+            f"found {found(name)}; expected a name without '/', which separates "
+            "agent and task in the network",
+        )
 
 
 def _check_cost(cost: object, path: Path, what: str, stages: int) -> Iterable[Problem]:
@@ -262,8 +265,11 @@ def _check_cost(cost: object, path: Path, what: str, stages: int) -> Iterable[Pr
         for t, each in enumerate(cost):
             yield from check_number(each, (*path, t), what)
     elif not is_number(cost):
-        yield Problem(path, f"found {found(cost)}; expected {what}, a finite number or a list of "
-                      "one for each stage")
+        yield Problem(
+            path,
+            f"found {found(cost)}; expected {what}, a finite number or a list of "
+            "one for each stage",
+        )
 
 
 def _check_task(task: Task, path: Path, stages: int) -> Iterable[Problem]:
@@ -287,9 +293,7 @@ def _check_task(task: Task, path: Path, stages: int) -> Iterable[Problem]:
         if not isinstance(window, tuple) or len(window) != 2:
             yield Problem(here, f"found {found(window)}; expected [first stage, last stage]")
             return
-        ends = [
-            list(check_integer(end, (*here, k), "a stage", 0)) for k, end in enumerate(window)
-        ]
+        ends = [list(check_integer(end, (*here, k), "a stage", 0)) for k, end in enumerate(window)]
         yield from itertools.chain(*ends)
         if not any(ends) and window[0] > window[1]:
             yield Problem(here, f"the first stage {window[0]} is after the last stage {window[1]}")
@@ -324,20 +328,26 @@ def _check_hindrance(
             reference.partition("/") if isinstance(reference, str) else ("", "", "")
         )
         if not slash:
-            yield Problem(here, f"found {found(reference)}; expected 'agent/task', for instance "
-                          "'Alpha/a1'")
+            yield Problem(
+                here, f"found {found(reference)}; expected 'agent/task', for instance 'Alpha/a1'"
+            )
         elif agent not in tasks:
             yield Problem(
-                here, unknown_name(agent, "agent", list(tasks), "the problem"),
+                here,
+                unknown_name(agent, "agent", list(tasks), "the problem"),
                 relies_on=("agents",),
             )
         elif task not in tasks[agent]:
             yield Problem(
-                here, unknown_name(task, "task", tasks[agent], f"agent {found(agent)}"),
+                here,
+                unknown_name(task, "task", tasks[agent], f"agent {found(agent)}"),
                 relies_on=("agents", list(tasks).index(agent)),
             )
         elif agent in seen:
-            yield Problem(here, f"agent {found(agent)} has two tasks in this entry; an agent works "
-                          "on one task at a time, so they never coincide")
+            yield Problem(
+                here,
+                f"agent {found(agent)} has two tasks in this entry; an agent works "
+                "on one task at a time, so they never coincide",
+            )
         seen.add(agent)
     yield from _check_cost(hindrance.cost, (*path, "cost"), "the hindrance per step", stages)

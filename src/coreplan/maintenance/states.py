@@ -126,11 +126,13 @@ class ContractorStates:
         )
         times = None
         if isinstance(state, History):
-            times = FrozenMapping({
-                name: each
-                for name, each in zip(self._names, state.times, strict=True)
-                if each is not None
-            })
+            times = FrozenMapping(
+                {
+                    name: each
+                    for name, each in zip(self._names, state.times, strict=True)
+                    if each is not None
+                }
+            )
         doing = None if local.current == IDLE else self._names[local.current]
         return ContractorState(done, doing, local.remaining, times)
 
@@ -171,8 +173,9 @@ def read_state(contractor: Contractor, given: Any) -> ContractorState:
     for key in given:
         if key not in ("done", "doing", "remaining", "times"):
             raise ModelError(
-                unknown_name(key, "part", ["done", "doing", "remaining", "times"],
-                             f"the state of {whose}")
+                unknown_name(
+                    key, "part", ["done", "doing", "remaining", "times"], f"the state of {whose}"
+                )
             )
     done = given.get("done", ())
     if isinstance(done, str) or not isinstance(done, Iterable):

@@ -158,7 +158,9 @@ def index_maintenance(
     for contractor, start in zip(problem.contractors, given, strict=True):
         dynamics = Dynamics(contractor, problem.horizon, problem.must_complete, guard)
         local = (
-            dynamics.initial if start is None else to_local(contractor, read_state(contractor, start))
+            dynamics.initial
+            if start is None
+            else to_local(contractor, read_state(contractor, start))
         )
         try:
             if history:
@@ -227,7 +229,8 @@ def _index_histories(
                     known = node.times
                     if begun >= 0:
                         known = (
-                            *known[:begun], (node.stage, node.stage + after.remaining),
+                            *known[:begun],
+                            (node.stage, node.stage + after.remaining),
                             *known[begun + 1 :],
                         )
                     following = History(node.stage + 1, after, known)
@@ -258,18 +261,16 @@ def _add_conditions(agent: IndexedAgent, states: Sequence[LocalState], tasks: in
 
 
 def _index_rewards(problem: MaintenanceProblem) -> tuple[list[IndexedEntry], tuple[str, ...]]:
-    entries = []
-    functions = []
-    position = {}
+    entries: list[IndexedEntry] = []
+    functions: list[str] = []
+    position: dict[str, tuple[int, int]] = {}
     for i, contractor in enumerate(problem.contractors):
         for k, task in enumerate(contractor.tasks):
             position[f"{contractor.name}/{task.name}"] = (i, 2 * k)
             for cost, stages in cost_by_stage(task.cost):
                 entries.append(IndexedEntry(((i, 2 * k),), -cost, stages, len(functions)))
             if task.revenue != 0:
-                entries.append(
-                    IndexedEntry(((i, 2 * k + 1),), task.revenue, None, len(functions))
-                )
+                entries.append(IndexedEntry(((i, 2 * k + 1),), task.revenue, None, len(functions)))
         functions.append(f"own costs and revenues of {contractor.name}")
     for hindrance in problem.network:
         members = tuple(sorted(position[reference] for reference in hindrance.tasks))

@@ -1,0 +1,100 @@
+# Everything happens in .venv and build/, made here from nothing but Python 3.11+, pip, make and a
+# C++20 compiler. A second call does only what has changed.
+#
+#   make demo         solve the bundled example
+#   make test         linters, type checker, C++ tests, Python tests
+#   make test-extras  tests that need optional packages
+#   make sanitize     the tests on a core built with address and undefined-behaviour sanitizers
+#   make bench        benchmarks (some minutes)
+#   make format       put the code into shape
+#   make clean        remove what was built (make distclean: .venv too)
+#
+# NATIVE=1 optimises for this machine's processor.
+
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
+  if $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then echo $$p; break; fi; \
+  done)
+NATIVE ?= 0
+BIN := .venv/bin
+STAMPS := build/stamps
+CMAKE := PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cmake
+DEFINES := -DCOREPLAN_WERROR=ON -DCOREPLAN_NATIVE=$(NATIVE)
+PIP := $(BIN)/pip --disable-pip-version-check --quiet
+
+CORE := CMakeLists.txt $(shell find cpp -name '*.hpp' -o -name '*.cpp')
+MODULES := $(shell find src examples -name '*.py' -o -name '*.json' -o -name '*.yaml')
+
+.PHONY: demo test test-extras lint types test-cpp test-python sanitize bench format clean distclean \
+  install FORCE
+
+demo: install
+	@$(BIN)/coreplan demo
+
+test: lint types test-cpp test-python
+
+lint: install $(STAMPS)/test-tools
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+
+types: install $(STAMPS)/test-tools
+	$(BIN)/mypy
+
+test-cpp: build/cpp-tests/coreplan_tests
+	build/cpp-tests/coreplan_tests
+
+test-python: install $(STAMPS)/test-tools
+	$(BIN)/python -m pytest -q -n auto -m "not extras"
+
+# Exit code 5: there are none yet.
+test-extras: install $(STAMPS)/test-tools
+	$(BIN)/python -m pytest -q -m extras || test $$? -eq 5
+
+sanitize: $(STAMPS)/test-tools
+	bash tools/sanitize $(BIN)
+
+bench: install
+	$(BIN)/python benchmarks/dp.py
+
+format: $(STAMPS)/test-tools
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+clean:
+	rm -rf build dist src/coreplan/_core.pyi
+
+distclean: clean
+	rm -rf .venv
+
+# -- set-up -----------------------------------------------------------------------------------
+
+$(BIN)/python:
+	@test -n "$(PYTHON)" || { echo "coreplan needs Python 3.11 or newer"; exit 1; }
+	$(PYTHON) -m venv .venv
+	$(PIP) install --upgrade pip
+
+$(STAMPS)/build-tools: pyproject.toml | $(BIN)/python
+	$(PIP) install --group build
+	@mkdir -p $(STAMPS) && touch $@
+
+$(STAMPS)/test-tools: pyproject.toml | $(BIN)/python
+	$(PIP) install --group test
+	@mkdir -p $(STAMPS) && touch $@
+
+# The package is installed so that Python files are used where they are; it has to be installed
+# again when the core changes or a file comes or goes.
+$(STAMPS)/files: FORCE
+	@mkdir -p $(STAMPS)
+	@echo "$(sort $(MODULES)) $(NATIVE)" | cmp -s - $@ || echo "$(sort $(MODULES)) $(NATIVE)" > $@
+
+$(STAMPS)/install: pyproject.toml $(CORE) $(STAMPS)/build-tools $(STAMPS)/files
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(PIP) install --no-build-isolation \
+	  $(patsubst -D%,-C cmake.define.%,$(DEFINES)) --editable .
+	cp build/*/_core.pyi src/coreplan/_core.pyi
+	@touch $@
+
+install: $(STAMPS)/install
+
+build/cpp-tests/coreplan_tests: $(CORE) $(STAMPS)/build-tools
+	$(CMAKE) -S . -B build/cpp-tests -G Ninja -DCOREPLAN_TESTS=ON $(DEFINES) > /dev/null
+	$(CMAKE) --build build/cpp-tests
+	@touch $@

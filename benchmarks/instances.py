@@ -1,0 +1,75 @@
+"""Seeded random maintenance problems for benchmarks."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+
+from coreplan import Contractor, Delay, Hindrance, MaintenanceProblem, Task
+
+
+def random_mpp(
+    agents: int,
+    tasks: int,
+    horizon: int,
+    seed: int,
+    *,
+    density: float = 0.3,
+    must_complete: bool = False,
+    longest: int = 2,
+    longest_delay: int = 2,
+) -> MaintenanceProblem:
+    """A random MPP: seasonal costs, random delays, hindrance between random pairs of tasks.
+
+    Parameters
+    ----------
+    agents, tasks, horizon
+        How many contractors, tasks each, and steps.
+    seed
+        The same seed gives the same problem.
+    density
+        The chance that two tasks of different contractors hinder each other.
+    must_complete
+        Whether every task has to be done; if so, durations are such that they fit.
+    longest, longest_delay
+        The most steps of work, and of delay, of a task.
+    """
+    draw = random.Random(f"{agents}/{tasks}/{horizon}/{seed}/{density}/{must_complete}")
+    amplitude = draw.random()
+    season = [1 + amplitude * math.cos(2 * math.pi * t / horizon) for t in range(horizon)]
+    contractors = []
+    for i in range(agents):
+        spare = horizon - tasks if must_complete else tasks * (longest + longest_delay)
+        works = []
+        for k in range(tasks):
+            duration = 1 + draw.randint(0, min(longest - 1, spare))
+            spare -= duration - 1
+            delay = min(draw.randint(1, longest_delay), spare)
+            spare -= delay
+            base = draw.uniform(10, 50)
+            works.append(
+                Task(
+                    f"w{k + 1}",
+                    duration,
+                    [round(base * each, 2) for each in season],
+                    delay=Delay(round(draw.random(), 3), delay) if delay else None,
+                    revenue=0 if must_complete else round(draw.uniform(100, 300), 2),
+                )
+            )
+        contractors.append(Contractor(f"C{i + 1}", tuple(works)))
+    names = [[f"{c.name}/{task.name}" for task in c.tasks] for c in contractors]
+    network = [
+        Hindrance((left, right), round(draw.uniform(50, 100), 2))
+        for one, other in itertools.combinations(names, 2)
+        for left in one
+        for right in other
+        if draw.random() < density
+    ]
+    return MaintenanceProblem(
+        tuple(contractors),
+        horizon,
+        tuple(network),
+        must_complete,
+        f"mpp {agents}x{tasks}x{horizon} seed {seed}",
+    )

@@ -1,0 +1,75 @@
+#include "policies.hpp"
+
+#include <stdexcept>
+
+namespace coreplan::policies {
+
+Translation::Translation(const Description& description, bool merge)
+    : graphs_(unroll(description, monitor_)),
+      model_(compile(graphs_, merge, monitor_)),
+      layout_(model_) {}
+
+std::size_t Translation::node_of(std::size_t agent, Index stage, Index state) const {
+    const LocalGraph& graph = graphs_.agents[agent];
+    const Index layer = stage - graphs_.first_stage;
+    for (Index k = graph.layer_begin[layer]; k < graph.layer_begin[layer + 1]; ++k) {
+        if (graph.node_state[k] == StateId{state}) return k;
+    }
+    throw std::out_of_range("the state cannot be reached at this stage");
+}
+
+Index Translation::class_of(std::size_t agent, Index stage, Index state) const {
+    return static_cast<Index>(model_.agents[agent].node_class[node_of(agent, stage, state)]);
+}
+
+Index Translation::choice_of(std::size_t agent, Index stage, Index state, Index position) const {
+    const CompiledAgent& compiled = model_.agents[agent];
+    const std::size_t node = node_of(agent, stage, state);
+    const Index k = compiled.node_choice_begin[node] + position;
+    if (k >= compiled.node_choice_begin[node + 1]) throw std::out_of_range("no such action");
+    return static_cast<Index>(compiled.node_choice[k]);
+}
+
+std::uint64_t Translation::slot_of(Index stage, const reference::JointState& state) const {
+    const Index layer = stage - model_.first_stage;
+    std::uint64_t slot = layout_.layer_begin(layer);
+    for (std::size_t i = 0; i < state.size(); ++i) {
+        slot += (class_of(i, stage, state[i]) - model_.agents[i].layer_begin[layer]) *
+                layout_.stride(layer, i);
+    }
+    return slot;
+}
+
+reference::Rule Translation::rule(const LocalPolicy& policy) const {
+    return [this, &policy](Index stage, const reference::JointState& state) {
+        reference::JointChoice choice;
+        for (std::size_t i = 0; i < state.size(); ++i) {
+            const Index position = policy.action[i][class_of(i, stage, state[i])];
+            choice.push_back(choice_of(i, stage, state[i], position));
+        }
+        return choice;
+    };
+}
+
+reference::Rule Translation::rule(const DpResult& result) const {
+    return [this, &result, fallback = rule(result.fallback)](Index stage,
+                                                             const reference::JointState& state) {
+        const std::uint32_t stored =
+            result.actions == nullptr ? 0 : result.actions[slot_of(stage, state)];
+        if (stored == 0) return fallback(stage, state);
+        // Joint actions are numbered with the last agent's action changing fastest.
+        reference::JointChoice choice(state.size());
+        std::uint32_t code = stored - 1;
+        for (std::size_t i = state.size(); i-- > 0;) {
+            const auto& begin = model_.agents[i].action_begin;
+            const Index c = class_of(i, stage, state[i]);
+            const Index actions = begin[c + 1] - begin[c];
+            choice[i] = choice_of(i, stage, state[i], code % actions);
+            code /= actions;
+        }
+        if (code != 0) throw std::out_of_range("no such joint action");
+        return choice;
+    };
+}
+
+}  // namespace coreplan::policies

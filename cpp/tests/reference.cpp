@@ -1,0 +1,110 @@
+#include "reference.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace coreplan::reference {
+
+namespace {
+
+bool contains(const std::optional<std::vector<Index>>& list, Index value) {
+    return !list || std::ranges::find(*list, value) != list->end();
+}
+
+bool allowed(const AgentDescription& agent, Index choice, Index stage) {
+    return agent.choice_first[choice] <= stage && stage <= agent.choice_last[choice];
+}
+
+// Calls `visit` with every combination of one item per agent.
+void for_each_combination(const std::vector<std::vector<Index>>& options,
+                          const std::function<void(const std::vector<Index>&)>& visit) {
+    std::vector<Index> chosen;
+    const std::function<void()> extend = [&] {
+        if (chosen.size() == options.size()) {
+            visit(chosen);
+            return;
+        }
+        for (const Index option : options[chosen.size()]) {
+            chosen.push_back(option);
+            extend();
+            chosen.pop_back();
+        }
+    };
+    extend();
+}
+
+}  // namespace
+
+double Bellman::reward(Index stage, const JointState& state, const JointChoice& choice,
+                       const std::vector<Index>& transition) const {
+    double total = 0;
+    for (const Entry& entry : description_.entries) {
+        bool matches = contains(entry.stages, stage);
+        for (const Member& member : entry.members) {
+            if (!matches) break;
+            const std::size_t i = at(member.agent);
+            const AgentDescription& agent = description_.agents[i];
+            const Condition& condition = agent.conditions[member.condition];
+            matches = contains(condition.states, state[i]) &&
+                      contains(condition.actions, agent.choice_action[choice[i]]) &&
+                      contains(condition.nexts, agent.outcome_next[transition[i]]);
+        }
+        if (matches) total += entry.value;
+    }
+    return total;
+}
+
+double Bellman::value(Index stage, const JointState& state, const JointChoice& choice) {
+    std::vector<std::vector<Index>> transitions;
+    for (std::size_t i = 0; i < state.size(); ++i) {
+        const AgentDescription& agent = description_.agents[i];
+        auto& possible = transitions.emplace_back();
+        for (Index o = agent.outcome_begin[choice[i]]; o < agent.outcome_begin[choice[i] + 1]; ++o) {
+            if (agent.outcome_probability[o] > 0) possible.push_back(o);
+        }
+    }
+    double total = 0;
+    for_each_combination(transitions, [&](const std::vector<Index>& transition) {
+        double probability = 1;
+        JointState next;
+        for (std::size_t i = 0; i < state.size(); ++i) {
+            probability *= description_.agents[i].outcome_probability[transition[i]];
+            next.push_back(description_.agents[i].outcome_next[transition[i]]);
+        }
+        total += probability * (reward(stage, state, choice, transition) + value(stage + 1, next));
+    });
+    return total;
+}
+
+double Bellman::value(Index stage, const JointState& state) {
+    if (stage == description_.horizon) return 0;
+    const auto known = known_.find({stage, state});
+    if (known != known_.end()) return known->second;
+    double best = -std::numeric_limits<double>::infinity();
+    if (rule_) {
+        best = value(stage, state, rule_(stage, state));
+    } else {
+        std::vector<std::vector<Index>> choices;
+        for (std::size_t i = 0; i < state.size(); ++i) {
+            const AgentDescription& agent = description_.agents[i];
+            auto& possible = choices.emplace_back();
+            for (Index c = agent.choice_begin[state[i]]; c < agent.choice_begin[state[i] + 1]; ++c) {
+                if (allowed(agent, c, stage)) possible.push_back(c);
+            }
+        }
+        for_each_combination(choices, [&](const JointChoice& choice) {
+            best = std::max(best, value(stage, state, choice));
+        });
+    }
+    return known_[{stage, state}] = best;
+}
+
+double Bellman::value() {
+    JointState start;
+    for (const StateId state : description_.start) start.push_back(static_cast<Index>(state));
+    return value(description_.first_stage, start);
+}
+
+double optimum(const Description& description) { return Bellman(description).value(); }
+
+}  // namespace coreplan::reference

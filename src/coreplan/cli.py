@@ -1,0 +1,375 @@
+"""The command line: parse, call, print."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import sys
+import traceback
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, NoReturn
+
+import click
+
+from coreplan import __version__
+from coreplan.compile import AnyProblem, compile_problem
+from coreplan.errors import CoreplanError, FormatError, LimitError
+from coreplan.formats import read_problem, read_state, schema
+from coreplan.formats.schemas import FORMATS
+from coreplan.limits import Limits
+from coreplan.maintenance.problem import MaintenanceProblem
+from coreplan.result import Result
+from coreplan.solve import ALGORITHMS
+from coreplan.solve import solve as solve_problem
+from coreplan.view.terminal import (
+    ConsoleLog,
+    LiveLog,
+    make_console,
+    print_error,
+    print_sizes,
+    print_summary,
+    problem_dicts,
+)
+from coreplan.view.words import describe_problem, first_steps, numbered
+
+OK, INTERNAL_ERROR, BAD_INPUT, LIMIT_STRUCK, INTERRUPTED = 0, 1, 2, 3, 130
+_UNITS = {"": 1.0, "K": 1e-3, "M": 1.0, "G": 1e3, "T": 1e6}
+
+
+class MemoryAmount(click.ParamType):
+    """An amount of memory in MB, or with a unit: 500, 500M, 4G."""
+
+    name = "MB"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Take a text apart."""
+        if isinstance(value, float):
+            return value
+        text = str(value).strip().upper().removesuffix("B")
+        unit = text[-1:] if text[-1:] in ("K", "M", "G", "T") else ""
+        try:
+            amount = float(text.removesuffix(unit)) * _UNITS[unit]
+        except ValueError:
+            amount = -1.0
+        if not 0 < amount < 1e15:
+            self.fail(f"{value!r} is not an amount of memory; try 500 (in MB) or 4G", param, ctx)
+        return amount
+
+
+class Command(click.Command):
+    """A command whose examples are shown as they are written."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples."""
+        if self.epilog:
+            with formatter.section("Examples"):
+                for line in self.epilog.strip().splitlines():
+                    formatter.write(f"{'':>{formatter.current_indent}}{line.strip()}\n")
+
+
+class Group(click.Group):
+    """A group of such commands, listed in the order in which they were added."""
+
+    command_class = Command
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names of the commands."""
+        return list(self.commands)
+
+    format_epilog = Command.format_epilog
+
+
+@click.group(
+    cls=Group,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="""
+    coreplan demo
+    coreplan check works.yaml
+    coreplan solve works.yaml --time-limit 60
+    """,
+)
+@click.version_option(__version__, prog_name="coreplan")
+def cli() -> None:
+    """Plan for a team of agents under uncertainty: optimal, or with a proven gap.
+
+    Problems are files in the formats mpp/1 (road works: contractors, tasks, delays, hindrance) or
+    ti-mmdp/1 (any transition-independent multi-agent MDP), in YAML or JSON.
+    """
+
+
+_file = click.argument("file", type=click.Path())
+_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
+_memory_limit = click.option(
+    "--memory-limit",
+    type=MemoryAmount(),
+    metavar="MB",
+    help="Memory that the solver may take: a number of MB, or 4G.",
+)
+_no_merge = click.option(
+    "--no-merge",
+    is_flag=True,
+    help="Do not merge equivalent local states (an MPP then keeps start and end times).",
+)
+
+
+@cli.command(
+    epilog="""
+    coreplan solve works.yaml
+    coreplan solve works.yaml --time-limit 60 --memory-limit 4G --save-policy plan.json
+    coreplan solve works.yaml --json > result.json
+    coreplan solve works.yaml --stage 7 --state now.yaml
+    cat works.yaml | coreplan solve -
+    """,
+)
+@_file
+@click.option(
+    "--algorithm",
+    type=click.Choice(list(ALGORITHMS)),
+    default="dp",
+    show_default=True,
+    help="How to solve it.",
+)
+@click.option(
+    "--time-limit",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="Stop after this time with the best plan so far.",
+)
+@_memory_limit
+@_no_merge
+@click.option(
+    "--stage",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="T",
+    help="Plan from this stage on.",
+)
+@click.option(
+    "--state",
+    "state_file",
+    type=click.Path(),
+    metavar="FILE",
+    help="Plan from where everybody stands: a file with a state for each agent, for instance "
+    "'Alpha: {done: [a2], doing: a1, remaining: 2}'.",
+)
+@click.option(
+    "--save-policy", type=click.Path(), metavar="FILE", help="Write the plan as policy/1."
+)
+@_json
+def solve(
+    file: str,
+    algorithm: str,
+    time_limit: float | None,
+    memory_limit: float | None,
+    no_merge: bool,
+    stage: int,
+    state_file: str | None,
+    save_policy: str | None,
+    as_json: bool,
+) -> None:
+    """Find an optimal plan for the problem in FILE (- for the standard input).
+
+    Ctrl-C stops with the best plan so far; a second Ctrl-C ends at once.
+    """
+    problem = read_problem(file)
+    options: dict[str, Any] = {"merge": False} if no_merge else {}
+    state = read_state(state_file, problem) if state_file else None
+    if save_policy:
+        _check_writable(save_policy)
+    result = _solve_and_print(
+        problem,
+        as_json,
+        algorithm=algorithm,
+        time_limit=time_limit,
+        memory_limit=memory_limit,
+        stage=stage,
+        state=state,
+        **options,
+    )
+    if save_policy and result.policy is not None:
+        result.policy.save(save_policy)
+        if not as_json:
+            make_console().print(f"the plan is in {save_policy}", markup=False)
+
+
+def _check_writable(path: str) -> None:
+    """Find out before a long run that its result could not be written."""
+    folder = Path(path).parent
+    if not folder.is_dir():
+        raise click.BadParameter(f"the folder {str(folder)!r} does not exist", param_hint=path)
+    if Path(path).is_dir():
+        raise click.BadParameter("this is a folder; expected a file", param_hint=path)
+
+
+def _solve_and_print(problem: AnyProblem, as_json: bool, **options: Any) -> Result:
+    if as_json:
+        result = solve_problem(problem, **options)
+        click.echo(json.dumps(result.to_dict(), ensure_ascii=False))
+        return result
+    console = make_console()
+    console.print(f"[bold]coreplan {__version__}[/]  {options['algorithm']}")
+    console.print(f"{problem.name}: {describe_problem(problem)}", markup=False)
+    handler = ConsoleLog(console)
+    logger = logging.getLogger("coreplan")
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        result = solve_problem(problem, callback=LiveLog(console), **options)
+    finally:
+        logger.removeHandler(handler)
+    print_summary(console, result)
+    if result.policy is not None:
+        console.print("What to do first:")
+        console.print(numbered(first_steps(result.policy)), markup=False)
+    return result
+
+
+@cli.command(
+    epilog="""
+    coreplan check works.yaml
+    coreplan check *.yaml --json
+    """,
+)
+@click.argument("files", nargs=-1, required=True, type=click.Path())
+@_json
+def check(files: tuple[str, ...], as_json: bool) -> int:
+    """Check that each of FILES holds a sound problem, and say what is wrong where."""
+    reports = []
+    for file in files:
+        try:
+            problem = read_problem(file)
+        except FormatError as error:
+            reports.append({"file": file, "ok": False, "problems": problem_dicts(error.problems)})
+            if not as_json:
+                print_error(str(error))
+        else:
+            reports.append({"file": file, "ok": True, "problems": []})
+            if not as_json:
+                kind = "mpp/1" if isinstance(problem, MaintenanceProblem) else "ti-mmdp/1"
+                click.echo(f"{file}: ok, {kind}, {describe_problem(problem)}")
+    if as_json:
+        click.echo(json.dumps(reports, ensure_ascii=False))
+    return OK if all(report["ok"] for report in reports) else BAD_INPUT
+
+
+@cli.command(
+    epilog="""
+    coreplan info works.yaml
+    coreplan info works.yaml --no-merge --json
+    """,
+)
+@_file
+@_memory_limit
+@_no_merge
+@_json
+def info(file: str, memory_limit: float | None, no_merge: bool, as_json: bool) -> None:
+    """Show how large the problem in FILE is, before and after merging equivalent states."""
+    problem = read_problem(file)
+    compiled = compile_problem(
+        problem, merge=not no_merge, limits=Limits(memory_limit=memory_limit)
+    )
+    if as_json:
+        agents = [
+            {
+                "name": size.name,
+                "local_states": size.states,
+                "unrolled": size.unrolled,
+                "transitions": size.transitions,
+                "merged": size.merged if compiled.merged else None,
+            }
+            for size in compiled.sizes
+        ]
+        click.echo(
+            json.dumps(
+                {
+                    "problem": problem.name,
+                    "horizon": problem.horizon,
+                    "agents": agents,
+                    "joint_states": compiled.joint_states,
+                    "interactions": compiled.interactions,
+                },
+                ensure_ascii=False,
+            )
+        )
+        return
+    console = make_console()
+    console.print(f"{problem.name}: {describe_problem(problem)}", markup=False)
+    print_sizes(console, compiled)
+
+
+@cli.command(
+    name="schema",
+    epilog="""
+    coreplan schema mpp/1 > mpp.schema.json
+    coreplan schema
+    """,
+)
+@click.argument("format_name", metavar="[FORMAT]", required=False, type=click.Choice(list(FORMATS)))
+def print_schema(format_name: str | None) -> None:
+    """Print the JSON Schema of a FORMAT, or of all formats in one."""
+    click.echo(json.dumps(schema(format_name), indent=2, ensure_ascii=False))
+
+
+@cli.command(
+    epilog="""
+    coreplan demo
+    """,
+)
+@_json
+def demo(as_json: bool) -> None:
+    """Solve a bundled example: nine road works of four contractors on a ring road."""
+    problem = read_problem(example_path("ring_road.yaml"))
+    _solve_and_print(problem, as_json, algorithm="dp")
+
+
+def example_path(name: str) -> Path:
+    """Where a bundled example is: in the installed package or, else, in the source tree."""
+    installed = Path(str(files("coreplan").joinpath("examples", name)))
+    source = Path(__file__).parents[2] / "examples" / name
+    return installed if installed.exists() else source
+
+
+def main(arguments: list[str] | None = None) -> NoReturn:
+    """Run the command line and exit.
+
+    Exit codes: 0 with a result, 2 for bad input or usage, 3 if a limit struck before there was any
+    result, 130 if interrupted, 1 for an internal error.
+    """
+    sys.exit(_run(arguments))
+
+
+def _run(arguments: list[str] | None) -> int:
+    try:
+        code = cli.main(arguments, prog_name="coreplan", standalone_mode=False)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else OK
+    except LimitError as error:
+        print_error(str(error))
+        return INTERRUPTED if error.reason == "interrupted" else LIMIT_STRUCK
+    except CoreplanError as error:
+        print_error(str(error))
+        return BAD_INPUT
+    except click.ClickException as error:
+        error.show()
+        return BAD_INPUT
+    except (KeyboardInterrupt, click.Abort):
+        print_error("interrupted")
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has had enough; let nothing be written at exit either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
+    except Exception as error:
+        print_error(f"internal error: {type(error).__name__}: {error}")
+        print_error("this is a mistake in coreplan; please report it with the problem file")
+        if os.environ.get("COREPLAN_DEBUG"):
+            traceback.print_exc()
+        return INTERNAL_ERROR
+
+
+if __name__ == "__main__":
+    main()
