@@ -9,10 +9,9 @@ import multiprocessing
 import statistics
 from dataclasses import dataclass
 
-from instances import random_mpp
-
 from coreplan import TIMMDP, MaintenanceProblem, compile_problem, solve
 from coreplan.limits import peak_memory_mb
+from instances import random_mpp
 
 REPEATS = 3
 

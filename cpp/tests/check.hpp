@@ -4,14 +4,14 @@
 
 #include <cmath>
 #include <concepts>
-#include <optional>
 #include <ranges>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 #include <type_traits>
 #include <utility>
 
-namespace coreplan::check {
+namespace coreplan::testing {
 
 // Called before main for every TEST; returns a value only so that it can initialise something.
 bool add(const char* claim, const char* file, int line, void (*body)());
@@ -128,32 +128,32 @@ inline void expect_near(double a, double b, double tolerance, const char* expres
              show(std::abs(a - b)) + " > " + show(tolerance));
 }
 
-// The exception of this type that the call throws, to look at its parts.
+// The exception of this type that the call throws, to look at its parts. Without one the test ends.
 template <class Exception, class Call>
-std::optional<Exception> caught(const Call& call) {
+Exception caught(const Call& call) {
     try {
         call();
     } catch (const Exception& exception) {
         return exception;
     }
-    return std::nullopt;
+    throw std::logic_error("the expected exception was not thrown");
 }
 
-}  // namespace coreplan::check
+}  // namespace coreplan::testing
 
 #define COREPLAN_TEST_NAMED(claim, name)                                                        \
     static void name();                                                                         \
     [[maybe_unused]] static const bool name##_added =                                           \
-        ::coreplan::check::add(claim, __FILE__, __LINE__, &name);                               \
+        ::coreplan::testing::add(claim, __FILE__, __LINE__, &name);                               \
     static void name()
 #define COREPLAN_TEST_AT(claim, line) COREPLAN_TEST_NAMED(claim, test_at_line_##line)
 #define COREPLAN_TEST(claim, line) COREPLAN_TEST_AT(claim, line)
 #define TEST(claim) COREPLAN_TEST(claim, __LINE__)
 
 #define CHECK(...) \
-    ::coreplan::check::expect(::coreplan::check::Start{} << __VA_ARGS__, #__VA_ARGS__, __FILE__, __LINE__)
+    ::coreplan::testing::expect(::coreplan::testing::Start{} << __VA_ARGS__, #__VA_ARGS__, __FILE__, __LINE__)
 #define CHECK_NEAR(a, b, tolerance) \
-    ::coreplan::check::expect_near(a, b, tolerance, #a " ~ " #b, __FILE__, __LINE__)
+    ::coreplan::testing::expect_near(a, b, tolerance, #a " ~ " #b, __FILE__, __LINE__)
 #define CHECK_THROWS(Type, ...)                                                                  \
     do {                                                                                         \
         bool thrown_ = false;                                                                    \
@@ -163,6 +163,6 @@ std::optional<Exception> caught(const Call& call) {
             thrown_ = true;                                                                      \
         }                                                                                        \
         if (!thrown_) {                                                                          \
-            ::coreplan::check::fail(__FILE__, __LINE__, #__VA_ARGS__ "\n    does not throw " #Type); \
+            ::coreplan::testing::fail(__FILE__, __LINE__, #__VA_ARGS__ "\n    does not throw " #Type); \
         }                                                                                        \
     } while (false)

@@ -7,7 +7,7 @@
 
 #include "check.hpp"
 
-namespace coreplan::check {
+namespace coreplan::testing {
 
 namespace {
 
@@ -71,14 +71,14 @@ bool passes(const Test& test) {
 
 }  // namespace
 
-}  // namespace coreplan::check
+}  // namespace coreplan::testing
 
 int main(int argc, char** argv) {
     int passed = 0;
     int failed = 0;
-    for (const auto& test : coreplan::check::tests()) {
+    for (const auto& test : coreplan::testing::tests()) {
         if (argc > 1 && std::strstr(test.claim, argv[1]) == nullptr) continue;
-        ++(coreplan::check::passes(test) ? passed : failed);
+        ++(coreplan::testing::passes(test) ? passed : failed);
     }
     std::printf("%d passed, %d failed\n", passed, failed);
     return failed == 0 && passed > 0 ? 0 : 1;

@@ -13,6 +13,9 @@ MOST_STAGES = 100_000
 
 Path = tuple[PlaceStep, ...]
 
+AGENT_NAMES = ("agents", None, "name")
+"""What a reference to an agent relies on."""
+
 
 def is_number(value: object) -> bool:
     """Whether this is a finite number (a boolean is not)."""
@@ -37,10 +40,15 @@ def found(value: object) -> str:
         return "true" if value else "false"
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         return str(int(value))
-    return shorten(repr(value))
+    try:
+        return shorten(repr(value))
+    except ValueError:  # a whole number of more digits than Python writes
+        return "a number of thousands of digits"
 
 
-def check_name(name: object, path: Path, what: str) -> Iterable[Problem]:
+def check_name(
+    name: object, path: Path, what: str, *, at_key: bool = False
+) -> Iterable[Problem]:
     """A name is a text and not empty."""
     if not isinstance(name, str) or not name:
         hint = "; put it into quotes" if isinstance(name, bool | int | float) else ""
@@ -48,6 +56,7 @@ def check_name(name: object, path: Path, what: str) -> Iterable[Problem]:
             path,
             f"found {found(name)}; expected the name of {what}, a text of one or "
             f"more characters{hint}",
+            at_key=at_key,
         )
 
 

@@ -35,7 +35,8 @@ def nearest(name: str, known: Iterable[str]) -> str:
     """A hint ``; did you mean 'x'?`` for a mistyped name, or an empty text."""
     if len(name) > 200:
         return ""
-    matches = difflib.get_close_matches(name, [k for k in known if len(k) <= 200][:2000], n=1)
+    short = [each for each in known if isinstance(each, str) and len(each) <= 200]
+    matches = difflib.get_close_matches(name, short[:1000], n=1)
     return f"; did you mean {matches[0]!r}?" if matches else ""
 
 
@@ -52,14 +53,17 @@ class Problem:
     line, column
         Position in the file, from 1; 0 where the description is not from a file.
     relies_on
-        Path of the part whose own problems may be the cause of this one.
+        Path of the part whose own problems may be the cause of this one; None stands for any step.
+    at_key
+        Whether the path's last step, a key, is itself what is wrong, rather than its value.
     """
 
     path: tuple[PlaceStep, ...]
     message: str
     line: int = 0
     column: int = 0
-    relies_on: tuple[PlaceStep, ...] | None = field(default=None, compare=False)
+    relies_on: tuple[PlaceStep | None, ...] | None = field(default=None, compare=False)
+    at_key: bool = field(default=False, compare=False)
 
     @property
     def place(self) -> str:

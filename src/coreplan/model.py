@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from coreplan.checks import (
+    AGENT_NAMES,
     MOST_STAGES,
     Path,
     check_distinct,
@@ -24,7 +25,7 @@ from coreplan.checks import (
     is_number,
     unknown_name,
 )
-from coreplan.errors import MOST_PROBLEMS, ModelError, Problem
+from coreplan.errors import MOST_PROBLEMS, ModelError, Problem, nearest
 from coreplan.frozen import FrozenMapping
 
 if TYPE_CHECKING:
@@ -47,6 +48,19 @@ def same_feature(left: object, right: object) -> bool:
     (True, False)
     """
     return isinstance(left, bool) == isinstance(right, bool) and left == right
+
+
+class _Features(FrozenMapping[str, FeatureValue]):
+    """Features by name; they are equal only if their values are equal as features."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Mapping) or self.keys() != other.keys():
+            return False
+        return all(same_feature(value, other[name]) for name, value in self.items())
+
+    __hash__ = FrozenMapping.__hash__
 
 
 def _freeze_mapping(value: object, path: Path, what: str) -> FrozenMapping[Any, Any]:
@@ -95,7 +109,7 @@ class Condition:
             if isinstance(given, str):
                 given = (given,)
             elif isinstance(given, Mapping) and part != "action":
-                given = FrozenMapping(given)
+                given = _Features(given)
             else:
                 given = _freeze_sequence(given, (part,), "a name, a list of names or features")
             object.__setattr__(self, part, given)
@@ -271,8 +285,10 @@ class Agent:
             "features",
             FrozenMapping(
                 {
-                    state: _freeze_mapping(
-                        each, ("features", str(state)), "a mapping feature -> value"
+                    state: _Features(
+                        _freeze_mapping(
+                            each, ("features", str(state)), "a mapping feature -> value"
+                        )
                     )
                     for state, each in features.items()
                 }
@@ -495,27 +511,34 @@ def check_timmdp(
     if not isinstance(name, str):
         yield Problem(("name",), f"found {found(name)}; expected a text")
     yield from check_integer(horizon, ("horizon",), "the number of decisions", 1, MOST_STAGES)
-    stages = int(horizon) if is_integer(horizon) else 0  # type: ignore[call-overload]
+    sound_horizon = is_integer(horizon) and 1 <= int(horizon) <= MOST_STAGES  # type: ignore[call-overload]
+    stages = int(horizon) if sound_horizon else 0  # type: ignore[call-overload]
     if not agents:
         yield Problem(("agents",), "found no agents; expected one or more")
     yield from check_distinct([agent.name for agent in agents], ("agents",), "agent")
     for i, agent in enumerate(agents):
-        yield from _check_agent(agent, ("agents", i), min(stages, MOST_STAGES))
-    by_name = {agent.name: _Vocabulary(agent, ("agents", i)) for i, agent in enumerate(agents)}
+        yield from _check_agent(agent, ("agents", i), stages)
+    by_name: dict[str, _Vocabulary] = {}
+    for i, agent in enumerate(agents):
+        by_name.setdefault(agent.name, _Vocabulary(("agents", i))).add(agent)
     for k, function in enumerate(rewards):
         yield from _check_reward(function, ("rewards", k), by_name, stages)
 
 
 class _Vocabulary:
-    """The names that conditions on an agent may use."""
+    """The names that conditions on an agent (or, by mistake, two of one name) may use."""
 
-    def __init__(self, agent: Agent, path: Path) -> None:
+    def __init__(self, path: Path) -> None:
         self.path = path
-        self.states = dict.fromkeys(agent.states)
-        self.actions = dict.fromkeys(agent.actions)
-        self.features = dict.fromkeys(
-            feature for each in agent.features.values() for feature in each
-        )
+        self.states: dict[str, None] = {}
+        self.actions: dict[str, None] = {}
+        self.features: dict[str, None] = {}
+
+    def add(self, agent: Agent) -> None:
+        self.states.update(dict.fromkeys(agent.states))
+        self.actions.update(dict.fromkeys(agent.actions))
+        for each in agent.features.values():
+            self.features.update(dict.fromkeys(each))
 
 
 def _check_agent(agent: Agent, path: Path, stages: int) -> Iterable[Problem]:
@@ -523,10 +546,10 @@ def _check_agent(agent: Agent, path: Path, stages: int) -> Iterable[Problem]:
     yield from check_name(agent.initial, (*path, "initial"), "a state")
     table = (*path, "transitions")
     for state, actions in agent.transitions.items():
-        yield from check_name(state, (*table, str(state)), "a state")
+        yield from check_name(state, (*table, str(state)), "a state", at_key=True)
         for action, law in actions.items():
             here = (*table, str(state), str(action))
-            yield from check_name(action, here, "an action")
+            yield from check_name(action, here, "an action", at_key=True)
             yield from _check_law(law, here)
     states = agent.states
     known = set(states)
@@ -537,22 +560,23 @@ def _check_agent(agent: Agent, path: Path, stages: int) -> Iterable[Problem]:
                 here,
                 unknown_name(state, "state", states, f"agent {found(agent.name)}"),
                 relies_on=path,
+                at_key=True,
             )
         for feature, value in features.items():
-            yield from check_name(feature, (*here, str(feature)), "a feature")
+            yield from check_name(feature, (*here, str(feature)), "a feature", at_key=True)
             yield from _check_feature_value(value, (*here, str(feature)))
     yield from _check_actions_exist(agent, path, stages)
 
 
 def _check_law(law: Mapping[str, float], here: Path) -> Iterable[Problem]:
     for after, chance in law.items():
-        yield from check_name(after, (*here, str(after)), "a next state")
+        yield from check_name(after, (*here, str(after)), "a next state", at_key=True)
         if not is_number(chance) or chance < 0:
             yield Problem(
                 (*here, str(after)),
                 f"found {found(chance)}; expected a probability, a number of at least 0",
             )
-    if all(is_number(chance) for chance in law.values()):
+    if all(is_number(chance) and chance >= 0 for chance in law.values()):
         total = sum(law.values())
         if abs(total - 1) > PROBABILITY_TOLERANCE:
             yield Problem(
@@ -567,18 +591,24 @@ def _check_feature_value(value: object, path: Path) -> Iterable[Problem]:
 
 def _check_actions_exist(agent: Agent, path: Path, stages: int) -> Iterable[Problem]:
     """A state that can be reached before the last stage is over must have an action."""
-    layer = [agent.initial]
+    layer = [agent.initial] if isinstance(agent.initial, str) and agent.initial else []
     seen = set(layer)
     for stage in range(stages):
         following = []
         for state in layer:
             actions = agent.transitions.get(state)
             if not actions:
-                place = (*path, "transitions", state) if actions is not None else (*path, "initial")
+                place: Path = (*path, "transitions")
+                hint = ""
+                if actions is not None:
+                    place = (*place, state)
+                else:
+                    place = (*path, "initial") if stage == 0 else place
+                    hint = nearest(state, agent.transitions)
                 yield Problem(
-                    place if stage == 0 or actions is not None else (*path, "transitions"),
+                    place,
                     f"state {found(state)} can be reached at stage {stage}, before the horizon, "
-                    "and has no action; give it one, for instance one that stays",
+                    f"and has no action; give it one, for instance one that stays{hint}",
                     relies_on=path,
                 )
                 continue
@@ -597,23 +627,31 @@ def _check_reward(
 ) -> Iterable[Problem]:
     if not function.scope:
         yield Problem((*path, "scope"), "found an empty scope; expected one or more agents")
+    scope: set[str] = set()
     for position, name in enumerate(function.scope):
         here = (*path, "scope", position)
-        if name not in agents:
+        if not isinstance(name, str) or name not in agents:
             yield Problem(
                 here,
                 unknown_name(name, "agent", list(agents), "the problem"),
-                relies_on=("agents",),
+                relies_on=AGENT_NAMES,
             )
-        elif name in function.scope[:position]:
+        elif name in scope:
             yield Problem(here, f"agent {found(name)} is in the scope twice")
+        else:
+            scope.add(name)
+    # A name that is missing from the scope may be the one that is mistyped there.
+    mistyped = not function.scope or any(name not in scope for name in function.scope)
     for k, entry in enumerate(function.entries):
         here = (*path, "entries", k)
         yield from check_number(entry.value, (*here, "value"), "a reward")
         for position, stage in enumerate(entry.stages or ()):
-            if not is_integer(stage) or not 0 <= stage < max(stages, 1):
+            there = (*here, "stages", position)
+            if not stages:
+                yield from check_integer(stage, there, "a stage", 0)
+            elif not is_integer(stage) or not 0 <= stage < stages:
                 yield Problem(
-                    (*here, "stages", position),
+                    there,
                     f"found {found(stage)}; expected a stage from 0 to {stages - 1} (the horizon "
                     f"is {stages})",
                     relies_on=("horizon",),
@@ -624,15 +662,19 @@ def _check_reward(
                 yield Problem(
                     place,
                     unknown_name(name, "agent", list(agents), "the problem"),
-                    relies_on=("agents",),
+                    relies_on=AGENT_NAMES,
+                    at_key=True,
                 )
-            elif name not in function.scope:
+            elif name not in scope and not mistyped:
                 yield Problem(
                     place,
                     f"agent {found(name)} is not in the scope of this reward function; add it to "
                     "the scope or drop the condition",
                     relies_on=(*path, "scope"),
+                    at_key=True,
                 )
+            elif not isinstance(condition, Condition):
+                yield Problem(place, f"found {found(condition)}; expected a Condition")
             else:
                 yield from _check_condition(name, condition, place, agents[name])
 
@@ -653,6 +695,7 @@ def _check_condition(
                         (*here, str(feature)),
                         unknown_name(feature, "feature", list(agent.features), whose),
                         relies_on=agent.path,
+                        at_key=True,
                     )
                 yield from _check_feature_value(value, (*here, str(feature)))
             continue
@@ -661,9 +704,9 @@ def _check_condition(
         known = agent.actions if part == "action" else agent.states
         what = "action" if part == "action" else "state"
         for position, wanted in enumerate(test):
-            if wanted not in known:
+            if not isinstance(wanted, str) or wanted not in known:
                 yield Problem(
-                    (*here, position) if len(test) > 1 else here,
+                    (*here, position),
                     unknown_name(wanted, what, list(known), whose),
                     relies_on=agent.path,
                 )

@@ -28,7 +28,7 @@ def read_mpp(document: Document) -> MaintenanceProblem:
         ("name", "must_complete", "network"),
     )
     name = plain(top["name"]) if "name" in top else document.stem
-    horizon = plain(top["horizon"]) if "horizon" in top else None
+    horizon: Any = plain(top["horizon"]) if "horizon" in top else None
     must_complete = plain(top["must_complete"]) if "must_complete" in top else False
     contractors: list[Contractor] = []
     if "agents" in top:
@@ -53,8 +53,8 @@ def _read_contractor(document: Document, node: Node, path: Place) -> Contractor:
         where = (*path, "tasks")
         for j, each in enumerate(document.items(fields["tasks"], where, "the tasks")):
             tasks.append(_read_task(document, each, (*where, j)))
-    name = plain(fields["name"]) if "name" in fields else f"agent {path[-1]}"
-    return Contractor(_hashable(name), tuple(tasks))
+    name = document.name(fields["name"], (*path, "name"), "the agent") if "name" in fields else None
+    return Contractor(name, tuple(tasks))
 
 
 def _read_task(document: Document, node: Node, path: Place) -> Task:
@@ -66,15 +66,18 @@ def _read_task(document: Document, node: Node, path: Place) -> Task:
         parts = document.fields(
             fields["delay"], (*path, "delay"), "a delay", ("probability", "duration"), ()
         )
-        if len(parts) == 2:
-            delay = Delay(plain(parts["probability"]), plain(parts["duration"]))
+        delay = Delay(
+            plain(parts["probability"]) if "probability" in parts else 0,
+            plain(parts["duration"]) if "duration" in parts else 1,
+        )
     window: Any = None
     if "window" in fields:
         window = plain(fields["window"])
         if window is None:  # null is not the same as leaving it out
             document.fail((*path, "window"), "found null; expected [first stage, last stage]")
+    name = document.name(fields["name"], (*path, "name"), "the task") if "name" in fields else None
     return Task(
-        name=_hashable(plain(fields["name"])) if "name" in fields else f"task {path[-1]}",
+        name=name,  # type: ignore[arg-type]  # None only where a problem was noted
         duration=plain(fields["duration"]) if "duration" in fields else 1,
         cost=plain(fields["cost"]) if "cost" in fields else 0,
         delay=delay,
@@ -83,17 +86,12 @@ def _read_task(document: Document, node: Node, path: Place) -> Task:
     )
 
 
-def _hashable(value: Any) -> Any:
-    return repr(value) if isinstance(value, list | dict) else value
-
-
 def _read_hindrance(document: Document, node: Node, path: Place) -> Hindrance:
     fields = document.fields(node, path, "an entry of the network", ("tasks", "cost"), ())
     tasks: list[Any] = []
     if "tasks" in fields:
         tasks = [
-            _hashable(plain(each))
-            for each in document.items(fields["tasks"], (*path, "tasks"), "the tasks")
+            plain(each) for each in document.items(fields["tasks"], (*path, "tasks"), "the tasks")
         ]
     return Hindrance(tuple(tasks), plain(fields["cost"]) if "cost" in fields else 0)
 

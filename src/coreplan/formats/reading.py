@@ -7,11 +7,14 @@ then put where they stand in the file.
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
+from coreplan.checks import check_name
 from coreplan.errors import (
     MOST_PROBLEMS,
     FormatError,
@@ -19,10 +22,14 @@ from coreplan.errors import (
     PlaceStep,
     Problem,
     nearest,
+    shorten,
 )
-from coreplan.formats.document import Node, locate, parse_document
+from coreplan.formats.document import Node, locate, locate_key, parse_document
 
 STANDARD_INPUT = "-"
+
+MOST_LOOKED_AT = 100
+"""How many problems of a check are looked at, to find those that do not follow from others."""
 
 Place = tuple[PlaceStep, ...]
 T = TypeVar("T")
@@ -61,6 +68,12 @@ class Document:
             raise FormatError(file, problems)
         self.root = root
         self.problems = list(problems)
+        self._last: tuple[int, int] | None = None
+        self._broken: set[Place] = set()
+        self._above: set[Place] = set()
+        self._relied_on: dict[tuple[PlaceStep | None, ...], bool] = {}
+        for problem in problems:
+            self._mark(problem.path)
 
     @classmethod
     def open(cls, path: str | Path) -> Document:
@@ -72,10 +85,39 @@ class Document:
         """The file's name without folder and ending."""
         return Path(self.file).stem if self.file != "<standard input>" else "problem"
 
-    def fail(self, path: Place, message: str, node: Node | None = None) -> None:
-        """Note a problem."""
-        line, column = (node.line, node.column) if node else locate(self.root, path)
-        self.problems.append(Problem(path, message, line, column))
+    def fail(
+        self,
+        path: Place,
+        message: str | Callable[[], str],
+        *,
+        at_key: bool = False,
+        cause: Place | None = None,
+    ) -> None:
+        """Note a problem.
+
+        Parameters
+        ----------
+        path
+            The place.
+        message
+            What is wrong; a function, where it takes time to say.
+        at_key
+            Whether it is the key in which the path ends that is wrong, rather than its value.
+        cause
+            The place on which others may rely, if it is not this one.
+        """
+        self._mark(path if cause is None else cause)
+        position = (locate_key if at_key else locate)(self.root, path)
+        # Of very many problems only the first ones of the file are reported.
+        if self._last is not None and position > self._last:
+            return
+        self.problems.append(
+            Problem(path, message if isinstance(message, str) else message(), *position)
+        )
+        if len(self.problems) >= 2 * MOST_PROBLEMS:
+            self._sort()
+            del self.problems[MOST_PROBLEMS:]
+            self._last = (self.problems[-1].line, self.problems[-1].column)
 
     def fields(
         self, node: Node, path: Place, what: str, required: Sequence[str], optional: Sequence[str]
@@ -85,30 +127,34 @@ class Document:
         known = [*required, *optional]
         for key in members:
             if key not in known:
-                line, column = node.keys[key]
-                hint = nearest(key, known) or f"; expected {', '.join(known)}"
-                self.problems.append(
-                    Problem((*path, key), f"{what} has no key {key[:60]!r}{hint}", line, column)
-                )
+                self.fail((*path, key), partial(_unknown_key, what, key, known), at_key=True)
         if node.is_mapping:
             for key in required:
                 if key not in members:
-                    self.fail(path, f"{what} needs the key {key!r}", node)
+                    self.fail(path, f"{what} needs the key {key!r}", cause=(*path, key))
         return {key: each for key, each in members.items() if key in known}
 
     def members(self, node: Node, path: Place, what: str) -> dict[str, Node]:
         """The members of a mapping; empty, with a problem noted, if it is none."""
         if isinstance(node.value, dict):
             return node.value
-        self.fail(path, f"found {node.kind}; expected {what}, a mapping", node)
+        self.fail(path, f"found {node.kind}; expected {what}, a mapping")
         return {}
 
     def items(self, node: Node, path: Place, what: str) -> list[Node]:
         """The items of a list; empty, with a problem noted, if it is none."""
         if isinstance(node.value, list):
             return node.value
-        self.fail(path, f"found {node.kind}; expected {what}, a list", node)
+        self.fail(path, f"found {node.kind}; expected {what}, a list")
         return []
+
+    def name(self, node: Node, path: Place, what: str) -> Any:
+        """A name; None, with a problem noted, if it is not a text or empty."""
+        value = plain(node)
+        for problem in check_name(value, path, what):
+            self.fail(path, problem.message)
+            return None
+        return value
 
     def check_format(self, *formats: str) -> str:
         """The format that the file says it has; a FormatError if it is none of these."""
@@ -117,15 +163,12 @@ class Document:
         if "format" not in members:
             if self.root.is_mapping:
                 self.fail((), f"the document needs the key 'format', with the value {wanted}")
-            raise FormatError(self.file, self.problems)
+            self.refuse()
         value = members["format"].value
         if not isinstance(value, str) or value not in formats:
             hint = nearest(value, formats) if isinstance(value, str) else ""
-            self.fail(
-                ("format",), f"found {members['format'].kind}; expected {wanted}{hint}",
-                members["format"],
-            )
-            raise FormatError(self.file, self.problems)
+            self.fail(("format",), f"found {members['format'].kind}; expected {wanted}{hint}")
+            self.refuse()
         return value
 
     def finish(
@@ -146,33 +189,61 @@ class Document:
             except ModelError as error:
                 self._place(error.problems)
         elif check is not None:
-            try:
-                self._place(self._news(check()))
-            except ModelError as error:  # parts that are too broken to be checked
-                self._place(self._news(error.problems))
-        self.problems.sort(key=lambda problem: (problem.line, problem.column))
+            self._place(self._news(check()))
+        self.refuse()
+
+    def refuse(self) -> NoReturn:
+        """Raise a FormatError with the problems found."""
+        self._sort()
         raise FormatError(self.file, self.problems)
+
+    def _sort(self) -> None:
+        self.problems.sort(key=lambda problem: (problem.line, problem.column))
 
     def _place(self, problems: Iterable[Problem]) -> None:
         for problem in problems:
-            line, column = locate(self.root, problem.path)
-            self.problems.append(Problem(problem.path, problem.message, line, column))
+            path = problem.path
+            position = (locate_key if problem.at_key else locate)(self.root, path)
+            # A name that stands alone is checked like a list of one.
+            if path and isinstance(path[-1], int) and locate(self.root, path[:-1]) == position:
+                path = path[:-1]
+            self.problems.append(Problem(path, problem.message, *position))
+
+    # -- what follows from what ---------------------------------------------------------------
+
+    def _mark(self, path: Place) -> None:
+        """Remember that something is wrong at a path."""
+        self._broken.add(path)
+        self._above.update(path[:length] for length in range(len(path) + 1))
 
     def _news(self, problems: Iterable[Problem]) -> Iterable[Problem]:
         """The problems that do not merely follow from those that are known."""
-        known = [problem.path for problem in self.problems]
         count = 0
-        for problem in problems:
-            relies_on = problem.relies_on
-            follows = any(
-                problem.path[: len(path)] == path
-                or path[: len(problem.path)] == problem.path
-                or (relies_on is not None and path[: len(relies_on)] == relies_on)
-                or path == ()
-                for path in known
-            )
-            if not follows:
+        for problem in itertools.islice(problems, MOST_LOOKED_AT):
+            if not self._touches(problem.path) and not self._is_relied_on(problem.relies_on):
                 count += 1
                 yield problem
             if count >= MOST_PROBLEMS:
                 return
+
+    def _touches(self, path: Place) -> bool:
+        """Whether something is wrong at this path, above or below."""
+        return path in self._above or any(
+            path[:length] in self._broken for length in range(len(path))
+        )
+
+    def _is_relied_on(self, pattern: tuple[PlaceStep | None, ...] | None) -> bool:
+        """Whether something is wrong where a pattern, in which None is any step, points to."""
+        if pattern is None:
+            return False
+        if pattern not in self._relied_on:
+            self._relied_on[pattern] = any(
+                all(wanted in (None, step) for wanted, step in zip(pattern, path, strict=False))
+                for path in self._broken
+            )
+        return self._relied_on[pattern]
+
+
+def _unknown_key(what: str, key: str, known: Sequence[str]) -> str:
+    hint = nearest(key, known) or f"; expected {', '.join(known)}"
+    return f"{what} has no key {shorten(key)!r}{hint}"

@@ -56,23 +56,23 @@ def _read_agent(document: Document, node: Node, path: Place) -> Agent:
         ).items():
             members = document.members(own, (*table, state), "features with their values")
             features[state] = {feature: plain(value) for feature, value in members.items()}
-    name = plain(fields["name"]) if "name" in fields else f"agent {path[-1]}"
-    initial = plain(fields["initial"]) if "initial" in fields else next(iter(transitions), "?")
-    return Agent(_text(name), _text(initial), transitions, features)
-
-
-def _text(value: Any) -> Any:
-    """A name; something that is not even hashable is left to the checks as its text is empty."""
-    return value if isinstance(value, str | int | float | bool | None) else repr(value)
+    names = {
+        key: document.name(fields[key], (*path, key), what)
+        for key, what in (("name", "the agent"), ("initial", "a state"))
+        if key in fields
+    }
+    # A name is missing only where a problem was noted.
+    return Agent(names.get("name"), names.get("initial"), transitions, features)  # type: ignore[arg-type]
 
 
 def _read_reward(document: Document, node: Node, path: Place) -> RewardFunction:
     fields = document.fields(node, path, "a reward function", ("scope", "entries"), ())
     scope: list[Any] = []
     if "scope" in fields:
+        where = (*path, "scope")
         scope = [
-            _text(plain(each))
-            for each in document.items(fields["scope"], (*path, "scope"), "the agents in scope")
+            document.name(each, (*where, k), "an agent")
+            for k, each in enumerate(document.items(fields["scope"], where, "the agents in scope"))
         ]
     entries = []
     if "entries" in fields:
@@ -109,15 +109,18 @@ def _read_condition(document: Document, node: Node, path: Place) -> Condition:
         if isinstance(each.value, str):
             parts[part] = each.value
         elif isinstance(each.value, list):
-            parts[part] = [_text(plain(name)) for name in each.value]
+            what = "an action" if part == "action" else "a state"
+            parts[part] = [
+                document.name(name, (*where, k), what) for k, name in enumerate(each.value)
+            ]
         elif isinstance(each.value, dict) and part != "action":
-            parts[part] = {key: _text(plain(value)) for key, value in each.value.items()}
+            parts[part] = plain(each)
         else:
             wanted = "a name or a list of names" if part == "action" else (
                 "a name, a list of names, or features"
             )
             hint = "; a name that reads as a number or boolean needs quotes"
-            document.fail(where, f"found {each.kind}; expected {wanted}{hint}", each)
+            document.fail(where, f"found {each.kind}; expected {wanted}{hint}")
     return Condition(**parts)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from coreplan.checks import (
+    AGENT_NAMES,
     MOST_STAGES,
     Path,
     check_distinct,
@@ -226,7 +227,7 @@ def check_maintenance(
     if not contractors:
         yield Problem(("agents",), "found no agents; expected one or more")
     yield from check_distinct([c.name for c in contractors], ("agents",), "agent")
-    tasks: dict[str, list[str]] = {}
+    tasks: dict[str, tuple[int, dict[str, None]]] = {}
     for i, contractor in enumerate(contractors):
         path: Path = ("agents", i)
         yield from check_name(contractor.name, (*path, "name"), "the agent")
@@ -239,7 +240,10 @@ def check_maintenance(
             yield from problems
         if sound and must_complete is True:
             yield from _check_fits(contractor, stages, path)
-        tasks.setdefault(contractor.name, [t.name for t in contractor.tasks])
+        # Tasks of two agents that, by mistake, have the same name are taken together.
+        if isinstance(contractor.name, str):
+            _, known = tasks.setdefault(contractor.name, (i, {}))
+            known.update({t.name: None for t in contractor.tasks if isinstance(t.name, str)})
     for k, hindrance in enumerate(network):
         yield from _check_hindrance(hindrance, ("network", k), tasks, stages)
 
@@ -291,7 +295,8 @@ def _check_task(task: Task, path: Path, stages: int) -> Iterable[Problem]:
         here = (*path, "window")
         window = task.window
         if not isinstance(window, tuple) or len(window) != 2:
-            yield Problem(here, f"found {found(window)}; expected [first stage, last stage]")
+            given = list(window) if isinstance(window, tuple) else window
+            yield Problem(here, f"found {found(given)}; expected [first stage, last stage]")
             return
         ends = [list(check_integer(end, (*here, k), "a stage", 0)) for k, end in enumerate(window)]
         yield from itertools.chain(*ends)
@@ -302,7 +307,9 @@ def _check_task(task: Task, path: Path, stages: int) -> Iterable[Problem]:
 def _check_fits(contractor: Contractor, stages: int, path: Path) -> Iterable[Problem]:
     misfits = Feasibility(contractor.tasks, stages).misfits()
     if misfits:
-        names = ", ".join(found(contractor.tasks[k].name) for k in misfits)
+        names = ", ".join(found(contractor.tasks[k].name) for k in misfits[:MOST_PROBLEMS])
+        if len(misfits) > MOST_PROBLEMS:
+            names += f" and {len(misfits) - MOST_PROBLEMS} more"
         what = "the task" if len(misfits) == 1 else "the tasks"
         together = "" if len(misfits) == 1 else " together"
         yield Problem(
@@ -314,7 +321,10 @@ def _check_fits(contractor: Contractor, stages: int, path: Path) -> Iterable[Pro
 
 
 def _check_hindrance(
-    hindrance: Hindrance, path: Path, tasks: Mapping[str, Sequence[str]], stages: int
+    hindrance: Hindrance,
+    path: Path,
+    tasks: Mapping[str, tuple[int, Mapping[str, None]]],
+    stages: int,
 ) -> Iterable[Problem]:
     if len(hindrance.tasks) < 2:
         yield Problem(
@@ -332,16 +342,18 @@ def _check_hindrance(
                 here, f"found {found(reference)}; expected 'agent/task', for instance 'Alpha/a1'"
             )
         elif agent not in tasks:
+            if not any("/" in name and reference.startswith(f"{name}/") for name in tasks):
+                yield Problem(
+                    here,
+                    unknown_name(agent, "agent", list(tasks), "the problem"),
+                    relies_on=AGENT_NAMES,
+                )
+        elif task not in tasks[agent][1]:
+            position, known = tasks[agent]
             yield Problem(
                 here,
-                unknown_name(agent, "agent", list(tasks), "the problem"),
-                relies_on=("agents",),
-            )
-        elif task not in tasks[agent]:
-            yield Problem(
-                here,
-                unknown_name(task, "task", tasks[agent], f"agent {found(agent)}"),
-                relies_on=("agents", list(tasks).index(agent)),
+                unknown_name(task, "task", list(known), f"agent {found(agent)}"),
+                relies_on=("agents", position, "tasks"),
             )
         elif agent in seen:
             yield Problem(

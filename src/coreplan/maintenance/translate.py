@@ -83,7 +83,7 @@ class Dynamics:
             last = latest - state.remaining if self._feasibility else self.horizon - 1
             yield Choice(CONTINUE, 0, min(last, self.horizon - 1), [(self._worked(state), 1.0)])
             return
-        yield Choice(WAIT, 0, latest - 1, [(state, 1.0)])
+        # Ties are broken by this order: of equally good plans, people prefer not to wait.
         for k, task in enumerate(self.tasks):
             if not state.todo >> k & 1:
                 continue
@@ -95,6 +95,7 @@ class Dynamics:
                 for chance, steps in task.durations
             ]
             yield Choice(START + k, first, min(last, self.horizon - 1), begun)
+        yield Choice(WAIT, 0, latest - 1, [(state, 1.0)])
 
     @staticmethod
     def _worked(state: LocalState) -> LocalState:
