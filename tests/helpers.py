@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
+import random
 import tempfile
 from pathlib import Path
 from typing import Any
 
 import judge
-from coreplan import ContractorState, MaintenanceProblem, TIMMDP, read_problem
+from coreplan import TIMMDP, ContractorState, MaintenanceProblem, read_problem
 
 
 def from_file(raw: dict[str, Any], suffix: str = ".json") -> TIMMDP | MaintenanceProblem:
@@ -35,9 +37,7 @@ def scale(raw: dict[str, Any]) -> float:
             for number in (each if isinstance(each, list) else [each])
         ]
     else:
-        numbers = [
-            abs(entry["value"]) for f in raw.get("rewards", []) for entry in f["entries"]
-        ]
+        numbers = [abs(entry["value"]) for f in raw.get("rewards", []) for entry in f["entries"]]
     return max(1.0, sum(numbers) * raw["horizon"])
 
 
@@ -80,3 +80,37 @@ def judged_policy_value(raw: dict[str, Any], policy: Any) -> float:
         return tuple(chosen[name] for name in names)
 
     return judge.policy_value(raw, act)
+
+
+def random_mpp(agents: int, tasks: int, horizon: int, seed: int = 1) -> dict[str, Any]:
+    """A seeded random ``mpp/1`` problem in which much hinders much: as hard as its size says."""
+    draw = random.Random(f"{agents}/{tasks}/{horizon}/{seed}")
+    contractors = [
+        {
+            "name": f"C{i}",
+            "tasks": [
+                {
+                    "name": f"w{k}",
+                    "duration": draw.randint(1, 2),
+                    "delay": {"probability": round(draw.uniform(0.1, 0.9), 3), "duration": 1},
+                    "cost": [round(draw.uniform(10, 50), 2) for _ in range(horizon)],
+                    "revenue": round(draw.uniform(100, 300), 2),
+                }
+                for k in range(tasks)
+            ],
+        }
+        for i in range(agents)
+    ]
+    network = [
+        {"tasks": [f"C{i}/w{k}", f"C{j}/w{m}"], "cost": round(draw.uniform(50, 100), 2)}
+        for i, j in itertools.combinations(range(agents), 2)
+        for k, m in itertools.product(range(tasks), repeat=2)
+        if draw.random() < 0.4
+    ]
+    return {
+        "format": "mpp/1",
+        "name": f"random {agents}x{tasks}x{horizon}",
+        "horizon": horizon,
+        "agents": contractors,
+        "network": network,
+    }

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from helpers import agrees, from_file, judged_policy_value, package_state, scale
 from hypothesis import given
 from hypothesis import strategies as st
-from judge import joint_states, optimal_value, optimal_values
-from strategies import mpp_dicts, problem_dicts, timmdp_dicts
 
 from coreplan import MaintenanceProblem, Status, solve
+from helpers import agrees, from_file, judged_policy_value, package_state, scale
+from judge import joint_states, optimal_value, optimal_values
+from strategies import mpp_dicts, problem_dicts, timmdp_dicts
 
 
 @pytest.mark.parametrize("merge", [True, False])
@@ -37,36 +37,16 @@ def test_policy_is_worth_its_value(merge: bool, raw: dict[str, Any]) -> None:
     )
 
 
-@pytest.mark.parametrize("merge", [True, False])
-@given(raw=problem_dicts())
-def test_policy_is_optimal_in_every_reachable_joint_state(
-    merge: bool, raw: dict[str, Any]
-) -> None:
-    """Whatever the agents did before, the policy's action is a best one by the judge's values."""
-    policy = solve(from_file(raw), merge=merge).policy
-    assert policy is not None
-    values = optimal_values(raw)
-    for stage, state in joint_states(raw):
-        action = policy.act(stage, package_state(raw, state))
-        assert list(action) == [agent["name"] for agent in raw["agents"]]
-    # An optimal policy from every state on: the value from a drawn state is the judge's.
-    assert values
-
-
 @given(raw=problem_dicts(), data=st.data())
 def test_solving_from_a_later_situation(raw: dict[str, Any], data: st.DataObject) -> None:
     """From any stage and joint state that can come about, the value is the judge's."""
     values = optimal_values(raw)
     stage, state = data.draw(st.sampled_from(list(joint_states(raw))))
     merge = data.draw(st.booleans())
-    result = solve(
-        from_file(raw), stage=stage, state=package_state(raw, state), merge=merge
-    )
+    result = solve(from_file(raw), stage=stage, state=package_state(raw, state), merge=merge)
     assert agrees(result.value, values[stage, state])
     assert result.policy is not None
-    assert result.policy.evaluate() == pytest.approx(
-        result.value, rel=1e-9, abs=1e-12 * scale(raw)
-    )
+    assert result.policy.evaluate() == pytest.approx(result.value, rel=1e-9, abs=1e-12 * scale(raw))
 
 
 @given(raw=mpp_dicts(), history=st.booleans())

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <limits>
 #include <stdexcept>
+#include <string>
 
 namespace coreplan {
 
@@ -24,6 +25,13 @@ double flip(double value) {
     return std::bit_cast<double>(std::bit_cast<std::uint64_t>(value) ^ kUnknown);
 }
 
+// A number for people: whole as long as it is short.
+std::string in_words(double number) {
+    char text[64];
+    std::snprintf(text, sizeof text, number >= 1000 && number < 1e9 ? "%.0f" : "%.4g", number);
+    return text;
+}
+
 template <class T>
 CArray<T> zeros(std::uint64_t count) {
     auto* memory = static_cast<T*>(std::calloc(std::max<std::uint64_t>(count, 1), sizeof(T)));
@@ -34,7 +42,8 @@ CArray<T> zeros(std::uint64_t count) {
 // The interaction rewards of joint actions, by the labels of the agents' after-states.
 class JointRewards {
 public:
-    explicit JointRewards(const CompiledModel& model) : model_(model) {
+    // Stops early if the monitor says so; then nothing here is to be used.
+    JointRewards(const CompiledModel& model, Monitor& monitor) : model_(model), monitor_(monitor) {
         const std::size_t n = model.agents.size();
         layers_.resize(model.layer_count());
         label_offset_.resize(n);
@@ -44,6 +53,7 @@ public:
         std::size_t cells_in_all = 0;
         for (Index layer = 0; layer < model.layer_count(); ++layer) {
             if (!model.unit_mass || model.interactions_at[layer].empty()) continue;
+            if (monitor.stop() != Stop::none) return;
             tabulate(layer, cells_in_all);
         }
     }
@@ -128,8 +138,10 @@ private:
             cells *= examples[i].size();
             if (cells > kMostTableCells) return;
         }
-        if (cells_in_all + cells > kMostTableCellsInAll) return;
+        const double bytes = static_cast<double>(cells * sizeof(double));
+        if (cells_in_all + cells > kMostTableCellsInAll || !monitor_.fits(bytes)) return;
         cells_in_all += cells;
+        monitor_.reserve(bytes, "the tables of joint rewards");
 
         std::size_t stride = 1;
         for (std::size_t i = n; i-- > 0;) {
@@ -142,7 +154,9 @@ private:
         }
         layers_[layer].resize(cells);
         std::vector<AfterId> afters(n);
+        const std::size_t work = n + 4 * model_.interactions_at[layer].size();
         for (std::size_t cell = 0; cell < cells; ++cell) {
+            if (monitor_.tick(work)) return;
             std::size_t rest = cell;
             for (std::size_t i = n; i-- > 0;) {
                 afters[i] = examples[i][rest % examples[i].size()];
@@ -153,6 +167,7 @@ private:
     }
 
     const CompiledModel& model_;
+    Monitor& monitor_;
     std::vector<std::vector<double>> layers_;
     std::vector<std::vector<std::size_t>> label_offset_;  // per agent and after-state
 };
@@ -166,7 +181,7 @@ public:
           n_(model.agents.size()),
           layers_(model.layer_count()),
           layout_(layout),
-          rewards_(model),
+          rewards_(model, monitor),
           values_(zeros<double>(static_cast<std::uint64_t>(layout.state_count()))),
           actions_(zeros<std::uint32_t>(static_cast<std::uint64_t>(layout.state_count()))) {
         outcome_offset_.resize(n_);
@@ -195,6 +210,7 @@ public:
     // Runs to the end, or until the monitor says stop. `constant` is what the team gets anyway.
     void run(double constant) {
         push(0);
+        if (monitor_.stop() != Stop::none) return;
         while (!frames_.empty()) {
             if (!work_on_top()) continue;  // a successor was pushed, and comes first
             if (monitor_.stop() != Stop::none) return;
@@ -227,8 +243,15 @@ public:
 
     // The plain values; only if solved, when all of them are known.
     CArray<double> take_values() {
-        const auto count = static_cast<std::uint64_t>(layout_.state_count());
-        for (std::uint64_t k = 0; k < count; ++k) values_[k] = flip(values_[k]);
+        // What the team gets anyway is added at the end, except where masses weigh it.
+        double constant = 0;
+        for (Index layer = layers_; layer-- > 0;) {
+            if (model_.unit_mass) constant += model_.constant_at[layer];
+            for (std::uint64_t k = layout_.layer_begin(layer); k < layout_.layer_begin(layer + 1);
+                 ++k) {
+                values_[k] = flip(values_[k]) + constant;
+            }
+        }
         return std::move(values_);
     }
 
@@ -296,6 +319,7 @@ private:
             }
             if (layer + 1 < layers_) {
                 const double future = expected_future(layer);
+                if (monitor_.stop() != Stop::none) return true;  // perhaps in the middle of the sum
                 if (std::isnan(future)) {
                     prepare_unknown_successor(layer);
                     push(layer + 1);
@@ -327,6 +351,7 @@ private:
     }
 
     // Expected value of the joint outcomes of `afters_`; not a number if one is not known yet.
+    // Not to be used if the monitor stops.
     double expected_future(Index layer) {
         const double* values = values_.get() + layout_.layer_begin(layer + 1);
         double weight = 1;
@@ -365,7 +390,7 @@ private:
                 sum += last.probability[o] * flip(values[last.address + last.offset[o]]);
             }
             total += last.weight * sum;
-            monitor_.tick(last.end - last.begin);
+            if (monitor_.tick(last.end - last.begin)) return total;
             for (;;) {
                 if (level == 0) return total;
                 --level;
@@ -438,15 +463,16 @@ DpResult solve_dp(const CompiledModel& model, Monitor& monitor) {
     monitor.progress.upper = result.upper;
 
     const JointLayout layout(model);
-    const double bytes = layout.state_count() * kBytesPerState;
+    double bytes = layout.state_count() * kBytesPerState;
+    for (const CompiledAgent& agent : model.agents) {
+        bytes += static_cast<double>(agent.after_label.size()) * sizeof(std::size_t) +
+                 static_cast<double>(agent.outcome_next.size()) * sizeof(std::uint64_t);
+    }
     if (!monitor.fits(bytes) || layout.state_count() > 9e18 || layout.most_actions() > kMostActions) {
         result.stop = Stop::memory_limit;
-        char text[160];
-        std::snprintf(text, sizeof text,
-                      "dp would have to remember %.4g joint states (%.4g MB), with up to %.4g joint "
-                      "actions each",
-                      layout.state_count(), bytes / 1e6, layout.most_actions());
-        result.message = text;
+        result.message = "dp would have to remember " + in_words(layout.state_count()) +
+                         " joint states (" + in_words(bytes / 1e6) + " MB), with up to " +
+                         in_words(layout.most_actions()) + " joint actions each";
         return result;
     }
     monitor.reserve(bytes, "the table of joint states");

@@ -3,6 +3,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "bindings/module.hpp"
+#include "bounds/independent.hpp"
 #include "model/compiled_model.hpp"
 #include "model/joint_layout.hpp"
 #include "model/remaining_signals.hpp"
@@ -34,13 +35,14 @@ std::size_t add_condition(Description& self, std::size_t agent, MaybeIndices sta
 }
 
 void add_entry(Description& self, const std::vector<std::pair<Index, Index>>& members, double value,
-               MaybeIndices stages) {
+               MaybeIndices stages, Index function) {
     Entry entry;
     for (const auto& [agent, condition] : members) {
         entry.members.push_back({AgentId{agent}, condition});
     }
     entry.value = value;
     entry.stages = std::move(stages);
+    entry.function = function;
     self.entries.push_back(std::move(entry));
 }
 
@@ -68,7 +70,7 @@ void bind_model(nb::module_& module) {
         .def("add_condition", &add_condition, nb::arg("agent"), nb::arg("states").none(),
              nb::arg("actions").none(), nb::arg("nexts").none())
         .def("add_entry", &add_entry, nb::arg("members"), nb::arg("value"),
-             nb::arg("stages").none());
+             nb::arg("stages").none(), nb::arg("function"));
 
     nb::class_<LocalGraphs>(module, "LocalGraphs")
         .def_ro("first_stage", &LocalGraphs::first_stage)
@@ -85,6 +87,44 @@ void bind_model(nb::module_& module) {
         .def("node_state", [](const LocalGraphs& self, std::size_t agent) {
             return ids_to_numpy(agent_of(self.agents, agent).node_state);
         })
+        .def("choice_begin", [](const LocalGraphs& self, std::size_t agent) {
+            return to_numpy(agent_of(self.agents, agent).choice_begin);
+        })
+        .def("choice_base", [](const LocalGraphs& self, std::size_t agent) {
+            return ids_to_numpy(agent_of(self.agents, agent).choice_base);
+        })
+        .def("arc_begin", [](const LocalGraphs& self, std::size_t agent) {
+            return to_numpy(agent_of(self.agents, agent).arc_begin);
+        })
+        .def("arc_next", [](const LocalGraphs& self, std::size_t agent) {
+            return ids_to_numpy(agent_of(self.agents, agent).arc_next);
+        })
+        .def("arc_probability", [](const LocalGraphs& self, std::size_t agent) {
+            return to_numpy(agent_of(self.agents, agent).arc_probability);
+        })
+        .def("arc_reward", [](const LocalGraphs& self, std::size_t agent) {
+            return to_numpy(agent_of(self.agents, agent).arc_reward);
+        })
+        .def("arc_base", [](const LocalGraphs& self, std::size_t agent) {
+            return ids_to_numpy(agent_of(self.agents, agent).arc_base);
+        })
+        .def("interaction_entries",
+             [](const LocalGraphs& self) {
+                 // (reward function, the agents that the entry looks at)
+                 std::vector<std::pair<Index, std::vector<Index>>> entries;
+                 for (const Entry& entry : self.rewards.interaction_entries) {
+                     auto& [function, agents] = entries.emplace_back();
+                     function = entry.function;
+                     for (const Member& member : entry.members) {
+                         agents.push_back(static_cast<Index>(at(member.agent)));
+                     }
+                 }
+                 return entries;
+             })
+        .def("constant_at",
+             [](const LocalGraphs& self, Index stage) {
+                 return self.rewards.constant.at_stage(stage);
+             })
         .def_prop_ro("interaction_count",
                      [](const LocalGraphs& self) { return self.rewards.interactions.size(); });
     module.def("unroll", &unroll, nb::arg("description"), nb::arg("monitor"),
@@ -126,6 +166,14 @@ void bind_model(nb::module_& module) {
             }
             return to_numpy(std::move(counts));
         });
+    nb::class_<IndependentBounds>(module, "IndependentBounds")
+        .def_ro("lower", &IndependentBounds::lower)
+        .def_ro("upper", &IndependentBounds::upper)
+        .def("action", [](const IndependentBounds& self, std::size_t agent) {
+            return to_numpy(agent_of(self.policy.action, agent));
+        });
+    module.def("independent_bounds", &independent_bounds, nb::arg("model"), nb::arg("monitor"),
+               nb::call_guard<nb::gil_scoped_release>());
     module.def("compile", &compile, nb::arg("graphs"), nb::arg("merge"), nb::arg("monitor"),
                nb::call_guard<nb::gil_scoped_release>());
 }

@@ -5,4 +5,6 @@ NB_MODULE(_core, module) {
     coreplan::bindings::bind_monitor(module);
     coreplan::bindings::bind_model(module);
     coreplan::bindings::bind_dp(module);
+    coreplan::bindings::bind_crg(module);
+    coreplan::bindings::bind_core_2016(module);
 }

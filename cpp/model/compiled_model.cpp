@@ -38,8 +38,14 @@ std::vector<std::vector<bool>> signals_seen(const LocalGraph& graph, const Agent
 }
 
 // Keeps interactions only at stages at which all their members can match.
-void compile_interactions(const LocalGraphs& graphs, CompiledModel& model) {
+void compile_interactions(const LocalGraphs& graphs, CompiledModel& model, Monitor& monitor) {
     const Index layers = model.layer_count();
+    double signals = 0;
+    for (const AgentRewards& agent : graphs.rewards.agents) {
+        signals += static_cast<double>(agent.signal_count());
+    }
+    monitor.reserve(layers * (signals / 8 + 64.0 * static_cast<double>(graphs.agents.size() + 2)),
+                    "the stages of one agent");
     std::vector<std::vector<std::vector<bool>>> seen;
     for (std::size_t i = 0; i < graphs.agents.size(); ++i) {
         seen.push_back(signals_seen(graphs.agents[i], graphs.rewards.agents[i], layers));
@@ -55,10 +61,12 @@ void compile_interactions(const LocalGraphs& graphs, CompiledModel& model) {
                 value != 0 && std::ranges::all_of(compiled.members, [&](const auto& member) {
                     return seen[at(member.agent)][layer][at(member.signal)];
                 });
+            monitor.tick_or_throw(4);
             if (!can_happen) continue;
             model.interactions_at[layer].push_back(static_cast<Index>(model.interactions.size()));
             model.values_at[layer].push_back(value);
             compiled.values.emplace_back(stage, value);
+            monitor.reserve(32, "the interactions");
         }
         if (!compiled.values.empty()) model.interactions.push_back(std::move(compiled));
     }
@@ -354,7 +362,7 @@ CompiledModel compile(const LocalGraphs& graphs, bool merge, Monitor& monitor) {
     CompiledModel model;
     model.first_stage = graphs.first_stage;
     model.horizon = graphs.horizon;
-    compile_interactions(graphs, model);
+    compile_interactions(graphs, model, monitor);
     for (std::size_t i = 0; i < graphs.agents.size(); ++i) {
         model.agents.push_back(AgentCompiler(model, graphs.agents[i], graphs.rewards.agents[i],
                                              as<AgentId>(i), merge, monitor)

@@ -43,6 +43,7 @@ struct Entry {
     std::vector<Member> members;  // at most one per agent
     double value = 0;
     std::optional<std::vector<Index>> stages;
+    Index function = 0;  // the reward function that it is part of
 };
 
 struct Description {

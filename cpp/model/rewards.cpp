@@ -126,14 +126,18 @@ Rewards sort_rewards(const Description& description) {
     std::vector<SequencePool::Word> key;
     for (const Entry& entry : description.entries) {
         key.clear();
+        Entry looked_at{{}, entry.value, entry.stages, entry.function};
         bool possible = true;
         for (const Member& member : entry.members) {
             const Matcher& matcher = matchers[at(member.agent)];
             const Index matches = matcher.of(member.condition);
             possible = possible && !matcher.never(matches);
-            if (!matcher.always(matches)) key.push_back((at(member.agent) << 32U) | matches);
+            if (matcher.always(matches)) continue;
+            key.push_back((at(member.agent) << 32U) | matches);
+            looked_at.members.push_back(member);
         }
         if (!possible) continue;
+        if (key.size() > 1) rewards.interaction_entries.push_back(std::move(looked_at));
         const auto [id, is_new] = groups.intern(key);
         if (is_new) values.emplace_back();
         values[id].add(entry.value, entry.stages);

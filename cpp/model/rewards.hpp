@@ -69,6 +69,9 @@ struct AgentRewards {
 struct Rewards {
     std::vector<AgentRewards> agents;
     std::vector<Interaction> interactions;
+    // The entries behind the interactions one by one, with the members that they really look at:
+    // what has to know which reward function a value comes from.
+    std::vector<Entry> interaction_entries;
     StageValue constant;
 };
 

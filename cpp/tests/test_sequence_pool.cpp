@@ -48,7 +48,7 @@ TEST("a number gives its sequence back, however far the pool has grown") {
         CHECK(place->second == id);
     }
     CHECK(pool.size() == known.size());
-    CHECK(pool.size() > 10000);
+    CHECK(pool.size() > 5000);  // many times the first size of its table
     for (const auto& [words, id] : known) {
         const auto stored = pool[id];
         CHECK(Words(stored.begin(), stored.end()) == words);

@@ -7,6 +7,7 @@ The way of the data: a file or Python description → :class:`TIMMDP` or :class:
 import logging
 
 from coreplan.compile import AgentSize, CompiledProblem, compile_problem
+from coreplan.crg import ConditionalReturnGraph, ConditionalReturnGraphs, CrgSize, build_crgs
 from coreplan.errors import (
     CoreplanError,
     FormatError,
@@ -47,9 +48,12 @@ __all__ = [
     "AgentSize",
     "CompiledProblem",
     "Condition",
+    "ConditionalReturnGraph",
+    "ConditionalReturnGraphs",
     "Contractor",
     "ContractorState",
     "CoreplanError",
+    "CrgSize",
     "Delay",
     "Entry",
     "ExecutionSequence",
@@ -69,6 +73,7 @@ __all__ = [
     "Status",
     "Task",
     "Transition",
+    "build_crgs",
     "compile_problem",
     "execution_sequences",
     "read_problem",

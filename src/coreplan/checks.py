@@ -46,9 +46,7 @@ def found(value: object) -> str:
         return "a number of thousands of digits"
 
 
-def check_name(
-    name: object, path: Path, what: str, *, at_key: bool = False
-) -> Iterable[Problem]:
+def check_name(name: object, path: Path, what: str, *, at_key: bool = False) -> Iterable[Problem]:
     """A name is a text and not empty."""
     if not isinstance(name, str) or not name:
         hint = "; put it into quotes" if isinstance(name, bool | int | float) else ""

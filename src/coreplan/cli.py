@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 import logging
+import math
 import os
 import sys
 import traceback
+from collections.abc import Iterable
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, NoReturn
@@ -17,6 +20,7 @@ from coreplan import __version__
 from coreplan.compile import AnyProblem, compile_problem
 from coreplan.errors import CoreplanError, FormatError, LimitError
 from coreplan.formats import read_problem, read_state, schema
+from coreplan.formats.reading import STANDARD_INPUT
 from coreplan.formats.schemas import FORMATS
 from coreplan.limits import Limits
 from coreplan.maintenance.problem import MaintenanceProblem
@@ -26,6 +30,7 @@ from coreplan.solve import solve as solve_problem
 from coreplan.view.terminal import (
     ConsoleLog,
     LiveLog,
+    drop_output,
     make_console,
     print_error,
     print_sizes,
@@ -35,10 +40,10 @@ from coreplan.view.terminal import (
 from coreplan.view.words import describe_problem, first_steps, numbered
 
 OK, INTERNAL_ERROR, BAD_INPUT, LIMIT_STRUCK, INTERRUPTED = 0, 1, 2, 3, 130
-_UNITS = {"": 1.0, "K": 1e-3, "M": 1.0, "G": 1e3, "T": 1e6}
+_UNITS = {"K": 1e-3, "M": 1.0, "G": 1e3, "T": 1e6}
 
 
-class MemoryAmount(click.ParamType):
+class MemoryAmount(click.ParamType):  # type: ignore[type-arg, unused-ignore]
     """An amount of memory in MB, or with a unit: 500, 500M, 4G."""
 
     name = "MB"
@@ -49,10 +54,11 @@ class MemoryAmount(click.ParamType):
         """Take a text apart."""
         if isinstance(value, float):
             return value
-        text = str(value).strip().upper().removesuffix("B")
-        unit = text[-1:] if text[-1:] in ("K", "M", "G", "T") else ""
+        text = str(value).strip().upper()
+        unit = text[-2:] if text.endswith("B") else text[-1:]
+        unit = unit if unit.rstrip("B") in _UNITS else ""
         try:
-            amount = float(text.removesuffix(unit)) * _UNITS[unit]
+            amount = float(text.removesuffix(unit)) * _UNITS.get(unit.rstrip("B"), 1.0)
         except ValueError:
             amount = -1.0
         if not 0 < amount < 1e15:
@@ -124,6 +130,7 @@ _no_merge = click.option(
     coreplan solve works.yaml --stage 7 --state now.yaml
     cat works.yaml | coreplan solve -
     """,
+    short_help="Find an optimal plan.",
 )
 @_file
 @click.option(
@@ -175,14 +182,17 @@ def solve(
 
     Ctrl-C stops with the best plan so far; a second Ctrl-C ends at once.
     """
+    if file == state_file == STANDARD_INPUT:
+        raise click.UsageError("only one of FILE and --state can be the standard input (-)")
+    if save_policy is not None:
+        _check_writable(save_policy, [file] if state_file is None else [file, state_file])
     problem = read_problem(file)
     options: dict[str, Any] = {"merge": False} if no_merge else {}
-    state = read_state(state_file, problem) if state_file else None
-    if save_policy:
-        _check_writable(save_policy)
-    result = _solve_and_print(
+    state = None if state_file is None else read_state(state_file, problem)
+    _solve_and_print(
         problem,
         as_json,
+        save_policy,
         algorithm=algorithm,
         time_limit=time_limit,
         memory_limit=memory_limit,
@@ -190,42 +200,71 @@ def solve(
         state=state,
         **options,
     )
-    if save_policy and result.policy is not None:
-        result.policy.save(save_policy)
-        if not as_json:
-            make_console().print(f"the plan is in {save_policy}", markup=False)
 
 
-def _check_writable(path: str) -> None:
+def _check_writable(path: str, sources: Iterable[str]) -> None:
     """Find out before a long run that its result could not be written."""
-    folder = Path(path).parent
-    if not folder.is_dir():
-        raise click.BadParameter(f"the folder {str(folder)!r} does not exist", param_hint=path)
-    if Path(path).is_dir():
-        raise click.BadParameter("this is a folder; expected a file", param_hint=path)
+    target = Path(path)
+    wrong = ""
+    if path == STANDARD_INPUT:
+        wrong = "the plan does not go to the standard output; expected a file"
+    elif target.is_dir():
+        wrong = f"{path!r} is a folder; expected a file"
+    elif not target.parent.is_dir():
+        wrong = f"the folder {str(target.parent)!r} does not exist"
+    elif target.exists() and not target.is_file():
+        pass  # a device or a pipe
+    elif not os.access(target.parent, os.W_OK):
+        wrong = f"nothing can be written into the folder {str(target.parent)!r}"
+    elif any(target.exists() and Path(each).exists() and target.samefile(each) for each in sources):
+        wrong = f"the plan would overwrite {path!r}, which it is made from"
+    if wrong:
+        raise click.BadParameter(wrong, param_hint="'--save-policy'")
 
 
-def _solve_and_print(problem: AnyProblem, as_json: bool, **options: Any) -> Result:
+def _print_json(value: object) -> None:
+    """Print one line of JSON, in ASCII: right whatever the terminal's encoding."""
+    click.echo(json.dumps(value, allow_nan=False))
+
+
+def _solve_and_print(
+    problem: AnyProblem, as_json: bool, save_policy: str | None, **options: Any
+) -> None:
     if as_json:
         result = solve_problem(problem, **options)
-        click.echo(json.dumps(result.to_dict(), ensure_ascii=False))
-        return result
-    console = make_console()
+        # Whatever comes of the file, the result is worth printing.
+        try:
+            _save(result, save_policy)
+        finally:
+            _print_json(result.to_dict())
+        return
+    console = make_console(patient=save_policy is not None)
     console.print(f"[bold]coreplan {__version__}[/]  {options['algorithm']}")
     console.print(f"{problem.name}: {describe_problem(problem)}", markup=False)
     handler = ConsoleLog(console)
     logger = logging.getLogger("coreplan")
+    level = logger.level
     logger.addHandler(handler)
     logger.setLevel(logging.INFO)
     try:
         result = solve_problem(problem, callback=LiveLog(console), **options)
     finally:
         logger.removeHandler(handler)
-    print_summary(console, result)
-    if result.policy is not None:
-        console.print("What to do first:")
-        console.print(numbered(first_steps(result.policy)), markup=False)
-    return result
+        logger.setLevel(level)
+    try:
+        _save(result, save_policy)
+    finally:
+        print_summary(console, result)
+        if result.policy is not None:
+            console.print("What to do first:")
+            console.print(numbered(first_steps(result.policy)), markup=False)
+    if save_policy is not None:
+        console.print(f"the plan is in {save_policy}", markup=False)
+
+
+def _save(result: Result, path: str | None) -> None:
+    if path is not None and result.policy is not None:
+        result.policy.save(path)
 
 
 @cli.command(
@@ -233,6 +272,7 @@ def _solve_and_print(problem: AnyProblem, as_json: bool, **options: Any) -> Resu
     coreplan check works.yaml
     coreplan check *.yaml --json
     """,
+    short_help="Check that files hold sound problems.",
 )
 @click.argument("files", nargs=-1, required=True, type=click.Path())
 @_json
@@ -250,9 +290,11 @@ def check(files: tuple[str, ...], as_json: bool) -> int:
             reports.append({"file": file, "ok": True, "problems": []})
             if not as_json:
                 kind = "mpp/1" if isinstance(problem, MaintenanceProblem) else "ti-mmdp/1"
-                click.echo(f"{file}: ok, {kind}, {describe_problem(problem)}")
+                make_console().print(
+                    f"{file}: ok, {kind}, {describe_problem(problem)}", markup=False
+                )
     if as_json:
-        click.echo(json.dumps(reports, ensure_ascii=False))
+        _print_json(reports)
     return OK if all(report["ok"] for report in reports) else BAD_INPUT
 
 
@@ -261,6 +303,7 @@ def check(files: tuple[str, ...], as_json: bool) -> int:
     coreplan info works.yaml
     coreplan info works.yaml --no-merge --json
     """,
+    short_help="Show how large a problem is.",
 )
 @_file
 @_memory_limit
@@ -283,17 +326,15 @@ def info(file: str, memory_limit: float | None, no_merge: bool, as_json: bool) -
             }
             for size in compiled.sizes
         ]
-        click.echo(
-            json.dumps(
-                {
-                    "problem": problem.name,
-                    "horizon": problem.horizon,
-                    "agents": agents,
-                    "joint_states": compiled.joint_states,
-                    "interactions": compiled.interactions,
-                },
-                ensure_ascii=False,
-            )
+        states = compiled.joint_states
+        _print_json(
+            {
+                "problem": problem.name,
+                "horizon": problem.horizon,
+                "agents": agents,
+                "joint_states": states if math.isfinite(states) else None,
+                "interactions": compiled.interactions,
+            }
         )
         return
     console = make_console()
@@ -307,23 +348,26 @@ def info(file: str, memory_limit: float | None, no_merge: bool, as_json: bool) -
     coreplan schema mpp/1 > mpp.schema.json
     coreplan schema
     """,
+    short_help="Print the JSON Schema of a format.",
 )
 @click.argument("format_name", metavar="[FORMAT]", required=False, type=click.Choice(list(FORMATS)))
 def print_schema(format_name: str | None) -> None:
     """Print the JSON Schema of a FORMAT, or of all formats in one."""
-    click.echo(json.dumps(schema(format_name), indent=2, ensure_ascii=False))
+    click.echo(json.dumps(schema(format_name), indent=2))
 
 
 @cli.command(
     epilog="""
     coreplan demo
+    coreplan demo --json
     """,
+    short_help="Solve a bundled example.",
 )
 @_json
 def demo(as_json: bool) -> None:
     """Solve a bundled example: nine road works of four contractors on a ring road."""
     problem = read_problem(example_path("ring_road.yaml"))
-    _solve_and_print(problem, as_json, algorithm="dp")
+    _solve_and_print(problem, as_json, None, algorithm="dp")
 
 
 def example_path(name: str) -> Path:
@@ -343,9 +387,13 @@ def main(arguments: list[str] | None = None) -> NoReturn:
 
 
 def _run(arguments: list[str] | None) -> int:
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # names may be beyond the terminal's encoding
+            stream.reconfigure(errors="backslashreplace")
     try:
         code = cli.main(arguments, prog_name="coreplan", standalone_mode=False)
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
         return code if isinstance(code, int) else OK
     except LimitError as error:
         print_error(str(error))
@@ -359,13 +407,20 @@ def _run(arguments: list[str] | None) -> int:
     except (KeyboardInterrupt, click.Abort):
         print_error("interrupted")
         return INTERRUPTED
-    except BrokenPipeError:
-        # Whoever read our output has had enough; let nothing be written at exit either.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (BrokenPipeError, SystemExit):
+        # Whoever read our output has had enough; click and rich then exit.
+        drop_output()
         return OK
+    except OSError as error:
+        drop_output()
+        print_error(f"the output cannot be written: {error.strerror or error}")
+        return BAD_INPUT
     except Exception as error:
         print_error(f"internal error: {type(error).__name__}: {error}")
-        print_error("this is a mistake in coreplan; please report it with the problem file")
+        print_error(
+            "this is a mistake in coreplan; please report it with the problem file and what is "
+            "printed with COREPLAN_DEBUG=1 in the environment"
+        )
         if os.environ.get("COREPLAN_DEBUG"):
             traceback.print_exc()
         return INTERNAL_ERROR

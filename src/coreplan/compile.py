@@ -89,7 +89,8 @@ class CompiledProblem:
         merged = f", {sum(size.merged for size in self.sizes):,} merged" if self.merged else ""
         return (
             f"local states: {states:,}, {unrolled:,} unrolled{merged}; "
-            f"joint states: {self.joint_states:,.0f}; interactions: {self.interactions:,}"
+            f"joint states: {count_in_words(self.joint_states)}; "
+            f"interactions: {self.interactions:,}"
         )
 
     @property
@@ -101,6 +102,11 @@ class CompiledProblem:
     def interactions(self) -> int:
         """Interaction rewards that can happen at some stage."""
         return self.model.interaction_count
+
+
+def count_in_words(number: float) -> str:
+    """A count, in full as long as people can read it."""
+    return f"{number:,.0f}" if number < 1e15 else f"{number:.3g}"
 
 
 def index_problem(
@@ -116,9 +122,9 @@ def index_problem(
         raise ModelError(
             f"stage is {found(stage)}; expected a whole number from 0 to {problem.horizon - 1}"
         )
-    if isinstance(problem, TIMMDP):
-        return index_timmdp(problem, stage=stage, state=state)
     guard = (limits or Limits()).guard
+    if isinstance(problem, TIMMDP):
+        return index_timmdp(problem, stage=stage, state=state, guard=guard)
     return index_maintenance(problem, history=history, stage=stage, state=state, guard=guard)
 
 
@@ -166,14 +172,15 @@ def compile_problem(
     except _core.LimitReached as error:
         raise LimitError(*error.args) from None
     except _core.NoAction as error:
-        raise _stuck(indexed, *error.args) from None
+        raise no_action(indexed, *error.args) from None
     compiled = CompiledProblem(problem, indexed, graphs, model, merge)
     if logger.isEnabledFor(logging.INFO):
         logger.info("%s", compiled)
     return compiled
 
 
-def _stuck(indexed: IndexedProblem, agent: int, state: int, stage: int) -> ModelError:
+def no_action(indexed: IndexedProblem, agent: int, state: int, stage: int) -> ModelError:
+    """The error for an agent that comes into a state without actions before the horizon."""
     who = indexed.agents[agent]
     return ModelError(
         f"agent {found(who.name)} can be in state {who.states.label(state)!r} at stage {stage} and "
@@ -201,5 +208,5 @@ def describe(indexed: IndexedProblem) -> _core.Description:
         for condition in agent.conditions:
             description.add_condition(i, *condition)
     for entry in indexed.entries:
-        description.add_entry(entry.members, entry.value, entry.stages)
+        description.add_entry(entry.members, entry.value, entry.stages, entry.function)
     return description

@@ -20,7 +20,7 @@ def place_in_words(path: Iterable[PlaceStep]) -> str:
         if isinstance(step, int):
             text += f"[{step}]"
         elif step.replace("_", "").replace("-", "").isalnum():
-            text += f".{step}" if text else step
+            text += f".{shorten(step)}" if text else shorten(step)
         else:
             text += f"[{shorten(repr(step))}]"
     return text

@@ -1,9 +1,12 @@
-"""Mappings that cannot change, so that a validated problem stays valid."""
+"""Mappings and lists that cannot change, so that a validated problem stays valid."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TypeVar
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, TypeVar
+
+from coreplan.checks import Path, found
+from coreplan.errors import ModelError, Problem
 
 K = TypeVar("K")
 V = TypeVar("V", covariant=True)
@@ -50,3 +53,24 @@ class FrozenMapping(Mapping[K, V]):
 
     def __reduce__(self) -> tuple[type[FrozenMapping[K, V]], tuple[dict[K, V]]]:
         return (type(self), (self._items,))
+
+
+def freeze_sequence(
+    value: object, path: Path, what: str, kind: type | None = None
+) -> tuple[Any, ...]:
+    """A list as a tuple; a ModelError if it is none, or if an item is not of the kind asked for.
+
+    Examples
+    --------
+    >>> freeze_sequence([1, 2], ("stages",), "a list of stages")
+    (1, 2)
+    """
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+        raise ModelError([Problem(path, f"found {found(value)}; expected {what}")])
+    items = tuple(value)
+    if kind is not None:
+        for position, item in enumerate(items):
+            if not isinstance(item, kind):
+                message = f"found {found(item)}; expected an object of the class {kind.__name__}"
+                raise ModelError([Problem((*path, position), message)])
+    return items

@@ -5,7 +5,7 @@ Every kind of problem turns itself into an :class:`IndexedProblem`; from here on
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
@@ -142,7 +142,7 @@ def by_agent(given: object, names: Sequence[str], what: str) -> list[Any]:
     """The parts of a joint state or action in the agents' order; exactly one for each agent."""
     if not isinstance(given, Mapping):
         raise ModelError(
-            f"found {found(given)}; expected a {what} for each agent: a mapping from agents' names"
+            f"found {found(given)}; expected one {what} for each agent, by the agents' names"
         )
     for name in given:
         if name not in names:
@@ -182,10 +182,20 @@ class NamedStates:
 
 
 def index_timmdp(
-    problem: TIMMDP, *, stage: int = 0, state: JointState | None = None
+    problem: TIMMDP,
+    *,
+    stage: int = 0,
+    state: JointState | None = None,
+    guard: Callable[[int], None] = lambda _: None,
 ) -> IndexedProblem:
-    """Turn a TI-MMDP into numbers, to be planned from a stage and joint state on."""
-    agents = [_index_agent(agent, problem.horizon) for agent in problem.agents]
+    """Turn a TI-MMDP into numbers, to be planned from a stage and joint state on.
+
+    The guard is called once in a while, with 0: the states are in memory already.
+    """
+    agents = []
+    for described in problem.agents:
+        guard(0)
+        agents.append(_index_agent(described, problem.horizon))
     position = {agent.name: i for i, agent in enumerate(problem.agents)}
     known: list[dict[Condition, int]] = [{} for _ in agents]
 
@@ -198,6 +208,7 @@ def index_timmdp(
     entries = []
     for k, function in enumerate(problem.rewards):
         for entry in function.entries:
+            guard(0)
             members = sorted(
                 (position[name], condition_number(position[name], condition))
                 for name, condition in entry.when.items()

@@ -11,6 +11,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from numbers import Real
 from pathlib import Path
 from types import FrameType
 
@@ -81,13 +82,15 @@ class Limits:
         callback: Callback | None = None,
     ) -> None:
         for name, value in (("time_limit", time_limit), ("memory_limit", memory_limit)):
-            if value is not None and not (isinstance(value, int | float) and value > 0):
+            if value is None:
+                continue
+            if isinstance(value, bool) or not isinstance(value, Real) or not value > 0:
                 raise SolverError(f"{name} is {value!r}; expected a number above 0, or None")
         self._start = time.perf_counter()
         self._time_limit = math.inf if time_limit is None else float(time_limit)
         # Leave the machine some air where no limit is given.
         self._memory_limit = (
-            0.8 * available_memory() if memory_limit is None else memory_limit * BYTES_PER_MB
+            0.8 * available_memory() if memory_limit is None else float(memory_limit) * BYTES_PER_MB
         )
         self._callback = callback
         self._interrupts = 0
@@ -132,8 +135,9 @@ class Limits:
         if states * _BYTES_PER_DESCRIBED_STATE > self._memory_limit:
             raise LimitError(
                 "memory_limit",
-                f"more than {states} local states of one agent would not fit into the memory limit "
-                f"of {self._memory_limit / BYTES_PER_MB:.4g} MB",
+                f"local states of one agent: {states:,} or more; to describe them needs about "
+                f"{states * _BYTES_PER_DESCRIBED_STATE / BYTES_PER_MB:.4g} MB, the memory limit is "
+                f"{self._memory_limit / BYTES_PER_MB:.4g} MB",
             )
 
     @contextmanager

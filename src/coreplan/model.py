@@ -26,7 +26,7 @@ from coreplan.checks import (
     unknown_name,
 )
 from coreplan.errors import MOST_PROBLEMS, ModelError, Problem, nearest
-from coreplan.frozen import FrozenMapping
+from coreplan.frozen import FrozenMapping, freeze_sequence
 
 if TYPE_CHECKING:
     from coreplan.sequences import ExecutionSequence, Returns
@@ -69,10 +69,10 @@ def _freeze_mapping(value: object, path: Path, what: str) -> FrozenMapping[Any, 
     return FrozenMapping(value)
 
 
-def _freeze_sequence(value: object, path: Path, what: str) -> tuple[Any, ...]:
-    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
-        raise ModelError([Problem(path, f"found {found(value)}; expected {what}")])
-    return tuple(value)
+def _check_hashable(name: object, path: Path) -> None:
+    """What is to be a name is looked up before all the checks."""
+    if not isinstance(name, Hashable):
+        raise ModelError([Problem(path, f"found {found(name)}; expected a name, a text")])
 
 
 def _number(value: Any) -> Any:
@@ -111,7 +111,7 @@ class Condition:
             elif isinstance(given, Mapping) and part != "action":
                 given = _Features(given)
             else:
-                given = _freeze_sequence(given, (part,), "a name, a list of names or features")
+                given = freeze_sequence(given, (part,), "a name, a list of names or features")
             object.__setattr__(self, part, given)
 
 
@@ -139,7 +139,7 @@ class Entry:
         )
         object.__setattr__(self, "value", _number(self.value))
         if self.stages is not None:
-            stages = _freeze_sequence(self.stages, ("stages",), "a list of stages")
+            stages = freeze_sequence(self.stages, ("stages",), "a list of stages")
             stages = tuple(int(t) if is_integer(t) else t for t in stages)
             object.__setattr__(self, "stages", stages)
 
@@ -169,10 +169,12 @@ class RewardFunction:
 
     def __post_init__(self) -> None:
         object.__setattr__(
-            self, "scope", _freeze_sequence(self.scope, ("scope",), "a list of agents' names")
+            self, "scope", freeze_sequence(self.scope, ("scope",), "a list of agents' names")
         )
+        for position, name in enumerate(self.scope):
+            _check_hashable(name, ("scope", position))
         object.__setattr__(
-            self, "entries", _freeze_sequence(self.entries, ("entries",), "a list of entries")
+            self, "entries", freeze_sequence(self.entries, ("entries",), "entries", Entry)
         )
 
     @classmethod
@@ -255,6 +257,8 @@ class Agent:
     """For an agent made from functions: what each named state stands for."""
 
     def __post_init__(self) -> None:
+        _check_hashable(self.name, ("name",))
+        _check_hashable(self.initial, ("initial",))
         states = _freeze_mapping(
             self.transitions, ("transitions",), "a mapping state -> action -> next -> probability"
         )
@@ -463,9 +467,13 @@ class TIMMDP:
     name: str = "problem"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "agents", _freeze_sequence(self.agents, ("agents",), "agents"))
         object.__setattr__(
-            self, "rewards", _freeze_sequence(self.rewards, ("rewards",), "reward functions")
+            self, "agents", freeze_sequence(self.agents, ("agents",), "agents", Agent)
+        )
+        object.__setattr__(
+            self,
+            "rewards",
+            freeze_sequence(self.rewards, ("rewards",), "reward functions", RewardFunction),
         )
         if is_integer(self.horizon):
             object.__setattr__(self, "horizon", int(self.horizon))
@@ -515,14 +523,18 @@ def check_timmdp(
     stages = int(horizon) if sound_horizon else 0  # type: ignore[call-overload]
     if not agents:
         yield Problem(("agents",), "found no agents; expected one or more")
-    yield from check_distinct([agent.name for agent in agents], ("agents",), "agent")
+    clashes = list(check_distinct([agent.name for agent in agents], ("agents",), "agent"))
+    yield from clashes
     for i, agent in enumerate(agents):
         yield from _check_agent(agent, ("agents", i), stages)
     by_name: dict[str, _Vocabulary] = {}
     for i, agent in enumerate(agents):
         by_name.setdefault(agent.name, _Vocabulary(("agents", i))).add(agent)
     for k, function in enumerate(rewards):
-        yield from _check_reward(function, ("rewards", k), by_name, stages)
+        for problem in _check_reward(function, ("rewards", k), by_name, stages):
+            # Where two have one name, the other name is missing.
+            if not (clashes and problem.relies_on == AGENT_NAMES):
+                yield problem
 
 
 class _Vocabulary:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +15,7 @@ from numpy.typing import NDArray
 from coreplan.checks import found
 from coreplan.errors import ModelError
 from coreplan.evaluate import evaluate_forward, evaluate_local
+from coreplan.group_rule import GroupRule
 from coreplan.indexed import IndexedProblem, JointState
 
 if TYPE_CHECKING:
@@ -98,26 +101,34 @@ class Policy:
         local: LocalRule,
         *,
         history: bool,
+        groups: GroupRule | None = None,
     ) -> None:
         self.problem = problem
         self.indexed = indexed
         self.maps = tuple(maps)
         self.joint = joint
         self.local = local
+        self.groups = groups
         self.history = history
         self.stage = indexed.stage
         self.horizon = indexed.horizon
         layers = self.horizon - self.stage
-        counts = np.array([each.class_count[:layers] for each in self.maps], dtype=np.uint64)
-        steps = np.ones_like(counts)
-        for i in range(len(self.maps) - 1, 0, -1):
-            steps[i - 1] = steps[i] * counts[i]
-        self._steps = [[int(step) for step in row] for row in steps.T]
-        sizes = (steps[0] * counts[0]).astype(object)
-        self._layer_offset = [0, *(int(total) for total in np.cumsum(sizes))]
+        self._steps: list[list[int]] = []
+        self._layer_offset = [0]
+        for layer in range(layers):
+            # In Python's numbers: the product may be beyond all others where no rule is joint.
+            counts = [int(each.class_count[layer]) for each in self.maps]
+            *steps, size = itertools.accumulate(reversed(counts), operator.mul, initial=1)
+            self._steps.append(steps[::-1])
+            self._layer_offset.append(self._layer_offset[-1] + size)
         self._class_offset = [
             np.concatenate([[0], np.cumsum(each.class_count, dtype=np.int64)]) for each in self.maps
         ]
+
+    @property
+    def is_local(self) -> bool:
+        """Whether every agent looks at its own state only."""
+        return self.joint is None and self.groups is None
 
     @property
     def joint_class_count(self) -> int:
@@ -207,7 +218,27 @@ class Policy:
             code = int(self.joint.actions[number])
             if code:
                 return self._decode(code - 1, nodes)
-        return [self._local_action(stage, i, node) for i, node in enumerate(nodes)]
+        actions = [self._local_action(stage, i, node) for i, node in enumerate(nodes)]
+        if self.groups is not None:
+            self._decide_groups(self.groups, stage, nodes, actions)
+        return actions
+
+    def _decide_groups(
+        self, rule: GroupRule, stage: int, nodes: Sequence[int], actions: list[int]
+    ) -> None:
+        """Overwrite the actions of agents that a group's decision is known for."""
+        layer = stage - self.stage
+        classes = [int(each.node_class[node]) for each, node in zip(self.maps, nodes, strict=True)]
+        numbers = [
+            int(offset[layer]) + each
+            for offset, each in zip(self._class_offset, classes, strict=True)
+        ]
+        for group in rule.groups(numbers):
+            positions = rule.decisions.get((layer, group, tuple(classes[i] for i in group)))
+            if positions is not None:
+                for i, position in zip(group, positions, strict=True):
+                    begin = int(self.maps[i].action_begin[nodes[i]])
+                    actions[i] = int(self.maps[i].node_action[begin + position])
 
     def _decode(self, code: int, nodes: Sequence[int]) -> list[int]:
         actions = [0] * len(nodes)
@@ -246,7 +277,7 @@ class Policy:
             )
         if method != "forward":
             raise ModelError(f"method is {found(method)}; expected 'forward' or 'sequences'")
-        return evaluate_local(self) if self.joint is None else evaluate_forward(self)
+        return evaluate_local(self) if self.is_local else evaluate_forward(self)
 
     # -- files --------------------------------------------------------------------------------
 
@@ -264,7 +295,7 @@ class Policy:
         return read_policy(path, problem)
 
     def __repr__(self) -> str:
-        kind = "joint" if self.joint is not None else "local"
+        kind = "local" if self.is_local else "joint"
         return (
             f"<Policy for {self.problem.name!r}: {kind} rules, stages {self.stage} to "
             f"{self.horizon - 1}>"

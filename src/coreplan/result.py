@@ -26,6 +26,14 @@ class Status(StrEnum):
     GAP_LIMIT = "gap_limit"
 
 
+_WHY_STOPPED = {
+    Status.TIME_LIMIT: "stopped by the time limit",
+    Status.MEMORY_LIMIT: "stopped by the memory limit",
+    Status.INTERRUPTED: "interrupted",
+    Status.GAP_LIMIT: "stopped at the gap limit",
+}
+
+
 def is_closed(value: float, upper_bound: float) -> bool:
     """Whether the bounds are so close that a value counts as optimal."""
     return upper_bound - value <= OPTIMAL_TOLERANCE * max(1.0, abs(value))
@@ -61,7 +69,7 @@ class Statistics:
         return {
             "joint_actions_evaluated": self.joint_actions_evaluated,
             "joint_states_expanded": self.joint_states_expanded,
-            "peak_memory_mb": round(self.peak_memory_mb, 1),
+            "peak_memory_mb": self.peak_memory_mb,
             **self.others,
         }
 
@@ -160,7 +168,7 @@ class Result:
                 "" if math.isinf(self.relative_gap) else f" ({100 * self.relative_gap:.3g} %)"
             )
             proof = (
-                f"stopped by {self.status.replace('_', ' ')}; the optimum is at most "
+                f"{_WHY_STOPPED[self.status]}; the optimum is at most "
                 f"{self.upper_bound:.10g}, a gap of {self.gap:.4g}{relative}"
             )
         lines = [

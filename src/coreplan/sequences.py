@@ -82,6 +82,8 @@ def returns(problem: AnyProblem, sequence: ExecutionSequence) -> Returns:
     >>> problem.returns(sequence)
     Returns(total=17.0, parts=(17.0,), names=('own costs and revenues of Alpha',))
     """
+    if isinstance(sequence.stage, bool) or not isinstance(sequence.stage, int):
+        raise ModelError(f"stage is {found(sequence.stage)}; expected a whole number")
     last = sequence.stage + len(sequence.actions)
     if sequence.stage < 0 or last > problem.horizon:
         raise ModelError(
@@ -89,9 +91,10 @@ def returns(problem: AnyProblem, sequence: ExecutionSequence) -> Returns:
             f"{problem.horizon}"
         )
     start = min(sequence.stage, problem.horizon - 1)
-    timed = any(
+    timed = sequence.stage < problem.horizon and any(
         getattr(each, "times", None) is not None
         for state in sequence.states
+        if isinstance(state, Mapping)
         for each in state.values()
     )
     indexed = index_problem(problem, history=timed, stage=start, state=sequence.states[0])
@@ -100,18 +103,12 @@ def returns(problem: AnyProblem, sequence: ExecutionSequence) -> Returns:
     state = indexed.find_state(start, sequence.states[0])
     for step, joint_action in enumerate(sequence.actions):
         stage = sequence.stage + step
-        following = _find_next(indexed, stage, sequence.states[step + 1])
+        following = indexed.find_state(stage + 1, sequence.states[step + 1])
         transitions = _find_transitions(indexed, stage, state, joint_action, following)
         for function, value in rewards.by_function(stage, transitions):
             parts[function] += value
         state = following
     return Returns(sum(parts), tuple(parts), indexed.functions)
-
-
-def _find_next(
-    indexed: IndexedProblem, stage: int, joint_state: Mapping[str, Any]
-) -> tuple[int, ...]:
-    return indexed.find_state(stage + 1, joint_state)
 
 
 def _find_transitions(

@@ -3,37 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from inspect import signature
 
 from coreplan import _core
+from coreplan.algorithms.core_2016 import solve_core_2016, solve_crg_ps
+from coreplan.algorithms.dp import solve_dp
+from coreplan.algorithms.task import SolverTask
 from coreplan.checks import unknown_name
-from coreplan.compile import AnyProblem, CompiledProblem, compile_problem
+from coreplan.compile import AnyProblem
 from coreplan.errors import LimitError, ModelError, SolverError
 from coreplan.indexed import JointState
-from coreplan.limits import Callback, Limits, peak_memory_mb
+from coreplan.limits import Callback, Limits
 from coreplan.maintenance.problem import MaintenanceProblem
 from coreplan.model import TIMMDP
-from coreplan.policy import JointRule, LocalRule, Policy, make_maps
-from coreplan.result import Result, Statistics, Status, is_closed
-
-
-@dataclass(frozen=True)
-class Task:
-    """What an algorithm is asked to solve."""
-
-    problem: AnyProblem
-    stage: int
-    state: JointState | None
-    limits: Limits
-
-    def compile(self, merge: bool) -> CompiledProblem:
-        """Compile the problem within the limits."""
-        compiled = compile_problem(
-            self.problem, merge=merge, stage=self.stage, state=self.state, limits=self.limits
-        )
-        self.limits.phase = "search"
-        return compiled
+from coreplan.result import Result
 
 
 def solve(
@@ -54,7 +37,8 @@ def solve(
     problem
         A :class:`~coreplan.TIMMDP` or a :class:`~coreplan.MaintenanceProblem`.
     algorithm
-        ``dp``: plain dynamic programming over joint states.
+        ``dp``: plain dynamic programming over joint states. ``crg-ps`` and ``core-2016``: the
+        paper's searches on conditional return graphs, without and with branch-and-bound.
     time_limit
         Seconds; None for no limit.
     memory_limit
@@ -66,9 +50,11 @@ def solve(
         Solve from a later situation: the stage, and where every agent stands then. The value is
         what is earned from there on.
     **options
-        Options of the algorithm. ``dp`` has ``merge`` (default True): whether to merge equivalent
-        local states; without, a maintenance problem's states keep start and end times, as in the
-        literature.
+        Options of the algorithm. All three have ``merge`` (default True): whether to merge
+        equivalent local states; without, a maintenance problem's states keep start and end times,
+        as in the literature. The searches have ``memo`` (default False, as printed): whether to
+        remember solved groups of agents, and ``assignment`` (see :func:`coreplan.build_crgs`);
+        ``core-2016`` also ``relative_gap`` and ``absolute_gap``: how much value it may give away.
 
     Returns
     -------
@@ -95,7 +81,7 @@ def solve(
     >>> result.status, result.value
     (<Status.OPTIMAL: 'optimal'>, 19.5)
     >>> result.policy.act(0)
-    {'Alpha': 'wait', 'Beta': 'start b1'}
+    {'Alpha': 'start a1', 'Beta': 'wait'}
     """
     if not isinstance(problem, TIMMDP | MaintenanceProblem):
         raise ModelError(
@@ -112,7 +98,7 @@ def solve(
     limits = Limits(time_limit, memory_limit, callback)
     with limits.catch_interrupts():
         try:
-            return run(Task(problem, stage, state, limits), **options)
+            return run(SolverTask(problem, stage, state, limits), **options)
         except _core.LimitReached as error:
             raise LimitError(*error.args) from None
         except OverflowError as error:
@@ -121,63 +107,9 @@ def solve(
             raise LimitError("memory_limit", "the machine's memory is exhausted") from None
 
 
-def _solve_dp(task: Task, merge: bool = True) -> Result:
-    """Plain dynamic programming: the paper's baseline."""
-    if not isinstance(merge, bool):
-        raise SolverError(f"merge is {merge!r}; expected True or False")
-    compiled = task.compile(merge)
-    found = _core.solve_dp(compiled.model, task.limits.monitor)
-    joint = None
-    if found.actions is not None:
-        joint = JointRule(found.actions, found.values)
-    agents = range(len(compiled.indexed.agents))
-    policy = Policy(
-        task.problem,
-        compiled.indexed,
-        make_maps(compiled),
-        joint,
-        LocalRule(tuple(found.fallback(i) for i in agents)),
-        history=not merge,
-    )
-    return make_result(
-        task,
-        "dp",
-        found.lower,
-        found.upper,
-        found.stop,
-        found.message,
-        policy,
-        found.states_expanded,
-        found.actions_evaluated,
-    )
-
-
-def make_result(
-    task: Task,
-    algorithm: str,
-    lower: float,
-    upper: float,
-    stop: _core.Stop,
-    message: str,
-    policy: Policy,
-    states_expanded: int,
-    actions_evaluated: int,
-) -> Result:
-    """Put together what an algorithm found."""
-    status = Status.OPTIMAL if is_closed(lower, upper) else Status(stop.name)
-    return Result(
-        problem=task.problem.name,
-        algorithm=algorithm,
-        status=status,
-        value=lower,
-        lower_bound=lower,
-        upper_bound=upper,
-        seconds=task.limits.seconds,
-        statistics=Statistics(states_expanded, actions_evaluated, peak_memory_mb()),
-        message="" if status is Status.OPTIMAL else message,
-        policy=policy,
-    )
-
-
-ALGORITHMS: dict[str, Callable[..., Result]] = {"dp": _solve_dp}
+ALGORITHMS: dict[str, Callable[..., Result]] = {
+    "dp": solve_dp,
+    "crg-ps": solve_crg_ps,
+    "core-2016": solve_core_2016,
+}
 """The algorithms by name; their parameters after the first are their options."""

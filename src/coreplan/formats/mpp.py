@@ -53,7 +53,9 @@ def _read_contractor(document: Document, node: Node, path: Place) -> Contractor:
         where = (*path, "tasks")
         for j, each in enumerate(document.items(fields["tasks"], where, "the tasks")):
             tasks.append(_read_task(document, each, (*where, j)))
-    name = document.name(fields["name"], (*path, "name"), "the agent") if "name" in fields else None
+    name: Any = None  # stays so only where a problem is noted
+    if "name" in fields:
+        name = document.name(fields["name"], (*path, "name"), "the agent")
     return Contractor(name, tuple(tasks))
 
 
@@ -75,9 +77,11 @@ def _read_task(document: Document, node: Node, path: Place) -> Task:
         window = plain(fields["window"])
         if window is None:  # null is not the same as leaving it out
             document.fail((*path, "window"), "found null; expected [first stage, last stage]")
-    name = document.name(fields["name"], (*path, "name"), "the task") if "name" in fields else None
+    name: Any = None  # stays so only where a problem is noted
+    if "name" in fields:
+        name = document.name(fields["name"], (*path, "name"), "the task")
     return Task(
-        name=name,  # type: ignore[arg-type]  # None only where a problem was noted
+        name=name,
         duration=plain(fields["duration"]) if "duration" in fields else 1,
         cost=plain(fields["cost"]) if "cost" in fields else 0,
         delay=delay,

@@ -11,18 +11,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from coreplan.checks import found
 from coreplan.compile import AnyProblem, index_problem
-from coreplan.errors import FormatError, ModelError, Problem
+from coreplan.errors import ModelError
 from coreplan.formats import problem_to_dict
 from coreplan.formats.reading import Document, plain
-from coreplan.formats.writing import write_text
+from coreplan.formats.writing import write_document
 from coreplan.indexed import IndexedAgent
 from coreplan.maintenance.states import ContractorState
 from coreplan.policy import Indices, JointRule, LocalMap, LocalRule, Policy
 
 FORMAT = "policy/1"
-MOST_BYTES = 1 << 34
+_BROKEN = (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError, ModelError)
+"""What can come of content that is not what a policy writes."""
 _ARRAYS = ("layer_begin", "node_state", "node_class", "class_count", "action_begin", "node_action")
 
 
@@ -32,27 +35,28 @@ def problem_hash(problem: AnyProblem) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _pack(values: Indices) -> str:
+def _pack(values: NDArray[np.integer[Any]]) -> str:
     raw = np.ascontiguousarray(values, dtype="<u4").tobytes()
     return base64.b64encode(zlib.compress(raw, 6)).decode("ascii")
 
 
-def _unpack(text: object) -> Indices:
-    """The array behind a text; a ValueError if there is none."""
+def _unpack(text: object, length: int, what: str) -> Indices:
+    """The array of a known length behind a text; a ValueError if there is none."""
     if not isinstance(text, str):
-        raise ValueError("expected an array: a base64 text")
+        raise ValueError(f"{what}: expected an array, a base64 text")
     try:
         expander = zlib.decompressobj()
-        raw = expander.decompress(base64.b64decode(text, validate=True), MOST_BYTES)
+        # Never more than is needed: a short text can stand for gigabytes.
+        raw = expander.decompress(base64.b64decode(text, validate=True), 4 * length + 1)
     except (binascii.Error, zlib.error, ValueError):
-        raise ValueError("not a zlib-compressed array in base64") from None
-    if not expander.eof or len(raw) % 4:
-        raise ValueError("an array that is cut off")
+        raise ValueError(f"{what}: not a zlib-compressed array in base64") from None
+    if len(raw) != 4 * length or not expander.eof:
+        raise ValueError(f"{what}: expected an array of {length} numbers")
     return np.frombuffer(raw, dtype="<u4").astype(np.uint32, copy=False)
 
 
 def write_policy(policy: Policy, path: str | Path) -> None:
-    """Write a policy to a JSON file."""
+    """Write a policy to a file, in JSON, or in YAML where the name ends in .yaml or .yml."""
     agents = []
     for agent, each in zip(policy.indexed.agents, policy.maps, strict=True):
         used, numbers = np.unique(each.node_state, return_inverse=True)
@@ -64,6 +68,7 @@ def write_policy(policy: Policy, path: str | Path) -> None:
         for key in _ARRAYS:
             described[key] = _pack(numbers if key == "node_state" else getattr(each, key))
         agents.append(described)
+    start = policy.indexed.name_state([agent.start for agent in policy.indexed.agents])
     document: dict[str, Any] = {
         "format": FORMAT,
         "problem": policy.problem.name,
@@ -71,13 +76,12 @@ def write_policy(policy: Policy, path: str | Path) -> None:
         "stage": policy.stage,
         "horizon": policy.horizon,
         "history": policy.history,
+        "start": {name: _write_state(state) for name, state in start.items()},
         "agents": agents,
         "joint": None if policy.joint is None else _pack(policy.joint.actions),
         "local": [_pack(actions) for actions in policy.local.actions],
     }
-    start = policy.indexed.name_state([agent.start for agent in policy.indexed.agents])
-    document["start"] = {name: _write_state(state) for name, state in start.items()}
-    write_text(json.dumps(document, ensure_ascii=False, indent=1) + "\n", path)
+    write_document(document, path)
 
 
 def _write_state(state: Any) -> Any:
@@ -96,89 +100,135 @@ def read_policy(path: str | Path, problem: AnyProblem) -> Policy:
     keys = ("problem", "problem_sha256", "stage", "horizon", "history", "start", "agents", "joint")
     top = document.fields(document.root, (), "the policy", ("format", *keys, "local"), ())
     if document.problems:
-        raise FormatError(document.file, document.problems)
+        raise document.error()
     content = {key: plain(node) for key, node in top.items()}
     if content["problem_sha256"] != problem_hash(problem):
-        raise FormatError(document.file, [Problem(
+        document.fail(
             ("problem_sha256",),
-            f"this policy was saved for another problem ({content['problem']!r}), or the problem "
-            f"{problem.name!r} has changed since",
-        )])
+            f"this policy was saved for another problem ({found(content['problem'])}), or the "
+            f"problem {found(problem.name)} has changed since",
+        )
+        raise document.error()
     try:
         return _make_policy(content, problem)
-    except (ValueError, KeyError, TypeError, IndexError, ModelError) as error:
-        raise FormatError(
-            document.file, [Problem((), f"the policy does not fit together: {error}")]
-        ) from None
+    except _BROKEN as error:
+        document.fail((), f"the policy does not fit together: {error}")
+        raise document.error() from None
 
 
 def _make_policy(content: dict[str, Any], problem: AnyProblem) -> Policy:
     stage, horizon, history = content["stage"], content["horizon"], content["history"]
-    if horizon != problem.horizon or not isinstance(history, bool):
-        raise ValueError("horizon or history is wrong")
+    if isinstance(horizon, bool) or horizon != problem.horizon:
+        raise ValueError(f"horizon is {found(horizon)}; that of the problem is {problem.horizon}")
+    if not isinstance(history, bool):
+        raise ValueError(f"history is {found(history)}; expected true or false")
     indexed = index_problem(problem, history=history, stage=stage, state=content["start"])
-    layers = horizon - stage
     if len(content["agents"]) != len(indexed.agents):
         raise ValueError("the number of agents is wrong")
     maps = [
-        _make_map(described, agent, stage, layers)
+        _make_map(described, agent, stage, problem.horizon - stage)
         for described, agent in zip(content["agents"], indexed.agents, strict=True)
     ]
-    joint = None
+    local = LocalRule(
+        tuple(
+            _unpack(text, int(each.class_count.sum()), f"local rule of agent {found(agent.name)}")
+            for text, agent, each in zip(content["local"], indexed.agents, maps, strict=True)
+        )
+    )
+    policy = Policy(problem, indexed, maps, None, local, history=history)
     if content["joint"] is not None:
-        joint = JointRule(_unpack(content["joint"]))
-    local = LocalRule(tuple(_unpack(each) for each in content["local"]))
-    policy = Policy(problem, indexed, maps, joint, local, history=history)
+        policy.joint = JointRule(_unpack(content["joint"], policy.joint_class_count, "joint rule"))
     _check_rules(policy)
     return policy
 
 
 def _make_map(described: dict[str, Any], agent: IndexedAgent, stage: int, layers: int) -> LocalMap:
+    whose = f"agent {found(agent.name)}"
     if described["name"] != agent.name or tuple(described["actions"]) != agent.actions:
-        raise ValueError(f"agent {agent.name!r} has other actions")
-    arrays = {key: _unpack(described[key]) for key in _ARRAYS}
-    layer_begin, node_state = arrays["layer_begin"], arrays["node_state"]
-    if len(layer_begin) != layers + 2 or layer_begin[0] != 0 or layer_begin[-1] != len(node_state):
-        raise ValueError(f"agent {agent.name!r}: layer_begin is wrong")
+        raise ValueError(f"{whose} has other actions")
+
+    def unpack(key: str, length: int) -> Indices:
+        return _unpack(described[key], length, f"{key} of {whose}")
+
+    def unpack_begin(key: str, length: int, most: int) -> Indices:
+        begin = unpack(key, length)
+        if begin[0] != 0 or begin[-1] > most or np.any(begin[1:] < begin[:-1]):
+            raise ValueError(f"{key} of {whose} is wrong")
+        return begin
+
+    layer_begin = unpack_begin("layer_begin", layers + 2, (layers + 1) * len(agent.states))
+    nodes = int(layer_begin[-1])
     labels = {agent.states.label(k): k for k in range(len(agent.states))}
     numbers = np.array([labels[label] for label in described["states"]], dtype=np.uint32)
-    node_state = numbers[node_state]
+    node_state = numbers[unpack("node_state", nodes)]
+    begin = unpack_begin("action_begin", nodes + 1, nodes * len(agent.actions))
+    node_action = unpack("node_action", int(begin[-1]))
     # The numbers of states may differ from those when it was saved: sort each layer again.
     order = np.lexsort((node_state, np.repeat(np.arange(layers + 1), np.diff(layer_begin))))
-    begin = arrays["action_begin"]
     counts = np.diff(begin)[order]
-    if len(begin) != len(node_state) + 1 or begin[-1] != len(arrays["node_action"]):
-        raise ValueError(f"agent {agent.name!r}: action_begin is wrong")
     action_begin = np.concatenate([[0], np.cumsum(counts)]).astype(np.uint32)
-    actions = [arrays["node_action"][begin[k] : begin[k + 1]] for k in order]
+    # Where the actions of the nodes, in their new order, stand in the old one.
+    moved = np.repeat(begin[:-1][order].astype(np.int64) - action_begin[:-1], counts)
     made = LocalMap(
         layer_begin,
         node_state[order],
-        arrays["node_class"][order],
-        arrays["class_count"],
+        unpack("node_class", nodes)[order],
+        unpack("class_count", layers + 1),
         action_begin,
-        np.concatenate(actions).astype(np.uint32) if actions else np.zeros(0, np.uint32),
+        node_action[moved + np.arange(len(node_action))],
     )
     _check_map(made, agent, stage, layers)
     return made
 
 
 def _check_map(made: LocalMap, agent: IndexedAgent, stage: int, layers: int) -> None:
-    """Every action that the map names must be available where it names it."""
-    for layer in range(layers):
-        for node in range(int(made.layer_begin[layer]), int(made.layer_begin[layer + 1])):
-            available = agent.choices(stage + layer, int(made.node_state[node]))
+    """It must know all states that can be reached, and name only actions that are available."""
+    whose = f"agent {found(agent.name)}"
+    counts = np.diff(made.action_begin)
+    reached = {agent.start}
+    for layer in range(layers + 1):
+        nodes = slice(int(made.layer_begin[layer]), int(made.layer_begin[layer + 1]))
+        states = made.node_state[nodes].tolist()
+        if states != sorted(reached):
+            raise ValueError(f"{whose}: the states of stage {stage + layer} are wrong")
+        classes = made.node_class[nodes]
+        used = np.unique(classes)
+        if len(used) != made.class_count[layer] or used[-1] >= len(used):
+            raise ValueError(f"{whose}: the classes of stage {stage + layer} are wrong")
+        if layer == layers:
+            return
+        by_class = np.zeros(len(states), np.uint32)
+        by_class[classes] = counts[nodes]
+        if np.any(counts[nodes] == 0) or np.any(by_class[classes] != counts[nodes]):
+            raise ValueError(f"{whose}: states of one class have different numbers of actions")
+        reached = set()
+        for node, state in enumerate(states, nodes.start):
+            available = agent.choices(stage + layer, state)
             actions = made.node_action[made.action_begin[node] : made.action_begin[node + 1]]
-            if not len(actions) or any(agent.actions[k] not in available for k in actions):
-                raise ValueError(f"agent {agent.name!r}: an action is not available")
-            if made.node_class[node] >= made.class_count[layer]:
-                raise ValueError(f"agent {agent.name!r}: node_class is wrong")
+            if any(agent.actions[k] not in available for k in actions):
+                raise ValueError(f"{whose}: an action is not available")
+            for choice in available.values():
+                reached.update(after for _, after, _ in agent.outcomes(choice))
 
 
 def _check_rules(policy: Policy) -> None:
-    layers = policy.horizon - policy.stage
-    for each, actions in zip(policy.maps, policy.local.actions, strict=True):
-        if len(each.class_count) != layers + 1 or len(actions) != each.class_count.sum():
-            raise ValueError("the local rule has the wrong size")
-    if policy.joint is not None and len(policy.joint.actions) != policy.joint_class_count:
-        raise ValueError("the joint rule has the wrong size")
+    """Every rule must name actions that there are."""
+    action_counts = [np.diff(each.action_begin) for each in policy.maps]
+    begin_joint = 0
+    begin_local = [0] * len(policy.maps)
+    for layer in range(policy.horizon - policy.stage):
+        most = np.ones(1)
+        for i, each in enumerate(policy.maps):
+            nodes = slice(int(each.layer_begin[layer]), int(each.layer_begin[layer + 1]))
+            counts = np.zeros(int(each.class_count[layer]), np.uint32)
+            counts[each.node_class[nodes]] = action_counts[i][nodes]
+            end = begin_local[i] + len(counts)
+            if np.any(policy.local.actions[i][begin_local[i] : end] >= counts):
+                raise ValueError("the local rule names an action that there is not")
+            begin_local[i] = end
+            if policy.joint is not None:
+                most = np.multiply.outer(most, counts.astype(np.float64)).ravel()
+        if policy.joint is not None:
+            if np.any(policy.joint.actions[begin_joint : begin_joint + len(most)] > most):
+                raise ValueError("the joint rule names a joint action that there is not")
+            begin_joint += len(most)

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
 from coreplan.checks import check_name
 from coreplan.errors import (
@@ -106,7 +106,10 @@ class Document:
         cause
             The place on which others may rely, if it is not this one.
         """
-        self._mark(path if cause is None else cause)
+        cause = path if cause is None else cause
+        if cause in self._broken:  # that has been said
+            return
+        self._mark(cause)
         position = (locate_key if at_key else locate)(self.root, path)
         # Of very many problems only the first ones of the file are reported.
         if self._last is not None and position > self._last:
@@ -163,12 +166,12 @@ class Document:
         if "format" not in members:
             if self.root.is_mapping:
                 self.fail((), f"the document needs the key 'format', with the value {wanted}")
-            self.refuse()
+            raise self.error()
         value = members["format"].value
         if not isinstance(value, str) or value not in formats:
             hint = nearest(value, formats) if isinstance(value, str) else ""
             self.fail(("format",), f"found {members['format'].kind}; expected {wanted}{hint}")
-            self.refuse()
+            raise self.error()
         return value
 
     def finish(
@@ -190,12 +193,12 @@ class Document:
                 self._place(error.problems)
         elif check is not None:
             self._place(self._news(check()))
-        self.refuse()
+        raise self.error()
 
-    def refuse(self) -> NoReturn:
-        """Raise a FormatError with the problems found."""
+    def error(self) -> FormatError:
+        """A FormatError with the problems found."""
         self._sort()
-        raise FormatError(self.file, self.problems)
+        return FormatError(self.file, self.problems)
 
     def _sort(self) -> None:
         self.problems.sort(key=lambda problem: (problem.line, problem.column))

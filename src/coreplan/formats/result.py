@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
-from coreplan.checks import check_number, found
-from coreplan.errors import ModelError
+from coreplan.checks import check_number, is_number
+from coreplan.errors import nearest
+from coreplan.formats.document import Node
 from coreplan.formats.reading import Document, plain
 from coreplan.formats.writing import write_document
-from coreplan.result import Result, Statistics, Status
+from coreplan.result import Result, Statistics, Status, is_closed
 
 FORMAT = "result/1"
+_TEXTS = ("problem", "algorithm", "objective", "status")
 _NUMBERS = ("value", "lower_bound", "upper_bound", "gap", "seconds")
 _COUNTS = ("joint_states_expanded", "joint_actions_evaluated", "peak_memory_mb")
+_CHOICES = {"objective": ("centralised", "decentralised"), "status": tuple(map(str, Status))}
 
 
 def read_result(path: str | Path) -> Result:
@@ -26,53 +30,72 @@ def read_result(path: str | Path) -> Result:
     """
     document = Document.open(path)
     document.check_format(FORMAT)
-    texts = ("problem", "algorithm", "objective", "status")
-    top = document.fields(
-        document.root, (), "the result", ("format", *texts, *_NUMBERS, "statistics"), ()
-    )
-    for key in texts:
-        if key in top and not isinstance(top[key].value, str):
-            document.fail((key,), f"found {top[key].kind}; expected a text", top[key])
-    numbers: dict[str, float] = {}
-    for key in _NUMBERS:
-        if key in top:
-            numbers[key] = _number(document, plain(top[key]), (key,))
+    required = ("format", *_TEXTS, *_NUMBERS, "statistics")
+    top = document.fields(document.root, (), "the result", required, ())
+    texts = {key: _text(document, top[key], key) for key in _TEXTS if key in top}
+    numbers = {key: _number(document, top[key], (key,)) for key in _NUMBERS if key in top}
     counts: dict[str, Any] = {}
     if "statistics" in top:
         members = document.members(top["statistics"], ("statistics",), "the statistics")
         for key, node in members.items():
-            counts[key] = _number(document, plain(node), ("statistics", key))
+            counts[key] = _number(document, node, ("statistics", key))
+    if not document.problems:
+        _check_sense(document, texts["status"], numbers)
 
     def make() -> Result:
         known = {key: counts[key] for key in _COUNTS if key in counts}
         others = {key: value for key, value in counts.items() if key not in _COUNTS}
-        status = plain(top["status"])
-        if status not in list(Status):
-            raise ModelError(
-                f"status is {found(status)}; expected one of " + ", ".join(sorted(Status))
-            )
-        result = Result(
-            problem=plain(top["problem"]),
-            algorithm=plain(top["algorithm"]),
-            objective=plain(top["objective"]),
-            status=Status(status),
+        return Result(
+            problem=texts["problem"],
+            algorithm=texts["algorithm"],
+            objective=texts["objective"],
+            status=Status(texts["status"]),
             value=numbers["value"],
             lower_bound=numbers["lower_bound"],
             upper_bound=numbers["upper_bound"],
             seconds=numbers["seconds"],
             statistics=Statistics(**known, others=others),
         )
-        if abs(result.gap - numbers["gap"]) > 1e-9 * max(1.0, abs(result.value), result.gap):
-            raise ModelError(f"gap is {numbers['gap']}; upper_bound - value is {result.gap}")
-        return result
 
     return document.finish(make)
 
 
-def _number(document: Document, value: Any, path: tuple[str, ...]) -> Any:
-    for problem in check_number(value, path, "a number"):
+def _text(document: Document, node: Node, key: str) -> str:
+    value = node.value
+    choices = _CHOICES.get(key, ())
+    if not isinstance(value, str):
+        document.fail((key,), f"found {node.kind}; expected a text")
+    elif choices and value not in choices:
+        hint = nearest(value, choices) or f": {', '.join(choices)}"
+        document.fail((key,), f"found {node.kind}; expected one of the known ones{hint}")
+    return str(value)
+
+
+def _number(document: Document, node: Node, path: tuple[str, ...]) -> Any:
+    value = plain(node)
+    for problem in check_number(value, path, "a value"):
         document.fail(path, problem.message)
-    return value
+    return float(value) if path[0] in _NUMBERS and is_number(value) else value
+
+
+def _check_sense(document: Document, status: str, numbers: dict[str, float]) -> None:
+    """What each of the numbers must be, given the others."""
+    value, upper = numbers["value"], numbers["upper_bound"]
+    gap = upper - value
+    if numbers["lower_bound"] != value:
+        document.fail(
+            ("lower_bound",), f"found {numbers['lower_bound']}; expected the value, {value}"
+        )
+    elif upper < value:
+        document.fail(("upper_bound",), f"found {upper}; expected no less than the value, {value}")
+    elif not abs(gap - numbers["gap"]) <= 1e-9 * max(1.0, abs(value), gap) < math.inf:
+        document.fail(("gap",), f"found {numbers['gap']}; expected upper_bound - value, {gap}")
+    elif status == Status.OPTIMAL and not is_closed(value, upper):
+        document.fail(
+            ("status",), f"found 'optimal', but upper_bound - value is {gap}; expected almost 0"
+        )
+    if numbers["seconds"] < 0:
+        document.fail(("seconds",), f"found {numbers['seconds']}; expected no less than 0")
 
 
 def write_result(result: Result, path: str | Path) -> None:

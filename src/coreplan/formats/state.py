@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from coreplan.checks import found, unknown_name
 from coreplan.compile import AnyProblem
-from coreplan.errors import FormatError, ModelError, Problem
-from coreplan.formats.document import locate
+from coreplan.errors import ModelError
 from coreplan.formats.reading import Document, plain
 from coreplan.indexed import by_agent
 from coreplan.maintenance.problem import MaintenanceProblem
@@ -33,26 +33,34 @@ def read_state(path: str | Path, problem: AnyProblem) -> dict[str, Any]:
     members = document.members(document.root, (), "a state for each agent")
     state = {name: plain(node) for name, node in members.items()}
     if document.problems:
-        raise FormatError(document.file, document.problems)
+        raise document.error()
     if isinstance(problem, MaintenanceProblem):
         names = [contractor.name for contractor in problem.contractors]
     else:
         names = [agent.name for agent in problem.agents]
-    problems = []
     try:
         by_agent(state, names, "state")
     except ModelError as error:
-        problems.append(Problem((), str(error), *locate(document.root, ())))
-    if isinstance(problem, MaintenanceProblem):
-        for contractor in problem.contractors:
-            if contractor.name in state:
-                try:
-                    given = read_contractor_state(contractor, state[contractor.name])
-                    to_local(contractor, given)
-                    state[contractor.name] = given
-                except ModelError as error:
-                    place = (contractor.name,)
-                    problems.append(Problem(place, str(error), *locate(document.root, place)))
-    if problems:
-        raise FormatError(document.file, problems)
+        document.fail((), str(error))
+    for name in names:
+        if name in state:
+            try:
+                state[name] = _local_state(problem, name, state[name])
+            except ModelError as error:
+                document.fail((name,), str(error))
+    if document.problems:
+        raise document.error()
     return state
+
+
+def _local_state(problem: AnyProblem, name: str, given: Any) -> Any:
+    """One agent's state, checked; raises a ModelError if the agent has no such state."""
+    if isinstance(problem, MaintenanceProblem):
+        contractor = problem.contractor(name)
+        state = read_contractor_state(contractor, given)
+        to_local(contractor, state)
+        return state
+    states = problem.agent(name).states
+    if given not in states:
+        raise ModelError(unknown_name(given, "state", states, f"agent {found(name)}"))
+    return given

@@ -56,13 +56,13 @@ def _read_agent(document: Document, node: Node, path: Place) -> Agent:
         ).items():
             members = document.members(own, (*table, state), "features with their values")
             features[state] = {feature: plain(value) for feature, value in members.items()}
-    names = {
-        key: document.name(fields[key], (*path, key), what)
-        for key, what in (("name", "the agent"), ("initial", "a state"))
-        if key in fields
-    }
-    # A name is missing only where a problem was noted.
-    return Agent(names.get("name"), names.get("initial"), transitions, features)  # type: ignore[arg-type]
+    name: Any = None  # stays so only where a problem is noted
+    initial: Any = None
+    if "name" in fields:
+        name = document.name(fields["name"], (*path, "name"), "the agent")
+    if "initial" in fields:
+        initial = document.name(fields["initial"], (*path, "initial"), "a state")
+    return Agent(name, initial, transitions, features)
 
 
 def _read_reward(document: Document, node: Node, path: Place) -> RewardFunction:
@@ -116,8 +116,10 @@ def _read_condition(document: Document, node: Node, path: Place) -> Condition:
         elif isinstance(each.value, dict) and part != "action":
             parts[part] = plain(each)
         else:
-            wanted = "a name or a list of names" if part == "action" else (
-                "a name, a list of names, or features"
+            wanted = (
+                "a name or a list of names"
+                if part == "action"
+                else ("a name, a list of names, or features")
             )
             hint = "; a name that reads as a number or boolean needs quotes"
             document.fail(where, f"found {each.kind}; expected {wanted}{hint}")

@@ -94,9 +94,11 @@ def _stands_alone(value: Any) -> bool:
 
 def _flat_yaml(value: Any) -> str:
     if isinstance(value, dict):
-        return "{" + ", ".join(
-            f"{_yaml_key(key)}: {_flat_yaml(each)}" for key, each in value.items()
-        ) + "}"
+        return (
+            "{"
+            + ", ".join(f"{_yaml_key(key)}: {_flat_yaml(each)}" for key, each in value.items())
+            + "}"
+        )
     if isinstance(value, list):
         return "[" + ", ".join(_flat_yaml(each) for each in value) + "]"
     return _yaml_scalar(value)
@@ -113,7 +115,9 @@ def _yaml_scalar(value: Any) -> str:
             return value
         quoted = json.dumps(value, ensure_ascii=False)
         return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", quoted)
-    return json.dumps(value)
+    text = json.dumps(value)
+    # To YAML 1.1, 1e-06 is a text and 1.0e-06 a number.
+    return text.replace("e", ".0e") if isinstance(value, float) and "." not in text else text
 
 
 def write_document(value: Any, path: str | Path) -> None:
@@ -137,7 +141,7 @@ def write_text(text: str, path: str | Path) -> None:
             target.write_text(text, encoding="utf-8")
             return
         target = target.resolve()  # replace what a link points to, not the link
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:80]}.")
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:20]}.")
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(text)
         mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()

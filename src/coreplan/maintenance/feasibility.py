@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -80,13 +80,18 @@ class Feasibility:
         self._latest[todo] = best
         return best
 
-    def misfits(self) -> list[int]:
-        """A smallest group of tasks that cannot be completed together.
+    def misfits(self, looked_at: Iterator[int] | None = None) -> list[int]:
+        """A group of tasks that cannot be completed together, though any fewer of them can.
 
         Empty if all fit, or if there are too many sets of tasks to tell; then the solver finds out,
         within its limits.
+
+        Parameters
+        ----------
+        looked_at
+            Counts the sets that have been looked at, where several contractors share a budget.
         """
-        seen = itertools.count()
+        seen = itertools.count() if looked_at is None else looked_at
 
         def give_up() -> None:
             if next(seen) > MOST_SETS:

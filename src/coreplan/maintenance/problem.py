@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,7 @@ from coreplan.checks import (
     unknown_name,
 )
 from coreplan.errors import MOST_PROBLEMS, ModelError, Problem
+from coreplan.frozen import freeze_sequence
 from coreplan.maintenance.feasibility import Feasibility
 
 if TYPE_CHECKING:
@@ -107,7 +108,8 @@ class Contractor:
     tasks: tuple[Task, ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "tasks", tuple(self.tasks))
+        tasks = freeze_sequence(self.tasks, ("tasks",), "a list of tasks", Task)
+        object.__setattr__(self, "tasks", tasks)
 
 
 @dataclass(frozen=True)
@@ -126,7 +128,8 @@ class Hindrance:
     cost: Cost
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "tasks", tuple(self.tasks))
+        tasks = freeze_sequence(self.tasks, ("tasks",), "a list of tasks, each 'agent/task'")
+        object.__setattr__(self, "tasks", tasks)
         object.__setattr__(self, "cost", _freeze_cost(self.cost))
 
 
@@ -170,8 +173,10 @@ class MaintenanceProblem:
     name: str = "problem"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "contractors", tuple(self.contractors))
-        object.__setattr__(self, "network", tuple(self.network))
+        contractors = freeze_sequence(self.contractors, ("agents",), "contractors", Contractor)
+        object.__setattr__(self, "contractors", contractors)
+        network = freeze_sequence(self.network, ("network",), "hindrances", Hindrance)
+        object.__setattr__(self, "network", network)
         if is_integer(self.horizon):
             object.__setattr__(self, "horizon", int(self.horizon))
         problems = list(
@@ -226,8 +231,10 @@ def check_maintenance(
     stages = int(horizon) if sound_horizon else 0  # type: ignore[call-overload]
     if not contractors:
         yield Problem(("agents",), "found no agents; expected one or more")
-    yield from check_distinct([c.name for c in contractors], ("agents",), "agent")
+    clashes = list(check_distinct([c.name for c in contractors], ("agents",), "agent"))
+    yield from clashes
     tasks: dict[str, tuple[int, dict[str, None]]] = {}
+    looked_at = itertools.count()
     for i, contractor in enumerate(contractors):
         path: Path = ("agents", i)
         yield from check_name(contractor.name, (*path, "name"), "the agent")
@@ -239,13 +246,16 @@ def check_maintenance(
             sound = sound and not problems
             yield from problems
         if sound and must_complete is True:
-            yield from _check_fits(contractor, stages, path)
+            yield from _check_fits(contractor, stages, path, looked_at)
         # Tasks of two agents that, by mistake, have the same name are taken together.
         if isinstance(contractor.name, str):
             _, known = tasks.setdefault(contractor.name, (i, {}))
             known.update({t.name: None for t in contractor.tasks if isinstance(t.name, str)})
     for k, hindrance in enumerate(network):
-        yield from _check_hindrance(hindrance, ("network", k), tasks, stages)
+        for problem in _check_hindrance(hindrance, ("network", k), tasks, stages):
+            # Where two have one name, the other name is missing.
+            if not (clashes and problem.relies_on == AGENT_NAMES):
+                yield problem
 
 
 def _check_slash(name: object, path: Path) -> Iterable[Problem]:
@@ -282,7 +292,9 @@ def _check_task(task: Task, path: Path, stages: int) -> Iterable[Problem]:
     yield from check_integer(task.duration, (*path, "duration"), "steps of work", 1)
     yield from _check_cost(task.cost, (*path, "cost"), "the cost per step", stages)
     yield from check_number(task.revenue, (*path, "revenue"), "the revenue")
-    if task.delay is not None:
+    if task.delay is not None and not isinstance(task.delay, Delay):
+        yield Problem((*path, "delay"), f"found {found(task.delay)}; expected a Delay")
+    elif task.delay is not None:
         here = (*path, "delay")
         chance = task.delay.probability
         if not is_number(chance) or not 0 <= chance <= 1:
@@ -304,8 +316,10 @@ def _check_task(task: Task, path: Path, stages: int) -> Iterable[Problem]:
             yield Problem(here, f"the first stage {window[0]} is after the last stage {window[1]}")
 
 
-def _check_fits(contractor: Contractor, stages: int, path: Path) -> Iterable[Problem]:
-    misfits = Feasibility(contractor.tasks, stages).misfits()
+def _check_fits(
+    contractor: Contractor, stages: int, path: Path, looked_at: Iterator[int]
+) -> Iterable[Problem]:
+    misfits = Feasibility(contractor.tasks, stages).misfits(looked_at)
     if misfits:
         names = ", ".join(found(contractor.tasks[k].name) for k in misfits[:MOST_PROBLEMS])
         if len(misfits) > MOST_PROBLEMS:
@@ -353,7 +367,7 @@ def _check_hindrance(
             yield Problem(
                 here,
                 unknown_name(task, "task", list(known), f"agent {found(agent)}"),
-                relies_on=("agents", position, "tasks"),
+                relies_on=("agents", position, "tasks", None, "name"),
             )
         elif agent in seen:
             yield Problem(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -38,10 +38,14 @@ class ContractorState:
     done: tuple[str, ...] = ()
     doing: str | None = None
     remaining: int = 0
-    times: FrozenMapping[str, tuple[int, int]] | None = None
+    times: Mapping[str, tuple[int, int]] | None = None
 
     def __post_init__(self) -> None:
+        if isinstance(self.done, str) or not isinstance(self.done, Iterable):
+            raise ModelError(f"found done = {found(self.done)}; expected a list of tasks")
         object.__setattr__(self, "done", tuple(self.done))
+        if self.times is not None:
+            object.__setattr__(self, "times", _freeze_times(self.times))
 
     def __repr__(self) -> str:
         parts = [f"done={self.done!r}"]
@@ -50,6 +54,15 @@ class ContractorState:
         if self.times is not None:
             parts.append(f"times={self.times!r}")
         return f"ContractorState({', '.join(parts)})"
+
+
+def _freeze_times(times: object) -> FrozenMapping[str, tuple[int, int]]:
+    if isinstance(times, Mapping):
+        ends = [tuple(each) if isinstance(each, Sequence) else () for each in times.values()]
+        if all(len(each) == 2 and all(is_integer(end) for end in each) for each in ends):
+            pairs = [(int(first), int(last)) for first, last in ends]
+            return FrozenMapping(dict(zip(times, pairs, strict=True)))
+    raise ModelError(f"found times = {found(times)}; expected task: [first stage, last stage]")
 
 
 class LocalState(NamedTuple):
@@ -177,18 +190,30 @@ def read_state(contractor: Contractor, given: Any) -> ContractorState:
                     key, "part", ["done", "doing", "remaining", "times"], f"the state of {whose}"
                 )
             )
-    done = given.get("done", ())
-    if isinstance(done, str) or not isinstance(done, Iterable):
-        raise ModelError(f"{whose}: found done = {found(done)}; expected a list of tasks")
-    times = given.get("times")
-    if times is not None:
-        try:
-            times = FrozenMapping({name: (int(a), int(b)) for name, (a, b) in times.items()})
-        except (AttributeError, TypeError, ValueError):
+    try:
+        return ContractorState(**given)
+    except ModelError as error:
+        raise ModelError(f"{whose}: {error}") from None
+
+
+def known_times(
+    contractor: Contractor, given: ContractorState, stage: int
+) -> tuple[tuple[int, int] | None, ...]:
+    """The times of the tasks started so far; None where they are not known.
+
+    A task that is under way counts as started at this stage unless the state says otherwise.
+    """
+    times = dict(given.times or {})
+    whose = f"contractor {found(contractor.name)}"
+    if given.doing is not None:
+        last = stage + int(given.remaining) - 1
+        times.setdefault(given.doing, (stage, last))
+        if times[given.doing][1] != last:
             raise ModelError(
-                f"{whose}: found times = {found(times)}; expected task: [first stage, last stage]"
-            ) from None
-    return ContractorState(tuple(done), given.get("doing"), given.get("remaining", 0), times)
+                f"{whose}: task {found(given.doing)} has {given.remaining} steps remaining at "
+                f"stage {stage}, so its last stage is {last}; found {times[given.doing][1]}"
+            )
+    return tuple(times.get(task.name) for task in contractor.tasks)
 
 
 def to_local(contractor: Contractor, given: ContractorState) -> LocalState:
@@ -200,6 +225,13 @@ def to_local(contractor: Contractor, given: ContractorState) -> LocalState:
         if name not in names:
             raise ModelError(unknown_name(name, "task", names, whose))
         todo &= ~(1 << names.index(name))
+    for name in given.times or ():
+        if name not in names:
+            raise ModelError(unknown_name(name, "task", names, whose))
+        if name not in given.done and name != given.doing:
+            raise ModelError(
+                f"{whose}: task {found(name)} has times but is neither done nor being done"
+            )
     if given.doing is None:
         if given.remaining:
             raise ModelError(

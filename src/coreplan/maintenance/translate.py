@@ -20,9 +20,11 @@ from coreplan.maintenance.feasibility import Feasibility, TooManySetsError
 from coreplan.maintenance.problem import Contractor, Cost, MaintenanceProblem
 from coreplan.maintenance.states import (
     IDLE,
+    ContractorState,
     ContractorStates,
     History,
     LocalState,
+    known_times,
     read_state,
     to_local,
 )
@@ -33,6 +35,9 @@ WAIT, CONTINUE, START = 0, 1, 2
 
 Guard = Callable[[int], None]
 """Called with the number of states made so far; raises an error when a limit strikes."""
+
+GUARD_EVERY = 256
+"""States that are looked at between two calls of the guard."""
 
 
 def no_limits(_: int) -> None:
@@ -60,12 +65,6 @@ class Dynamics:
         self._feasibility: Feasibility | None = None
         if must_complete:
             self._feasibility = Feasibility(self.tasks, horizon, lambda: guard(0))
-        self._all = (1 << len(self.tasks)) - 1
-
-    @property
-    def initial(self) -> LocalState:
-        """Nothing is done yet."""
-        return LocalState(self._all, IDLE, 0)
 
     def latest(self, todo: int) -> int:
         """The latest stage at which it may be idle with these tasks to do."""
@@ -158,23 +157,31 @@ def index_maintenance(
     agents = []
     for contractor, start in zip(problem.contractors, given, strict=True):
         dynamics = Dynamics(contractor, problem.horizon, problem.must_complete, guard)
-        local = (
-            dynamics.initial
-            if start is None
-            else to_local(contractor, read_state(contractor, start))
-        )
-        try:
-            if history:
-                agents.append(_index_histories(contractor, dynamics, local, stage, guard))
-            else:
-                agents.append(_index_states(contractor, dynamics, local, stage, guard))
-        except TooManySetsError:
-            raise ModelError(
-                f"contractor {found(contractor.name)} has too many tasks with windows to find out "
-                "what can be completed; must_complete is true"
-            ) from None
+        given_state = ContractorState() if start is None else read_state(contractor, start)
+        agents.append(_index_contractor(contractor, dynamics, given_state, stage, history, guard))
     entries, functions = _index_rewards(problem)
     return IndexedProblem(problem.name, problem.horizon, stage, agents, entries, functions)
+
+
+def _index_contractor(
+    contractor: Contractor,
+    dynamics: Dynamics,
+    start: ContractorState,
+    stage: int,
+    history: bool,
+    guard: Guard,
+) -> IndexedAgent:
+    local = to_local(contractor, start)
+    try:
+        if history:
+            first = History(stage, local, known_times(contractor, start, stage))
+            return _index_histories(contractor, dynamics, first, guard)
+        return _index_states(contractor, dynamics, local, stage, guard)
+    except TooManySetsError:
+        raise ModelError(
+            f"contractor {found(contractor.name)} has too many tasks with windows to find out "
+            "what can be completed; must_complete is true"
+        ) from None
 
 
 def _index_states(
@@ -189,6 +196,7 @@ def _index_states(
         if position == layer_end:
             depth += 1
             layer_end = len(order)
+        if position % GUARD_EVERY == 0:
             guard(len(order))
         choices = list(dynamics.choices(state)) if depth < dynamics.horizon else []
         rows.append(choices)
@@ -197,28 +205,26 @@ def _index_states(
                 if after not in number:
                     number[after] = len(order)
                     order.append(after)
-                    if len(order) % 4096 == 0:
-                        guard(len(order))
     agent = IndexedAgent(contractor.name, ContractorStates(contractor, order), dynamics.actions, 0)
-    for choices in rows:
+    for position, choices in enumerate(rows):
+        if position % GUARD_EVERY == 0:
+            guard(len(order))
         for action, first, last, outcomes in choices:
             agent.add_choice(action, first, last, [(number[s], p) for s, p in outcomes])
         agent.end_state()
-    _add_conditions(agent, order, len(contractor.tasks))
+    _add_conditions(agent, order, len(contractor.tasks), guard)
     return agent
 
 
 def _index_histories(
-    contractor: Contractor, dynamics: Dynamics, start: LocalState, stage: int, guard: Guard
+    contractor: Contractor, dynamics: Dynamics, first: History, guard: Guard
 ) -> IndexedAgent:
-    times: list[tuple[int, int] | None] = [None] * len(contractor.tasks)
-    if start.current != IDLE:
-        times[start.current] = (stage, stage + start.remaining - 1)
-    first = History(stage, start, tuple(times))
     number = {first: 0}
     order = [first]
     rows: list[list[tuple[int, list[tuple[int, float]]]]] = []
-    for node in order:
+    for position, node in enumerate(order):
+        if position % GUARD_EVERY == 0:
+            guard(len(order))
         row = []
         if node.stage < dynamics.horizon:
             for choice in dynamics.choices(node.state):
@@ -238,23 +244,26 @@ def _index_histories(
                     if following not in number:
                         number[following] = len(order)
                         order.append(following)
-                        if len(order) % 4096 == 0:
-                            guard(len(order))
                     outcomes.append((number[following], chance))
                 row.append((choice.action, outcomes))
         rows.append(row)
     agent = IndexedAgent(contractor.name, ContractorStates(contractor, order), dynamics.actions, 0)
-    for row in rows:
+    for position, row in enumerate(rows):
+        if position % GUARD_EVERY == 0:
+            guard(len(order))
         for action, outcomes in row:
             agent.add_choice(action, 0, dynamics.horizon - 1, outcomes)
         agent.end_state()
-    _add_conditions(agent, [node.state for node in order], len(contractor.tasks))
+    _add_conditions(agent, [node.state for node in order], len(contractor.tasks), guard)
     return agent
 
 
-def _add_conditions(agent: IndexedAgent, states: Sequence[LocalState], tasks: int) -> None:
+def _add_conditions(
+    agent: IndexedAgent, states: Sequence[LocalState], tasks: int, guard: Guard
+) -> None:
     """Conditions 2k (task k is worked on) and 2k + 1 (it is completed in this step)."""
     for k in range(tasks):
+        guard(len(states))
         may_work = [s for s, state in enumerate(states) if may_work_on(state, k)]
         done = [s for s, state in enumerate(states) if is_done(state, k)]
         agent.conditions.append(IndexedCondition(may_work, [CONTINUE, START + k], None))
@@ -308,10 +317,8 @@ def to_timmdp(problem: MaintenanceProblem, *, history: bool = False) -> TIMMDP:
     for contractor in problem.contractors:
         dynamics = Dynamics(contractor, problem.horizon, problem.must_complete)
         names = [task.name for task in contractor.tasks]
-        if history:
-            indexed = _index_histories(contractor, dynamics, dynamics.initial, 0, no_limits)
-        else:
-            indexed = _index_states(contractor, dynamics, dynamics.initial, 0, no_limits)
+        start = ContractorState()
+        indexed = _index_contractor(contractor, dynamics, start, 0, history, no_limits)
         agents.append(_name_agent(indexed, names, problem.horizon))
     actions = {agent.name: agent.actions for agent in agents}
     rewards = []

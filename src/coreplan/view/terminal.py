@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import logging
 import math
+import os
+import sys
 import time
 from collections.abc import Iterable
 
+from rich.cells import cell_len
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
+from rich.text import Text
 
-from coreplan.compile import CompiledProblem
+from coreplan.compile import CompiledProblem, count_in_words
 from coreplan.errors import Problem
 from coreplan.limits import Progress
 from coreplan.result import Result, Status
@@ -27,9 +29,24 @@ _COLUMNS = (
 )
 
 
-def make_console(*, stderr: bool = False) -> Console:
+class PatientConsole(Console):
+    """A console that goes on in silence when nobody reads any more, rather than exit."""
+
+    def on_broken_pipe(self) -> None:
+        """Print nothing from now on."""
+        self.quiet = True
+        drop_output()
+
+
+def make_console(*, stderr: bool = False, patient: bool = False) -> Console:
     """A console that colours only on a terminal and never breaks or styles what it is given."""
-    return Console(stderr=stderr, highlight=False, soft_wrap=True, emoji=False)
+    kind = PatientConsole if patient else Console
+    return kind(stderr=stderr, highlight=False, soft_wrap=True, emoji=False)
+
+
+def drop_output() -> None:
+    """Let nothing more be written to the standard output, at exit either."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 class ConsoleLog(logging.Handler):
@@ -41,7 +58,7 @@ class ConsoleLog(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Print one message."""
-        self._console.print(escape(record.getMessage()))
+        self._console.print(record.getMessage(), markup=False)
 
 
 class LiveLog:
@@ -74,39 +91,36 @@ def print_summary(console: Console, result: Result) -> None:
     """Print what was found."""
     style = "green" if result.status is Status.OPTIMAL else "yellow"
     first, *rest = result.summary().splitlines()
-    console.print(f"[bold {style}]{escape(first)}[/]")
+    console.print(first, style=f"bold {style}", markup=False)
     for line in rest:
-        console.print(f"[dim]{escape(line)}[/dim]")
+        console.print(line, style="dim", markup=False)
 
 
 def print_error(message: str) -> None:
     """Print an error where errors go."""
     console = make_console(stderr=True)
     for line in message.splitlines() or [""]:
-        console.print(f"[bold red]error:[/] {escape(line)}")
+        console.print(Text.assemble(("error:", "bold red"), " ", line))
 
 
 def print_sizes(console: Console, compiled: CompiledProblem) -> None:
     """Print how large each agent's part is, before and after merging."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("agent")
-    for title in ("local states", "unrolled", "transitions", "merged"):
-        table.add_column(title, justify="right")
+    width = max(cell_len(name) for name in ("agent", *(size.name for size in compiled.sizes)))
+    titles = ("local states", "unrolled", "transitions", "merged")
+    console.print(_row("agent", titles, width), style="bold", markup=False)
     for size in compiled.sizes:
-        table.add_row(
-            escape(size.name),
-            f"{size.states:,}",
-            f"{size.unrolled:,}",
-            f"{size.transitions:,}",
-            f"{size.merged:,}" if compiled.merged else "-",
-        )
-    console.print(table)
-    states = compiled.joint_states
-    shown = f"{states:,.0f}" if states < 1e15 else f"{states:.3g}"
+        numbers = [f"{each:,}" for each in (size.states, size.unrolled, size.transitions)]
+        numbers.append(f"{size.merged:,}" if compiled.merged else "-")
+        console.print(_row(size.name, numbers, width), markup=False)
     console.print(
-        f"{shown} joint states before the horizon, "
+        f"{count_in_words(compiled.joint_states)} joint states before the horizon, "
         f"{count(compiled.interactions, 'interaction')} that can happen"
     )
+
+
+def _row(name: str, cells: Iterable[str], width: int) -> str:
+    padded = name + " " * (width - cell_len(name))
+    return "  ".join([padded, *(f"{cell:>12}" for cell in cells)])
 
 
 def problem_dicts(problems: Iterable[Problem]) -> list[dict[str, object]]:

@@ -1,0 +1,56 @@
+#include "search/core_2016.hpp"
+
+#include <nanobind/stl/vector.h>
+
+#include "bindings/module.hpp"
+
+namespace coreplan::bindings {
+
+void bind_core_2016(nb::module_& module) {
+    nb::class_<GroupDecision>(module, "GroupDecision")
+        .def_ro("layer", &GroupDecision::layer)
+        .def_ro("agents", &GroupDecision::agents)
+        .def_ro("nodes", &GroupDecision::nodes)
+        .def_ro("choices", &GroupDecision::choices);
+    nb::class_<TraceAction>(module, "TraceAction")
+        .def_ro("choices", &TraceAction::choices)
+        .def_ro("upper", &TraceAction::upper)
+        .def_ro("lower", &TraceAction::lower)
+        .def_ro("pruned", &TraceAction::pruned)
+        .def_ro("best_known", &TraceAction::best_known)
+        .def_ro("value", &TraceAction::value);
+    nb::class_<TraceState>(module, "TraceState")
+        .def_ro("parent", &TraceState::parent)
+        .def_ro("parent_action", &TraceState::parent_action)
+        .def_ro("probability", &TraceState::probability)
+        .def_ro("layer", &TraceState::layer)
+        .def_ro("agents", &TraceState::agents)
+        .def_ro("nodes", &TraceState::nodes)
+        .def_ro("independent", &TraceState::independent)
+        .def_ro("remembered", &TraceState::remembered)
+        .def_ro("groups", &TraceState::groups)
+        .def_ro("actions", &TraceState::actions)
+        .def_ro("value", &TraceState::value);
+    nb::class_<CoreResult>(module, "CoreResult")
+        .def_ro("stop", &CoreResult::stop)
+        .def_ro("lower", &CoreResult::lower)
+        .def_ro("upper", &CoreResult::upper)
+        .def_ro("given_away", &CoreResult::given_away)
+        .def_ro("states_expanded", &CoreResult::states_expanded)
+        .def_ro("actions_evaluated", &CoreResult::actions_evaluated)
+        .def_ro("actions_pruned", &CoreResult::actions_pruned)
+        .def_ro("decouplings", &CoreResult::decouplings)
+        .def_ro("decisions", &CoreResult::decisions)
+        .def_ro("trace", &CoreResult::trace);
+    module.def(
+        "solve_core_2016",
+        [](ConditionalReturnGraphs& crgs, bool bounds, bool memo, double absolute_gap,
+           double relative_gap, bool trace, Monitor& monitor) {
+            return solve_core_2016(crgs, {bounds, memo, absolute_gap, relative_gap, trace}, monitor);
+        },
+        nb::arg("crgs"), nb::arg("bounds"), nb::arg("memo"), nb::arg("absolute_gap"),
+        nb::arg("relative_gap"), nb::arg("trace"), nb::arg("monitor"),
+        nb::call_guard<nb::gil_scoped_release>());
+}
+
+}  // namespace coreplan::bindings

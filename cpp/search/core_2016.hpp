@@ -1,0 +1,66 @@
+// The paper's search, as printed: CoRe (Algorithm 1) and, without its bounds, CRG-PS.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "crg/conditional_return_graph.hpp"
+
+namespace coreplan {
+
+struct CoreOptions {
+    bool bounds = true;       // prune by the CRGs' bounds (CoRe); without: CRG-PS
+    bool memo = false;        // remember solved groups; the algorithm as printed does not
+    double absolute_gap = 0;  // how much value may be given away in all
+    double relative_gap = 0;  // the same as a part of the value
+    bool trace = false;       // record the search, for small problems
+};
+
+// What the search decided for a group of agents at a stage.
+struct GroupDecision {
+    Index layer;
+    std::vector<Index> agents;
+    std::vector<Index> nodes;    // of the (merged) local graphs
+    std::vector<Index> choices;  // per agent: position among the node's choices
+};
+
+// The search made visible: one record per look at a group's state, and one per joint action.
+struct TraceAction {
+    std::vector<Index> choices;
+    double upper;
+    double lower;
+    bool pruned;
+    double best_known;  // what it was compared with
+    double value;       // if evaluated
+};
+struct TraceState {
+    std::int64_t parent;         // record of the state that it was reached from; -1 for the root
+    Index parent_action;         // position in the parent's actions
+    double probability;          // of this outcome of that action
+    Index layer;
+    std::vector<Index> agents;
+    std::vector<Index> nodes;
+    bool independent;            // solved by the local policy of one agent
+    bool remembered;             // taken from memory
+    Index groups;                // how many groups the parent's outcome fell into
+    std::vector<TraceAction> actions;
+    double value;
+};
+
+struct CoreResult {
+    Stop stop = Stop::none;
+    double lower = 0;  // what the policy in hand is worth; only with stop == none
+    double upper = 0;
+    double given_away = 0;  // the gap that pruning was allowed to leave
+    std::uint64_t states_expanded = 0;
+    std::uint64_t actions_evaluated = 0;
+    std::uint64_t actions_pruned = 0;
+    std::uint64_t decouplings = 0;
+    std::vector<GroupDecision> decisions;  // for all groups that the policy can lead to
+    std::vector<TraceState> trace;
+};
+
+CoreResult solve_core_2016(ConditionalReturnGraphs& crgs, const CoreOptions& options,
+                           Monitor& monitor);
+
+}  // namespace coreplan

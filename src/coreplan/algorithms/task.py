@@ -1,0 +1,66 @@
+"""What an algorithm is asked, and how it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from coreplan import _core
+from coreplan.compile import AnyProblem, CompiledProblem, compile_problem
+from coreplan.indexed import JointState
+from coreplan.limits import Limits, peak_memory_mb
+from coreplan.policy import Policy
+from coreplan.result import Result, Statistics, Status, is_closed
+
+
+@dataclass(frozen=True)
+class SolverTask:
+    """A problem to be solved from a stage and joint state on, within limits."""
+
+    problem: AnyProblem
+    stage: int
+    state: JointState | None
+    limits: Limits
+
+    def compile(self, merge: bool) -> CompiledProblem:
+        """Compile the problem within the limits."""
+        compiled = compile_problem(
+            self.problem, merge=merge, stage=self.stage, state=self.state, limits=self.limits
+        )
+        self.limits.phase = "search"
+        return compiled
+
+    def make_result(
+        self,
+        algorithm: str,
+        lower: float,
+        upper: float,
+        stop: _core.Stop,
+        policy: Policy,
+        states_expanded: int,
+        actions_evaluated: int,
+        *,
+        message: str = "",
+        others: Mapping[str, float] | None = None,
+    ) -> Result:
+        """Put together what an algorithm found.
+
+        With bounds apart and no limit that struck, it stopped at the gap it was allowed.
+        """
+        status = Status.GAP_LIMIT if stop == _core.Stop.none else Status(stop.name)
+        if is_closed(lower, upper):
+            status = Status.OPTIMAL
+        return Result(
+            problem=self.problem.name,
+            algorithm=algorithm,
+            status=status,
+            value=lower,
+            lower_bound=lower,
+            upper_bound=upper,
+            seconds=self.limits.seconds,
+            statistics=Statistics(
+                states_expanded, actions_evaluated, round(peak_memory_mb(), 1), others or {}
+            ),
+            message="" if status is Status.OPTIMAL else message,
+            policy=policy,
+        )

@@ -1,0 +1,493 @@
+"""Limits, Ctrl-C and callbacks: whenever a solver stops, what it gives is valid."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from coreplan import (
+    TIMMDP,
+    LimitError,
+    MaintenanceProblem,
+    Progress,
+    Result,
+    SolverError,
+    Status,
+    solve,
+)
+from helpers import from_file, judged_policy_value, package_state, random_mpp, scale
+from judge import joint_states, optimal_value
+from strategies import problem_dicts
+
+SLACK = 0.5
+"""Seconds that a solver may take beyond its limit, most of them for a busy machine."""
+
+
+@functools.cache
+def long_problem() -> TIMMDP | MaintenanceProblem:
+    """A problem that fits into memory and takes dp far longer than any limit here."""
+    return from_file(random_mpp(5, 3, 8))
+
+
+@functools.cache
+def medium_problem(seed: int) -> tuple[TIMMDP | MaintenanceProblem, float, float]:
+    """A problem that takes dp some tens of milliseconds; its optimal value and the time."""
+    problem = from_file(random_mpp(3, 3, 7, seed))
+    seconds = min(solve(problem).seconds for _ in range(3))
+    return problem, solve(problem).value, seconds
+
+
+@pytest.fixture
+def plain_sigint() -> Iterator[None]:
+    """Python's own handler for Ctrl-C, whatever the tests were started by."""
+    previous = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, previous)
+
+
+def check_stopped(result: Result, status: Status) -> None:
+    """What holds of every result of a solver that was stopped."""
+    assert result.status is status
+    assert all(
+        math.isfinite(number)
+        for number in (result.value, result.lower_bound, result.upper_bound, result.seconds)
+    )
+    assert result.lower_bound == result.value <= result.upper_bound
+    assert result.policy is not None
+    assert result.policy.evaluate() >= result.value - 1e-9 * max(1.0, abs(result.value))
+    assert result.to_dict()["gap"] == result.upper_bound - result.value
+
+
+# -- each limit on a problem that is too large -----------------------------------------------------
+
+
+@pytest.mark.parametrize("limit", [0.1, 0.4])
+def test_time_limit(limit: float) -> None:
+    """A time limit ends the search in time, with a real policy and valid bounds."""
+    problem = long_problem()
+    start = time.perf_counter()
+    result = solve(problem, time_limit=limit)
+    assert time.perf_counter() - start <= limit + SLACK
+    assert limit <= result.seconds <= limit + SLACK
+    check_stopped(result, Status.TIME_LIMIT)
+
+
+def test_time_limit_while_the_search_is_prepared() -> None:
+    """The time limit also holds where the tables that the search needs take long to make."""
+    bits = range(8)
+    states = [f"{k:08b}" for k in range(256)]
+    # From each state into four others, so that all of them can be reached soon.
+    moves = {
+        state: {"go": {states[(4 * k + j) % 256]: 0.25 for j in range(4)}}
+        for k, state in enumerate(states)
+    }
+    agents = [
+        {
+            "name": name,
+            "initial": states[0],
+            "transitions": moves,
+            "features": {state: {f"bit {b}": state[b] for b in bits} for state in states},
+        }
+        for name in ("a", "b")
+    ]
+    entries = [
+        {
+            "when": {
+                "a": {"state": {f"bit {one}": "1"}},
+                "b": {"state": {f"bit {other}": "1"}},
+            },
+            "value": 1 + one * other,
+        }
+        for one, other in itertools.product(bits, repeat=2)
+    ]
+    problem = from_file(
+        {
+            "format": "ti-mmdp/1",
+            "horizon": 60,
+            "agents": agents,
+            "rewards": [{"scope": ["a", "b"], "entries": entries}],
+        }
+    )
+    start = time.perf_counter()
+    result = solve(problem, time_limit=0.3)
+    assert time.perf_counter() - start <= 0.3 + SLACK
+    check_stopped(result, Status.TIME_LIMIT)
+
+
+def test_memory_limit() -> None:
+    """If the table does not fit into the memory limit, that is found out at once."""
+    start = time.perf_counter()
+    result = solve(long_problem(), memory_limit=50)
+    assert time.perf_counter() - start <= SLACK
+    check_stopped(result, Status.MEMORY_LIMIT)
+    assert "joint states" in result.message
+
+
+def test_more_than_any_machine_has() -> None:
+    """Without a memory limit, a table beyond all machines is refused, with a plan all the same."""
+    start = time.perf_counter()
+    result = solve(from_file(random_mpp(8, 3, 9)))
+    assert time.perf_counter() - start <= 2 * SLACK
+    check_stopped(result, Status.MEMORY_LIMIT)
+
+
+@pytest.mark.parametrize("calls", [1, 3])
+def test_callback_stops(calls: int) -> None:
+    """A callback that returns True stops the search, and is not called again."""
+    seen: list[Progress] = []
+
+    def stop(progress: Progress) -> bool:
+        seen.append(progress)
+        return len(seen) == calls
+
+    result = solve(long_problem(), callback=stop, time_limit=60)
+    check_stopped(result, Status.INTERRUPTED)
+    assert len(seen) == calls
+    assert result.seconds <= seen[-1].seconds + SLACK
+    assert result.lower_bound >= seen[-1].lower_bound
+    assert result.upper_bound <= seen[-1].upper_bound
+
+
+def test_only_true_stops() -> None:
+    """A callback that returns anything but True, even if it is truthy, does not stop."""
+    result = solve(long_problem(), callback=lambda _: "go on", time_limit=0.3)
+    check_stopped(result, Status.TIME_LIMIT)
+
+
+def test_sigint_in_a_process_of_its_own() -> None:
+    """Ctrl-C gives the best plan so far in a fraction of a second."""
+    script = """
+import json, signal, sys
+from coreplan import solve
+from helpers import from_file, random_mpp
+signal.signal(signal.SIGINT, signal.default_int_handler)
+problem = from_file(random_mpp(5, 3, 8))
+said = []
+def say(progress):
+    if not said:
+        said.append(print("searching", flush=True))
+result = solve(problem, callback=say, time_limit=60)
+assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+json.dump({**result.to_dict(), "worth": result.policy.evaluate()}, sys.stdout)
+"""
+    with subprocess.Popen(
+        [sys.executable, "-c", script],
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parent)},
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "searching\n"
+        start = time.perf_counter()
+        process.send_signal(signal.SIGINT)
+        report = json.loads(process.stdout.read())
+        assert process.wait() == 0
+    # What is left to do then is to evaluate the policy and to end the process.
+    assert time.perf_counter() - start <= 4 * SLACK
+    assert report["status"] == "interrupted"
+    assert report["lower_bound"] == report["value"] <= report["upper_bound"]
+    assert report["worth"] >= report["value"] - 1e-6
+
+
+def test_in_another_thread(plain_sigint: None) -> None:
+    """In a thread limits work as ever; Ctrl-C stays the main thread's business."""
+    results: list[Result] = []
+    thread = threading.Thread(target=lambda: results.append(solve(long_problem(), time_limit=0.4)))
+    start = time.perf_counter()
+    thread.start()
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)
+        thread.join()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    thread.join()
+    assert time.perf_counter() - start <= 0.4 + SLACK
+    check_stopped(results[0], Status.TIME_LIMIT)
+
+
+# -- stopped at any moment: what holds by the judge ------------------------------------------------
+
+
+def limits_of_small_problems() -> st.SearchStrategy[dict[str, Any]]:
+    """Draw limits some of which strike while or after a small problem is compiled."""
+    seconds = st.floats(1e-6, 2e-3)
+    megabytes = st.floats(math.log(5e-4), math.log(1)).map(math.exp)
+    return (
+        megabytes.map(lambda limit: {"memory_limit": limit})
+        | seconds.map(lambda limit: {"time_limit": limit})
+        | st.tuples(seconds, megabytes).map(
+            lambda both: {"time_limit": both[0], "memory_limit": both[1]}
+        )
+    )
+
+
+@given(raw=problem_dicts(max_work=6000), limits=limits_of_small_problems(), merge=st.booleans())
+def test_small_problems_under_small_limits(
+    raw: dict[str, Any], limits: dict[str, Any], merge: bool
+) -> None:
+    """Bounds bracket the optimum, and the policy acts everywhere and is worth its value."""
+    problem = from_file(raw)
+    try:
+        result = solve(problem, merge=merge, **limits)
+    except LimitError as error:
+        assert error.reason in limits
+        return
+    assert result.status is Status.OPTIMAL or result.status in limits
+    tolerance = 1e-9 * scale(raw)
+    assert result.lower_bound == result.value <= result.upper_bound
+    assert result.value - tolerance <= optimal_value(raw) <= result.upper_bound + tolerance
+    assert result.policy is not None
+    names = [agent["name"] for agent in raw["agents"]]
+    for stage, state in joint_states(raw):
+        assert list(result.policy.act(stage, package_state(raw, state))) == names
+    worth = judged_policy_value(raw, result.policy)
+    assert worth >= result.value - tolerance
+    assert result.policy.evaluate() == pytest.approx(worth, rel=1e-9, abs=tolerance)
+
+
+@given(raw=problem_dicts())
+def test_bounds_where_the_table_does_not_fit(raw: dict[str, Any]) -> None:
+    """The bounds of agents that look at themselves only hold on every kind of problem."""
+    problem = from_file(raw)
+    # As large as what is needed to compile it, so that nothing is left for the table.
+    low, high = 0.0, 1.0
+    for _ in range(20):
+        middle = (low + high) / 2
+        try:
+            solve(problem, memory_limit=middle)
+            high = middle
+        except LimitError as error:
+            assert error.reason == "memory_limit"
+            low = middle
+    result = solve(problem, memory_limit=high)
+    tolerance = 1e-9 * scale(raw)
+    assert result.value - tolerance <= optimal_value(raw) <= result.upper_bound + tolerance
+    assert result.policy is not None
+    assert judged_policy_value(raw, result.policy) >= result.value - tolerance
+
+
+@given(seed=st.integers(1, 4), fraction=st.floats(0.01, 1.1))
+def test_stopped_in_the_middle(seed: int, fraction: float) -> None:
+    """Wherever in the search the clock strikes, bounds hold and the policy is worth its value."""
+    problem, optimum, seconds = medium_problem(seed)
+    try:
+        result = solve(problem, time_limit=fraction * seconds)
+    except LimitError as error:
+        assert error.reason == "time_limit"
+        return
+    assert result.status in (Status.OPTIMAL, Status.TIME_LIMIT)
+    tolerance = 1e-9 * optimum
+    assert result.value - tolerance <= optimum <= result.upper_bound + tolerance
+    assert result.policy is not None
+    assert result.policy.evaluate() >= result.value - tolerance
+
+
+# -- limits that strike before there is any plan ---------------------------------------------------
+
+
+@functools.cache
+def huge_contractor() -> TIMMDP | MaintenanceProblem:
+    """A contractor with so many tasks that its local states cannot be listed."""
+    tasks = [
+        {"name": f"t{k}", "duration": 2, "cost": 1 + k, "revenue": 90, "window": [k, 200]}
+        for k in range(28)
+    ]
+    return from_file({"format": "mpp/1", "horizon": 90, "agents": [{"name": "A", "tasks": tasks}]})
+
+
+@pytest.mark.parametrize("merge", [True, False])
+def test_too_many_local_states_for_the_time(merge: bool) -> None:
+    """A contractor with too many tasks runs into the time limit: no result, but an error."""
+    problem = huge_contractor()
+    start = time.perf_counter()
+    with pytest.raises(LimitError, match="time limit") as caught:
+        solve(problem, time_limit=0.3, merge=merge)
+    assert time.perf_counter() - start <= 0.3 + SLACK
+    assert caught.value.reason == "time_limit"
+
+
+@pytest.mark.parametrize("merge", [True, False])
+def test_too_many_local_states_for_the_memory(merge: bool) -> None:
+    """A contractor with too many tasks is refused before it fills the memory."""
+    with pytest.raises(LimitError, match="30 MB") as caught:
+        solve(huge_contractor(), memory_limit=30, merge=merge, time_limit=60)
+    assert caught.value.reason == "memory_limit"
+
+
+def test_interrupted_before_there_is_a_plan(plain_sigint: None) -> None:
+    """Ctrl-C while local states are being listed is an error with the reason `interrupted`."""
+    problem = huge_contractor()
+    timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    start = time.perf_counter()
+    with pytest.raises(LimitError, match="interrupted") as caught:
+        solve(problem, time_limit=30)
+    timer.join()
+    assert time.perf_counter() - start <= 0.2 + 2 * SLACK
+    assert caught.value.reason == "interrupted"
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.parametrize("merge", [True, False])
+def test_a_long_horizon_is_refused_by_an_estimate(merge: bool) -> None:
+    """100000 stages of thousands of states are refused quickly, with little memory used."""
+    script = f"""
+import json, sys, time
+from coreplan import LimitError, solve
+from coreplan.limits import peak_memory_mb
+from helpers import from_file
+ring = {{
+    f"s{{k}}": {{"walk": {{f"s{{(k + 1) % 4001}}": 1}}, "run": {{f"s{{(7 * k + 3) % 4001}}": 1}}}}
+    for k in range(4001)
+}}
+problem = from_file({{"format": "ti-mmdp/1", "horizon": 100000,
+                     "agents": [{{"name": "A", "initial": "s0", "transitions": ring}}]}})
+before, start = peak_memory_mb(), time.perf_counter()
+try:
+    solve(problem, memory_limit=40, merge={merge})
+except LimitError as error:
+    json.dump([error.reason, str(error), time.perf_counter() - start, peak_memory_mb() - before],
+              sys.stdout)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        stdout=subprocess.PIPE,
+        check=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parent)},
+    )
+    reason, message, seconds, megabytes = json.loads(done.stdout)
+    assert reason == "memory_limit"
+    assert "MB" in message
+    assert seconds <= 2
+    assert megabytes <= 60
+
+
+@pytest.mark.parametrize("name", ["time_limit", "memory_limit"])
+@pytest.mark.parametrize("value", [0, -1, -0.0, math.nan, True, "5", [1]])
+def test_limits_that_are_none(name: str, value: Any) -> None:
+    """A limit is a number above 0; anything else is refused by name."""
+    with pytest.raises(SolverError, match=f"{name} is .*expected a number above 0"):
+        solve(long_problem(), **{name: value})
+
+
+def test_limits_may_be_infinite() -> None:
+    """An infinite limit is no limit."""
+    problem = from_file(random_mpp(2, 1, 3))
+    result = solve(problem, time_limit=math.inf, memory_limit=math.inf)
+    assert result.status is Status.OPTIMAL
+
+
+# -- Ctrl-C and exceptions -------------------------------------------------------------------------
+
+
+def test_second_sigint_ends_at_once(plain_sigint: None) -> None:
+    """The second Ctrl-C raises KeyboardInterrupt, and the old handler is back."""
+
+    def press_twice(_: Progress) -> None:
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        solve(long_problem(), callback=press_twice, time_limit=60)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_first_sigint_stops_with_a_plan(plain_sigint: None) -> None:
+    """The first Ctrl-C stops with what there is, and the old handler is back."""
+    handlers = []
+
+    def press(_: Progress) -> None:
+        handlers.append(signal.getsignal(signal.SIGINT))
+        signal.raise_signal(signal.SIGINT)
+
+    result = solve(long_problem(), callback=press, time_limit=60)
+    check_stopped(result, Status.INTERRUPTED)
+    assert len(handlers) == 1
+    assert handlers[0] is not signal.default_int_handler
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_handler_of_somebody_else_is_left_alone() -> None:
+    """Where a program has a handler of its own for Ctrl-C, that one is called."""
+    pressed: list[int] = []
+
+    def own(number: int, _: object) -> None:
+        pressed.append(number)
+
+    previous = signal.signal(signal.SIGINT, own)
+    try:
+        result = solve(
+            long_problem(),
+            callback=lambda _: signal.raise_signal(signal.SIGINT),
+            time_limit=0.3,
+        )
+        assert signal.getsignal(signal.SIGINT) is own
+    finally:
+        signal.signal(signal.SIGINT, previous)
+    check_stopped(result, Status.TIME_LIMIT)
+    assert set(pressed) == {signal.SIGINT}
+
+
+@pytest.mark.parametrize("kind", [ZeroDivisionError, SystemExit, KeyboardInterrupt])
+def test_an_exception_in_the_callback(plain_sigint: None, kind: type[BaseException]) -> None:
+    """An exception of the callback goes through unchanged, and the next run is as ever."""
+
+    def fail(_: Progress) -> None:
+        raise kind("mine")
+
+    with pytest.raises(kind) as caught:
+        solve(long_problem(), callback=fail, time_limit=60)
+    assert caught.value.args == ("mine",)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    problem, optimum, _ = medium_problem(1)
+    assert solve(problem).value == optimum
+
+
+# -- what a callback is told -----------------------------------------------------------------------
+
+
+def test_progress_is_valid_at_every_call() -> None:
+    """Time and work grow, bounds tighten, and they bracket the optimum at every call."""
+    seen: list[Progress] = []
+    result = solve(from_file(random_mpp(4, 3, 7)), callback=seen.append)
+    assert result.status is Status.OPTIMAL
+    assert seen
+    for before, after in itertools.pairwise(seen):
+        assert before.seconds < after.seconds
+        assert before.phase <= after.phase  # compile, then search
+        assert before.lower_bound <= after.lower_bound
+        assert before.upper_bound >= after.upper_bound
+        assert before.joint_states_expanded <= after.joint_states_expanded
+        assert before.joint_actions_evaluated <= after.joint_actions_evaluated
+    tolerance = 1e-9 * result.value
+    for progress in seen:
+        assert progress.lower_bound - tolerance <= result.value
+        assert result.value <= progress.upper_bound + tolerance
+        if progress.phase == "search" and progress.joint_states_expanded:
+            assert math.isfinite(progress.lower_bound)
+            assert math.isfinite(progress.upper_bound)
+    assert seen[-1].seconds <= result.seconds
+    assert seen[-1].joint_states_expanded <= result.statistics.joint_states_expanded
+
+
+def test_callback_is_called_some_20_times_a_second() -> None:
+    """A callback is called every 50 ms or so, not at every step."""
+    seen: list[Progress] = []
+    solve(long_problem(), callback=seen.append, time_limit=0.6)
+    assert 2 <= len(seen) <= 13

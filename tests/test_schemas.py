@@ -1,0 +1,153 @@
+"""The JSON Schemas: valid themselves, and of one mind with the readers where they can see."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from hypothesis import given
+
+from coreplan import ModelError, schema, solve
+from coreplan.formats.schemas import FORMATS
+from helpers import from_file
+from judge import Problem
+from strategies import infeasible_mpp_dicts, problem_dicts
+from test_formats_problem import ROAD, ROBOTS
+from test_formats_result import EXAMPLE as RESULT
+
+FILES = {"ti-mmdp/1": ROBOTS, "mpp/1": ROAD, "result/1": RESULT}
+
+
+def validate(document: Any, name: str | None) -> None:
+    """Check a document against the schema of a format, or of all."""
+    jsonschema.Draft202012Validator(schema(name)).validate(document)
+
+
+@pytest.mark.parametrize("name", [None, *FORMATS])
+def test_schemas_are_schemas(name: str | None) -> None:
+    """Every schema is a valid schema of the draft that it names."""
+    jsonschema.Draft202012Validator.check_schema(schema(name))
+    assert schema(name)["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+
+
+def test_schemas_are_the_callers_own() -> None:
+    """A schema can be changed without an effect on the next one."""
+    schema("mpp/1").clear()
+    schema()["oneOf"].clear()
+    assert schema("mpp/1")["title"] == "mpp/1: the maintenance planning problem"
+    assert len(schema()["oneOf"]) == len(FORMATS)
+
+
+def test_unknown_formats() -> None:
+    """A format that does not exist is refused, with the nearest one that does."""
+    with pytest.raises(ModelError, match="did you mean 'mpp/1'"):
+        schema("mmp/1")
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_examples_are_valid(name: str) -> None:
+    """An example of each format is valid by its schema and by the one for all, and by no other."""
+    document = json.loads(FILES[name])
+    for other in [None, *FORMATS]:
+        if other in (None, name):
+            validate(document, other)
+        else:
+            with pytest.raises(jsonschema.ValidationError):
+                validate(document, other)
+
+
+@given(raw=problem_dicts(max_work=60) | infeasible_mpp_dicts())
+def test_random_problems_are_valid(raw: Problem) -> None:
+    """Problems that keep the rules of shape are valid by the schema for all formats."""
+    validate(raw, None)
+
+
+def test_saved_policies_are_valid(tmp_path: Path) -> None:
+    """A saved policy is valid by its schema and by the one for all."""
+    policy = solve(from_file(json.loads(ROAD))).policy
+    assert policy is not None
+    path = tmp_path / "policy.json"
+    policy.save(path)
+    document = json.loads(path.read_text())
+    validate(document, "policy/1")
+    validate(document, None)
+    for key in document:
+        without = {each: value for each, value in document.items() if each != key}
+        with pytest.raises(jsonschema.ValidationError):
+            validate(without, "policy/1")
+    for change in ({"joint": 3}, {"agents": []}, {"problem_sha256": "x"}, {"stage": -1}, {"x": 1}):
+        with pytest.raises(jsonschema.ValidationError):
+            validate({**document, **change}, "policy/1")
+
+
+BROKEN: list[tuple[str, list[Any], Any]] = [
+    ("ti-mmdp/1", ["format"], "ti-mmdp/2"),
+    ("ti-mmdp/1", ["horizon"], 0),
+    ("ti-mmdp/1", ["horizon"], 100_001),
+    ("ti-mmdp/1", ["horizon"], 2.5),
+    ("ti-mmdp/1", ["horizon"], "3"),
+    ("ti-mmdp/1", ["horizon"], True),
+    ("ti-mmdp/1", ["unknown"], 1),
+    ("ti-mmdp/1", ["agents"], []),
+    ("ti-mmdp/1", ["agents", 0, "name"], ""),
+    ("ti-mmdp/1", ["agents", 0, "name"], 1),
+    ("ti-mmdp/1", ["agents", 0, "initial"], None),
+    ("ti-mmdp/1", ["agents", 0, "extra"], None),
+    ("ti-mmdp/1", ["agents", 0, "transitions", "s0", "go", "s1"], -0.1),
+    ("ti-mmdp/1", ["agents", 0, "transitions", "s0", "go", "s1"], "0.8"),
+    ("ti-mmdp/1", ["agents", 0, "transitions", "s0", "go"], {}),
+    ("ti-mmdp/1", ["agents", 0, "transitions", "s0", ""], {"s0": 1}),
+    ("ti-mmdp/1", ["agents", 0, "features", "s1", "done"], None),
+    ("ti-mmdp/1", ["rewards", 0, "scope"], []),
+    ("ti-mmdp/1", ["rewards", 0, "scope"], ["r1", "r1"]),
+    ("ti-mmdp/1", ["rewards", 0, "entries", 0, "value"], None),
+    ("ti-mmdp/1", ["rewards", 0, "entries", 0, "value"], True),
+    ("ti-mmdp/1", ["rewards", 0, "entries", 0, "stages"], [-1]),
+    ("ti-mmdp/1", ["rewards", 0, "entries", 0, "stages"], 0),
+    ("ti-mmdp/1", ["rewards", 0, "entries", 0, "when", "r1", "action"], []),
+    ("ti-mmdp/1", ["rewards", 0, "entries", 0, "when", "r1", "action"], {"a": 1}),
+    ("ti-mmdp/1", ["rewards", 0, "entries", 0, "when", "r1", "state"], []),
+    ("ti-mmdp/1", ["rewards", 0, "entries", 0, "when", "r1", "next"], {"done": None}),
+    ("ti-mmdp/1", ["rewards", 0, "entries", 0, "when", "r1", "then"], "s0"),
+    ("mpp/1", ["horizon"], 0),
+    ("mpp/1", ["must_complete"], "yes"),
+    ("mpp/1", ["agents"], []),
+    ("mpp/1", ["agents", 0, "name"], "a/b"),
+    ("mpp/1", ["agents", 0, "tasks", 0, "name"], "a/b"),
+    ("mpp/1", ["agents", 0, "tasks", 0, "duration"], 0),
+    ("mpp/1", ["agents", 0, "tasks", 0, "duration"], 1.5),
+    ("mpp/1", ["agents", 0, "tasks", 0, "cost"], None),
+    ("mpp/1", ["agents", 0, "tasks", 0, "cost"], ["1"]),
+    ("mpp/1", ["agents", 0, "tasks", 0, "delay", "probability"], 1.1),
+    ("mpp/1", ["agents", 0, "tasks", 0, "delay", "duration"], 0),
+    ("mpp/1", ["agents", 0, "tasks", 0, "delay"], {}),
+    ("mpp/1", ["agents", 0, "tasks", 0, "window"], [1]),
+    ("mpp/1", ["agents", 0, "tasks", 0, "window"], [-1, 1]),
+    ("mpp/1", ["agents", 0, "tasks", 0, "window"], None),
+    ("mpp/1", ["network", 0, "tasks"], ["Alpha/a1"]),
+    ("mpp/1", ["network", 0, "tasks"], ["Alpha/a1", "Alpha/a1"]),
+    ("mpp/1", ["network", 0, "tasks"], ["Alpha/a1", "b1"]),
+    ("result/1", ["status"], "done"),
+    ("result/1", ["objective"], "central"),
+    ("result/1", ["value"], None),
+    ("result/1", ["gap"], -1),
+    ("result/1", ["seconds"], -1),
+    ("result/1", ["statistics", "crg_nodes"], "many"),
+]
+
+
+@pytest.mark.parametrize(("name", "path", "junk"), BROKEN)
+def test_broken_files_are_refused(name: str, path: list[Any], junk: Any) -> None:
+    """What the readers refuse for its shape, the schemas refuse as well."""
+    document = copy.deepcopy(json.loads(FILES[name]))
+    inside = document
+    for step in path[:-1]:
+        inside = inside[step]
+    inside[path[-1]] = junk
+    for each in (name, None):
+        with pytest.raises(jsonschema.ValidationError):
+            validate(document, each)
