@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers import agrees, from_file, judged_policy_value, package_state, scale
 from hypothesis import given
 from hypothesis import strategies as st
-from judge import joint_states, optimal_value, optimal_values
-from strategies import problem_dicts
 
 from coreplan import Policy, SolverError, Status, read_problem, solve
 from coreplan.cli import example_path
+from helpers import agrees, from_file, judged_policy_value, package_state, scale
+from judge import joint_states, optimal_value, optimal_values
+from strategies import problem_dicts
 
 ALGORITHMS = ["crg-ps", "core-2016"]
 
@@ -109,9 +111,6 @@ def test_stopped_search_has_valid_bounds_and_a_policy(algorithm: str) -> None:
 @given(raw=problem_dicts(), merge=st.booleans())
 def test_policy_can_be_saved(raw: dict[str, Any], merge: bool) -> None:
     """A saved policy acts as before in every joint state."""
-    import tempfile
-    from pathlib import Path
-
     problem = from_file(raw)
     policy = solve(problem, algorithm="core-2016", merge=merge).policy
     assert policy is not None
@@ -127,7 +126,7 @@ def test_policy_can_be_saved(raw: dict[str, Any], merge: bool) -> None:
 def test_unknown_options_are_refused() -> None:
     """An option that cannot be honoured is an error, not ignored."""
     problem = read_problem(example_path("two_works.yaml"))
-    with pytest.raises(SolverError, match="no assignment 'balanecd'.*did you mean"):
+    with pytest.raises(SolverError, match=r"no assignment 'balanecd'.*did you mean"):
         solve(problem, algorithm="core-2016", assignment="balanecd")
     with pytest.raises(SolverError, match="relative_gap"):
         solve(problem, algorithm="crg-ps", relative_gap=0.1)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 from coreplan import _core
@@ -70,9 +71,7 @@ class CrgSize:
         )
 
     def __add__(self, other: CrgSize) -> CrgSize:
-        return CrgSize(
-            *(getattr(self, f.name) + getattr(other, f.name) for f in fields(CrgSize))
-        )
+        return CrgSize(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(CrgSize)))
 
     @classmethod
     def _of(cls, size: _core.CrgSize) -> CrgSize:
@@ -150,7 +149,7 @@ class ConditionalReturnGraph:
         """The factor h·|A|·|S|² of the paper's bound, for this agent."""
         graphs = self._owner.graphs
         begin = graphs.layer_begin(self.position)
-        states = max(int(b) - int(a) for a, b in zip(begin, begin[1:], strict=False))
+        states = max(int(b) - int(a) for a, b in pairwise(begin))
         stages = graphs.horizon - graphs.first_stage
         return float(stages * len(self._owner.indexed.agents[self.position].actions) * states**2)
 
@@ -162,9 +161,7 @@ class ConditionalReturnGraph:
         """
         alpha = max(self._core.most_dependent(self.position), default=0)
         beta = max(self._core.most_influence(self.position), default=0)
-        scopes = [
-            len(part.agents) - 1 for part in self._owner.parts if part.owner == self.agent
-        ]
+        scopes = [len(part.agents) - 1 for part in self._owner.parts if part.owner == self.agent]
         return self._state_action_factor() * float(alpha * beta) ** max(scopes, default=0)
 
     @property
@@ -229,9 +226,7 @@ class ConditionalReturnGraphs:
         self.core = core
         self.parts = tuple(parts)
         self.history = history
-        self.agents = tuple(
-            ConditionalReturnGraph(self, i) for i in range(len(indexed.agents))
-        )
+        self.agents = tuple(ConditionalReturnGraph(self, i) for i in range(len(indexed.agents)))
 
     def __getitem__(self, agent: str) -> ConditionalReturnGraph:
         for crg in self.agents:
@@ -255,8 +250,9 @@ class ConditionalReturnGraphs:
             )
         index = who.start if state is None else who.states.find(stage, state)
         begin = self.full.layer_begin(agent)
-        first, last = int(begin[stage - self.indexed.stage]), int(
-            begin[stage - self.indexed.stage + 1]
+        first, last = (
+            int(begin[stage - self.indexed.stage]),
+            int(begin[stage - self.indexed.stage + 1]),
         )
         states = self.full.node_state(agent)[first:last]
         at = int(states.searchsorted(index))
@@ -282,7 +278,7 @@ class ConditionalReturnGraphs:
         return total
 
     def groups(self, stage: int, state: JointState | None = None) -> list[tuple[str, ...]]:
-        """The agents that can still interact, given a joint state: conditional reward independence."""
+        """The agents that can still interact with each other, given a joint state."""
         names = self.indexed.agent_names
         nodes = [
             self.node(i, stage, None if state is None else state[name])
@@ -373,9 +369,7 @@ def build_crgs(
         raise LimitError(*error.args) from None
     except _core.NoAction as error:
         raise no_action(indexed, *error.args) from None
-    return ConditionalReturnGraphs(
-        problem, indexed, merged, full, core, parts, history=keep_times
-    )
+    return ConditionalReturnGraphs(problem, indexed, merged, full, core, parts, history=keep_times)
 
 
 def assign(
@@ -396,18 +390,20 @@ def assign(
     load = [0] * len(names)
     parts = []
     owners = []
-    for function, agents in position:
+    for function, scope in position:
         if assignment == "balanced":
-            owner = min(agents, key=lambda i: (load[i], i))
+            owner = min(scope, key=lambda i: (load[i], i))
         elif assignment == "highest-degree":
-            owner = min(agents, key=lambda i: (-degree[i], i))
+            owner = min(scope, key=lambda i: (-degree[i], i))
         else:
-            owner = _given_owner(indexed, assignment, function, agents)
+            owner = _given_owner(indexed, assignment, function, scope)
         load[owner] += 1
         owners.append(owner)
-        parts.append(RewardPart(
-            indexed.functions[function], function, tuple(names[i] for i in agents), names[owner]
-        ))
+        parts.append(
+            RewardPart(
+                indexed.functions[function], function, tuple(names[i] for i in scope), names[owner]
+            )
+        )
     return parts, [owners[position[function, tuple(agents)]] for function, agents in entries]
 
 

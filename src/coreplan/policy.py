@@ -44,6 +44,17 @@ class LocalMap:
     node_action: Indices
     """Number of an action's name."""
 
+    def actions_of_classes(self) -> list[Indices]:
+        """Per stage and class: how many actions there are."""
+        per_node = np.diff(self.action_begin)
+        rows = []
+        for layer, classes in enumerate(self.class_count):
+            nodes = slice(int(self.layer_begin[layer]), int(self.layer_begin[layer + 1]))
+            counts = np.zeros(int(classes), np.uint32)
+            counts[self.node_class[nodes]] = per_node[nodes]
+            rows.append(counts)
+        return rows
+
     def node(self, layer: int, state: int) -> int | None:
         """The node of a local state at a layer, or None if it cannot be reached there."""
         begin, end = int(self.layer_begin[layer]), int(self.layer_begin[layer + 1])

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import hashlib
 import json
-import zlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from coreplan.checks import found
 from coreplan.compile import AnyProblem, index_problem
 from coreplan.errors import ModelError
 from coreplan.formats import problem_to_dict
+from coreplan.formats.policy_arrays import pack, unpack
+from coreplan.formats.policy_groups import read_groups, write_groups
 from coreplan.formats.reading import Document, plain
 from coreplan.formats.writing import write_document
 from coreplan.indexed import IndexedAgent
@@ -35,26 +33,6 @@ def problem_hash(problem: AnyProblem) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _pack(values: NDArray[np.integer[Any]]) -> str:
-    raw = np.ascontiguousarray(values, dtype="<u4").tobytes()
-    return base64.b64encode(zlib.compress(raw, 6)).decode("ascii")
-
-
-def _unpack(text: object, length: int, what: str) -> Indices:
-    """The array of a known length behind a text; a ValueError if there is none."""
-    if not isinstance(text, str):
-        raise ValueError(f"{what}: expected an array, a base64 text")
-    try:
-        expander = zlib.decompressobj()
-        # Never more than is needed: a short text can stand for gigabytes.
-        raw = expander.decompress(base64.b64decode(text, validate=True), 4 * length + 1)
-    except (binascii.Error, zlib.error, ValueError):
-        raise ValueError(f"{what}: not a zlib-compressed array in base64") from None
-    if len(raw) != 4 * length or not expander.eof:
-        raise ValueError(f"{what}: expected an array of {length} numbers")
-    return np.frombuffer(raw, dtype="<u4").astype(np.uint32, copy=False)
-
-
 def write_policy(policy: Policy, path: str | Path) -> None:
     """Write a policy to a file, in JSON, or in YAML where the name ends in .yaml or .yml."""
     agents = []
@@ -66,7 +44,7 @@ def write_policy(policy: Policy, path: str | Path) -> None:
             "actions": list(agent.actions),
         }
         for key in _ARRAYS:
-            described[key] = _pack(numbers if key == "node_state" else getattr(each, key))
+            described[key] = pack(numbers if key == "node_state" else getattr(each, key))
         agents.append(described)
     start = policy.indexed.name_state([agent.start for agent in policy.indexed.agents])
     document: dict[str, Any] = {
@@ -78,8 +56,9 @@ def write_policy(policy: Policy, path: str | Path) -> None:
         "history": policy.history,
         "start": {name: _write_state(state) for name, state in start.items()},
         "agents": agents,
-        "joint": None if policy.joint is None else _pack(policy.joint.actions),
-        "local": [_pack(actions) for actions in policy.local.actions],
+        "joint": None if policy.joint is None else pack(policy.joint.actions),
+        "groups": None if policy.groups is None else write_groups(policy.groups),
+        "local": [pack(actions) for actions in policy.local.actions],
     }
     write_document(document, path)
 
@@ -90,6 +69,8 @@ def _write_state(state: Any) -> Any:
     written: dict[str, Any] = {"done": list(state.done)}
     if state.doing is not None:
         written |= {"doing": state.doing, "remaining": state.remaining}
+    if state.times:
+        written["times"] = {name: list(each) for name, each in state.times.items()}
     return written
 
 
@@ -98,7 +79,7 @@ def read_policy(path: str | Path, problem: AnyProblem) -> Policy:
     document = Document.open(path)
     document.check_format(FORMAT)
     keys = ("problem", "problem_sha256", "stage", "horizon", "history", "start", "agents", "joint")
-    top = document.fields(document.root, (), "the policy", ("format", *keys, "local"), ())
+    top = document.fields(document.root, (), "the policy", ("format", *keys, "groups", "local"), ())
     if document.problems:
         raise document.error()
     content = {key: plain(node) for key, node in top.items()}
@@ -131,14 +112,16 @@ def _make_policy(content: dict[str, Any], problem: AnyProblem) -> Policy:
     ]
     local = LocalRule(
         tuple(
-            _unpack(text, int(each.class_count.sum()), f"local rule of agent {found(agent.name)}")
+            unpack(text, int(each.class_count.sum()), f"local rule of agent {found(agent.name)}")
             for text, agent, each in zip(content["local"], indexed.agents, maps, strict=True)
         )
     )
     policy = Policy(problem, indexed, maps, None, local, history=history)
     if content["joint"] is not None:
-        policy.joint = JointRule(_unpack(content["joint"], policy.joint_class_count, "joint rule"))
+        policy.joint = JointRule(unpack(content["joint"], policy.joint_class_count, "joint rule"))
     _check_rules(policy)
+    if content["groups"] is not None:
+        policy.groups = read_groups(content["groups"], policy)
     return policy
 
 
@@ -147,22 +130,22 @@ def _make_map(described: dict[str, Any], agent: IndexedAgent, stage: int, layers
     if described["name"] != agent.name or tuple(described["actions"]) != agent.actions:
         raise ValueError(f"{whose} has other actions")
 
-    def unpack(key: str, length: int) -> Indices:
-        return _unpack(described[key], length, f"{key} of {whose}")
+    def array(key: str, length: int) -> Indices:
+        return unpack(described[key], length, f"{key} of {whose}")
 
-    def unpack_begin(key: str, length: int, most: int) -> Indices:
-        begin = unpack(key, length)
+    def begin_array(key: str, length: int, most: int) -> Indices:
+        begin = array(key, length)
         if begin[0] != 0 or begin[-1] > most or np.any(begin[1:] < begin[:-1]):
             raise ValueError(f"{key} of {whose} is wrong")
         return begin
 
-    layer_begin = unpack_begin("layer_begin", layers + 2, (layers + 1) * len(agent.states))
+    layer_begin = begin_array("layer_begin", layers + 2, (layers + 1) * len(agent.states))
     nodes = int(layer_begin[-1])
     labels = {agent.states.label(k): k for k in range(len(agent.states))}
     numbers = np.array([labels[label] for label in described["states"]], dtype=np.uint32)
-    node_state = numbers[unpack("node_state", nodes)]
-    begin = unpack_begin("action_begin", nodes + 1, nodes * len(agent.actions))
-    node_action = unpack("node_action", int(begin[-1]))
+    node_state = numbers[array("node_state", nodes)]
+    begin = begin_array("action_begin", nodes + 1, nodes * len(agent.actions))
+    node_action = array("node_action", int(begin[-1]))
     # The numbers of states may differ from those when it was saved: sort each layer again.
     order = np.lexsort((node_state, np.repeat(np.arange(layers + 1), np.diff(layer_begin))))
     counts = np.diff(begin)[order]
@@ -172,8 +155,8 @@ def _make_map(described: dict[str, Any], agent: IndexedAgent, stage: int, layers
     made = LocalMap(
         layer_begin,
         node_state[order],
-        unpack("node_class", nodes)[order],
-        unpack("class_count", layers + 1),
+        array("node_class", nodes)[order],
+        array("class_count", layers + 1),
         action_begin,
         node_action[moved + np.arange(len(node_action))],
     )
@@ -213,15 +196,13 @@ def _check_map(made: LocalMap, agent: IndexedAgent, stage: int, layers: int) -> 
 
 def _check_rules(policy: Policy) -> None:
     """Every rule must name actions that there are."""
-    action_counts = [np.diff(each.action_begin) for each in policy.maps]
+    counts_of = [each.actions_of_classes() for each in policy.maps]
     begin_joint = 0
     begin_local = [0] * len(policy.maps)
     for layer in range(policy.horizon - policy.stage):
         most = np.ones(1)
-        for i, each in enumerate(policy.maps):
-            nodes = slice(int(each.layer_begin[layer]), int(each.layer_begin[layer + 1]))
-            counts = np.zeros(int(each.class_count[layer]), np.uint32)
-            counts[each.node_class[nodes]] = action_counts[i][nodes]
+        for i, rows in enumerate(counts_of):
+            counts = rows[layer]
             end = begin_local[i] + len(counts)
             if np.any(policy.local.actions[i][begin_local[i] : end] >= counts):
                 raise ValueError("the local rule names an action that there is not")
