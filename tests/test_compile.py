@@ -214,12 +214,12 @@ def test_solving_twice_gives_the_same_bits(merge: bool, raw: dict[str, Any]) -> 
     a, b = first.policy, second.policy
     assert a is not None
     assert b is not None
-    assert (a.joint is None) == (b.joint is None)
-    if a.joint is not None and b.joint is not None:
-        assert np.array_equal(a.joint.actions, b.joint.actions)
-        assert a.joint.values is not None
-        assert b.joint.values is not None
-        assert np.array_equal(a.joint.values, b.joint.values)
+    assert len(a.teams) == len(b.teams)
+    for one, other in zip(a.teams, b.teams, strict=True):
+        assert np.array_equal(one.actions, other.actions)
+        assert one.values is not None
+        assert other.values is not None
+        assert np.array_equal(one.values, other.values)
     for one, other in zip(a.local.actions, b.local.actions, strict=True):
         assert np.array_equal(one, other)
     for mine, yours in zip(a.maps, b.maps, strict=True):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from coreplan import Policy, SolverError, Status, read_problem, solve
@@ -37,7 +37,31 @@ def test_value_is_the_judges(
     assert agrees(result.value, optimal_value(raw))
 
 
+# The policy of a search on states with times was asked for states without them, and fell back.
+ASKED_WITHOUT_TIMES = {
+    "format": "mpp/1",
+    "horizon": 6,
+    "must_complete": True,
+    "agents": [
+        {
+            "name": "a",
+            "tasks": [
+                {
+                    "name": "a",
+                    "duration": 2,
+                    "delay": {"probability": 0.5, "duration": 2},
+                    "cost": 1,
+                }
+            ],
+        },
+        {"name": "b", "tasks": [{"name": "a", "duration": 1, "cost": 1}]},
+    ],
+    "network": [{"tasks": ["a/a", "b/a"], "cost": 1}],
+}
+
+
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
+@example(raw=ASKED_WITHOUT_TIMES, merge=False)
 @given(raw=problem_dicts(), merge=st.booleans())
 def test_policy_is_worth_its_value(algorithm: str, raw: dict[str, Any], merge: bool) -> None:
     """The policy evaluates to the value by itself and by the judge, and acts in every state."""

@@ -358,7 +358,7 @@ def paper_example(**options: Any) -> ConditionalReturnGraphs:
 
 
 def test_paper_example_has_the_papers_counts() -> None:
-    """At stage 1: 4 states of agent 1 (3 once f and not f are merged) and 4 of agent 2; 3 + 6 arcs."""
+    """At stage 1: 4 states of agent 1 (3 once f is merged away) and 4 of agent 2; 3 + 6 arcs."""
     unmerged = paper_example()
     assert [crg.sizes[1].states for crg in unmerged.agents] == [4, 4]
     assert unmerged["agent 2"].sizes[0].reward_arcs == 6

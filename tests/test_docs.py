@@ -56,6 +56,22 @@ def test_links_lead_somewhere(page: Path) -> None:
             assert (page.parent / target).exists(), target
 
 
+def test_pictures_are_those_that_the_program_draws(tmp_path: Path) -> None:
+    """The pictures of the docs are what tools/draw-docs draws with this version."""
+    (tmp_path / "docs" / "images").mkdir(parents=True)
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    subprocess.run(
+        ["bash", str(ROOT / "tools" / "draw-docs"), str(Path(sys.executable).parent)],
+        cwd=tmp_path,
+        check=True,
+    )
+    drawn = sorted((tmp_path / "docs" / "images").iterdir())
+    assert drawn
+    for picture in drawn:
+        committed = ROOT / "docs" / "images" / picture.name
+        assert picture.read_text(encoding="utf-8") == committed.read_text(encoding="utf-8")
+
+
 def test_readme_shows_the_example_that_is_bundled() -> None:
     """The problem printed in the README is the one in examples/."""
     shown = blocks(ROOT / "README.md", "yaml")[0]

@@ -217,7 +217,8 @@ def test_damaged_arrays_are_refused_or_sound(data: st.DataObject, name: str, mer
     for _ in range(data.draw(st.integers(1, 2))):
         key = data.draw(st.sampled_from(["joint", "local", *ARRAYS]))
         if key == "joint":
-            document["joint"] = pack(damage(data, unpack(document["joint"])))
+            team = document["teams"][0]
+            team["actions"] = pack(damage(data, unpack(team["actions"])))
             continue
         i = data.draw(st.integers(0, 1))
         inside, place = (document["local"], i) if key == "local" else (document["agents"][i], key)
@@ -256,6 +257,11 @@ def test_replaced_parts_are_refused_or_sound(data: st.DataObject, name: str, jun
     check_sound(policy, RAW[name])
 
 
+def one_team(actions: object, agents: list[int] | None = None) -> dict[str, Any]:
+    """The part of a policy for one team (by default of both agents) with its own classes."""
+    return {"teams": [{"agents": agents or [0, 1], "actions": actions, "reduced": None}]}
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -268,9 +274,11 @@ def test_replaced_parts_are_refused_or_sound(data: st.DataObject, name: str, jun
         ({"stage": 0.5}, "stage is 0.5"),
         ({"agents": []}, "number of agents"),
         ({"local": []}, "not fit together"),
-        ({"joint": pack([1])}, "joint rule: expected an array"),
-        ({"joint": "%%%"}, "joint rule: not a zlib-compressed array"),
-        ({"joint": 7}, "joint rule: expected an array"),
+        (one_team(pack([1])), "team rule: expected an array"),
+        (one_team("%%%"), "team rule: not a zlib-compressed array"),
+        (one_team(7), "team rule: expected an array"),
+        (one_team(pack([1]), agents=[0, 0]), "in two teams"),
+        (one_team(pack([1]), agents=[5]), "agent that there is not"),
         ({"start": {}}, "says nothing of"),
         ({"start": {"Alpha": {"done": ["b1"]}, "Beta": {}}}, "no task 'b1'"),
         ({"start": {"Alpha": {"done": ["a1"]}, "Beta": {}}}, "not fit together"),
@@ -286,10 +294,10 @@ def test_what_does_not_fit_is_named(change: dict[str, Any], words: str) -> None:
 def test_rules_must_name_actions_that_there_are() -> None:
     """A rule with an action number that is too large is refused."""
     document = json.loads(saved("road", True))
-    joint = unpack(document["joint"])
+    joint = unpack(document["teams"][0]["actions"])
     for bad in ([2**32 - 1, *joint[1:]], [*joint[:-1], 1000]):
-        with pytest.raises(FormatError, match="the joint rule names a joint action"):
-            load({**document, "joint": pack(bad)}, "road")
+        with pytest.raises(FormatError, match="a team rule names a joint action"):
+            load({**document, **one_team(pack(bad))}, "road")
     local = [unpack(text) for text in document["local"]]
     local[1][0] = 9
     with pytest.raises(FormatError, match="the local rule names an action"):
@@ -310,16 +318,16 @@ def test_arrays_that_expand_without_end_are_refused_soon() -> None:
         with pytest.raises(FormatError, match="expected an array of"):
             load(damaged, "road")
     with pytest.raises(FormatError, match="expected an array of"):
-        load({**document, "joint": text}, "road")
+        load({**document, **one_team(text)}, "road")
     assert time.perf_counter() - start < 5
 
 
 def test_a_policy_without_a_joint_rule_falls_back_to_the_local_one() -> None:
     """Where the joint rule knows nothing, or is missing, every agent follows its own rule."""
     document = json.loads(saved("road", True))
-    zeros = pack([0] * len(unpack(document["joint"])))
-    without = load({**document, "joint": None}, "road")
-    unknowing = load({**document, "joint": zeros}, "road")
+    zeros = pack([0] * len(unpack(document["teams"][0]["actions"])))
+    without = load({**document, "teams": []}, "road")
+    unknowing = load({**document, **one_team(zeros)}, "road")
     check_sound(without, SMALL_ROAD)
     for stage, state in joint_states(SMALL_ROAD):
         named = package_state(SMALL_ROAD, state)

@@ -79,7 +79,7 @@ def test_saved_policies_are_valid(tmp_path: Path) -> None:
         without = {each: value for each, value in document.items() if each != key}
         with pytest.raises(jsonschema.ValidationError):
             validate(without, "policy/1")
-    for change in ({"joint": 3}, {"agents": []}, {"problem_sha256": "x"}, {"stage": -1}, {"x": 1}):
+    for change in ({"teams": 3}, {"agents": []}, {"problem_sha256": "x"}, {"stage": -1}, {"x": 1}):
         with pytest.raises(jsonschema.ValidationError):
             validate({**document, **change}, "policy/1")
 

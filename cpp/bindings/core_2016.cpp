@@ -16,6 +16,8 @@ void bind_core_2016(nb::module_& module) {
         .def_ro("choices", &TraceAction::choices)
         .def_ro("upper", &TraceAction::upper)
         .def_ro("lower", &TraceAction::lower)
+        .def_ro("graph_upper", &TraceAction::graph_upper)
+        .def_ro("graph_lower", &TraceAction::graph_lower)
         .def_ro("pruned", &TraceAction::pruned)
         .def_ro("best_known", &TraceAction::best_known)
         .def_ro("value", &TraceAction::value);
@@ -41,15 +43,17 @@ void bind_core_2016(nb::module_& module) {
         .def_ro("actions_pruned", &CoreResult::actions_pruned)
         .def_ro("decouplings", &CoreResult::decouplings)
         .def_ro("decisions", &CoreResult::decisions)
-        .def_ro("trace", &CoreResult::trace);
+        .def_ro("trace", &CoreResult::trace)
+        .def_ro("trace_full", &CoreResult::trace_full);
     module.def(
         "solve_core_2016",
         [](ConditionalReturnGraphs& crgs, bool bounds, bool memo, double absolute_gap,
-           double relative_gap, bool trace, Monitor& monitor) {
-            return solve_core_2016(crgs, {bounds, memo, absolute_gap, relative_gap, trace}, monitor);
+           double relative_gap, std::uint64_t most_trace, Monitor& monitor) {
+            return solve_core_2016(crgs, {bounds, memo, absolute_gap, relative_gap, most_trace},
+                                   monitor);
         },
         nb::arg("crgs"), nb::arg("bounds"), nb::arg("memo"), nb::arg("absolute_gap"),
-        nb::arg("relative_gap"), nb::arg("trace"), nb::arg("monitor"),
+        nb::arg("relative_gap"), nb::arg("most_trace"), nb::arg("monitor"),
         nb::call_guard<nb::gil_scoped_release>());
 }
 

@@ -132,6 +132,10 @@ void bind_model(nb::module_& module) {
 
     nb::class_<CompiledModel>(module, "CompiledModel")
         .def_ro("unit_mass", &CompiledModel::unit_mass)
+        .def("constant_at",
+             [](const CompiledModel& self, Index stage) {
+                 return self.constant_at.at(stage - self.first_stage);
+             })
         .def_prop_ro("interaction_count",
                      [](const CompiledModel& self) { return self.interactions.size(); })
         .def("class_count", [](const CompiledModel& self, std::size_t agent) {

@@ -569,10 +569,11 @@ void TreeMaker::count(RewardTree& tree, std::size_t own, Index layer) const {
     std::vector<Level> all;
     for (const AgentId agent : scope_of_[own]) {
         std::set<Index> actions;
-        std::set<std::tuple<Index, Index, Index>> triples;
+        // Merged states can have moves of several pair types between the same two states.
+        std::set<std::tuple<Index, Index, Index, Index>> triples;
         for (const Move& move : moves_[at(agent)][layer]) {
             actions.insert(move.action);
-            triples.insert({move.action, move.from, move.to});
+            triples.insert({move.action, move.from, move.to, move.pair_type});
         }
         all.push_back({static_cast<double>(actions.size()), 0,
                        static_cast<double>(triples.size()), 0});

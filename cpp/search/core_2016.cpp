@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <stdexcept>
+#include <utility>
 
 #include "support/sequence_pool.hpp"
 
@@ -13,6 +14,9 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kTolerance = 1e-9;  // a bound that is worse by rounding only must not prune
+constexpr double kActionsPerState = 20;  // that a trace has room for, on average
+
+struct TraceFull {};  // thrown where there is more to record than allowed
 
 class Search {
 public:
@@ -29,6 +33,8 @@ public:
             search();
         } catch (const LimitReached& limit) {
             result_.stop = limit.stop;
+        } catch (const TraceFull&) {
+            result_.trace_full = true;
         }
         result_.states_expanded = monitor_.progress.states_expanded;
         result_.actions_evaluated = monitor_.progress.actions_evaluated;
@@ -154,11 +160,7 @@ private:
             }
         }
         if (options_.memo) {
-            const auto [id, is_new] = solved_.intern(key_of(team));
-            if (is_new) {
-                values_.push_back(kInfinity);
-                codes_.push_back(0);
-            }
+            const std::uint32_t id = record_of(team);
             if (values_[id] != kInfinity) {
                 returned_ = values_[id];
                 note(team, visit, false, true, returned_);
@@ -223,11 +225,16 @@ private:
         const std::size_t size = team.agents.size();
         double total = 1;
         for (std::size_t k = 0; k < size; ++k) total *= choices(team, k);
-        if (total > 1e8) {
+        traced_actions_ += total;
+        if (options_.most_trace > 0 &&
+            traced_actions_ > kActionsPerState * static_cast<double>(options_.most_trace)) {
+            throw TraceFull{};
+        }
+        if (total > 1e8 || !monitor_.fits(total * 2 * sizeof(double))) {
             throw LimitReached(Stop::memory_limit, "a joint state has too many joint actions");
         }
         const auto count = static_cast<std::uint32_t>(total);
-        if (!options_.bounds && !options_.trace) {
+        if (!options_.bounds && options_.most_trace == 0) {
             frame.upper.assign(count, kInfinity);
             return;
         }
@@ -251,16 +258,13 @@ private:
             frame.upper.push_back(upper);
             frame.lower.push_back(lower);
             frame.best_known = std::max(frame.best_known, lower);
-            monitor_.tick(32 * size);
+            if (monitor_.tick(32 * size)) return;
             for (std::size_t k = size; k-- > 0;) {
                 if (++digits[k] < choices(team, k)) break;
                 digits[k] = 0;
             }
         }
-        if (!options_.bounds) {
-            frame.upper.assign(count, kInfinity);
-            frame.best_known = -kInfinity;
-        }
+        if (!options_.bounds) frame.best_known = -kInfinity;  // they are recorded, not used
     }
 
     // Expected interaction reward of the functions of agent k, given its own arc and the choices of
@@ -309,13 +313,14 @@ private:
         for (; frame.code < frame.upper.size(); ++frame.code) {
             const double upper = frame.upper[frame.code];
             const double margin = kTolerance * std::max(1.0, std::abs(frame.best_known));
-            const bool hopeless = options_.bounds && upper < frame.best_known - margin;
+            const bool hopeless = upper < frame.best_known - margin;
             const bool not_worth = frame.slack > 0 && frame.best > -kInfinity &&
                                    upper <= frame.best + frame.slack;
-            trace_action(frame, hopeless || not_worth);
-            if (hopeless || not_worth) {
+            const bool pruned = options_.bounds && (hopeless || not_worth);
+            trace_action(frame, pruned);
+            if (pruned) {
                 ++result_.actions_pruned;
-                monitor_.tick(4);
+                if (monitor_.tick(4)) return true;  // the search stops
                 continue;
             }
             std::uint32_t rest = frame.code;
@@ -395,7 +400,7 @@ private:
 
     void end_action(Frame& frame) {
         ++monitor_.progress.actions_evaluated;
-        if (options_.trace && frame.record >= 0) {
+        if (frame.record >= 0) {
             result_.trace[static_cast<std::size_t>(frame.record)].actions[frame.code].value =
                 frame.sum;
         }
@@ -410,15 +415,10 @@ private:
 
     void finish(Frame& frame) {
         returned_ = frame.best;
-        const auto [id, is_new] = solved_.intern(key_of(frame.team));
-        if (is_new) {
-            values_.push_back(kInfinity);
-            codes_.push_back(0);
-            remember_cost(frame.team);
-        }
+        const std::uint32_t id = record_of(frame.team);
         values_[id] = frame.best;
         codes_[id] = frame.best_code;
-        if (options_.trace && frame.record >= 0) {
+        if (frame.record >= 0) {
             result_.trace[static_cast<std::size_t>(frame.record)].value = frame.best;
         }
         stack_.pop_back();
@@ -428,10 +428,16 @@ private:
         }
     }
 
-    // Decisions are remembered even without `memo`: the policy is made of them.
-    void remember_cost(const Team& team) {
-        monitor_.reserve(static_cast<double>(team.agents.size() + 5) * 10,
-                         "the search's decisions");
+    // The record of a team. Decisions are remembered even without `memo`: the policy is made of them.
+    std::uint32_t record_of(const Team& team) {
+        const auto [id, is_new] = solved_.intern(key_of(team));
+        if (is_new) {
+            monitor_.reserve(static_cast<double>(team.agents.size() + 5) * 10,
+                             "the search's decisions");
+            values_.push_back(kInfinity);
+            codes_.push_back(0);
+        }
+        return id;
     }
 
     static std::vector<SequencePool::Word> key_of(const Team& team) {
@@ -487,7 +493,8 @@ private:
 
     std::int64_t note(const Team& team, const Visit& visit, bool independent, bool remembered,
                       double value) {
-        if (!options_.trace) return -1;
+        if (options_.most_trace == 0) return -1;
+        if (result_.trace.size() >= options_.most_trace) throw TraceFull{};
         result_.trace.push_back({visit.parent, visit.action, visit.probability, team.layer,
                                  team.agents, team.nodes, independent, remembered, visit.groups,
                                  {}, value});
@@ -495,9 +502,8 @@ private:
     }
 
     void trace_action(Frame& frame, bool pruned) {
-        if (!options_.trace || frame.record < 0) return;
-        TraceAction action{{}, frame.upper[frame.code],
-                           frame.lower.empty() ? -kInfinity : frame.lower[frame.code], pruned,
+        if (frame.record < 0) return;
+        TraceAction action{{}, frame.upper[frame.code], frame.lower[frame.code], 0, 0, pruned,
                            frame.best_known, 0};
         std::uint32_t rest = frame.code;
         action.choices.resize(frame.team.agents.size());
@@ -505,7 +511,61 @@ private:
             action.choices[k] = rest % choices(frame.team, k);
             rest /= choices(frame.team, k);
         }
+        for (std::size_t k = 0; k < frame.team.agents.size(); ++k) {
+            add_graph_bounds(frame.team, k, action);
+        }
         result_.trace[static_cast<std::size_t>(frame.record)].actions.push_back(std::move(action));
+    }
+
+    // What the CRG of agent k says of a joint action: expected over its own outcomes, with the
+    // others' outcomes as good or as bad as can be.
+    void add_graph_bounds(const Team& team, std::size_t k, TraceAction& action) {
+        const LocalGraph& own = graph(team, k);
+        const ConditionalReturnGraph& crg = crgs_.of(team.agents[k]);
+        const Index choice = own.choice_begin[team.nodes[k]] + action.choices[k];
+        for (Index arc = own.arc_begin[choice]; arc < own.arc_begin[choice + 1]; ++arc) {
+            const double p = own.arc_probability[arc];
+            const std::size_t next = at(own.arc_next[arc]);
+            const auto [least, most] = interaction_range(team, k, arc, action.choices);
+            action.graph_upper += p * (own.arc_reward[arc] + most + crg.upper[next]);
+            action.graph_lower += p * (own.arc_reward[arc] + least + crg.lower[next]);
+        }
+    }
+
+    // The least and the most that the interactions of agent k can earn, given its own arc.
+    std::pair<double, double> interaction_range(const Team& team, std::size_t k, Index own_arc,
+                                                const std::vector<Index>& digits) {
+        const ConditionalReturnGraph& crg = crgs_.of(team.agents[k]);
+        const auto& entries = crg.trees[crg.arc_tree[own_arc]].entries;
+        Frame frame;  // only its team and arcs are used
+        frame.team = team;
+        std::vector<Index> end;
+        for (std::size_t j = 0; j < team.agents.size(); ++j) {
+            const LocalGraph& other = graph(team, j);
+            const Index choice = other.choice_begin[team.nodes[j]] + digits[j];
+            const bool matters = j != k && std::ranges::any_of(entries, [&](const auto& entry) {
+                return std::ranges::any_of(entry.others, [&](const auto& who) {
+                    return at(who.agent) == team.agents[j];
+                });
+            });
+            frame.arc.push_back(j == k ? own_arc : other.arc_begin[choice]);
+            frame.choice.push_back(choice);
+            end.push_back(matters ? other.arc_begin[choice + 1] : frame.arc[j] + 1);
+        }
+        const std::vector<Index> begin = frame.arc;
+        double least = kInfinity;
+        double most = -kInfinity;
+        for (bool more = true; more && !monitor_.tick(32);) {
+            const double reward = interaction(frame, k);
+            least = std::min(least, reward);
+            most = std::max(most, reward);
+            more = false;
+            for (std::size_t j = end.size(); j-- > 0 && !more;) {
+                more = ++frame.arc[j] < end[j];
+                if (!more) frame.arc[j] = begin[j];
+            }
+        }
+        return {least, most};
     }
 
     ConditionalReturnGraphs& crgs_;
@@ -516,6 +576,7 @@ private:
     Index layers_;
 
     CoreResult result_;
+    double traced_actions_ = 0;
     std::vector<Frame> stack_;
     double returned_ = 0;
     SequencePool solved_;  // groups by key_of, with

@@ -13,7 +13,9 @@ struct CoreOptions {
     bool memo = false;        // remember solved groups; the algorithm as printed does not
     double absolute_gap = 0;  // how much value may be given away in all
     double relative_gap = 0;  // the same as a part of the value
-    bool trace = false;       // record the search, for small problems
+    // Record the search, for small problems: the most joint states (joint actions: 20 times as
+    // many) to record; 0: nothing.
+    std::uint64_t most_trace = 0;
 };
 
 // What the search decided for a group of agents at a stage.
@@ -27,8 +29,10 @@ struct GroupDecision {
 // The search made visible: one record per look at a group's state, and one per joint action.
 struct TraceAction {
     std::vector<Index> choices;
-    double upper;
+    double upper;  // of the search, which knows the chances of what others do
     double lower;
+    double graph_upper;  // of the CRGs alone, whatever the others' outcomes
+    double graph_lower;
     bool pruned;
     double best_known;  // what it was compared with
     double value;       // if evaluated
@@ -58,6 +62,7 @@ struct CoreResult {
     std::uint64_t decouplings = 0;
     std::vector<GroupDecision> decisions;  // for all groups that the policy can lead to
     std::vector<TraceState> trace;
+    bool trace_full = false;  // there was more to record than allowed; then nothing else counts
 };
 
 CoreResult solve_core_2016(ConditionalReturnGraphs& crgs, const CoreOptions& options,

@@ -70,6 +70,19 @@ CompiledModel compiled(const Description& description, bool merge) {
     return compile(unroll(description, monitor), merge, monitor);
 }
 
+bool unit_mass(const Description& description) {
+    for (const AgentDescription& agent : description.agents) {
+        for (std::size_t c = 0; c < agent.choice_count(); ++c) {
+            double mass = 0;
+            for (Index o = agent.outcome_begin[c]; o < agent.outcome_begin[c + 1]; ++o) {
+                mass += agent.outcome_probability[o];
+            }
+            if (std::abs(mass - 1) > 1e-14) return false;
+        }
+    }
+    return true;
+}
+
 double relative(double value, double tolerance) {
     return tolerance * std::max(1.0, std::abs(value));
 }
@@ -91,7 +104,10 @@ public:
             description.start[i] = StateId{between(0, description.agents[i].state_count - 1)};
         }
         const Index entries = between(0, 9);
-        for (Index k = 0; k < entries; ++k) add_entry(description);
+        for (Index k = 0; k < entries; ++k) {
+            add_entry(description);
+            description.entries.back().function = k / 2;
+        }
         return description;
     }
 

@@ -52,11 +52,15 @@ Description team(Index horizon, std::vector<AgentDescription> agents);
 
 // Small, cyclic and stochastic, with rewards of every scope and sign. About a quarter have
 // probabilities that do not sum exactly to 1. Values and probabilities are coarse and states are
-// sometimes copies of each other, so that there is something to merge.
+// sometimes copies of each other, so that there is something to merge. Reward functions have two
+// entries each, which need not look at the same agents.
 Description random_team(std::uint64_t seed);
 
 // With no limits: what most tests want.
 CompiledModel compiled(const Description& description, bool merge = true);
+
+// Whether all laws of the description sum to 1, as conditional return graphs take for granted.
+bool unit_mass(const Description& description);
 
 // The tolerance for values that are sums of many terms.
 double relative(double value, double tolerance = 1e-9);

@@ -35,21 +35,31 @@ void for_each_combination(const std::vector<std::vector<Index>>& options,
 
 }  // namespace
 
+Origin origin(const AgentDescription& agent, Index transition) {
+    Origin from{0, 0};
+    while (agent.outcome_begin[from.choice + 1] <= transition) ++from.choice;
+    while (agent.choice_begin[from.state + 1] <= from.choice) ++from.state;
+    return from;
+}
+
+bool matches(const Condition& condition, Index state, Index action, Index next) {
+    return contains(condition.states, state) && contains(condition.actions, action) &&
+           contains(condition.nexts, next);
+}
+
 double Bellman::reward(Index stage, const JointState& state, const JointChoice& choice,
                        const std::vector<Index>& transition) const {
     double total = 0;
     for (const Entry& entry : description_.entries) {
-        bool matches = contains(entry.stages, stage);
+        bool all = contains(entry.stages, stage);
         for (const Member& member : entry.members) {
-            if (!matches) break;
+            if (!all) break;
             const std::size_t i = at(member.agent);
             const AgentDescription& agent = description_.agents[i];
-            const Condition& condition = agent.conditions[member.condition];
-            matches = contains(condition.states, state[i]) &&
-                      contains(condition.actions, agent.choice_action[choice[i]]) &&
-                      contains(condition.nexts, agent.outcome_next[transition[i]]);
+            all = matches(agent.conditions[member.condition], state[i],
+                          agent.choice_action[choice[i]], agent.outcome_next[transition[i]]);
         }
-        if (matches) total += entry.value;
+        if (all) total += entry.value;
     }
     return total;
 }

@@ -18,6 +18,16 @@ using JointChoice = std::vector<Index>;  // per agent: a choice of the descripti
 // What is done in a joint state at a stage.
 using Rule = std::function<JointChoice(Index stage, const JointState& state)>;
 
+// Where a transition of the description starts, and the choice that it is an outcome of.
+struct Origin {
+    Index state;
+    Index choice;
+};
+Origin origin(const AgentDescription& agent, Index transition);
+
+// Whether a condition matches a triple (state, action, next), possible or not.
+bool matches(const Condition& condition, Index state, Index action, Index next);
+
 class Bellman {
 public:
     // Without a rule, the best joint choice is taken.

@@ -37,6 +37,7 @@ from coreplan.policy import Policy
 from coreplan.result import Result, Statistics, Status
 from coreplan.sequences import ExecutionSequence, Returns, execution_sequences
 from coreplan.solve import solve
+from coreplan.trace import SearchTrace, trace_search
 
 __version__ = "0.1.0"
 
@@ -68,6 +69,7 @@ __all__ = [
     "Result",
     "Returns",
     "RewardFunction",
+    "SearchTrace",
     "SolverError",
     "Statistics",
     "Status",
@@ -80,6 +82,7 @@ __all__ = [
     "read_result",
     "schema",
     "solve",
+    "trace_search",
     "write_problem",
     "write_result",
 ]

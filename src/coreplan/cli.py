@@ -18,15 +18,20 @@ import click
 
 from coreplan import __version__
 from coreplan.compile import AnyProblem, compile_problem
+from coreplan.crg import ASSIGNMENTS, Assignment, build_crgs
 from coreplan.errors import CoreplanError, FormatError, LimitError
 from coreplan.formats import read_problem, read_state, schema
 from coreplan.formats.reading import STANDARD_INPUT
 from coreplan.formats.schemas import FORMATS
+from coreplan.formats.writing import write_text
 from coreplan.limits import Limits
 from coreplan.maintenance.problem import MaintenanceProblem
 from coreplan.result import Result
 from coreplan.solve import ALGORITHMS
 from coreplan.solve import solve as solve_problem
+from coreplan.trace import MOST_STATES, trace_search
+from coreplan.view.crg_svg import stage_range
+from coreplan.view.crg_table import crg_dict, print_crg
 from coreplan.view.terminal import (
     ConsoleLog,
     LiveLog,
@@ -64,6 +69,26 @@ class MemoryAmount(click.ParamType):  # type: ignore[type-arg, unused-ignore]
         if not 0 < amount < 1e15:
             self.fail(f"{value!r} is not an amount of memory; try 500 (in MB) or 4G", param, ctx)
         return amount
+
+
+class StageRange(click.ParamType):  # type: ignore[type-arg, unused-ignore]
+    """A range of stages: 0:2, or 1 for 1:2."""
+
+    name = "FIRST:LAST"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[int, int]:
+        """Take a text apart."""
+        if isinstance(value, tuple):
+            return value
+        first, colon, last = str(value).partition(":")
+        # Not int(): that takes signs, spaces and underscores.
+        if not all(0 < len(each) < 10 and each.isdecimal() for each in (first, last or first)):
+            self.fail(f"{value!r} is not a range of stages; try 0:2", param, ctx)
+        if colon and not last:
+            self.fail(f"{value!r} lacks the last stage; try {first}:{int(first) + 1}", param, ctx)
+        return int(first), int(last) if last else int(first) + 1
 
 
 class Command(click.Command):
@@ -202,12 +227,14 @@ def solve(
     )
 
 
-def _check_writable(path: str, sources: Iterable[str]) -> None:
+def _check_writable(
+    path: str, sources: Iterable[str], what: str = "the plan", option: str = "--save-policy"
+) -> None:
     """Find out before a long run that its result could not be written."""
     target = Path(path)
     wrong = ""
     if path == STANDARD_INPUT:
-        wrong = "the plan does not go to the standard output; expected a file"
+        wrong = f"{what} does not go to the standard output; expected a file"
     elif target.is_dir():
         wrong = f"{path!r} is a folder; expected a file"
     elif not target.parent.is_dir():
@@ -217,9 +244,9 @@ def _check_writable(path: str, sources: Iterable[str]) -> None:
     elif not os.access(target.parent, os.W_OK):
         wrong = f"nothing can be written into the folder {str(target.parent)!r}"
     elif any(target.exists() and Path(each).exists() and target.samefile(each) for each in sources):
-        wrong = f"the plan would overwrite {path!r}, which it is made from"
+        wrong = f"{what} would overwrite {path!r}, which it is made from"
     if wrong:
-        raise click.BadParameter(wrong, param_hint="'--save-policy'")
+        raise click.BadParameter(wrong, param_hint=f"'{option}'")
 
 
 def _print_json(value: object) -> None:
@@ -343,6 +370,120 @@ def info(file: str, memory_limit: float | None, no_merge: bool, as_json: bool) -
 
 
 @cli.command(
+    epilog="""
+    coreplan crg works.yaml
+    coreplan crg works.yaml --merge --json
+    coreplan crg works.yaml --agent Alpha --stages 0:2 --merge --rewards -o alpha.svg
+    coreplan crg works.yaml --agent Alpha --stages 0:1 --naive -o grouping.svg
+    """,
+    short_help="Measure or draw the conditional return graphs.",
+)
+@_file
+@click.option(
+    "--agent",
+    "agents",
+    multiple=True,
+    metavar="NAME",
+    help="Only this agent's graph; may be given several times.",
+)
+@click.option(
+    "--stages",
+    type=StageRange(),
+    help="Only from the states of one stage to those of another: 0:2.",
+)
+@click.option(
+    "--assignment",
+    type=click.Choice(ASSIGNMENTS),
+    default="balanced",
+    show_default=True,
+    help="Who answers for which reward function.",
+)
+@click.option(
+    "--definition",
+    type=click.Choice(["lossless", "literal"]),
+    default="lossless",
+    show_default=True,
+    help="The reading that keeps all rewards, or the printed definitions.",
+)
+@click.option(
+    "--influence",
+    type=click.Choice(["pairs", "features"]),
+    help="Tell apart pairs of states (default), or what conditions see of them (default with "
+    "--merge).",
+)
+@click.option("--merge", is_flag=True, help="Merge local states with the same future transitions.")
+@click.option("--rewards", is_flag=True, help="In the picture: show rewards.")
+@click.option("--bounds", is_flag=True, help="In the picture: show bounds [L, U] on returns.")
+@click.option(
+    "--naive", is_flag=True, help="In the picture: beside it the graph that groups nothing."
+)
+@click.option(
+    "-o", "--output", type=click.Path(), metavar="FILE", help="Draw the graphs as SVG, to a file."
+)
+@_memory_limit
+@_json
+def crg(
+    file: str,
+    agents: tuple[str, ...],
+    stages: tuple[int, int] | None,
+    assignment: str,
+    definition: str,
+    influence: str | None,
+    merge: bool,
+    rewards: bool,
+    bounds: bool,
+    naive: bool,
+    output: str | None,
+    memory_limit: float | None,
+    as_json: bool,
+) -> None:
+    """Measure or draw the conditional return graphs (CRGs) of the problem in FILE.
+
+    Without -o: numbers of nodes and arcs by kind, beside those of the naive graph.
+    """
+    if output is not None:
+        _check_writable(output, [file], "the picture", "--output")
+    elif rewards or bounds or naive:
+        raise click.UsageError("--rewards, --bounds and --naive are for pictures; add -o FILE")
+    problem = read_problem(file)
+    crgs = build_crgs(
+        problem,
+        assignment=assignment,
+        definition=definition,
+        influence=influence or ("features" if merge else "pairs"),
+        merge=merge,
+        limits=Limits(memory_limit=memory_limit),
+    )
+    # Whether it can be drawn or not, names and stages have to exist.
+    shown = [crgs[name] for name in dict.fromkeys(agents or crgs.indexed.agent_names)]
+    first, last = stage_range(crgs, stages)
+    if output is not None:
+        names = [each.agent for each in shown]
+        drawing = crgs.draw(names, (first, last), rewards=rewards, bounds=bounds, naive=naive)
+        drawing.save(output)
+    if as_json:
+        _print_json(
+            {
+                "problem": problem.name,
+                "stages": [first, last],
+                "assignment": assignment,
+                "definition": definition,
+                "influence": crgs.influence,
+                "merged": merge,
+                "agents": [crg_dict(crgs, each, first, last) for each in shown],
+            }
+        )
+        return
+    console = make_console()
+    if output is not None:
+        console.print(f"the picture is in {output}", markup=False)
+        return
+    console.print(f"{problem.name}: {describe_problem(problem)}", markup=False)
+    for each in shown:
+        print_crg(console, crgs, each, first, last)
+
+
+@cli.command(
     name="schema",
     epilog="""
     coreplan schema mpp/1 > mpp.schema.json
@@ -354,6 +495,108 @@ def info(file: str, memory_limit: float | None, no_merge: bool, as_json: bool) -
 def print_schema(format_name: str | None) -> None:
     """Print the JSON Schema of a FORMAT, or of all formats in one."""
     click.echo(json.dumps(schema(format_name), indent=2))
+
+
+@cli.command(
+    epilog="""
+    coreplan trace small.yaml
+    coreplan trace small.yaml -o search.svg
+    coreplan trace works.yaml --stage 5 --state now.yaml --memo -o search.svg
+    coreplan trace small.yaml --assignment "2=agent 2" --no-bounds --json
+    """,
+    short_help="Show the published search on a small problem.",
+)
+@_file
+@click.option("--no-bounds", is_flag=True, help="Do not prune: CRG-PS instead of CoRe.")
+@click.option("--memo", is_flag=True, help="Remember solved joint states; as printed, it does not.")
+@_no_merge
+@click.option(
+    "--assignment",
+    multiple=True,
+    metavar="HOW",
+    help="Who answers for which reward function: balanced (default), highest-degree, or K=AGENT "
+    "for each function, by position from 0.",
+)
+@click.option(
+    "--stage", type=click.IntRange(min=0), default=0, metavar="T", help="Start from this stage."
+)
+@click.option(
+    "--state",
+    "state_file",
+    type=click.Path(),
+    metavar="FILE",
+    help="Start from where everybody stands: a file with a state for each agent.",
+)
+@click.option(
+    "--most-states",
+    type=click.IntRange(min=1, max=1_000_000),
+    default=MOST_STATES,
+    show_default=True,
+    metavar="N",
+    help="Refuse a search that looks at more joint states than this.",
+)
+@click.option(
+    "-o", "--output", type=click.Path(), metavar="FILE", help="Draw the search into an SVG file."
+)
+@_json
+def trace(
+    file: str,
+    no_bounds: bool,
+    memo: bool,
+    no_merge: bool,
+    assignment: tuple[str, ...],
+    stage: int,
+    state_file: str | None,
+    most_states: int,
+    output: str | None,
+    as_json: bool,
+) -> None:
+    """Show every joint state and joint action that the published search looks at in FILE.
+
+    Prints a tree: what each joint action is bounded by, what was pruned and why, where agents were
+    decoupled. With -o it is drawn instead.
+    """
+    if file == state_file == STANDARD_INPUT:
+        raise click.UsageError("only one of FILE and --state can be the standard input (-)")
+    if output is not None:
+        sources = [file] if state_file is None else [file, state_file]
+        _check_writable(output, sources, "the picture", "--output")
+    problem = read_problem(file)
+    search = trace_search(
+        problem,
+        bounds=not no_bounds,
+        memo=memo,
+        merge=not no_merge,
+        assignment=_read_assignment(assignment),
+        stage=stage,
+        state=None if state_file is None else read_state(state_file, problem),
+        most_states=most_states,
+    )
+    if output is not None:
+        write_text(search.to_svg(), output)
+    if as_json:
+        _print_json(search.to_dict())
+    elif output is None:
+        click.echo(search.to_text(), nl=False)
+    else:
+        make_console().print(f"the search is drawn in {output}", markup=False)
+
+
+def _read_assignment(given: tuple[str, ...]) -> Assignment:
+    """One word for all reward functions, or an agent for each."""
+    owners: dict[int, str] = {}
+    for each in given:
+        position, equals, agent = each.partition("=")
+        if equals and position.isdecimal():
+            owners[int(position)] = agent
+        elif len(given) > 1 or equals:
+            raise click.BadParameter(
+                f"{each!r} is not K=AGENT, a position and a name, for instance '2=Alpha'",
+                param_hint="'--assignment'",
+            )
+        else:
+            return each
+    return owners or "balanced"
 
 
 @cli.command(

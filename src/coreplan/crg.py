@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from coreplan import _core
 from coreplan.checks import found, unknown_name
@@ -19,6 +19,9 @@ from coreplan.compile import AnyProblem, describe, index_problem, no_action
 from coreplan.errors import LimitError, ModelError, SolverError
 from coreplan.indexed import IndexedProblem, JointState
 from coreplan.limits import Limits
+
+if TYPE_CHECKING:
+    from coreplan.view.svg import Drawing
 
 Assignment = str | Mapping[Any, str] | Callable[[str, tuple[str, ...]], str]
 """Who answers for which reward function: ``balanced``, ``highest-degree``, a mapping from a
@@ -189,6 +192,17 @@ class ConditionalReturnGraph:
             float(self._core.upper(self.position)[node]),
         )
 
+    def draw(
+        self,
+        stages: tuple[int, int] | int | None = None,
+        *,
+        rewards: bool = False,
+        bounds: bool = False,
+        naive: bool = False,
+    ) -> Drawing:
+        """A picture of this graph; see :meth:`ConditionalReturnGraphs.draw`."""
+        return self._owner.draw([self.agent], stages, rewards=rewards, bounds=bounds, naive=naive)
+
     def __repr__(self) -> str:
         size = self.size
         return f"<CRG of {self.agent!r}: {size.nodes:,.0f} nodes, {size.arcs:,.0f} arcs>"
@@ -205,6 +219,8 @@ class ConditionalReturnGraphs:
         The reward functions that several agents take part in, and who answers for each.
     agents
         One :class:`ConditionalReturnGraph` per agent, in the problem's order.
+    definition, influence
+        How they were made.
     """
 
     def __init__(
@@ -217,6 +233,8 @@ class ConditionalReturnGraphs:
         parts: Sequence[RewardPart],
         *,
         history: bool,
+        definition: str,
+        influence: str,
     ) -> None:
         self.problem = problem
         self.indexed = indexed
@@ -226,6 +244,8 @@ class ConditionalReturnGraphs:
         self.core = core
         self.parts = tuple(parts)
         self.history = history
+        self.definition = definition
+        self.influence = influence
         self.agents = tuple(ConditionalReturnGraph(self, i) for i in range(len(indexed.agents)))
 
     def __getitem__(self, agent: str) -> ConditionalReturnGraph:
@@ -276,6 +296,41 @@ class ConditionalReturnGraphs:
         for crg in self.agents:
             total += crg.bounds(stage, None if state is None else state[crg.agent])[which]
         return total
+
+    def draw(
+        self,
+        agents: Sequence[str] | str | None = None,
+        stages: tuple[int, int] | int | None = None,
+        *,
+        rewards: bool = False,
+        bounds: bool = False,
+        naive: bool = False,
+    ) -> Drawing:
+        """A picture of the graphs of some agents, that notebooks show and that can be saved.
+
+        Parameters
+        ----------
+        agents
+            Names of the agents; None: all.
+        stages
+            (first, last): from the states of the first stage to those of the last; a number t
+            stands for (t, t + 1); None: all.
+        rewards
+            Whether arcs into the next state carry their rewards.
+        bounds
+            Whether states carry [L, U].
+        naive
+            Whether each graph has beside it the one that groups nothing.
+
+        Raises
+        ------
+        SolverError
+            If this is more than can be looked at.
+        """
+        from coreplan.view.crg_svg import draw_crgs
+        from coreplan.view.svg import Drawing
+
+        return Drawing(draw_crgs(self, agents, stages, rewards, bounds, naive))
 
     def groups(self, stage: int, state: JointState | None = None) -> list[tuple[str, ...]]:
         """The agents that can still interact with each other, given a joint state."""
@@ -369,7 +424,17 @@ def build_crgs(
         raise LimitError(*error.args) from None
     except _core.NoAction as error:
         raise no_action(indexed, *error.args) from None
-    return ConditionalReturnGraphs(problem, indexed, merged, full, core, parts, history=keep_times)
+    return ConditionalReturnGraphs(
+        problem,
+        indexed,
+        merged,
+        full,
+        core,
+        parts,
+        history=keep_times,
+        definition=definition,
+        influence=influence,
+    )
 
 
 def assign(

@@ -126,6 +126,11 @@ class Limits:
                 return _core.Stop.interrupted
         return _core.Stop.none
 
+    @staticmethod
+    def unlimited_monitor() -> _core.Monitor:
+        """A monitor for the little that has to be done after a limit has struck."""
+        return _core.Monitor(math.inf, math.inf, lambda _: _core.Stop.none)
+
     def guard(self, states: int) -> None:
         """Raise a LimitError if a limit strikes while a problem is being described in Python."""
         if self._interrupts:

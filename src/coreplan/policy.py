@@ -63,8 +63,28 @@ class LocalMap:
 
 
 @dataclass(frozen=True, eq=False)
-class JointRule:
-    """A joint action for joint classes.
+class Reduced:
+    """One agent's way from the classes of its map to the fewer classes that a team's rule uses.
+
+    Classes of the map are counted over all stages, those of the rule within a stage.
+    """
+
+    class_of: Indices
+    """Per class of the map: the class of the rule, or GONE where the rule does not know it."""
+    class_count: Indices
+    """Per stage before the horizon: how many classes the rule has."""
+    action_begin: Indices
+    """Per class of the map: where its row of `action_of` begins; one more for the end."""
+    action_of: Indices
+    """Per action of the rule's class: the number of the action of the map's class."""
+
+
+GONE = 0xFFFF_FFFF
+
+
+@dataclass(frozen=True, eq=False)
+class TeamRule:
+    """A joint action for the joint classes of some agents.
 
     The joint class (c_1, ..., c_n) of a stage has the number c_1·m_2·...·m_n + ... + c_n, where m_i
     is agent i's number of classes at that stage; stages follow one another. An entry is 0 where the
@@ -72,9 +92,12 @@ class JointRule:
     action numbers.
     """
 
+    agents: tuple[int, ...]
     actions: Indices
     values: NDArray[np.float64] | None = None
     """The optimal values of the joint classes, where the solver gives them."""
+    reduced: tuple[Reduced, ...] | None = None
+    """Per agent of the team, if the rule uses classes of its own."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +108,29 @@ class LocalRule:
     """
 
     actions: tuple[Indices, ...]
+
+
+@dataclass(frozen=True)
+class _Numbering:
+    """How the joint classes of a team are numbered."""
+
+    steps: list[list[int]]
+    """Per stage and agent of the team: what one class more adds."""
+    layer_offset: list[int]
+    """Per stage: the number of its first joint class; one more for the end."""
+
+
+def number_joint_classes(counts: Sequence[Indices], layers: int) -> _Numbering:
+    """Number the joint classes of agents with these numbers of classes per stage."""
+    steps_at: list[list[int]] = []
+    offset = [0]
+    for layer in range(layers):
+        # In Python's numbers: the product may be beyond all others.
+        sizes = [int(each[layer]) for each in counts]
+        *steps, size = itertools.accumulate(reversed(sizes), operator.mul, initial=1)
+        steps_at.append(steps[::-1])
+        offset.append(offset[-1] + size)
+    return _Numbering(steps_at, offset)
 
 
 class Policy:
@@ -108,7 +154,7 @@ class Policy:
         problem: AnyProblem,
         indexed: IndexedProblem,
         maps: Sequence[LocalMap],
-        joint: JointRule | None,
+        teams: Sequence[TeamRule],
         local: LocalRule,
         *,
         history: bool,
@@ -117,34 +163,29 @@ class Policy:
         self.problem = problem
         self.indexed = indexed
         self.maps = tuple(maps)
-        self.joint = joint
+        self.teams = tuple(teams)
         self.local = local
         self.groups = groups
         self.history = history
         self.stage = indexed.stage
         self.horizon = indexed.horizon
-        layers = self.horizon - self.stage
-        self._steps: list[list[int]] = []
-        self._layer_offset = [0]
-        for layer in range(layers):
-            # In Python's numbers: the product may be beyond all others where no rule is joint.
-            counts = [int(each.class_count[layer]) for each in self.maps]
-            *steps, size = itertools.accumulate(reversed(counts), operator.mul, initial=1)
-            self._steps.append(steps[::-1])
-            self._layer_offset.append(self._layer_offset[-1] + size)
         self._class_offset = [
             np.concatenate([[0], np.cumsum(each.class_count, dtype=np.int64)]) for each in self.maps
         ]
 
+        self._numbering = [self._number(team) for team in self.teams]
+
+    def _number(self, team: TeamRule) -> _Numbering:
+        counts = [
+            self.maps[i].class_count if team.reduced is None else team.reduced[k].class_count
+            for k, i in enumerate(team.agents)
+        ]
+        return number_joint_classes(counts, self.horizon - self.stage)
+
     @property
     def is_local(self) -> bool:
         """Whether every agent looks at its own state only."""
-        return self.joint is None and self.groups is None
-
-    @property
-    def joint_class_count(self) -> int:
-        """How many joint classes there are before the horizon, over all stages."""
-        return self._layer_offset[-1]
+        return not self.teams and self.groups is None
 
     # -- what to do ---------------------------------------------------------------------------
 
@@ -220,19 +261,49 @@ class Policy:
 
     def _actions(self, stage: int, nodes: Sequence[int]) -> list[int]:
         """Numbers of the agents' action names."""
-        layer = stage - self.stage
-        if self.joint is not None:
-            number = self._layer_offset[layer] + sum(
-                int(each.node_class[node]) * step
-                for each, node, step in zip(self.maps, nodes, self._steps[layer], strict=True)
-            )
-            code = int(self.joint.actions[number])
-            if code:
-                return self._decode(code - 1, nodes)
         actions = [self._local_action(stage, i, node) for i, node in enumerate(nodes)]
         if self.groups is not None:
             self._decide_groups(self.groups, stage, nodes, actions)
+        for team, numbering in zip(self.teams, self._numbering, strict=True):
+            self._decide_team(team, numbering, stage, nodes, actions)
         return actions
+
+    def _decide_team(
+        self,
+        team: TeamRule,
+        numbering: _Numbering,
+        stage: int,
+        nodes: Sequence[int],
+        actions: list[int],
+    ) -> None:
+        """Overwrite the actions of a team whose rule knows the joint class."""
+        layer = stage - self.stage
+        number = numbering.layer_offset[layer]
+        rows: list[Indices | None] = []  # per agent: what the rule's actions are in the map
+        for k, i in enumerate(team.agents):
+            own = int(self.maps[i].node_class[nodes[i]])
+            row = None
+            if team.reduced is not None:
+                reduced = team.reduced[k]
+                at = int(self._class_offset[i][layer]) + own
+                own = int(reduced.class_of[at])
+                if own == GONE:
+                    return
+                row = reduced.action_of[reduced.action_begin[at] : reduced.action_begin[at + 1]]
+            rows.append(row)
+            number += own * numbering.steps[layer][k]
+        code = int(team.actions[number]) - 1
+        if code < 0:
+            return
+        for k in range(len(team.agents) - 1, -1, -1):
+            i = team.agents[k]
+            row = rows[k]
+            begin = int(self.maps[i].action_begin[nodes[i]])
+            count = int(self.maps[i].action_begin[nodes[i] + 1]) - begin
+            code, position = divmod(code, count if row is None else len(row))
+            actions[i] = int(
+                self.maps[i].node_action[begin + (position if row is None else int(row[position]))]
+            )
 
     def _decide_groups(
         self, rule: GroupRule, stage: int, nodes: Sequence[int], actions: list[int]
@@ -250,15 +321,6 @@ class Policy:
                 for i, position in zip(group, positions, strict=True):
                     begin = int(self.maps[i].action_begin[nodes[i]])
                     actions[i] = int(self.maps[i].node_action[begin + position])
-
-    def _decode(self, code: int, nodes: Sequence[int]) -> list[int]:
-        actions = [0] * len(nodes)
-        for i in range(len(nodes) - 1, -1, -1):
-            begin = int(self.maps[i].action_begin[nodes[i]])
-            count = int(self.maps[i].action_begin[nodes[i] + 1]) - begin
-            code, position = divmod(code, count)
-            actions[i] = int(self.maps[i].node_action[begin + position])
-        return actions
 
     def _local_action(self, stage: int, agent: int, node: int) -> int:
         each = self.maps[agent]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from inspect import signature
 
 from coreplan import _core
+from coreplan.algorithms.core import solve_core
 from coreplan.algorithms.core_2016 import solve_core_2016, solve_crg_ps
 from coreplan.algorithms.dp import solve_dp
 from coreplan.algorithms.task import SolverTask
@@ -83,11 +85,7 @@ def solve(
     >>> result.policy.act(0)
     {'Alpha': 'start a1', 'Beta': 'wait'}
     """
-    if not isinstance(problem, TIMMDP | MaintenanceProblem):
-        raise ModelError(
-            f"found a {type(problem).__name__}; expected a TIMMDP or a MaintenanceProblem "
-            "(coreplan.read_problem reads one from a file)"
-        )
+    check_problem(problem)
     if algorithm not in ALGORITHMS:
         raise SolverError(unknown_name(algorithm, "algorithm", list(ALGORITHMS), "coreplan"))
     run = ALGORITHMS[algorithm]
@@ -96,18 +94,34 @@ def solve(
         if option not in known:
             raise SolverError(unknown_name(option, "option", known, f"algorithm {algorithm!r}"))
     limits = Limits(time_limit, memory_limit, callback)
-    with limits.catch_interrupts():
-        try:
-            return run(SolverTask(problem, stage, state, limits), **options)
-        except _core.LimitReached as error:
-            raise LimitError(*error.args) from None
-        except OverflowError as error:
-            raise SolverError(f"{error}; scale them down") from None
-        except MemoryError:
-            raise LimitError("memory_limit", "the machine's memory is exhausted") from None
+    with limits.catch_interrupts(), errors_of_the_core():
+        return run(SolverTask(problem, stage, state, limits), **options)
+
+
+def check_problem(problem: object) -> None:
+    """Raise a ModelError for what is not a problem."""
+    if not isinstance(problem, TIMMDP | MaintenanceProblem):
+        raise ModelError(
+            f"found a {type(problem).__name__}; expected a TIMMDP or a MaintenanceProblem "
+            "(coreplan.read_problem reads one from a file)"
+        )
+
+
+@contextmanager
+def errors_of_the_core() -> Iterator[None]:
+    """Turn what the core throws into errors of coreplan."""
+    try:
+        yield
+    except _core.LimitReached as error:
+        raise LimitError(*error.args) from None
+    except OverflowError as error:
+        raise SolverError(f"{error}; scale them down") from None
+    except MemoryError:
+        raise LimitError("memory_limit", "the machine's memory is exhausted") from None
 
 
 ALGORITHMS: dict[str, Callable[..., Result]] = {
+    "core": solve_core,
     "dp": solve_dp,
     "crg-ps": solve_crg_ps,
     "core-2016": solve_core_2016,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +14,7 @@ from coreplan.algorithms.task import SolverTask
 from coreplan.crg import Assignment, ConditionalReturnGraphs, build_crgs
 from coreplan.errors import SolverError
 from coreplan.group_rule import Chances, Event, GroupRule
+from coreplan.maintenance.states import ContractorStates, History, LocalState
 from coreplan.policy import LocalMap, LocalRule, Policy
 from coreplan.result import Result
 
@@ -76,9 +79,7 @@ def _solve(
     model = _core.compile(crgs.graphs, False, monitor)
     alone = _core.independent_bounds(model, monitor)
     task.limits.phase = "search"
-    found = _core.solve_core_2016(
-        crgs.core, bounds, memo, absolute_gap, relative_gap, False, monitor
-    )
+    found = _core.solve_core_2016(crgs.core, bounds, memo, absolute_gap, relative_gap, 0, monitor)
     solved = found.stop == _core.Stop.none
     fallback = [
         crgs.core.local_choice(i) if solved else alone.action(i)
@@ -105,6 +106,46 @@ def _solve(
     )
 
 
+@dataclass(frozen=True)
+class _Classes:
+    """The classes of one agent's nodes that a policy speaks of.
+
+    They are the nodes of the (merged) graph, except that nodes of a maintenance problem which
+    differ in past start and end times only are one class: the same decisions are best in all of
+    them, and people ask by what has been done.
+    """
+
+    of_node: NDArray[np.int64]
+    """Per node of the graph: its class within the layer."""
+    count: NDArray[np.int64]
+    """Per layer."""
+    example: NDArray[np.int64]
+    """Per class, layer by layer: one of its nodes."""
+
+
+def _find_classes(crgs: ConditionalReturnGraphs, agent: int) -> _Classes:
+    begin = crgs.graphs.layer_begin(agent).astype(np.int64)
+    states = crgs.indexed.agents[agent].states
+    nodes = np.arange(begin[-1])
+    if not isinstance(states, ContractorStates) or not crgs.history:
+        return _Classes(nodes - np.repeat(begin[:-1], np.diff(begin)), np.diff(begin), nodes)
+    of_node = np.zeros(len(nodes), np.int64)
+    count = []
+    example = []
+    state_of = crgs.graphs.node_state(agent)
+    for first, last in pairwise(begin):
+        known: dict[LocalState, int] = {}
+        for node in range(first, last):
+            state = states.states[state_of[node]]
+            local = state.state if isinstance(state, History) else state
+            if local not in known:
+                known[local] = len(known)
+                example.append(node)
+            of_node[node] = known[local]
+        count.append(len(known))
+    return _Classes(of_node, np.array(count), np.array(example))
+
+
 def make_policy(
     crgs: ConditionalReturnGraphs,
     found: _core.CoreResult | None,
@@ -112,22 +153,26 @@ def make_policy(
 ) -> Policy:
     """The policy that a search found; elsewhere everybody does what is best alone."""
     agents = range(len(crgs.indexed.agents))
+    classes = [_find_classes(crgs, i) for i in agents]
     groups = None
     if found is not None:
-        begins = [crgs.graphs.layer_begin(i) for i in agents]
         decisions = {
             (
                 decision.layer,
                 tuple(decision.agents),
                 tuple(
-                    node - int(begins[i][decision.layer])
+                    int(classes[i].of_node[node])
                     for i, node in zip(decision.agents, decision.nodes, strict=True)
                 ),
             ): tuple(decision.choices)
             for decision in found.decisions
         }
         chances = tuple(
-            Chances(crgs.core.run_list_of(i), crgs.core.run_list_begin(i), crgs.core.runs(i))
+            Chances(
+                crgs.core.run_list_of(i)[classes[i].example],
+                crgs.core.run_list_begin(i),
+                crgs.core.runs(i),
+            )
             for i in agents
         )
         events = tuple(
@@ -138,31 +183,29 @@ def make_policy(
     return Policy(
         crgs.problem,
         crgs.indexed,
-        [_make_map(crgs, i) for i in agents],
-        None,
-        LocalRule(tuple(fallback)),
+        [_make_map(crgs, i, classes[i]) for i in agents],
+        (),
+        LocalRule(tuple(fallback[i][classes[i].example] for i in agents)),
         history=crgs.history,
         groups=groups,
     )
 
 
-def _make_map(crgs: ConditionalReturnGraphs, agent: int) -> LocalMap:
-    layer_begin = crgs.full.layer_begin(agent)
-    class_begin = crgs.graphs.layer_begin(agent)
-    node_class = crgs.merged.node_class(agent)
+def _make_map(crgs: ConditionalReturnGraphs, agent: int, classes: _Classes) -> LocalMap:
+    node_of = crgs.merged.node_class(agent)
     choice_begin = crgs.graphs.choice_begin(agent)
     labels = np.array(crgs.indexed.agents[agent].choice_action or [0], dtype=np.uint32)
     action = labels[crgs.graphs.choice_base(agent)]
-    # The actions of a node are those of its class, in the class's order.
-    counts = np.diff(choice_begin)[node_class]
+    # The actions of a state are those of its node of the merged graph, in that node's order.
+    counts = np.diff(choice_begin)[node_of]
     action_begin = np.concatenate([[0], np.cumsum(counts)]).astype(np.uint32)
     within = np.arange(action_begin[-1]) - np.repeat(action_begin[:-1], counts)
-    node_action = action[np.repeat(choice_begin[:-1][node_class], counts) + within]
+    node_action = action[np.repeat(choice_begin[:-1][node_of], counts) + within]
     return LocalMap(
-        layer_begin,
+        crgs.full.layer_begin(agent),
         crgs.full.node_state(agent),
-        (node_class - np.repeat(class_begin[:-1], np.diff(layer_begin))).astype(np.uint32),
-        np.diff(class_begin).astype(np.uint32),
+        classes.of_node[node_of].astype(np.uint32),
+        classes.count.astype(np.uint32),
         action_begin,
         node_action.astype(np.uint32),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from coreplan import _core
 from coreplan.algorithms.task import SolverTask
 from coreplan.errors import SolverError
-from coreplan.policy import JointRule, LocalRule, Policy, make_maps
+from coreplan.policy import LocalRule, Policy, TeamRule, make_maps
 from coreplan.result import Result
 
 
@@ -15,15 +15,15 @@ def solve_dp(task: SolverTask, merge: bool = True) -> Result:
         raise SolverError(f"merge is {merge!r}; expected True or False")
     compiled = task.compile(merge)
     found = _core.solve_dp(compiled.model, task.limits.monitor)
-    joint = None
-    if found.actions is not None:
-        joint = JointRule(found.actions, found.values)
     agents = range(len(compiled.indexed.agents))
+    teams = []
+    if found.actions is not None:
+        teams.append(TeamRule(tuple(agents), found.actions, found.values))
     policy = Policy(
         task.problem,
         compiled.indexed,
         make_maps(compiled),
-        joint,
+        teams,
         LocalRule(tuple(found.fallback(i) for i in agents)),
         history=not merge,
     )

@@ -15,11 +15,12 @@ from coreplan.errors import ModelError
 from coreplan.formats import problem_to_dict
 from coreplan.formats.policy_arrays import pack, unpack
 from coreplan.formats.policy_groups import read_groups, write_groups
+from coreplan.formats.policy_teams import read_teams, write_teams
 from coreplan.formats.reading import Document, plain
 from coreplan.formats.writing import write_document
 from coreplan.indexed import IndexedAgent
 from coreplan.maintenance.states import ContractorState
-from coreplan.policy import Indices, JointRule, LocalMap, LocalRule, Policy
+from coreplan.policy import Indices, LocalMap, LocalRule, Policy
 
 FORMAT = "policy/1"
 _BROKEN = (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError, ModelError)
@@ -56,7 +57,7 @@ def write_policy(policy: Policy, path: str | Path) -> None:
         "history": policy.history,
         "start": {name: _write_state(state) for name, state in start.items()},
         "agents": agents,
-        "joint": None if policy.joint is None else pack(policy.joint.actions),
+        "teams": write_teams(policy.teams),
         "groups": None if policy.groups is None else write_groups(policy.groups),
         "local": [pack(actions) for actions in policy.local.actions],
     }
@@ -78,7 +79,7 @@ def read_policy(path: str | Path, problem: AnyProblem) -> Policy:
     """Read a policy that was saved for this problem."""
     document = Document.open(path)
     document.check_format(FORMAT)
-    keys = ("problem", "problem_sha256", "stage", "horizon", "history", "start", "agents", "joint")
+    keys = ("problem", "problem_sha256", "stage", "horizon", "history", "start", "agents", "teams")
     top = document.fields(document.root, (), "the policy", ("format", *keys, "groups", "local"), ())
     if document.problems:
         raise document.error()
@@ -116,10 +117,9 @@ def _make_policy(content: dict[str, Any], problem: AnyProblem) -> Policy:
             for text, agent, each in zip(content["local"], indexed.agents, maps, strict=True)
         )
     )
-    policy = Policy(problem, indexed, maps, None, local, history=history)
-    if content["joint"] is not None:
-        policy.joint = JointRule(unpack(content["joint"], policy.joint_class_count, "joint rule"))
-    _check_rules(policy)
+    teams = read_teams(content["teams"], maps, problem.horizon - stage)
+    policy = Policy(problem, indexed, maps, teams, local, history=history)
+    _check_local_rule(policy)
     if content["groups"] is not None:
         policy.groups = read_groups(content["groups"], policy)
     return policy
@@ -194,22 +194,12 @@ def _check_map(made: LocalMap, agent: IndexedAgent, stage: int, layers: int) -> 
                 reached.update(after for _, after, _ in agent.outcomes(choice))
 
 
-def _check_rules(policy: Policy) -> None:
-    """Every rule must name actions that there are."""
-    counts_of = [each.actions_of_classes() for each in policy.maps]
-    begin_joint = 0
-    begin_local = [0] * len(policy.maps)
-    for layer in range(policy.horizon - policy.stage):
-        most = np.ones(1)
-        for i, rows in enumerate(counts_of):
-            counts = rows[layer]
-            end = begin_local[i] + len(counts)
-            if np.any(policy.local.actions[i][begin_local[i] : end] >= counts):
+def _check_local_rule(policy: Policy) -> None:
+    """It must name actions that there are."""
+    for each, actions in zip(policy.maps, policy.local.actions, strict=True):
+        counts = each.actions_of_classes()[: policy.horizon - policy.stage]
+        begin = 0
+        for row in counts:
+            if np.any(actions[begin : begin + len(row)] >= row):
                 raise ValueError("the local rule names an action that there is not")
-            begin_local[i] = end
-            if policy.joint is not None:
-                most = np.multiply.outer(most, counts.astype(np.float64)).ravel()
-        if policy.joint is not None:
-            if np.any(policy.joint.actions[begin_joint : begin_joint + len(most)] > most):
-                raise ValueError("the joint rule names a joint action that there is not")
-            begin_joint += len(most)
+            begin += len(row)

@@ -1,0 +1,97 @@
+#include <nanobind/stl/vector.h>
+
+#include "bindings/module.hpp"
+#include "engine/components.hpp"
+#include "engine/kernel.hpp"
+#include "engine/reduction.hpp"
+
+namespace coreplan::bindings {
+
+namespace {
+
+std::vector<AgentId> ids(const std::vector<Index>& agents) {
+    std::vector<AgentId> result;
+    for (const Index agent : agents) result.push_back(AgentId{agent});
+    return result;
+}
+
+}  // namespace
+
+void bind_engine(nb::module_& module) {
+    nb::class_<ReductionReport>(module, "ReductionReport")
+        .def_ro("rounds", &ReductionReport::rounds)
+        .def_ro("actions_settled", &ReductionReport::actions_settled)
+        .def_ro("actions_eliminated", &ReductionReport::actions_eliminated)
+        .def_ro("interactions_dropped", &ReductionReport::interactions_dropped)
+        .def_ro("classes_before", &ReductionReport::classes_before)
+        .def_ro("classes_after", &ReductionReport::classes_after)
+        .def_ro("joint_before", &ReductionReport::joint_before)
+        .def_ro("joint_after", &ReductionReport::joint_after);
+    nb::class_<Reduction>(module, "Reduction")
+        .def_prop_ro(
+            "model", [](const Reduction& self) -> const CompiledModel& { return self.model; },
+            nb::rv_policy::reference_internal)
+        .def_ro("offset", &Reduction::offset)
+        .def("offset_of",
+             [](const Reduction& self, std::size_t agent) { return self.offset_of.at(agent); })
+        .def_ro("error", &Reduction::error)
+        .def_ro("report", &Reduction::report)
+        .def("class_of", [](const Reduction& self, std::size_t agent) {
+            return to_numpy(self.class_of.at(agent));
+        })
+        .def("action_begin", [](const Reduction& self, std::size_t agent) {
+            return to_numpy(self.action_begin.at(agent));
+        })
+        .def("action_of", [](const Reduction& self, std::size_t agent) {
+            return to_numpy(self.action_of.at(agent));
+        });
+    module.def(
+        "reduce",
+        [](const CompiledModel& model, bool shape, bool drop, bool settle, bool eliminate,
+           bool merge, Monitor& monitor) {
+            return reduce(model, {shape, drop, settle, eliminate, merge}, monitor);
+        },
+        nb::arg("model"), nb::arg("shape"), nb::arg("drop"), nb::arg("settle"),
+        nb::arg("eliminate"), nb::arg("merge"), nb::arg("monitor"),
+        nb::call_guard<nb::gil_scoped_release>());
+
+    module.def("components", [](const CompiledModel& model) {
+        std::vector<std::vector<Index>> groups;
+        for (const auto& group : components(model)) {
+            auto& plain = groups.emplace_back();
+            for (const AgentId agent : group) plain.push_back(static_cast<Index>(at(agent)));
+        }
+        return groups;
+    });
+    module.def(
+        "restrict_to",
+        [](const CompiledModel& model, const std::vector<Index>& agents) {
+            return restrict_to(model, ids(agents));
+        },
+        nb::arg("model"), nb::arg("agents"));
+
+    nb::class_<TeamSolution>(module, "TeamSolution")
+        .def_ro("stop", &TeamSolution::stop)
+        .def_ro("value", &TeamSolution::value)
+        .def_ro("cells", &TeamSolution::cells)
+        .def_prop_ro("decisions", [](nb::handle self) {
+            const auto& solution = nb::cast<const TeamSolution&>(self);
+            return Array<std::uint32_t>(solution.decisions.data(), {solution.decisions.size()}, self);
+        });
+    module.def(
+        "kernel_bytes",
+        [](const CompiledModel& model, const std::vector<Index>& agents, bool policy) {
+            return kernel_bytes(model, ids(agents), policy);
+        },
+        nb::arg("model"), nb::arg("agents"), nb::arg("policy"));
+    module.def(
+        "solve_team",
+        [](const CompiledModel& model, const std::vector<Index>& agents, bool policy,
+           unsigned threads, Monitor& monitor) {
+            return solve_team(model, ids(agents), {policy, threads}, monitor);
+        },
+        nb::arg("model"), nb::arg("agents"), nb::arg("policy"), nb::arg("threads"),
+        nb::arg("monitor"), nb::call_guard<nb::gil_scoped_release>());
+}
+
+}  // namespace coreplan::bindings

@@ -1,0 +1,208 @@
+#include "model/agent_builder.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <numeric>
+
+namespace coreplan {
+
+namespace {
+
+using Word = SequencePool::Word;
+
+Word bits(double value) {
+    return std::bit_cast<Word>(value + 0.0);  // -0.0 and 0.0 are one value
+}
+
+void sort_pairs(std::vector<Word>& words) {
+    std::vector<std::pair<Word, Word>> pairs;
+    pairs.reserve(words.size() / 2);
+    for (std::size_t k = 0; k < words.size(); k += 2) pairs.emplace_back(words[k], words[k + 1]);
+    std::ranges::sort(pairs);
+    for (std::size_t k = 0; k < pairs.size(); ++k) {
+        words[2 * k] = pairs[k].first;
+        words[2 * k + 1] = pairs[k].second;
+    }
+}
+
+}  // namespace
+
+Word AgentBuilder::cell_of(double reward) const {
+    return bits(grid_ > 0 ? std::round(reward / grid_) : reward);
+}
+
+AgentBuilder::AgentBuilder(Index layers, bool merge, double grid)
+    : merge_(merge), grid_(grid), deviation_(layers + 1, 0.0), layers_(layers + 1) {
+    agent_.label_begin.assign(1, 0);
+}
+
+double AgentBuilder::deviation() const {
+    return std::accumulate(deviation_.begin(), deviation_.end(), 0.0);
+}
+
+void AgentBuilder::begin_layer(Index layer) {
+    layer_ = layer;
+    after_pool_.clear();
+    class_pool_.clear();
+    signatures_.clear();
+}
+
+void AgentBuilder::add_choice(double reward, std::span<const Factor> factors,
+                              std::vector<std::pair<Index, double>>& outcomes, Index tag) {
+    // Outcomes that lead to the same class become one; stable, so sums have a fixed order.
+    std::ranges::stable_sort(outcomes, {}, &std::pair<Index, double>::first);
+    std::size_t kept = 0;
+    for (std::size_t k = 0; k < outcomes.size(); ++k) {
+        if (merge_ && kept > 0 && outcomes[kept - 1].first == outcomes[k].first) {
+            outcomes[kept - 1].second += outcomes[k].second;
+        } else {
+            outcomes[kept++] = outcomes[k];
+        }
+    }
+    outcomes.resize(kept);
+    const Index label = intern_label(factors);
+    signatures_.push_back({reward + 0.0, cell_of(reward), intern_after(label, outcomes), tag});
+}
+
+Index AgentBuilder::end_node() {
+    Layer& now = layers_[layer_];
+    const Index id = merge_ ? merged_class(now) : own_class(now);
+    now.class_of.push_back(id);
+    signatures_.clear();
+    return id;
+}
+
+Index AgentBuilder::intern_label(std::span<const Factor> factors) {
+    words_.clear();
+    for (const Factor& factor : factors) {
+        words_.push_back(at(factor.signal));
+        words_.push_back(bits(factor.chance));
+    }
+    const auto [id, is_new] = label_pool_.intern(words_);
+    if (is_new) {
+        agent_.label_factor.insert(agent_.label_factor.end(), factors.begin(), factors.end());
+        agent_.label_begin.push_back(static_cast<Index>(agent_.label_factor.size()));
+    }
+    return id;
+}
+
+Index AgentBuilder::intern_after(Index label,
+                                 const std::vector<std::pair<Index, double>>& outcomes) {
+    words_.assign(1, label);
+    for (const auto& [next, p] : outcomes) {
+        words_.push_back(next);
+        words_.push_back(bits(p));
+    }
+    const auto [id, is_new] = after_pool_.intern(words_);
+    if (is_new) {
+        Layer& now = layers_[layer_];
+        now.after_label.push_back(LabelId{label});
+        for (const auto& [next, p] : outcomes) {
+            now.outcome_next.push_back(next);
+            now.outcome_probability.push_back(p);
+        }
+        now.outcome_begin.push_back(static_cast<Index>(now.outcome_next.size()));
+    }
+    return id;
+}
+
+Index AgentBuilder::own_class(Layer& now) {
+    for (const Signature& signature : signatures_) {
+        now.action_reward.push_back(signature.reward);
+        now.action_cell.push_back(signature.cell);
+        now.action_after.push_back(signature.after);
+        now.node_tag.push_back(signature.tag);
+    }
+    now.action_begin.push_back(static_cast<Index>(now.action_reward.size()));
+    return now.class_count() - 1;
+}
+
+// The class that has the same set of actions; a new one keeps the order of its first node.
+Index AgentBuilder::merged_class(Layer& now) {
+    double& deviation = deviation_[layer_];
+    std::size_t kept = 0;
+    for (std::size_t k = 0; k < signatures_.size(); ++k) {
+        const auto first = signatures_.begin();
+        const auto end = first + static_cast<std::ptrdiff_t>(kept);
+        const auto twin =
+            std::find_if(first, end, [&](const Signature& s) { return s.same(signatures_[k]); });
+        if (twin == end) {
+            signatures_[kept++] = signatures_[k];
+        } else {
+            deviation = std::max(deviation, std::abs(twin->reward - signatures_[k].reward));
+        }
+    }
+    signatures_.resize(kept);
+    words_.clear();
+    for (const Signature& signature : signatures_) {
+        words_.push_back(signature.cell);
+        words_.push_back(signature.after);
+    }
+    sort_pairs(words_);
+    const auto [id, is_new] = class_pool_.intern(words_);
+    if (is_new) {
+        for (const Signature& signature : signatures_) {
+            now.action_reward.push_back(signature.reward);
+            now.action_cell.push_back(signature.cell);
+            now.action_after.push_back(signature.after);
+        }
+        now.action_begin.push_back(static_cast<Index>(now.action_reward.size()));
+    }
+    for (Index a = now.action_begin[id]; a < now.action_begin[id + 1]; ++a) {
+        const Signature wanted{now.action_reward[a], now.action_cell[a], now.action_after[a], 0};
+        const auto found =
+            std::ranges::find_if(signatures_, [&](const Signature& s) { return s.same(wanted); });
+        now.node_tag.push_back(found->tag);
+        deviation = std::max(deviation, std::abs(found->reward - wanted.reward));
+    }
+    return id;
+}
+
+CompiledAgent AgentBuilder::finish() {
+    agent_.layer_begin.assign(1, 0);
+    agent_.after_layer_begin.assign(1, 0);
+    agent_.action_begin.assign(1, 0);
+    agent_.outcome_begin.assign(1, 0);
+    agent_.node_choice_begin.assign(1, 0);
+    for (Layer& layer : layers_) {
+        const Index class_base = agent_.layer_begin.back();
+        const Index next_base = class_base + layer.class_count();
+        const auto after_base = static_cast<Index>(agent_.after_label.size());
+        const auto action_base = static_cast<Index>(agent_.action_reward.size());
+        const auto outcome_base = static_cast<Index>(agent_.outcome_next.size());
+        for (std::size_t c = 1; c < layer.action_begin.size(); ++c) {
+            agent_.action_begin.push_back(action_base + layer.action_begin[c]);
+        }
+        for (std::size_t a = 0; a < layer.action_reward.size(); ++a) {
+            agent_.action_reward.push_back(layer.action_reward[a]);
+            agent_.action_after.push_back(AfterId{after_base + layer.action_after[a]});
+        }
+        for (std::size_t k = 0; k < layer.after_label.size(); ++k) {
+            agent_.after_label.push_back(layer.after_label[k]);
+            agent_.outcome_begin.push_back(outcome_base + layer.outcome_begin[k + 1]);
+            double mass = 0;
+            for (Index o = layer.outcome_begin[k]; o < layer.outcome_begin[k + 1]; ++o) {
+                mass += layer.outcome_probability[o];
+                agent_.outcome_next.push_back(ClassId{next_base + layer.outcome_next[o]});
+                agent_.outcome_probability.push_back(layer.outcome_probability[o]);
+            }
+            agent_.after_mass.push_back(mass);
+        }
+        std::size_t tag = 0;
+        for (const Index id : layer.class_of) {
+            agent_.node_class.push_back(ClassId{class_base + id});
+            const Index actions = layer.action_begin[id + 1] - layer.action_begin[id];
+            for (Index a = 0; a < actions; ++a) {
+                agent_.node_choice.push_back(ChoiceId{layer.node_tag[tag++]});
+            }
+            agent_.node_choice_begin.push_back(static_cast<Index>(agent_.node_choice.size()));
+        }
+        agent_.layer_begin.push_back(next_base);
+        agent_.after_layer_begin.push_back(static_cast<Index>(agent_.after_label.size()));
+        layer = Layer{};
+    }
+    return std::move(agent_);
+}
+
+}  // namespace coreplan

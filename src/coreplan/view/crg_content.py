@@ -1,0 +1,332 @@
+"""What a picture of a conditional return graph shows: states, trees and their labels, no places."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from coreplan import _core
+from coreplan.compile import describe
+from coreplan.limits import Limits
+from coreplan.view.crg_labels import Label, Labels, Moves, number
+
+if TYPE_CHECKING:
+    from coreplan.crg import ConditionalReturnGraphs
+
+MOST_WAYS = 64
+"""Combinations of merged transitions that are looked at for one reward of a naive graph."""
+
+
+@dataclass
+class StateNode:
+    """A local state."""
+
+    label: Label
+    independent: bool
+    bounds: str
+
+
+@dataclass
+class TreeNode:
+    """A node of an action or influence tree, with the arc that leads to it."""
+
+    parent: int
+    depth: int
+    kind: str
+    """``action`` for inner nodes of action trees, ``leaf`` for their leaves, ``influence``."""
+    arc: str
+    """The kind of the arc: ``own``, ``action``, ``wildcard``, ``influence`` or ``no-influence``."""
+    label: Label
+    reward: str = ""
+
+
+@dataclass
+class Transition:
+    """One transition of the agent: a tree, or a plain arc if others do not matter."""
+
+    source: int
+    target: int
+    label: Label
+    nodes: list[TreeNode] = field(default_factory=list)
+    reward: str = ""
+
+    @property
+    def leaves(self) -> list[TreeNode]:
+        """The nodes that arcs to the next state leave from, from top to bottom."""
+        deepest = self.nodes[-1].depth if self.nodes else 0
+        return [node for node in self.nodes if node.depth == deepest]
+
+
+@dataclass
+class Panel:
+    """A graph: states by stage and the transitions that leave each stage but the last."""
+
+    heading: Label
+    first_stage: int
+    columns: list[list[StateNode]]
+    stages: list[list[Transition]]
+    naive: bool = False
+
+
+@dataclass
+class _Influence:
+    """An arc for what another agent's states do; any of `arcs` takes it."""
+
+    kind: str
+    label: Label
+    arcs: tuple[int, ...]
+
+
+@dataclass
+class _Branch:
+    """An arc for what another agent does."""
+
+    kind: str
+    label: Label
+    influences: list[_Influence]
+
+
+class Content:
+    """Finds out what to show of one agent's graph."""
+
+    def __init__(self, crgs: ConditionalReturnGraphs, labels: Labels, agent: int) -> None:
+        self.crgs = crgs
+        self.labels = labels
+        self.agent = agent
+        self.graphs = crgs.graphs
+        self.moves = labels.moves[agent]
+        self._trees: dict[int, _core.RewardTree] = {}
+
+    def panel(self, first: int, last: int, *, naive: bool = False) -> Panel:
+        """The graph from one stage to another."""
+        start = self.crgs.indexed.stage
+        begin = self.graphs.layer_begin(self.agent)
+        shown = self.crgs.core.in_graph(self.agent)
+        layers = [
+            [n for n in range(begin[t - start], begin[t - start + 1]) if naive or shown[n]]
+            for t in range(first, last + 1)
+        ]
+        stages = []
+        for layer, (here, after) in enumerate(itertools.pairwise(layers), first - start):
+            place = {node: k for k, node in enumerate(after)}
+            stages.append(
+                [
+                    transition
+                    for k, node in enumerate(here)
+                    for transition in self._transitions(layer, k, node, place, naive)
+                ]
+            )
+        columns = [[self._state(node, naive) for node in nodes] for nodes in layers]
+        return Panel(self.labels.heading(self.agent, naive), first, columns, stages, naive)
+
+    def _state(self, node: int, naive: bool) -> StateNode:
+        core = self.crgs.core
+        lower, upper = core.lower(self.agent)[node], core.upper(self.agent)[node]
+        independent = not naive and bool(core.independent(self.agent)[node])
+        bounds = "" if naive else f"[{number(lower)}, {number(upper)}]"
+        return StateNode(self.labels.state(self.agent, node), independent, bounds)
+
+    def _transitions(
+        self, layer: int, source: int, node: int, place: dict[int, int], naive: bool
+    ) -> Iterator[Transition]:
+        choices = self.graphs.choice_begin(self.agent)
+        first, last = int(choices[node]), int(choices[node + 1])
+        if not naive and self.crgs.core.independent(self.agent)[node]:
+            first += int(self.crgs.core.local_choice(self.agent)[node])
+            last = first + 1
+        begin = self.graphs.arc_begin(self.agent)
+        for choice in range(first, last):
+            merged: dict[object, list[int]] = {}
+            for arc in range(int(begin[choice]), int(begin[choice + 1])):
+                # Merged states can have several arcs that only others' graphs tell apart.
+                key = arc if naive else (*self.moves.outcome(arc), id(self.tree(arc)))
+                merged.setdefault(key, []).append(arc)
+            for arcs in merged.values():
+                arc = arcs[0]
+                chance = sum(float(self.graphs.arc_probability(self.agent)[a]) for a in arcs)
+                made = Transition(
+                    source,
+                    place[int(self.graphs.arc_next(self.agent)[arc])],
+                    self.labels.own(self.agent, arc, chance),
+                )
+                others = self._all(layer) if naive else self._told_apart(layer, arc)
+                self._grow(made, layer, arc, others, naive)
+                yield made
+
+    def tree(self, arc: int) -> _core.RewardTree:
+        """The tree of an arc: the same object for arcs that share one."""
+        if arc not in self._trees:
+            self._trees[arc] = self.crgs.core.tree(self.agent, arc)
+        return self._trees[arc]
+
+    # -- what is told apart ------------------------------------------------------------------
+
+    def _told_apart(self, layer: int, arc: int) -> dict[int, list[_Branch]]:
+        """Per other agent of the tree: its branches."""
+        others = {}
+        for other in self.tree(arc).agents:
+            if other.trivial:
+                continue
+            pairs = self._labelled_pairs(layer, arc, other)
+            others[other.agent] = [
+                self._branch(layer, arc, other.agent, branch, pairs.get(b, []))
+                for b, branch in enumerate(other.branches)
+            ]
+        return others
+
+    def _branch(
+        self,
+        layer: int,
+        arc: int,
+        other: int,
+        branch: _core.Branch,
+        pairs: list[int],
+    ) -> _Branch:
+        moves = self.labels.moves[other]
+        influences = []
+        if self.crgs.influence == "features":
+            groups = [group.example for group in branch.groups if group.labelled]
+            texts = self.labels.features(self.agent, layer, arc, other, branch.action, groups)
+            for example, text in zip(groups, texts, strict=True):
+                influences.append(_Influence("influence", text, (moves.find(example),)))
+        else:
+            for each in pairs:
+                influences.append(_Influence("influence", self.labels.pair(other, each), (each,)))
+        if branch.other is not None:
+            nothing = self.labels.other(other, "◇", "no influence: all other state transitions")
+            influences.append(_Influence("no-influence", nothing, (moves.find(branch.other),)))
+        if branch.action is None:
+            return _Branch("wildcard", self.labels.other(other, "∗", "other actions"), influences)
+        return _Branch("action", self.labels.action(other, branch.action), influences)
+
+    def _labelled_pairs(self, layer: int, arc: int, other: _core.TreeAgent) -> dict[int, list[int]]:
+        """Per branch: for each labelled pair of states an arc of the other agent."""
+        found: dict[int, dict[tuple[int, int], int]] = {}
+        if self.crgs.influence == "features" or not any(b.labelled_arcs for b in other.branches):
+            return {}
+        position = [each.agent for each in self.tree(arc).agents if not each.trivial].index(
+            other.agent
+        )
+        arcs = self._any_arcs(layer, arc)
+        moves = self.labels.moves[other.agent]
+        for each in moves.layer(layer):
+            arcs[other.agent] = each
+            _, branch, group = self.crgs.core.path(self.agent, layer, arcs)[position]
+            if group is not None:
+                found.setdefault(branch, {}).setdefault(moves.pair(each), each)
+        return {branch: list(pairs.values()) for branch, pairs in found.items()}
+
+    def _all(self, layer: int) -> dict[int, list[_Branch]]:
+        """Per agent that its reward functions look at: all that it can do."""
+        others = {}
+        for other in self.scope:
+            moves = self.labels.moves[other]
+            found: dict[int, dict[tuple[int, int], list[int]]] = {}
+            for each in moves.layer(layer):
+                pairs = found.setdefault(moves.action(each), {})
+                pairs.setdefault(moves.pair(each), []).append(each)
+            others[other] = [
+                _Branch(
+                    "action",
+                    self.labels.action(other, action),
+                    [
+                        _Influence("influence", self.labels.pair(other, arcs[0]), tuple(arcs))
+                        for arcs in pairs.values()
+                    ],
+                )
+                for action, pairs in sorted(found.items())
+            ]
+        return others
+
+    @cached_property
+    def scope(self) -> list[int]:
+        """The other agents that this agent's reward functions look at."""
+        names = self.crgs.indexed.agent_names
+        mine = [part for part in self.crgs.parts if part.owner == names[self.agent]]
+        return sorted({names.index(name) for part in mine for name in part.agents} - {self.agent})
+
+    # -- trees -------------------------------------------------------------------------------
+
+    def _grow(
+        self,
+        made: Transition,
+        layer: int,
+        arc: int,
+        others: dict[int, list[_Branch]],
+        naive: bool,
+    ) -> None:
+        """Make the nodes of a tree, level by level, and the rewards at its leaves."""
+        if not others:
+            made.reward = self._reward(layer, arc, {}, naive)
+            return
+        made.nodes = [TreeNode(-1, 0, "action", "own", made.label)]
+        level: list[tuple[int, tuple[_Branch, ...]]] = [(0, ())]
+        depth = 0
+        for branches in others.values():
+            depth += 1
+            kind = "leaf" if depth == len(others) else "action"
+            following = []
+            for parent, taken in level:
+                for branch in branches:
+                    following.append((len(made.nodes), (*taken, branch)))
+                    made.nodes.append(TreeNode(parent, depth, kind, branch.kind, branch.label))
+            level = following
+        ends: list[tuple[int, tuple[_Branch, ...], tuple[_Influence, ...]]]
+        ends = [(node, taken, ()) for node, taken in level]
+        for k in range(len(others)):
+            depth += 1
+            after = []
+            for parent, taken, seen in ends:
+                for each in taken[k].influences:
+                    after.append((len(made.nodes), taken, (*seen, each)))
+                    made.nodes.append(TreeNode(parent, depth, "influence", each.kind, each.label))
+            ends = after
+        for node, _, seen in ends:
+            arcs = {j: each.arcs for j, each in zip(others, seen, strict=True)}
+            made.nodes[node].reward = self._reward(layer, arc, arcs, naive)
+
+    def _any_arcs(self, layer: int, arc: int) -> list[int]:
+        """An arc for every agent: this one of its own, and any of the others."""
+        arcs = [moves.layer(layer)[0] for moves in self.labels.moves]
+        arcs[self.agent] = arc
+        return arcs
+
+    def _reward(self, layer: int, arc: int, others: dict[int, tuple[int, ...]], naive: bool) -> str:
+        """The reward of a path; several if merged states hide what others tell apart."""
+        core = self.lossless if naive else self.crgs.core
+        arcs = self._any_arcs(layer, arc)
+        found = set()
+        for ways in itertools.islice(itertools.product(*others.values()), MOST_WAYS):
+            for j, each in zip(others, ways, strict=True):
+                arcs[j] = each
+            found.add(core.path_reward(self.agent, layer, arcs))
+        return " or ".join(dict.fromkeys(number(each) for each in sorted(found)))
+
+    @cached_property
+    def lossless(self) -> _core.ConditionalReturnGraphs:
+        """Graphs that give every transition its reward, whatever definition is drawn."""
+        if self.crgs.definition == "lossless":
+            return self.crgs.core
+        names = self.crgs.indexed.agent_names
+        owner = {(p.function, p.agents): names.index(p.owner) for p in self.crgs.parts}
+        owners = [
+            owner[function, tuple(names[i] for i in agents)]
+            for function, agents in self.graphs.interaction_entries()
+        ]
+        description = describe(self.crgs.indexed)
+        return _core.make_crgs(
+            description, self.graphs, owners, False, False, False, Limits().monitor
+        )
+
+
+def make_moves(crgs: ConditionalReturnGraphs) -> list[Moves]:
+    """What is known of the arcs of every agent."""
+    return [
+        Moves(crgs.graphs, agent, np.asarray(who.choice_action, dtype=np.int64))
+        for agent, who in enumerate(crgs.indexed.agents)
+    ]

@@ -1,0 +1,350 @@
+"""What the parts of a conditional return graph are called in a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coreplan import _core
+from coreplan.indexed import IndexedEntry
+from coreplan.model import TIMMDP, StateTest
+from coreplan.rewards import TransitionRewards
+from coreplan.view.svg import fit, isolated, text_width
+
+if TYPE_CHECKING:
+    from coreplan.crg import ConditionalReturnGraphs
+
+STATE_WIDTH = 150.0
+ACTION_WIDTH = 130.0
+INFLUENCE_WIDTH = 320.0
+_SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def number(value: float) -> str:
+    """A reward or bound.
+
+    Examples
+    --------
+    >>> number(-0.0), number(12.5), number(1 / 3)
+    ('0', '12.5', '0.333333')
+    """
+    return f"{value + 0.0:.6g}"
+
+
+def superscript(agent: int) -> str:
+    """The number of an agent, from 1, as the paper writes it.
+
+    Examples
+    --------
+    >>> superscript(0), superscript(11)
+    ('¹', '¹²')
+    """
+    return str(agent + 1).translate(_SUPERSCRIPTS)
+
+
+@dataclass(frozen=True)
+class Label:
+    """A text in a picture.
+
+    Attributes
+    ----------
+    lines
+        What is shown, shortened to fit.
+    who
+        The superscript that says whose it is.
+    after
+        What follows the superscript.
+    full
+        All of it, where the lines do not show everything.
+    """
+
+    lines: tuple[str, ...]
+    who: str = ""
+    after: str = ""
+    full: str = ""
+
+    @property
+    def width(self) -> float:
+        """About how wide it is."""
+        widest = max(map(text_width, self.lines), default=0.0)
+        return widest + text_width(self.who) + text_width(self.after)
+
+
+def one(text: str, most: float, who: str = "", after: str = "", full: str = "") -> Label:
+    """A label of one line."""
+    shown = fit(text, most)
+    return Label((isolated(shown),), who, after, full or ("" if shown == text else text))
+
+
+class Moves:
+    """The arcs of one agent's graph: where they leave, with which action."""
+
+    def __init__(
+        self, graphs: _core.LocalGraphs, agent: int, choice_action: NDArray[np.int64]
+    ) -> None:
+        self._graphs = graphs
+        self._agent = agent
+        self._choices = graphs.choice_begin(agent)
+        self._arcs = graphs.arc_begin(agent)
+        self._next = graphs.arc_next(agent)
+        self._base = graphs.arc_base(agent)
+        self._reward = graphs.arc_reward(agent)
+        self._choice_action = choice_action
+
+    @cached_property
+    def _choice(self) -> NDArray[np.int64]:
+        return np.repeat(np.arange(len(self._arcs) - 1), np.diff(self._arcs))
+
+    @cached_property
+    def _node(self) -> NDArray[np.int64]:
+        return np.repeat(np.arange(len(self._choices) - 1), np.diff(self._choices))
+
+    def layer(self, layer: int) -> range:
+        """The arcs that leave a layer."""
+        begin = self._graphs.layer_begin(self._agent)
+        first, last = self._choices[begin[layer]], self._choices[begin[layer + 1]]
+        return range(int(self._arcs[first]), int(self._arcs[last]))
+
+    def action(self, arc: int) -> int:
+        """The number of an arc's action."""
+        base = self._graphs.choice_base(self._agent)[self._choice[arc]]
+        return int(self._choice_action[base])
+
+    def pair(self, arc: int) -> tuple[int, int]:
+        """The nodes that an arc leads from and to."""
+        return int(self._node[self._choice[arc]]), int(self._next[arc])
+
+    def base(self, arc: int) -> int:
+        """The transition of the description that an arc stands for."""
+        return int(self._base[arc])
+
+    def outcome(self, arc: int) -> tuple[int, float]:
+        """Where an arc leads to and what the agent itself earns."""
+        return int(self._next[arc]), float(self._reward[arc])
+
+    def find(self, move: _core.Move) -> int:
+        """The arc of a move."""
+        first = self._arcs[self._choices[move.from_node]]
+        last = self._arcs[self._choices[move.from_node + 1]]
+        return next(
+            arc
+            for arc in range(int(first), int(last))
+            if self._base[arc] == move.transition and self._next[arc] == move.to_node
+        )
+
+
+class Labels:
+    """Names what is shown of a problem's graphs."""
+
+    def __init__(self, crgs: ConditionalReturnGraphs, moves: list[Moves]) -> None:
+        self._crgs = crgs
+        self.moves = moves
+        self._agents = crgs.indexed.agents
+        self._member_lists: dict[int, dict[int, list[int]]] = {}
+
+    # -- states and actions ------------------------------------------------------------------
+
+    def heading(self, agent: int, naive: bool) -> Label:
+        """The heading of a graph."""
+        name = self._agents[agent].name
+        what = "naive graph of" if naive else "CRG of"
+        shown = fit(name, 2 * STATE_WIDTH)
+        full = "" if shown == name else name
+        return Label((f"{what} {isolated(shown)}",), superscript(agent), "", full)
+
+    def agent(self, agent: int) -> Label:
+        """Who a superscript means."""
+        name = self._agents[agent].name
+        shown = fit(name, STATE_WIDTH)
+        return Label(
+            (f"{superscript(agent)} {isolated(shown)}",), full="" if shown == name else name
+        )
+
+    def state(self, agent: int, node: int) -> Label:
+        """A local state or, if merged, several."""
+        members = self._members(agent)[node]
+        names = [self._state_lines(agent, state) for state in members]
+        full = "\n".join(" · ".join(lines) for lines in names)
+        if len(names) > 1:
+            together = ", ".join(" · ".join(lines) for lines in names)
+            if text_width(together) <= STATE_WIDTH:
+                lines = [together]
+            else:
+                lines = [*names[0], f"and {len(names) - 1:,} more"]
+        else:
+            (lines,) = names
+        if len(lines) > 4:
+            lines = [*lines[:3], "…"]
+        shown = tuple(fit(line, STATE_WIDTH) for line in lines)
+        plain = len(names) == 1 and list(shown) == names[0]
+        return Label(tuple(map(isolated, shown)), full="" if plain else full)
+
+    def _members(self, agent: int) -> dict[int, list[int]]:
+        """Per node: the states that it stands for."""
+        if agent not in self._member_lists:
+            classes = self._crgs.merged.node_class(agent)
+            states = self._crgs.full.node_state(agent)
+            found: dict[int, list[int]] = {}
+            for node, state in zip(classes.tolist(), states.tolist(), strict=True):
+                found.setdefault(node, []).append(state)
+            self._member_lists[agent] = found
+        return self._member_lists[agent]
+
+    def _state_lines(self, agent: int, state: int) -> list[str]:
+        label = self._agents[agent].states.label(state)
+        if isinstance(self._crgs.problem, TIMMDP):
+            return [label]
+        # The names of an MPP have no slashes; the column says the stage.
+        lines = label.split("/")
+        return lines[1:] if self._crgs.history else lines
+
+    def _node_name(self, agent: int, node: int) -> str:
+        state = int(self._crgs.graphs.node_state(agent)[node])
+        return " · ".join(self._state_lines(agent, state))
+
+    def own(self, agent: int, arc: int, chance: float) -> Label:
+        """The agent's own action, with its chance unless that is certain."""
+        after = "" if chance > 1 - 1e-12 else f" ({chance:.4g})"
+        name = self._agents[agent].actions[self.moves[agent].action(arc)]
+        return one(name, ACTION_WIDTH, superscript(agent), after)
+
+    def action(self, agent: int, action: int) -> Label:
+        """An action of another agent."""
+        return one(self._agents[agent].actions[action], ACTION_WIDTH, superscript(agent))
+
+    def other(self, agent: int, sign: str, meaning: str) -> Label:
+        """A sign for all that is not told apart."""
+        name = fit(self._agents[agent].name, STATE_WIDTH)
+        return Label((sign,), superscript(agent), full=f"{meaning} of {name}")
+
+    # -- influence -----------------------------------------------------------------------------
+
+    def pair(self, agent: int, arc: int) -> Label:
+        """A state transition."""
+        left, right = (self._node_name(agent, node) for node in self.moves[agent].pair(arc))
+        half = INFLUENCE_WIDTH / 2 - text_width(" → ")
+        shown = [isolated(fit(each, half)) for each in (left, right)]
+        text = f"{left} → {right}"
+        full = "" if " → ".join(shown) == text else text
+        return Label((" → ".join(shown),), superscript(agent), full=full)
+
+    def features(
+        self,
+        agent: int,
+        layer: int,
+        arc: int,
+        other: int,
+        action: int | None,
+        examples: Sequence[_core.Move],
+    ) -> list[Label]:
+        """What conditions see of each of several kinds of state transitions."""
+        looked_at = self._conditions(agent, layer, arc, other)
+        seen = []
+        for example in examples:
+            state, after = self._ends[other][example.transition]
+            seen.append(
+                [
+                    self._texts(other, condition, action)
+                    for condition in looked_at
+                    if self._sees(other, condition, state, after)
+                ]
+            )
+        # What all have in common goes without saying.
+        starts = {start for texts in seen for start, _ in texts}
+        brief = len(starts) == 1 and all(end for texts in seen for _, end in texts)
+        labels = []
+        for example, texts in zip(examples, seen, strict=True):
+            full = " ∧ ".join(dict.fromkeys(_arrow(start, end) for start, end in texts))
+            short = " ∧ ".join(dict.fromkeys(_arrow("" if brief else s, e) for s, e in texts))
+            if not short:
+                labels.append(self.pair(other, self.moves[other].find(example)))
+                continue
+            label = one(short, INFLUENCE_WIDTH, superscript(other))
+            shortened = label.full or short != full
+            labels.append(Label(label.lines, label.who, "", full if shortened else ""))
+        return labels
+
+    def _conditions(self, agent: int, layer: int, arc: int, other: int) -> list[int]:
+        """The other's conditions that matter, given the agent's own transition."""
+        stage = self._crgs.indexed.stage + layer
+        own = self._rewards.matched(agent, self.moves[agent].base(arc))
+        found: dict[int, None] = {}
+        for entry in self._owned(agent):
+            members = dict(entry.members)
+            if entry.value == 0 or other not in members or members.get(agent) not in own:
+                continue
+            if self._rewards.counts_at(entry, stage):
+                found[members[other]] = None
+        return list(found)
+
+    def _owned(self, agent: int) -> list[IndexedEntry]:
+        """The entries of the reward functions that an agent answers for."""
+        names = self._crgs.indexed.agent_names
+        mine = {p.function for p in self._crgs.parts if p.owner == names[agent]}
+        return [entry for entry in self._crgs.indexed.entries if entry.function in mine]
+
+    @cached_property
+    def _rewards(self) -> TransitionRewards:
+        return TransitionRewards(self._crgs.indexed)
+
+    @cached_property
+    def _ends(self) -> list[list[tuple[int, int]]]:
+        """Per agent and transition of the description: its state and next state."""
+        ends = []
+        for who in self._agents:
+            row = []
+            for state in range(len(who.states)):
+                first = who.outcome_begin[who.choice_begin[state]]
+                last = who.outcome_begin[who.choice_begin[state + 1]]
+                row += [(state, who.outcome_next[o]) for o in range(first, last)]
+            ends.append(row)
+        return ends
+
+    def _sees(self, agent: int, condition: int, state: int, after: int) -> bool:
+        """Whether a condition's parts on states match."""
+        states, _, nexts = self._agents[agent].conditions[condition]
+        return (states is None or state in states) and (nexts is None or after in nexts)
+
+    def _texts(self, agent: int, condition: int, action: int | None) -> tuple[str, str]:
+        """What a condition asks of the state and of the next state."""
+        if isinstance(self._crgs.problem, TIMMDP):
+            return self._tests[agent, condition]
+        task = self._crgs.problem.contractors[agent].tasks[condition // 2].name
+        return (f"may work on {task}" if action is None else f"works on {task}"), ""
+
+    @cached_property
+    def _tests(self) -> dict[tuple[int, int], tuple[str, str]]:
+        problem = self._crgs.problem
+        assert isinstance(problem, TIMMDP)
+        described = [entry for function in problem.rewards for entry in function.entries]
+        found = {}
+        for entry, indexed in zip(described, self._crgs.indexed.entries, strict=True):
+            for agent, condition in indexed.members:
+                given = entry.when[self._agents[agent].name]
+                found[agent, condition] = (_test(given.state), _test(given.next))
+        return found
+
+
+def _test(test: StateTest | object) -> str:
+    """A test on a state in words."""
+    if test is None:
+        return ""
+    if isinstance(test, Mapping):
+        return ", ".join(f"{name} = {_value(value)}" for name, value in test.items())
+    return ", ".join(test) if isinstance(test, tuple) else str(test)
+
+
+def _value(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _arrow(start: str, end: str) -> str:
+    """A pair of tests as one text."""
+    if start and end:
+        return f"{start} → {end}"
+    return f"→ {end}" if end else start

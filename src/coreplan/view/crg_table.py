@@ -1,0 +1,100 @@
+"""The sizes of conditional return graphs, for people and for machines."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import fields
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from coreplan.compile import count_in_words
+from coreplan.crg import ConditionalReturnGraph, ConditionalReturnGraphs, CrgSize
+from coreplan.view.crg_svg import sizes_between
+from coreplan.view.words import count
+
+KINDS = {
+    "states": "local states",
+    "action_nodes": "nodes of action trees",
+    "influence_nodes": "nodes of influence trees",
+    "action_arcs": "arcs for actions",
+    "wildcard_arcs": "arcs for other actions, *",
+    "influence_arcs": "arcs for state transitions",
+    "no_influence_arcs": "arcs for no influence, ◇",
+    "reward_arcs": "reward arcs",
+}
+
+
+def _sizes(
+    crgs: ConditionalReturnGraphs, crg: ConditionalReturnGraph, first: int, last: int
+) -> tuple[CrgSize, CrgSize]:
+    start = crgs.indexed.stage
+    return (
+        sizes_between(crg.sizes, start, first, last),
+        sizes_between(crg.naive_sizes, start, first, last),
+    )
+
+
+def _functions(crgs: ConditionalReturnGraphs, crg: ConditionalReturnGraph) -> list[str]:
+    return [part.name for part in crgs.parts if part.owner == crg.agent]
+
+
+def print_crg(
+    console: Console,
+    crgs: ConditionalReturnGraphs,
+    crg: ConditionalReturnGraph,
+    first: int,
+    last: int,
+) -> None:
+    """Print how large an agent's graph is, from one stage to another, beside the naive one."""
+    size, naive = _sizes(crgs, crg, first, last)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column(f"stages {first} to {last}", no_wrap=True)
+    table.add_column("CRG", justify="right", no_wrap=True)
+    table.add_column("naive", justify="right", no_wrap=True)
+    for kind, words in KINDS.items():
+        table.add_row(words, _number(getattr(size, kind)), _number(getattr(naive, kind)))
+    table.add_section()
+    table.add_row("all nodes", _number(size.nodes), _number(naive.nodes))
+    table.add_row("all arcs", _number(size.arcs), _number(naive.arcs))
+    console.print()
+    parts = count(len(_functions(crgs, crg)), "reward function")
+    console.print(f"{crg.agent}: answers for {parts} of several agents", markup=False)
+    console.print(table)
+    console.print(
+        f"bound on the arcs of all stages: {_number(crg.size_bound)} "
+        f"(Theorem 1 as printed: {_number(crg.printed_bound)}, which can be too small)",
+        markup=False,
+    )
+
+
+def crg_dict(
+    crgs: ConditionalReturnGraphs, crg: ConditionalReturnGraph, first: int, last: int
+) -> dict[str, Any]:
+    """The same for machines; null for what is more than a number can count."""
+    size, naive = _sizes(crgs, crg, first, last)
+    return {
+        "name": crg.agent,
+        "reward_functions": _functions(crgs, crg),
+        "size": _size_dict(size),
+        "naive": _size_dict(naive),
+        "printed_bound": _plain(crg.printed_bound),
+        "size_bound": _plain(crg.size_bound),
+    }
+
+
+def _size_dict(size: CrgSize) -> dict[str, float | None]:
+    kinds = {each.name: _plain(getattr(size, each.name)) for each in fields(size)}
+    return {**kinds, "nodes": _plain(size.nodes), "arcs": _plain(size.arcs)}
+
+
+def _plain(number: float) -> float | None:
+    if not math.isfinite(number):
+        return None
+    return int(number) if number < 1e15 else number
+
+
+def _number(number: float) -> str:
+    return count_in_words(number) if math.isfinite(number) else "more than 1e308"

@@ -1,0 +1,123 @@
+"""Text for SVG pictures, whatever people call things, and what a picture is to notebooks."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from pathlib import Path
+from xml.sax.saxutils import escape, quoteattr
+
+from coreplan.formats.writing import write_text
+
+FONT_SIZE = 12.0
+FONTS = "'DejaVu Sans', Verdana, 'Segoe UI', Helvetica, Arial, sans-serif"
+
+# What XML 1.0 cannot hold, and marks that would turn the text around them.
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_TURNING = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069\u061c]")
+_BREAKS = re.compile("[\t\n\r\x85\u2028\u2029]")
+_NARROW = frozenset("iljIft.,:;|!'()[]{}/\\ ·’")
+_WIDE = frozenset("mwMW@%&→∧…—")
+_ISOLATE, _END_ISOLATE = "\u2068", "\u2069"
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A picture. Notebooks show it; :meth:`save` writes it to a file.
+
+    Attributes
+    ----------
+    svg
+        The picture as SVG text.
+    """
+
+    svg: str
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+    def save(self, path: str | Path) -> None:
+        """Write the picture to a file, as a whole or not at all."""
+        write_text(self.svg, path)
+
+    def __str__(self) -> str:
+        return self.svg
+
+    def __repr__(self) -> str:
+        return f"<Drawing: {len(self.svg):,} characters of SVG>"
+
+
+def text_width(text: str, size: float = FONT_SIZE) -> float:
+    """About how wide a text is, without knowing the font."""
+    return size * sum(map(_char_width, text))
+
+
+def _char_width(char: str) -> float:
+    if unicodedata.combining(char) or unicodedata.category(char) in ("Cf", "Mn", "Me"):
+        return 0.0
+    if unicodedata.east_asian_width(char) in "WF":
+        return 1.05
+    if char in _NARROW:
+        return 0.38
+    return 0.95 if char in _WIDE else 0.72 if char.isupper() else 0.63
+
+
+def one_line(text: str) -> str:
+    r"""A text as it can stand in a line: no breaks, nothing that turns its surroundings around.
+
+    Examples
+    --------
+    >>> one_line("two\nlines")
+    'two↵lines'
+    """
+    return _TURNING.sub("\ufffd", _BREAKS.sub("↵", text))
+
+
+def fit(text: str, width: float) -> str:
+    """As much of a text as fits into a width, with a mark where it is cut.
+
+    Examples
+    --------
+    >>> fit("short", 100), fit("much too long for this", 60)
+    ('short', 'much t…')
+    """
+    text = one_line(text)
+    if len(text) <= 60 and text_width(text) <= width:
+        return text
+    left = width - text_width("…")
+    kept = 0
+    for char in text[:59]:
+        left -= text_width(char)
+        if left < 0:
+            break
+        kept += 1
+    return f"{text[:kept].rstrip()}…"
+
+
+def isolated(text: str) -> str:
+    """Set off a text with letters that run from right to left, so that it keeps to its place."""
+    if any(unicodedata.bidirectional(char) in ("R", "AL", "AN") for char in text):
+        return f"{_ISOLATE}{text}{_END_ISOLATE}"
+    return text
+
+
+def safe(text: str) -> str:
+    """A text as the content of an element: markup is shown, not followed."""
+    return escape(_NOT_XML.sub("\ufffd", text))
+
+
+def attribute(text: str) -> str:
+    """A text as the value of an attribute, with its quotes."""
+    return quoteattr(_NOT_XML.sub("\ufffd", text))
+
+
+def decimal(number: float) -> str:
+    """A coordinate, as short as a tenth of a pixel allows.
+
+    Examples
+    --------
+    >>> decimal(12.04), decimal(-0.01), decimal(-3.25)
+    ('12', '0', '-3.2')
+    """
+    return f"{round(number, 1) + 0.0:.1f}".removesuffix(".0")

@@ -1,0 +1,149 @@
+"""A search as an indented tree, and the words that its picture shares."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from coreplan.trace import SearchTrace, TracedAction, TracedLocal, TracedOutcome, TracedState
+from coreplan.view.words import count
+
+_INDENT = "  "
+MOST_ALIKE = 2
+"""How many merged local states are named beside the first one."""
+
+
+def trace_text(trace: SearchTrace) -> str:
+    """The tree: joint states, below them their joint actions, below these their outcomes."""
+    lines = [
+        f"{one_line(trace.problem)} by {trace.algorithm}, from stage {trace.stage} on: worth "
+        f"{number(trace.value)}",
+        counts_in_words(trace),
+    ]
+    constant = sum(trace.constants)
+    if constant:
+        lines.append(f"of this, {number(constant)} is earned whatever anybody does")
+    lines.append("")
+    # What is still to be written: outcomes and joint states with their depths, the next one last.
+    waiting: list[tuple[int, TracedOutcome | TracedAction | TracedState, str]] = [
+        (0, trace.start, "")
+    ]
+    while waiting:
+        depth, part, prefix = waiting.pop()
+        inside: list[tuple[int, TracedOutcome | TracedAction | TracedState, str]] = []
+        if isinstance(part, TracedOutcome):
+            chance = "" if part.probability == 1 else f"{number(part.probability)}: "
+            if part.decoupled:
+                lines.append(
+                    f"{_INDENT * depth}{chance}decoupled into {len(part.states)} groups, "
+                    f"worth {number(sum(trace.states[k].value for k in part.states))}"
+                )
+                inside = [(depth + 1, trace.states[k], "") for k in part.states]
+            else:
+                inside = [(depth, trace.states[k], chance) for k in part.states]
+        elif isinstance(part, TracedState):
+            lines.append(f"{_INDENT * depth}{prefix}{_state_line(part)}")
+            for k, action in enumerate(part.actions):
+                inside.append((depth + 1, action, " (best)" if k == part.best else ""))
+        else:
+            lines.append(f"{_INDENT * depth}{_action_line(part)}{prefix}")
+            inside = [(depth + 1, outcome, "") for outcome in part.outcomes]
+        waiting.extend(reversed(inside))
+    return "\n".join(lines) + "\n"
+
+
+def _state_line(state: TracedState) -> str:
+    who = ", ".join(f"{one_line(local.agent)}: {local_name(local)}" for local in state.locals)
+    line = f"stage {state.stage} [{who}] is worth {number(state.value)}"
+    if state.independent:
+        line += ", by its own best policy: it is locally independent"
+    if state.remembered:
+        line += ", remembered"
+    return line
+
+
+def _action_line(action: TracedAction) -> str:
+    line = f"{joint_action(action)}: bounds {interval(action.lower, action.upper)}"
+    if narrowed(action):
+        line += f" (CRGs alone: {interval(action.graph_lower, action.graph_upper)})"
+    if action.value is None:
+        return f"{line}, pruned: {reason(action)}"
+    return f"{line}, worth {number(action.value)}"
+
+
+def counts_in_words(trace: SearchTrace) -> str:
+    """How much the search looked at."""
+    alone = sum(state.independent for state in trace.states)
+    remembered = sum(state.remembered for state in trace.states)
+    parts = [
+        f"{count(trace.joint_states_expanded, 'joint state')} searched",
+        f"{count(trace.joint_actions_evaluated, 'joint action')} evaluated",
+        f"{trace.joint_actions_pruned:,} pruned",
+        count(trace.decouplings, "decoupling"),
+        f"{count(alone, 'local state')} by its own policy" if alone else "",
+        f"{remembered:,} remembered" if remembered else "",
+    ]
+    return ", ".join(part for part in parts if part)
+
+
+def joint_action(action: TracedAction) -> str:
+    """A joint action: ``(a, b)``, or ``a`` of one agent."""
+    return in_brackets([one_line(name) for name in action.actions])
+
+
+def in_brackets(names: Sequence[str]) -> str:
+    """Several names in brackets, or one as it is."""
+    return names[0] if len(names) == 1 else f"({', '.join(names)})"
+
+
+def local_name(local: TracedLocal) -> str:
+    """A local state, with the first ones of those that it was merged with."""
+    names = [one_line(name) for name in (local.label, *local.alike[:MOST_ALIKE])]
+    more = len(local.alike) - MOST_ALIKE
+    return " or ".join(names) + (f" or {more:,} more" if more > 0 else "")
+
+
+def reason(action: TracedAction) -> str:
+    """Why an action was pruned, with as many digits as tell the two numbers apart."""
+    certain = -math.inf if action.certain is None else action.certain
+    best, sure = apart(action.upper, certain)
+    return f"at best {best}, {sure} is certain"
+
+
+def narrowed(action: TracedAction) -> bool:
+    """Whether the search knew more than the conditional return graphs alone."""
+    alone = interval(action.graph_lower, action.graph_upper)
+    return alone != interval(action.lower, action.upper)
+
+
+def interval(lower: float, upper: float) -> str:
+    """Bounds, as in the paper."""
+    return f"[{number(lower)}, {number(upper)}]"
+
+
+def number(value: float, digits: int = 6) -> str:
+    """A number as people write it."""
+    text = f"{value:.{digits}g}"
+    return "0" if text == "-0" else text
+
+
+def apart(left: float, right: float) -> tuple[str, str]:
+    """Two different numbers, written so that they look different."""
+    for digits in (6, 9, 12, 17):
+        texts = number(left, digits), number(right, digits)
+        if texts[0] != texts[1]:
+            break
+    return texts
+
+
+def one_line(name: str) -> str:
+    r"""A name with everything that is not printable escaped: ``a\nb``."""
+    return "".join(_visible(name))
+
+
+def _visible(name: str) -> Iterable[str]:
+    for letter in name:
+        if letter.isprintable():
+            yield letter
+        else:
+            yield letter.encode("unicode_escape").decode("ascii")

@@ -1,0 +1,369 @@
+"""The published search made visible: what a trace says is true, and can be looked at."""
+
+from __future__ import annotations
+
+import json
+import time
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import judge
+from coreplan import LimitError, ModelError, SolverError, cli, read_problem, solve
+from coreplan.cli import example_path
+from coreplan.trace import SearchTrace, TracedState, trace_search
+from coreplan.view.trace_text import local_name, number, one_line
+from helpers import from_file, judge_state, random_mpp, scale
+from strategies import problem_dicts
+
+SVG = "{http://www.w3.org/2000/svg}"
+BOTH_B = {"agent 1": "b", "agent 2": "b"}
+AS_IN_THE_PAPER = {2: "agent 2"}
+"""The paper's CRG of agent 2 has the interaction."""
+
+OPTIONS = st.fixed_dictionaries(
+    {
+        "bounds": st.booleans(),
+        "memo": st.booleans(),
+        "merge": st.booleans(),
+        "assignment": st.sampled_from(["balanced", "highest-degree"]),
+    }
+)
+
+
+def paper(**options: Any) -> SearchTrace:
+    """The search on the paper's example."""
+    return trace_search(read_problem(example_path("paper_example.yaml")), **options)
+
+
+def traced(raw: dict[str, Any], **options: Any) -> SearchTrace:
+    """The search on a drawn problem, however large."""
+    return trace_search(from_file(raw), most_states=10**6, **options)
+
+
+def texts(svg: str) -> list[str]:
+    """What can be read in a picture, its tooltips included."""
+    return ["".join(part.itertext()) for part in ElementTree.fromstring(svg).iter()]
+
+
+def tags(svg: str) -> set[str]:
+    """The kinds of elements in a picture."""
+    return {part.tag.removeprefix(SVG) for part in ElementTree.fromstring(svg).iter()}
+
+
+def test_numbers_of_the_papers_figure() -> None:
+    """After (b, b) the CRGs bound (a, a) by [13, 16] and (a, c) by [12.5, 12.5]: it is pruned."""
+    (state,) = paper(stage=1, state=BOTH_B, assignment=AS_IN_THE_PAPER).states
+    actions = {action.actions: action for action in state.actions}
+    both, pruned = actions["a", "a"], actions["a", "c"]
+    assert (both.graph_lower, both.graph_upper) == (13, 16)
+    assert (pruned.graph_lower, pruned.graph_upper) == (12.5, 12.5)
+    assert pruned.graph_upper < both.graph_lower
+    assert pruned.pruned
+    assert pruned.value is None
+    assert not both.pruned
+
+
+def test_the_search_knows_more_than_the_figure() -> None:
+    """Algorithm 1 takes expectations over joint outcomes, so (a, a) is 14.5 for certain."""
+    (state,) = paper(stage=1, state=BOTH_B, assignment=AS_IN_THE_PAPER).states
+    both, pruned, *_ = state.actions
+    assert (both.lower, both.upper, both.value) == (14.5, 14.5, 14.5)
+    assert (pruned.upper, pruned.certain) == (12.5, 14.5)
+    assert state.value == 14.5
+
+
+def test_who_answers_decides_what_the_crgs_know() -> None:
+    """If agent 1, who sets f, answers for the interaction, its CRG knows the chances itself."""
+    (state,) = paper(stage=1, state=BOTH_B, assignment={2: "agent 1"}).states
+    assert (state.actions[0].graph_lower, state.actions[0].graph_upper) == (14.5, 14.5)
+
+
+def test_decoupling_in_the_paper() -> None:
+    """After (b, a) the agents are decoupled, and agent 2 is solved by its own policy."""
+    trace = paper(bounds=False)
+    root = trace.states[0]
+    action = next(action for action in root.actions if action.actions == ("b", "a"))
+    (outcome,) = action.outcomes
+    assert outcome.decoupled
+    first, second = (trace.states[k] for k in outcome.states)
+    assert (first.agents, first.independent) == (("agent 1",), False)
+    assert (second.agents, second.independent) == (("agent 2",), True)
+    assert [local.label for local in (*first.locals, *second.locals)] == ["b", "a"]
+
+
+@given(raw=problem_dicts(), options=OPTIONS)
+def test_bounds_bracket_values(raw: dict[str, Any], options: dict[str, Any]) -> None:
+    """L ≤ value ≤ U for every joint action that was evaluated, and the CRGs alone know no more."""
+    tolerance = 1e-9 * scale(raw)
+    for state in traced(raw, **options).states:
+        for action in state.actions:
+            assert action.graph_lower <= action.lower + tolerance
+            assert action.upper <= action.graph_upper + tolerance
+            if action.value is not None:
+                assert action.lower - tolerance <= action.value <= action.upper + tolerance
+
+
+@given(raw=problem_dicts(), options=OPTIONS)
+def test_values_are_the_judges(raw: dict[str, Any], options: dict[str, Any]) -> None:
+    """The optimum and the value of every joint state of all agents are the judge's."""
+    tolerance = 1e-9 * scale(raw)
+    trace = traced(raw, **options)
+    expected = judge.optimal_values(raw)
+    assert trace.value == pytest.approx(judge.optimal_value(raw), rel=1e-9, abs=tolerance)
+    for state in whole_team(raw, trace):
+        value = state.value + sum(trace.constants[state.stage :])
+        known = expected[state.stage, judge_state(raw, named(state))]
+        assert value == pytest.approx(known, rel=1e-9, abs=tolerance)
+
+
+@given(raw=problem_dicts(), options=OPTIONS)
+def test_pruned_actions_are_not_better(raw: dict[str, Any], options: dict[str, Any]) -> None:
+    """No joint action that was pruned is worth more, by the judge, than the state is."""
+    tolerance = 1e-9 * scale(raw)
+    trace = traced(raw, **options)
+    model = judge.model_of(raw)
+    memo = judge.optimal_values(raw)
+    for state in whole_team(raw, trace):
+        joint = judge_state(raw, named(state))
+        for action in state.actions:
+            worth = judge._action_value(model, state.stage, joint, action.actions, memo)
+            if action.pruned:
+                assert action.certain is not None
+                assert action.upper < action.certain
+                assert worth <= memo[state.stage, joint] + tolerance
+            worth -= sum(trace.constants[state.stage :])
+            assert action.lower - tolerance <= worth <= action.upper + tolerance
+
+
+def whole_team(raw: dict[str, Any], trace: SearchTrace) -> list[TracedState]:
+    """The looks at all agents together."""
+    return [state for state in trace.states if len(state.locals) == len(raw["agents"])]
+
+
+def named(state: TracedState) -> dict[str, Any]:
+    """A joint state as the package takes it."""
+    return {local.agent: local.state for local in state.locals}
+
+
+@given(raw=problem_dicts(), options=OPTIONS)
+def test_counts_are_the_solvers(raw: dict[str, Any], options: dict[str, Any]) -> None:
+    """A trace has as many states, evaluations, prunings and decouplings as the solver counts."""
+    trace = traced(raw, **options)
+    chosen = {key: value for key, value in options.items() if key != "bounds"}
+    result = solve(from_file(raw), algorithm=trace.algorithm, **chosen)
+    statistics = result.statistics
+    assert trace.value == result.value
+    assert trace.joint_states_expanded == statistics.joint_states_expanded
+    assert trace.joint_actions_evaluated == statistics.joint_actions_evaluated
+    assert trace.joint_actions_pruned == statistics.others["joint_actions_pruned"]
+    assert trace.decouplings == statistics.others["decouplings"]
+
+
+@given(raw=problem_dicts(), options=OPTIONS)
+def test_a_trace_is_consistent(raw: dict[str, Any], options: dict[str, Any]) -> None:
+    """States are worth their best action, outcomes add up to 1, and parents know their children."""
+    tolerance = 1e-9 * scale(raw)
+    trace = traced(raw, **options)
+    assert all(trace.states[k].parent is None for k in trace.start.states)
+    seen = list(trace.start.states)
+    for position, state in enumerate(trace.states):
+        assert bool(state.actions) != (state.independent or state.remembered)
+        if state.best is not None:
+            assert state.actions[state.best].value == state.value
+        for k, action in enumerate(state.actions):
+            chances = [outcome.probability for outcome in action.outcomes]
+            if chances:
+                assert sum(chances) == pytest.approx(1)
+            else:
+                assert action.pruned or state.stage == trace.horizon - 1
+            for outcome in action.outcomes:
+                seen += outcome.states
+                for child in (trace.states[each] for each in outcome.states):
+                    assert (child.parent, child.parent_action) == (position, k)
+                    assert child.stage == state.stage + 1
+                    assert child.probability == outcome.probability
+                agents = [name for each in outcome.states for name in trace.states[each].agents]
+                assert sorted(agents) == sorted(state.agents)
+    assert sorted(seen) == list(range(len(trace.states)))
+    worth = sum(trace.states[k].value for k in trace.start.states) + sum(trace.constants)
+    assert worth == pytest.approx(trace.value, rel=1e-9, abs=tolerance)
+
+
+@given(raw=problem_dicts(), options=OPTIONS)
+def test_everything_can_be_seen(raw: dict[str, Any], options: dict[str, Any]) -> None:
+    """Text and picture show every joint state with its value, and every pruned action's reason."""
+    trace = traced(raw, **options)
+    text = trace.to_text()
+    readable = texts(trace.to_svg())
+    for state in trace.states:
+        names = [f"{one_line(local.agent)}: {local_name(local)}" for local in state.locals]
+        line = f"stage {state.stage} [{', '.join(names)}] is worth {number(state.value)}"
+        assert line in text
+        assert any(
+            all(name in shown for name in whole_names(state))
+            and f"worth {number(state.value)}" in shown
+            for shown in readable
+        )
+    assert text.count("pruned: at best ") == trace.joint_actions_pruned
+    assert sum(shown.startswith("at best ") for shown in readable) >= trace.joint_actions_pruned
+    assert len(text.splitlines()) >= len(trace.states)
+    json.dumps(trace.to_dict(), allow_nan=False)
+
+
+def whole_names(state: TracedState) -> list[str]:
+    """What a joint state's tooltip says of the agents."""
+    return [f"{one_line(local.agent)}: {one_line(local.label)}" for local in state.locals]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "</text><script>alert(1)</script>",
+        '"/><image href="x"/>',
+        "&amp; &#x3c; <!-- ]]>",
+        "bell\x07null\x00\ufffe\u202e",
+        "two\nlines\ttab",
+        "long " * 100,
+    ],
+)
+def test_hostile_names_are_text(name: str) -> None:
+    """Whatever things are called, the picture has the same elements and the text the same lines."""
+
+    def search(name: str) -> SearchTrace:
+        agents = [
+            {
+                "name": who + name,
+                "initial": name,
+                "transitions": {name: {name: {name: 1}, "wait": {name: 1}}},
+            }
+            for who in "12"
+        ]
+        when = {agent["name"]: {"action": name} for agent in agents}
+        rewards = [{"scope": list(when), "entries": [{"when": when, "value": 3}]}]
+        raw = {
+            "format": "ti-mmdp/1",
+            "name": name,
+            "horizon": 2,
+            "agents": agents,
+            "rewards": rewards,
+        }
+        return trace_search(from_file(raw))
+
+    plain, hostile = search("x"), search(name)
+    svg = hostile.to_svg()
+    assert tags(svg) == tags(plain.to_svg())
+    assert "alert(1)" not in svg or "&lt;script&gt;alert(1)" in svg
+    assert len(hostile.to_text().splitlines()) == len(plain.to_text().splitlines())
+    assert any(one_line(name) in shown for shown in texts(svg))
+
+
+def test_too_large_is_refused_at_once() -> None:
+    """A search that is too large stops early, with advice, for many states or many actions."""
+    many_states = from_file(random_mpp(4, 3, 10))
+    many_actions = from_file(random_mpp(8, 3, 3))
+    for problem in (many_states, many_actions):
+        begin = time.perf_counter()
+        with pytest.raises(SolverError, match=r"more than 50 joint states.*later stage.*memo"):
+            trace_search(problem, most_states=50)
+        assert time.perf_counter() - begin < 5
+
+
+def test_just_large_enough() -> None:
+    """A trace may hold exactly as many looks as allowed."""
+    size = len(paper().states)
+    assert len(paper(most_states=size).states) == size
+    with pytest.raises(SolverError, match="joint states"):
+        paper(most_states=size - 1)
+
+
+def test_options_that_make_no_sense() -> None:
+    """Options and situations that cannot be honoured are errors."""
+    problem = read_problem(example_path("ring_road.yaml"))
+    for options in ({"most_states": 0}, {"most_states": True}, {"memo": 1}, {"bounds": "no"}):
+        with pytest.raises(SolverError, match=next(iter(options))):
+            trace_search(problem, **options)  # type: ignore[arg-type]
+    with pytest.raises(SolverError, match="no assignment"):
+        trace_search(problem, assignment="balanecd")
+    with pytest.raises(ModelError, match="stage"):
+        trace_search(problem, stage=1000)
+    with pytest.raises(ModelError, match="expected a TIMMDP"):
+        trace_search("works.yaml")  # type: ignore[arg-type]
+    with pytest.raises(LimitError) as caught:
+        trace_search(problem, time_limit=0.2, most_states=10**9)
+    assert caught.value.reason == "time_limit"
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    """Run the command line: exit code, output, errors."""
+    with pytest.raises(SystemExit) as caught:
+        cli.main([str(argument) for argument in arguments])
+    printed = capsys.readouterr()
+    return int(caught.value.code or 0), printed.out, printed.err
+
+
+@pytest.fixture
+def example(tmp_path: Path) -> Path:
+    """The paper's example, in a folder of its own."""
+    path = tmp_path / "paper.yaml"
+    path.write_text(example_path("paper_example.yaml").read_text(encoding="utf-8"))
+    return path
+
+
+def test_command_prints_the_tree(capsys: pytest.CaptureFixture[str], example: Path) -> None:
+    """Without -o the tree is printed."""
+    assert run(capsys, "trace", example) == (0, paper().to_text(), "")
+
+
+def test_command_takes_a_situation(capsys: pytest.CaptureFixture[str], example: Path) -> None:
+    """Stage, state, assignment and the switches reach the search."""
+    state = example.with_name("now.yaml")
+    state.write_text("agent 1: b\nagent 2: b\n")
+    situation = ("--stage", 1, "--state", state, "--assignment", "2=agent 2")
+    code, out, _ = run(capsys, "trace", example, *situation)
+    assert code == 0
+    assert "(a, a): bounds [14.5, 14.5] (CRGs alone: [13, 16]), worth 14.5 (best)" in out
+    assert "(a, c): bounds [12.5, 12.5], pruned: at best 12.5, 14.5 is certain" in out
+    code, out, _ = run(capsys, "trace", example, "--no-bounds", "--memo", "--no-merge", "--json")
+    assert code == 0
+    assert json.loads(out) == paper(bounds=False, memo=True, merge=False).to_dict()
+
+
+def test_command_draws(capsys: pytest.CaptureFixture[str], example: Path) -> None:
+    """With -o the picture is written."""
+    target = example.with_name("search.svg")
+    code, out, _ = run(capsys, "trace", example, "-o", target)
+    assert (code, str(target) in out) == (0, True)
+    assert target.read_text(encoding="utf-8") == paper().to_svg()
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["-o", "paper.yaml"], "the picture would overwrite"),
+        (["-o", "nowhere/search.svg"], "does not exist"),
+        (["--assignment", "balanecd"], "did you mean 'balanced'"),
+        (["--assignment", "x=agent 1"], "K=AGENT"),
+        (["--assignment", "2=agent 3"], "no agent 'agent 3'"),
+        (["--most-states", "3"], "more than 3 joint states"),
+        (["--stage", "9"], "from 0 to 1"),
+    ],
+)
+def test_command_refuses(
+    capsys: pytest.CaptureFixture[str],
+    example: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    options: list[str],
+    expected: str,
+) -> None:
+    """What cannot be done ends with code 2 and a reason, and the problem file stays as it is."""
+    monkeypatch.chdir(example.parent)
+    before = example.read_text()
+    code, out, err = run(capsys, "trace", "paper.yaml", *options)
+    assert (code, out) == (2, "")
+    assert expected in " ".join(err.split())
+    assert example.read_text() == before
