@@ -137,6 +137,11 @@ void bind_crg(nb::module_& module) {
              [](Crgs& self, const std::vector<Index>& agents, const std::vector<Index>& nodes) {
                  return self.independence().groups(agents, nodes).positions;
              })
+        .def("pair_type",
+             [](const Crgs& self, std::size_t agent, Index arc) {
+                 return self.maker().types(agent).pair_type(
+                     self.graphs().agents.at(agent).arc_base.at(arc));
+             })
         .def("run_list_of", [](Crgs& self, std::size_t agent) {
             return to_numpy(self.independence().runs(agent).list_of);
         })

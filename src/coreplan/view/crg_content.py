@@ -226,10 +226,12 @@ class Content:
         others = {}
         for other in self.scope:
             moves = self.labels.moves[other]
-            found: dict[int, dict[tuple[int, int], list[int]]] = {}
+            # Merged states can have moves between them that conditions see differently.
+            found: dict[int, dict[tuple[tuple[int, int], int], list[int]]] = {}
             for each in moves.layer(layer):
                 pairs = found.setdefault(moves.action(each), {})
-                pairs.setdefault(moves.pair(each), []).append(each)
+                seen = self.crgs.core.pair_type(other, each)
+                pairs.setdefault((moves.pair(each), seen), []).append(each)
             others[other] = [
                 _Branch(
                     "action",
