@@ -54,6 +54,8 @@ sanitize: $(STAMPS)/test-tools
 
 bench: install
 	$(BIN)/python benchmarks/dp.py
+	$(BIN)/python benchmarks/core_2016.py --time-limit 1.5
+	$(BIN)/python benchmarks/core.py
 
 format: $(STAMPS)/test-tools
 	$(BIN)/ruff check --fix

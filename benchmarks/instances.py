@@ -73,3 +73,18 @@ def random_mpp(
         must_complete,
         f"mpp {agents}x{tasks}x{horizon} seed {seed}",
     )
+
+
+def pyramid(agents: int, tasks: int, horizon: int, seed: int) -> MaintenanceProblem:
+    """The first task of agent k hinders the first tasks of agents 2k and 2k + 1 (from 1)."""
+    plain = random_mpp(agents, tasks, horizon, seed, density=0, must_complete=True)
+    draw = random.Random(f"pyramid/{agents}/{tasks}/{horizon}/{seed}")
+    network = [
+        Hindrance((f"C{k}/w1", f"C{child}/w1"), round(draw.uniform(50, 100), 2))
+        for k in range(1, agents + 1)
+        for child in (2 * k, 2 * k + 1)
+        if child <= agents
+    ]
+    return MaintenanceProblem(
+        plain.contractors, horizon, tuple(network), True, f"pyra {agents}x{tasks}x{horizon} {seed}"
+    )

@@ -173,6 +173,14 @@ _no_merge = click.option(
 )
 @_memory_limit
 @_no_merge
+@click.option("--threads", type=click.IntRange(min=1), help="How many threads `core` may use.")
+@click.option("--memo", is_flag=True, help="Let `crg-ps` and `core-2016` remember solved groups.")
+@click.option(
+    "--relative-gap",
+    type=click.FloatRange(min=0),
+    metavar="PART",
+    help="Let `core-2016` give away this part of the value (0.01: one per cent).",
+)
 @click.option(
     "--stage",
     type=click.IntRange(min=0),
@@ -198,6 +206,9 @@ def solve(
     time_limit: float | None,
     memory_limit: float | None,
     no_merge: bool,
+    threads: int | None,
+    memo: bool,
+    relative_gap: float | None,
     stage: int,
     state_file: str | None,
     save_policy: str | None,
@@ -212,7 +223,11 @@ def solve(
     if save_policy is not None:
         _check_writable(save_policy, [file] if state_file is None else [file, state_file])
     problem = read_problem(file)
+    # Only what was asked for: an algorithm refuses options that it does not have.
     options: dict[str, Any] = {"merge": False} if no_merge else {}
+    options |= {"threads": threads} if threads is not None else {}
+    options |= {"memo": True} if memo else {}
+    options |= {"relative_gap": relative_gap} if relative_gap is not None else {}
     state = None if state_file is None else read_state(state_file, problem)
     _solve_and_print(
         problem,

@@ -39,8 +39,10 @@ def solve(
     problem
         A :class:`~coreplan.TIMMDP` or a :class:`~coreplan.MaintenanceProblem`.
     algorithm
-        ``dp``: plain dynamic programming over joint states. ``crg-ps`` and ``core-2016``: the
-        paper's searches on conditional return graphs, without and with branch-and-bound.
+        ``core``: our own engine; at present it solves exactly what fits into dense tables, and
+        bounds the rest. ``dp``: plain dynamic programming over joint states. ``crg-ps`` and
+        ``core-2016``: the paper's searches on conditional return graphs, without and with
+        branch-and-bound.
     time_limit
         Seconds; None for no limit.
     memory_limit
@@ -52,11 +54,13 @@ def solve(
         Solve from a later situation: the stage, and where every agent stands then. The value is
         what is earned from there on.
     **options
-        Options of the algorithm. All three have ``merge`` (default True): whether to merge
-        equivalent local states; without, a maintenance problem's states keep start and end times,
-        as in the literature. The searches have ``memo`` (default False, as printed): whether to
+        Options of the algorithm. ``dp`` and the searches have ``merge`` (default True): whether to
+        merge equivalent local states; without, a maintenance problem's states keep start and end
+        times, as in the literature. The searches have ``memo`` (default False, as printed): whether to
         remember solved groups of agents, and ``assignment`` (see :func:`coreplan.build_crgs`);
         ``core-2016`` also ``relative_gap`` and ``absolute_gap``: how much value it may give away.
+        ``core`` has ``threads`` and, to switch off a step of shrinking, ``shape``, ``drop``,
+        ``settle``, ``eliminate`` and ``merge``.
 
     Returns
     -------
