@@ -56,9 +56,9 @@ def solve(
     **options
         Options of the algorithm. ``dp`` and the searches have ``merge`` (default True): whether to
         merge equivalent local states; without, a maintenance problem's states keep start and end
-        times, as in the literature. The searches have ``memo`` (default False, as printed): whether to
-        remember solved groups of agents, and ``assignment`` (see :func:`coreplan.build_crgs`);
-        ``core-2016`` also ``relative_gap`` and ``absolute_gap``: how much value it may give away.
+        times, as in the literature. The searches have ``memo`` (default False, as printed): whether
+        to remember solved groups of agents, and ``assignment`` (see :func:`coreplan.build_crgs`);
+        ``core-2016`` also ``relative_gap`` and ``absolute_gap``: how much it may give away.
         ``core`` has ``threads`` and, to switch off a step of shrinking, ``shape``, ``drop``,
         ``settle``, ``eliminate`` and ``merge``.
 
