@@ -18,7 +18,7 @@ import click
 
 from coreplan import __version__
 from coreplan.compile import AnyProblem, compile_problem
-from coreplan.crg import ASSIGNMENTS, Assignment, build_crgs
+from coreplan.crg import ASSIGNMENTS, Assignment, ConditionalReturnGraphs, build_crgs
 from coreplan.errors import CoreplanError, FormatError, LimitError
 from coreplan.formats import read_problem, read_state, schema
 from coreplan.formats.reading import STANDARD_INPUT
@@ -454,21 +454,26 @@ def crg(
 ) -> None:
     """Measure or draw the conditional return graphs (CRGs) of the problem in FILE.
 
-    Without -o: numbers of nodes and arcs by kind, beside those of the naive graph.
+    Without -o: numbers of nodes and arcs by kind, beside those of the graph by the printed
+    definitions and of the naive graph.
     """
     if output is not None:
         _check_writable(output, [file], "the picture", "--output")
     elif rewards or bounds or naive:
         raise click.UsageError("--rewards, --bounds and --naive are for pictures; add -o FILE")
     problem = read_problem(file)
-    crgs = build_crgs(
-        problem,
-        assignment=assignment,
-        definition=definition,
-        influence=influence or ("features" if merge else "pairs"),
-        merge=merge,
-        limits=Limits(memory_limit=memory_limit),
-    )
+
+    def build(reading: str) -> ConditionalReturnGraphs:
+        return build_crgs(
+            problem,
+            assignment=assignment,
+            definition=reading,
+            influence=influence or ("features" if merge else "pairs"),
+            merge=merge,
+            limits=Limits(memory_limit=memory_limit),
+        )
+
+    crgs = build(definition)
     # Whether it can be drawn or not, names and stages have to exist.
     shown = [crgs[name] for name in dict.fromkeys(agents or crgs.indexed.agent_names)]
     first, last = stage_range(crgs, stages)
@@ -476,6 +481,7 @@ def crg(
         names = [each.agent for each in shown]
         drawing = crgs.draw(names, (first, last), rewards=rewards, bounds=bounds, naive=naive)
         drawing.save(output)
+    printed = build("literal") if as_json or output is None else crgs
     if as_json:
         _print_json(
             {
@@ -485,7 +491,9 @@ def crg(
                 "definition": definition,
                 "influence": crgs.influence,
                 "merged": merge,
-                "agents": [crg_dict(crgs, each, first, last) for each in shown],
+                "agents": [
+                    crg_dict(crgs, each, first, last, printed[each.agent]) for each in shown
+                ],
             }
         )
         return
@@ -495,7 +503,7 @@ def crg(
         return
     console.print(f"{problem.name}: {describe_problem(problem)}", markup=False)
     for each in shown:
-        print_crg(console, crgs, each, first, last)
+        print_crg(console, crgs, each, first, last, printed[each.agent])
 
 
 @cli.command(

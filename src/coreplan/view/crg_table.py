@@ -47,18 +47,23 @@ def print_crg(
     crg: ConditionalReturnGraph,
     first: int,
     last: int,
+    printed: ConditionalReturnGraph,
 ) -> None:
-    """Print how large an agent's graph is, from one stage to another, beside the naive one."""
+    """Print how large an agent's graph is, from one stage to another.
+
+    Beside it: by the printed definitions (`printed`), and the naive graph.
+    """
     size, naive = _sizes(crgs, crg, first, last)
+    literal = sizes_between(printed.sizes, crgs.indexed.stage, first, last)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column(f"stages {first} to {last}", no_wrap=True)
-    table.add_column("CRG", justify="right", no_wrap=True)
-    table.add_column("naive", justify="right", no_wrap=True)
-    for kind, words in KINDS.items():
-        table.add_row(words, _number(getattr(size, kind)), _number(getattr(naive, kind)))
-    table.add_section()
-    table.add_row("all nodes", _number(size.nodes), _number(naive.nodes))
-    table.add_row("all arcs", _number(size.arcs), _number(naive.arcs))
+    for title in ("CRG", "as printed", "naive"):
+        table.add_column(title, justify="right", no_wrap=True)
+    for kind, words in {**KINDS, "": "", "nodes": "all nodes", "arcs": "all arcs"}.items():
+        if not kind:
+            table.add_section()
+            continue
+        table.add_row(words, *(_number(getattr(each, kind)) for each in (size, literal, naive)))
     console.print()
     parts = count(len(_functions(crgs, crg)), "reward function")
     console.print(f"{crg.agent}: answers for {parts} of several agents", markup=False)
@@ -71,14 +76,20 @@ def print_crg(
 
 
 def crg_dict(
-    crgs: ConditionalReturnGraphs, crg: ConditionalReturnGraph, first: int, last: int
+    crgs: ConditionalReturnGraphs,
+    crg: ConditionalReturnGraph,
+    first: int,
+    last: int,
+    printed: ConditionalReturnGraph,
 ) -> dict[str, Any]:
     """The same for machines; null for what is more than a number can count."""
     size, naive = _sizes(crgs, crg, first, last)
+    literal = sizes_between(printed.sizes, crgs.indexed.stage, first, last)
     return {
         "name": crg.agent,
         "reward_functions": _functions(crgs, crg),
         "size": _size_dict(size),
+        "as_printed": _size_dict(literal),
         "naive": _size_dict(naive),
         "printed_bound": _plain(crg.printed_bound),
         "size_bound": _plain(crg.size_bound),
