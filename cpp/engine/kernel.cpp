@@ -25,6 +25,13 @@ struct Mode {
     std::vector<Index> outcome_begin;  // per after-state
     std::vector<Index> next;
     std::vector<double> probability;
+    // The same for the last mode: first outcomes and actions, and those who have more.
+    std::vector<double> first_probability;
+    std::vector<Index> first_next;
+    std::vector<Index> spread;  // after-states
+    std::vector<double> first_reward;
+    std::vector<Index> first_after;
+    std::vector<Index> choosing;  // states
     // What each after-state does to interactions: (interaction of the layer, chance).
     std::vector<Index> factor_begin;
     std::vector<std::pair<Index, double>> factor;
@@ -43,7 +50,6 @@ struct Stage {
     std::vector<Bond> bonds;
     std::vector<std::size_t> inner_next;   // per mode: next states of all modes after it
     std::vector<std::size_t> inner_state;  // the same for states
-    std::vector<std::uint64_t> inner_actions;  // per mode and ... see `radix`
 };
 
 Stage make_stage(const CompiledModel& model, const std::vector<AgentId>& team, Index layer) {
@@ -109,6 +115,18 @@ Stage make_stage(const CompiledModel& model, const std::vector<AgentId>& team, I
                                 next_first);
             mode.probability.push_back(agent.outcome_probability[outcome_first + o]);
         }
+        for (Index f = 0; f < mode.afters; ++f) {
+            const Index o = mode.outcome_begin[f];
+            mode.first_probability.push_back(mode.probability[o]);
+            mode.first_next.push_back(mode.next[o]);
+            if (mode.outcome_begin[f + 1] - o > 1) mode.spread.push_back(f);
+        }
+        for (Index s = 0; s < mode.states; ++s) {
+            const Index a = mode.action_begin[s];
+            mode.first_reward.push_back(mode.reward[a]);
+            mode.first_after.push_back(mode.after[a]);
+            if (mode.action_begin[s + 1] - a > 1) mode.choosing.push_back(s);
+        }
         stage.modes.push_back(std::move(mode));
     }
     stage.inner_next.assign(k, 1);
@@ -168,22 +186,20 @@ public:
 
     // One after-state of a mode: its row of the level's table.
     void solve_after(std::size_t m, Index f, const double* next) {
-        const Level& level = levels_[m];
         const std::size_t width = stage_.inner_state[m];
         double* solved = levels_[m].solved.data() + f * width;
         std::uint32_t* codes = kPolicy ? levels_[m].codes.data() + f * width : nullptr;
-        solve_after_into(m, f, next, levels_[m].averaged.data(), solved, codes);
-        static_cast<void>(level);
+        solve_after_into(m, f, next, solved, codes);
     }
 
-    void solve_after_into(std::size_t m, Index f, const double* next, double* averaged,
-                          double* solved, std::uint32_t* codes) {
+    void solve_after_into(std::size_t m, Index f, const double* next, double* solved,
+                          std::uint32_t* codes) {
         const Mode& mode = stage_.modes[m];
-        average(mode, f, next, stage_.inner_next[m], averaged);
+        const double* rows = averaged(mode, m, f, next);
         const std::size_t undo = undo_.size();
         const double before = fixed_;
         take(mode, m, f);
-        solve(m + 1, averaged, solved, codes);
+        solve(m + 1, rows, solved, codes);
         fixed_ = before;
         while (undo_.size() > undo) {
             strength_[undo_.back().first] = undo_.back().second;
@@ -234,19 +250,22 @@ private:
         std::vector<std::uint32_t> codes;
     };
 
-    static void average(const Mode& mode, Index f, const double* next, std::size_t width,
-                        double* averaged) {
+    // The inner modes' next states, averaged over the outcomes of an after-state. Where there is one
+    // outcome only, that is a row of the table itself.
+    const double* averaged(const Mode& mode, std::size_t m, Index f, const double* next) {
+        const std::size_t width = stage_.inner_next[m];
         Index o = mode.outcome_begin[f];
-        {
-            const double p = mode.probability[o];
-            const double* from = next + mode.next[o] * width;
-            for (std::size_t x = 0; x < width; ++x) averaged[x] = p * from[x];
-        }
+        const double* first = next + mode.next[o] * width;
+        const double p = mode.probability[o];
+        if (o + 1 == mode.outcome_begin[f + 1] && p == 1) return first;
+        double* out = levels_[m].averaged.data();
+        for (std::size_t x = 0; x < width; ++x) out[x] = p * first[x];
         for (++o; o < mode.outcome_begin[f + 1]; ++o) {
-            const double p = mode.probability[o];
+            const double q = mode.probability[o];
             const double* from = next + mode.next[o] * width;
-            for (std::size_t x = 0; x < width; ++x) averaged[x] += p * from[x];
+            for (std::size_t x = 0; x < width; ++x) out[x] += q * from[x];
         }
+        return out;
     }
 
     // Fixes an after-state: interactions that end here are earned, others get stronger.
@@ -262,14 +281,15 @@ private:
     }
 
     void solve_last(const Mode& mode, const double* next, double* out, std::uint32_t* codes) {
+        // First outcomes without a branch, then the few after-states that have more.
         double* y = levels_.back().solved.data();
         for (Index f = 0; f < mode.afters; ++f) {
-            Index o = mode.outcome_begin[f];
-            double sum = mode.probability[o] * next[mode.next[o]];
-            for (++o; o < mode.outcome_begin[f + 1]; ++o) {
-                sum += mode.probability[o] * next[mode.next[o]];
+            y[f] = mode.first_probability[f] * next[mode.first_next[f]] + fixed_;
+        }
+        for (const Index f : mode.spread) {
+            for (Index o = mode.outcome_begin[f] + 1; o < mode.outcome_begin[f + 1]; ++o) {
+                y[f] += mode.probability[o] * next[mode.next[o]];
             }
-            y[f] = sum + fixed_;
         }
         // Interactions that only wait for the last mode; each was noted once per member before it.
         for (std::size_t u = 0; u < undo_.size(); ++u) {
@@ -281,8 +301,12 @@ private:
             for (const auto& [f, chance] : bond.last_factors) y[f] += value * chance;
         }
         for (Index s = 0; s < mode.states; ++s) {
+            out[s] = mode.first_reward[s] + y[mode.first_after[s]];
+            if (kPolicy) codes[s] = 0;
+        }
+        for (const Index s : mode.choosing) {
             const Index begin = mode.action_begin[s];
-            double best = mode.reward[begin] + y[mode.after[begin]];
+            double best = out[s];
             std::uint32_t digit = 0;
             for (Index a = begin + 1; a < mode.action_begin[s + 1]; ++a) {
                 const double value = mode.reward[a] + y[mode.after[a]];
@@ -342,11 +366,10 @@ bool run_stage(const Stage& stage, const std::vector<double>& next, std::vector<
     std::atomic<bool> stop{false};
     const auto work = [&](bool watches) {
         Worker<kPolicy> worker(stage, radix);
-        std::vector<double> averaged(stage.inner_next[0]);
         for (;;) {
             const Index f = next_piece.fetch_add(1);
             if (f >= first.afters || stop.load(std::memory_order_relaxed)) return;
-            worker.solve_after_into(0, f, next.data(), averaged.data(), solved.data() + f * width,
+            worker.solve_after_into(0, f, next.data(), solved.data() + f * width,
                                     kPolicy ? inner_codes.data() + f * width : nullptr);
             if (watches && monitor.tick(2 * width)) stop = true;
         }
