@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coreplan import Policy, SolverError, Status, read_problem, solve
+from coreplan import SolverError, Status, read_problem, solve
 from coreplan.cli import example_path
-from helpers import agrees, from_file, judged_policy_value, package_state, scale
-from judge import joint_states, optimal_value, optimal_values
+from helpers import agrees, from_file, judged_policy_value, scale
+from judge import optimal_value
 from strategies import problem_dicts
 
 STEPS = ("shape", "drop", "settle", "eliminate", "merge")
@@ -31,28 +29,6 @@ def test_value_is_the_judges(raw: dict[str, Any], steps: set[str], threads: int)
     assert result.lower_bound - tolerance <= optimum <= result.upper_bound + tolerance
 
 
-@given(raw=problem_dicts())
-def test_policy_is_worth_its_value(raw: dict[str, Any]) -> None:
-    """The policy evaluates to the value by itself and by the judge, and acts in every state."""
-    result = solve(from_file(raw), algorithm="core")
-    assert result.policy is not None
-    tolerance = 1e-10 * scale(raw)
-    assert result.policy.evaluate() == pytest.approx(result.value, rel=1e-9, abs=tolerance)
-    assert judged_policy_value(raw, result.policy) == pytest.approx(
-        result.value, rel=1e-9, abs=tolerance
-    )
-    for stage, state in joint_states(raw):
-        result.policy.act(stage, package_state(raw, state))
-
-
-@given(raw=problem_dicts(), data=st.data())
-def test_solving_from_a_later_situation(raw: dict[str, Any], data: st.DataObject) -> None:
-    """From any stage and joint state that can come about, the value is the judge's."""
-    stage, state = data.draw(st.sampled_from(list(joint_states(raw))))
-    result = solve(from_file(raw), algorithm="core", stage=stage, state=package_state(raw, state))
-    assert agrees(result.value, optimal_values(raw)[stage, state])
-
-
 @given(raw=problem_dicts(), limit=st.floats(0.0005, 0.05))
 def test_teams_that_do_not_fit_leave_valid_bounds(raw: dict[str, Any], limit: float) -> None:
     """Where a team's tables do not fit, the bounds bracket and the policy is worth its value."""
@@ -68,21 +44,6 @@ def test_teams_that_do_not_fit_leave_valid_bounds(raw: dict[str, Any], limit: fl
     assert result.upper_bound >= optimum - tolerance
     assert result.policy is not None
     assert judged_policy_value(raw, result.policy) >= result.value - tolerance
-
-
-@given(raw=problem_dicts())
-def test_policy_can_be_saved(raw: dict[str, Any]) -> None:
-    """A saved policy acts as before in every joint state."""
-    problem = from_file(raw)
-    policy = solve(problem, algorithm="core").policy
-    assert policy is not None
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "policy.json"
-        policy.save(path)
-        loaded = Policy.load(path, problem)
-    for stage, state in joint_states(raw):
-        named = package_state(raw, state)
-        assert loaded.act(stage, named) == policy.act(stage, named)
 
 
 def test_agrees_with_dp_on_the_example() -> None:

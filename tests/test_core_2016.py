@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
-from coreplan import Policy, SolverError, Status, read_problem, solve
+from coreplan import SolverError, Status, read_problem, solve
 from coreplan.cli import example_path
-from helpers import agrees, from_file, judged_policy_value, package_state, scale
-from judge import joint_states, optimal_value, optimal_values
+from helpers import agrees, from_file, scale
+from judge import optimal_value
 from strategies import problem_dicts
 
 ALGORITHMS = ["crg-ps", "core-2016"]
@@ -35,59 +33,6 @@ def test_value_is_the_judges(
     )
     assert result.status is Status.OPTIMAL
     assert agrees(result.value, optimal_value(raw))
-
-
-# The policy of a search on states with times was asked for states without them, and fell back.
-ASKED_WITHOUT_TIMES = {
-    "format": "mpp/1",
-    "horizon": 6,
-    "must_complete": True,
-    "agents": [
-        {
-            "name": "a",
-            "tasks": [
-                {
-                    "name": "a",
-                    "duration": 2,
-                    "delay": {"probability": 0.5, "duration": 2},
-                    "cost": 1,
-                }
-            ],
-        },
-        {"name": "b", "tasks": [{"name": "a", "duration": 1, "cost": 1}]},
-    ],
-    "network": [{"tasks": ["a/a", "b/a"], "cost": 1}],
-}
-
-
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-@example(raw=ASKED_WITHOUT_TIMES, merge=False)
-@given(raw=problem_dicts(), merge=st.booleans())
-def test_policy_is_worth_its_value(algorithm: str, raw: dict[str, Any], merge: bool) -> None:
-    """The policy evaluates to the value by itself and by the judge, and acts in every state."""
-    result = solve(from_file(raw), algorithm=algorithm, merge=merge, memo=True)
-    assert result.policy is not None
-    tolerance = 1e-12 * scale(raw)
-    assert result.policy.evaluate() == pytest.approx(result.value, rel=1e-9, abs=tolerance)
-    assert judged_policy_value(raw, result.policy) == pytest.approx(
-        result.value, rel=1e-9, abs=tolerance
-    )
-    for stage, state in joint_states(raw):
-        result.policy.act(stage, package_state(raw, state))
-
-
-@given(raw=problem_dicts(), data=st.data())
-def test_solving_from_a_later_situation(raw: dict[str, Any], data: st.DataObject) -> None:
-    """From any stage and joint state that can come about, the value is the judge's."""
-    stage, state = data.draw(st.sampled_from(list(joint_states(raw))))
-    result = solve(
-        from_file(raw),
-        algorithm="core-2016",
-        memo=True,
-        stage=stage,
-        state=package_state(raw, state),
-    )
-    assert agrees(result.value, optimal_values(raw)[stage, state])
 
 
 @given(raw=problem_dicts(), gap=st.floats(0, 50), relative=st.booleans())
@@ -130,21 +75,6 @@ def test_stopped_search_has_valid_bounds_and_a_policy(algorithm: str) -> None:
     assert result.value <= optimum <= result.upper_bound
     assert result.policy is not None
     assert result.policy.evaluate() == pytest.approx(result.value)
-
-
-@given(raw=problem_dicts(), merge=st.booleans())
-def test_policy_can_be_saved(raw: dict[str, Any], merge: bool) -> None:
-    """A saved policy acts as before in every joint state."""
-    problem = from_file(raw)
-    policy = solve(problem, algorithm="core-2016", merge=merge).policy
-    assert policy is not None
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "policy.json"
-        policy.save(path)
-        loaded = Policy.load(path, problem)
-    for stage, state in joint_states(raw):
-        named = package_state(raw, state)
-        assert loaded.act(stage, named) == policy.act(stage, named)
 
 
 def test_unknown_options_are_refused() -> None:

@@ -1,9 +1,47 @@
 #include "crg/independence.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 namespace coreplan {
+
+namespace {
+
+// What two lists of ranges have in common; both in order, without overlaps.
+std::vector<std::pair<Index, Index>> common(const std::vector<std::pair<Index, Index>>& one,
+                                            const std::vector<std::pair<Index, Index>>& other) {
+    std::vector<std::pair<Index, Index>> result;
+    for (std::size_t a = 0, b = 0; a < one.size() && b < other.size();) {
+        const Index first = std::max(one[a].first, other[b].first);
+        const Index last = std::min(one[a].second, other[b].second);
+        if (first <= last) result.emplace_back(first, last);
+        if (one[a].second < other[b].second) {
+            ++a;
+        } else {
+            ++b;
+        }
+    }
+    return result;
+}
+
+// The stages at which an entry can be earned, as ranges.
+std::vector<std::pair<Index, Index>> ranges_of(const Entry& entry) {
+    if (!entry.stages) return {{0, std::numeric_limits<Index>::max()}};
+    std::vector<Index> sorted = *entry.stages;
+    std::ranges::sort(sorted);
+    std::vector<std::pair<Index, Index>> ranges;
+    for (const Index stage : sorted) {
+        if (!ranges.empty() && stage <= ranges.back().second + 1) {
+            ranges.back().second = stage;
+        } else {
+            ranges.emplace_back(stage, stage);
+        }
+    }
+    return ranges;
+}
+
+}  // namespace
 
 Independence::Independence(const TreeMaker& maker, Monitor& monitor)
     : first_stage_(maker.graphs().first_stage) {
@@ -12,7 +50,7 @@ Independence::Independence(const TreeMaker& maker, Monitor& monitor)
     const Index layers = graphs.stage_count();
     for (const Entry& entry : graphs.rewards.interaction_entries) {
         if (entry.value == 0) continue;
-        Event event{{}, &entry};
+        Event event{{}, &entry, ranges_of(entry)};
         for (const Member& member : entry.members) {
             event.members.emplace_back(static_cast<Index>(at(member.agent)),
                                        maker.types(at(member.agent)).number_of(member.condition));
@@ -68,68 +106,47 @@ Independence::Independence(const TreeMaker& maker, Monitor& monitor)
     }
 }
 
-template <class Use>
-void Independence::each_stage(std::size_t agent, Index node, Index condition, Use use) const {
+Independence::Stages Independence::stages_of(std::size_t agent, Index node,
+                                             Index condition) const {
     const StageRuns& runs = runs_[agent];
     const Index list = runs.list_of[node];
+    Stages stages;
     for (Index k = runs.list_begin[list]; k < runs.list_begin[list + 1]; ++k) {
         const StageRun& run = runs.runs[k];
-        if (run.signal != condition) continue;
-        for (Index stage = run.first; stage <= run.last; ++stage) {
-            if (use(stage)) return;
-        }
+        if (run.signal == condition) stages.emplace_back(run.first, run.last);
     }
+    return stages;
 }
-
-namespace {
-
-bool counts_at(const Entry& entry, Index stage) {
-    return !entry.stages || std::ranges::find(*entry.stages, stage) != entry.stages->end();
-}
-
-}  // namespace
 
 bool Independence::can_match_alone(
     const Event& event, std::size_t agent, Index node,
     const std::vector<std::vector<std::vector<bool>>>& seen) const {
     const auto own = std::ranges::find(event.members, agent, &std::pair<Index, Index>::first);
     if (own == event.members.end()) return false;
-    bool possible = false;
-    each_stage(agent, node, own->second, [&](Index stage) {
-        possible = counts_at(*event.entry, stage) &&
-                   std::ranges::all_of(event.members, [&](const auto& member) {
-                       return seen[member.first][stage - first_stage_][member.second];
-                   });
-        return possible;
-    });
-    return possible;
+    for (const auto& [first, last] :
+         common(event.stages, stages_of(agent, node, own->second))) {
+        for (Index stage = first; stage <= last; ++stage) {
+            const bool possible = std::ranges::all_of(event.members, [&](const auto& member) {
+                return seen[member.first][stage - first_stage_][member.second];
+            });
+            if (possible) return true;
+        }
+    }
+    return false;
 }
 
 bool Independence::alive(const Event& event, std::span<const Index> agents,
                          std::span<const Index> nodes) const {
-    // All members must be among the agents; else some other one is out of play already.
-    std::vector<Index> at_nodes;
+    Stages left = event.stages;
     for (const auto& [agent, condition] : event.members) {
+        // All members must be among the agents; else some other one is out of play already.
         const auto where = std::ranges::find(agents, agent);
         if (where == agents.end()) return false;
-        at_nodes.push_back(nodes[static_cast<std::size_t>(where - agents.begin())]);
+        const Index node = nodes[static_cast<std::size_t>(where - agents.begin())];
+        left = common(left, stages_of(agent, node, condition));
+        if (left.empty()) return false;
     }
-    bool found = false;
-    each_stage(event.members[0].first, at_nodes[0], event.members[0].second, [&](Index stage) {
-        if (!counts_at(*event.entry, stage)) return false;
-        for (std::size_t m = 1; m < event.members.size(); ++m) {
-            bool matches = false;
-            each_stage(event.members[m].first, at_nodes[m], event.members[m].second,
-                       [&](Index other) {
-                           matches = other == stage;
-                           return matches || other > stage;
-                       });
-            if (!matches) return false;
-        }
-        found = true;
-        return true;
-    });
-    return found;
+    return true;
 }
 
 const Independence::Groups& Independence::groups(std::span<const Index> agents,

@@ -29,9 +29,11 @@ public:
     };
     const Groups& groups(std::span<const Index> agents, std::span<const Index> nodes);
 
+    using Stages = std::vector<std::pair<Index, Index>>;  // ranges, in order
     struct Event {  // an entry, and what it needs of whom
         std::vector<std::pair<Index, Index>> members;  // (agent, used condition)
         const Entry* entry;
+        Stages stages;  // at which it can be earned
     };
     [[nodiscard]] const std::vector<Event>& events() const noexcept { return events_; }
     // What each node of an agent can still take part in; signals are used conditions.
@@ -43,8 +45,8 @@ private:
                              std::span<const Index> nodes) const;
     [[nodiscard]] bool can_match_alone(const Event& event, std::size_t agent, Index node,
                                        const std::vector<std::vector<std::vector<bool>>>& seen) const;
-    template <class Use>
-    void each_stage(std::size_t agent, Index node, Index condition, Use use) const;
+    // The stages at which an agent can still match a condition, from a node on.
+    [[nodiscard]] Stages stages_of(std::size_t agent, Index node, Index condition) const;
 
     Index first_stage_;
     std::vector<Event> events_;

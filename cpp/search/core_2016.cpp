@@ -107,6 +107,7 @@ private:
         std::vector<Team> parts;
         std::size_t part = 0;
         std::int64_t record = -1;  // in the trace
+        double bytes = 0;          // reserved for the bounds
     };
 
     // What the team gets at each stage whatever it does.
@@ -230,9 +231,11 @@ private:
             traced_actions_ > kActionsPerState * static_cast<double>(options_.most_trace)) {
             throw TraceFull{};
         }
-        if (total > 1e8 || !monitor_.fits(total * 2 * sizeof(double))) {
+        if (total > 1e8) {
             throw LimitReached(Stop::memory_limit, "a joint state has too many joint actions");
         }
+        frame.bytes = total * 2 * sizeof(double);
+        monitor_.reserve(frame.bytes, "the joint actions of one joint state");
         const auto count = static_cast<std::uint32_t>(total);
         if (!options_.bounds && options_.most_trace == 0) {
             frame.upper.assign(count, kInfinity);
@@ -421,6 +424,7 @@ private:
         if (frame.record >= 0) {
             result_.trace[static_cast<std::size_t>(frame.record)].value = frame.best;
         }
+        monitor_.release(frame.bytes);
         stack_.pop_back();
         if (!stack_.empty()) {
             stack_.back().future += returned_;
