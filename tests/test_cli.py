@@ -826,3 +826,16 @@ print(seconds, *(heavy & set(sys.modules)))
         if best < 0.3:
             break
     assert best < 0.3
+
+
+@pytest.mark.parametrize("name", ["paper_example.yaml", "two_works.yaml"])
+def test_every_kind_of_problem_shows_what_to_do_first(name: str) -> None:
+    """The first steps are printed for both formats, and money for works only."""
+    done = subprocess.run(
+        [sys.executable, "-m", "coreplan.cli", "solve", str(cli.example_path(name))],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "What to do first:" in done.stdout
+    assert ("expected to earn 25.10" in done.stdout) == (name == "two_works.yaml")

@@ -42,7 +42,7 @@ from coreplan.view.terminal import (
     print_summary,
     problem_dicts,
 )
-from coreplan.view.words import describe_problem, first_steps, numbered
+from coreplan.view.words import describe_problem, expected_money, first_steps, numbered
 
 OK, INTERNAL_ERROR, BAD_INPUT, LIMIT_STRUCK, INTERRUPTED = 0, 1, 2, 3, 130
 _UNITS = {"K": 1e-3, "M": 1.0, "G": 1e3, "T": 1e6}
@@ -297,6 +297,8 @@ def _solve_and_print(
         _save(result, save_policy)
     finally:
         print_summary(console, result)
+        if isinstance(problem, MaintenanceProblem):
+            console.print(expected_money(result.value), markup=False)
         if result.policy is not None:
             console.print("What to do first:")
             console.print(numbered(first_steps(result.policy)), markup=False)

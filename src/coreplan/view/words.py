@@ -44,6 +44,19 @@ def describe_problem(problem: AnyProblem) -> str:
     )
 
 
+def expected_money(value: float) -> str:
+    """What a maintenance plan costs or earns, in words.
+
+    Examples
+    --------
+    >>> expected_money(-508.7574)
+    'expected to cost 508.76 in all: works and hindrance, less revenue'
+    """
+    if value < 0:
+        return f"expected to cost {-value:,.2f} in all: works and hindrance, less revenue"
+    return f"expected to earn {value:,.2f} in all: revenue, less works and hindrance"
+
+
 def first_steps(policy: Policy) -> list[str]:
     """What each agent does first, in words.
 
