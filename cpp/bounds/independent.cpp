@@ -13,39 +13,11 @@ namespace {
 // that stage; a cost is avoided if they like.
 using SignalGains = std::vector<std::vector<double>>;  // per layer and signal
 
-std::vector<std::vector<double>> best_chances(const CompiledModel& model, const CompiledAgent& agent,
-                                              std::size_t signals) {
-    std::vector<std::vector<double>> best(model.layer_count());
-    for (Index layer = 0; layer < model.layer_count(); ++layer) {
-        best[layer].assign(signals, 0.0);
-        for (Index k = agent.after_layer_begin[layer]; k < agent.after_layer_begin[layer + 1]; ++k) {
-            const std::size_t label = at(agent.after_label[k]);
-            for (Index f = agent.label_begin[label]; f < agent.label_begin[label + 1]; ++f) {
-                double& chance = best[layer][at(agent.label_factor[f].signal)];
-                chance = std::max(chance, agent.label_factor[f].chance);
-            }
-        }
-    }
-    return best;
-}
-
-std::vector<std::size_t> signal_counts(const CompiledModel& model) {
-    std::vector<std::size_t> counts(model.agents.size(), 0);
-    for (const CompiledInteraction& interaction : model.interactions) {
-        for (const InteractionMember& member : interaction.members) {
-            std::size_t& count = counts[at(member.agent)];
-            count = std::max(count, at(member.signal) + 1);
-        }
-    }
-    return counts;
-}
-
 std::vector<SignalGains> signal_gains(const CompiledModel& model) {
     const auto counts = signal_counts(model);
+    const auto best = best_chances(model);
     std::vector<SignalGains> gains(model.agents.size());
-    std::vector<std::vector<std::vector<double>>> best(model.agents.size());
     for (std::size_t i = 0; i < model.agents.size(); ++i) {
-        best[i] = best_chances(model, model.agents[i], counts[i]);
         gains[i].assign(model.layer_count(), std::vector<double>(counts[i], 0.0));
     }
     for (Index layer = 0; layer < model.layer_count(); ++layer) {
@@ -122,6 +94,37 @@ double largest_mass_error(const CompiledModel& model) {
 }
 
 }  // namespace
+
+std::vector<std::size_t> signal_counts(const CompiledModel& model) {
+    std::vector<std::size_t> counts(model.agents.size(), 0);
+    for (const CompiledInteraction& interaction : model.interactions) {
+        for (const InteractionMember& member : interaction.members) {
+            std::size_t& count = counts[at(member.agent)];
+            count = std::max(count, at(member.signal) + 1);
+        }
+    }
+    return counts;
+}
+
+SignalChances best_chances(const CompiledModel& model) {
+    const auto counts = signal_counts(model);
+    SignalChances best(model.agents.size());
+    for (std::size_t i = 0; i < model.agents.size(); ++i) {
+        const CompiledAgent& agent = model.agents[i];
+        best[i].assign(model.layer_count(), std::vector<double>(counts[i], 0.0));
+        for (Index layer = 0; layer < model.layer_count(); ++layer) {
+            for (Index k = agent.after_layer_begin[layer]; k < agent.after_layer_begin[layer + 1];
+                 ++k) {
+                const std::size_t label = at(agent.after_label[k]);
+                for (Index f = agent.label_begin[label]; f < agent.label_begin[label + 1]; ++f) {
+                    double& chance = best[i][layer][at(agent.label_factor[f].signal)];
+                    chance = std::max(chance, agent.label_factor[f].chance);
+                }
+            }
+        }
+    }
+    return best;
+}
 
 double value_of(const CompiledModel& model, const LocalPolicy& policy, Monitor& monitor) {
     const std::size_t n = model.agents.size();

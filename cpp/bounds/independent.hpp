@@ -7,6 +7,13 @@
 
 namespace coreplan {
 
+// Per agent: one more than the largest signal that interactions look at.
+std::vector<std::size_t> signal_counts(const CompiledModel& model);
+
+// Per agent, layer and signal: the most likely that any of its actions makes the signal.
+using SignalChances = std::vector<std::vector<std::vector<double>>>;
+SignalChances best_chances(const CompiledModel& model);
+
 // A policy in which every agent looks at its own class only.
 struct LocalPolicy {
     std::vector<std::vector<Index>> action;  // per agent and class: position among its actions

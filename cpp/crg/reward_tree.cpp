@@ -140,9 +140,7 @@ RewardTree TreeMaker::make(std::size_t agent, Index layer,
         if (matches) tree.entries.push_back(std::move(active));
     }
     for (const auto& [other, conditions] : conditions_by_agent(tree.entries)) {
-        TreeAgent made = make_agent(tree, layer, other);
-        made.conditions = conditions;
-        tree.agents.push_back(std::move(made));
+        tree.agents.push_back(make_agent(tree, layer, other, conditions));
     }
     find_extremes(tree, layer);
     count(tree, agent, layer);
@@ -265,10 +263,11 @@ private:
     std::size_t combinations_ = 1;
 };
 
-TreeAgent TreeMaker::make_agent(const RewardTree& tree, Index layer, AgentId agent) const {
+TreeAgent TreeMaker::make_agent(const RewardTree& tree, Index layer, AgentId agent,
+                                const std::vector<Index>& conditions) const {
     TreeAgent result;
     result.agent = agent;
-    result.conditions = conditions_by_agent(tree.entries).at(agent);
+    result.conditions = conditions;
     Signatures signatures(*this, tree.entries, agent, layer);
     if (options_.literal) {
         split_literally(result, signatures, layer);

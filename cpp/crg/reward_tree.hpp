@@ -131,7 +131,8 @@ private:
     };
     class Signatures;
 
-    [[nodiscard]] TreeAgent make_agent(const RewardTree& tree, Index layer, AgentId agent) const;
+    [[nodiscard]] TreeAgent make_agent(const RewardTree& tree, Index layer, AgentId agent,
+                                       const std::vector<Index>& conditions) const;
     void split(TreeAgent& result, const Signatures& signatures, Index layer) const;
     void split_literally(TreeAgent& result, const Signatures& signatures, Index layer) const;
     template <class IsLabelled>

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "bounds/independent.hpp"
 #include "model/agent_builder.hpp"
 #include "model/joint_layout.hpp"
 #include "model/remaining_signals.hpp"
@@ -221,34 +222,20 @@ private:
     // others matching as well as they can. Empty for an agent that can also gain.
     std::vector<std::vector<std::vector<double>>> worst_costs() {
         const std::size_t n = model().agents.size();
-        std::vector<std::size_t> signals(n, 0);
         std::vector<bool> can_gain(n, false);
         for (const CompiledInteraction& interaction : model().interactions) {
             const bool gain = std::ranges::any_of(
                 interaction.values, [](const auto& each) { return each.second > 0; });
             for (const InteractionMember& member : interaction.members) {
-                std::size_t& count = signals[at(member.agent)];
-                count = std::max(count, at(member.signal) + 1);
                 if (gain) can_gain[at(member.agent)] = true;
             }
         }
         const Index layers = model().layer_count();
-        std::vector<std::vector<std::vector<double>>> best(n);
+        const auto signals = signal_counts(model());
+        const auto best = best_chances(model());
+        monitor_.tick_or_throw(layers);
         std::vector<std::vector<std::vector<double>>> worst(n);
         for (std::size_t i = 0; i < n; ++i) {
-            const CompiledAgent& agent = model().agents[i];
-            best[i].assign(layers, std::vector<double>(signals[i], 0.0));
-            for (Index layer = 0; layer < layers; ++layer) {
-                for (Index k = agent.after_layer_begin[layer];
-                     k < agent.after_layer_begin[layer + 1]; ++k) {
-                    const std::size_t label = at(agent.after_label[k]);
-                    for (Index f = agent.label_begin[label]; f < agent.label_begin[label + 1]; ++f) {
-                        double& chance = best[i][layer][at(agent.label_factor[f].signal)];
-                        chance = std::max(chance, agent.label_factor[f].chance);
-                    }
-                }
-                monitor_.tick_or_throw(64);
-            }
             if (!can_gain[i]) worst[i].assign(layers, std::vector<double>(signals[i], 0.0));
         }
         for (Index layer = 0; layer < layers; ++layer) {

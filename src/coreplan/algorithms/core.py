@@ -12,7 +12,7 @@ from coreplan import _core
 from coreplan.algorithms.task import SolverTask
 from coreplan.compile import CompiledProblem
 from coreplan.errors import SolverError
-from coreplan.policy import LocalRule, Policy, Reduced, TeamRule, make_maps
+from coreplan.policy import GONE, LocalRule, Policy, Reduced, TeamRule, make_maps
 from coreplan.result import Result
 
 logger = logging.getLogger(__name__)
@@ -131,9 +131,9 @@ def _make_policy(
         begin = reduction.model.layer_begin(i).astype(np.int64)
         sizes = np.diff(compiled.model.layer_begin(i))
         class_of = reduction.class_of(i).astype(np.int64)
-        gone = class_of == 0xFFFF_FFFF
+        gone = class_of == GONE
         class_of -= np.repeat(begin[:-1], sizes)
-        class_of[gone] = 0xFFFF_FFFF
+        class_of[gone] = GONE
         reduced.append(
             Reduced(
                 class_of.astype(np.uint32),
