@@ -80,15 +80,16 @@ void bind_engine(nb::module_& module) {
         });
     module.def(
         "kernel_bytes",
-        [](const CompiledModel& model, const std::vector<Index>& agents, bool policy) {
-            return kernel_bytes(model, ids(agents), policy);
+        [](const CompiledModel& model, const std::vector<Index>& agents, bool policy,
+           unsigned threads) {
+            return kernel_bytes(model, ids(agents), {.policy = policy, .threads = threads});
         },
-        nb::arg("model"), nb::arg("agents"), nb::arg("policy"));
+        nb::arg("model"), nb::arg("agents"), nb::arg("policy"), nb::arg("threads"));
     module.def(
         "solve_team",
         [](const CompiledModel& model, const std::vector<Index>& agents, bool policy,
            unsigned threads, Monitor& monitor) {
-            return solve_team(model, ids(agents), {policy, threads}, monitor);
+            return solve_team(model, ids(agents), {.policy = policy, .threads = threads}, monitor);
         },
         nb::arg("model"), nb::arg("agents"), nb::arg("policy"), nb::arg("threads"),
         nb::arg("monitor"), nb::call_guard<nb::gil_scoped_release>());

@@ -61,8 +61,11 @@ def solve_core(
     parts = []
     stop = _core.Stop.none
     # Small teams first: when a limit strikes, most is solved.
-    for team in sorted(teams, key=lambda t: _core.kernel_bytes(reduction.model, t, True)):
-        part, stopped = _solve_part(task, compiled, reduction, team, threads or os.cpu_count() or 1)
+    workers = threads or os.cpu_count() or 1
+    for team in sorted(teams, key=lambda t: _core.kernel_bytes(reduction.model, t, True, workers)):
+        # The kernel is fast if the agent with the most states comes last.
+        team.sort(key=lambda i: int(reduction.model.layer_begin(i)[-1]))
+        part, stopped = _solve_part(task, compiled, reduction, team, workers)
         parts.append(part)
         if stop == _core.Stop.none:
             stop = stopped
