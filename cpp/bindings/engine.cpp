@@ -85,6 +85,20 @@ void bind_engine(nb::module_& module) {
             return kernel_bytes(model, ids(agents), {.policy = policy, .threads = threads});
         },
         nb::arg("model"), nb::arg("agents"), nb::arg("policy"), nb::arg("threads"));
+    nb::class_<PreparedTeam>(module, "PreparedTeam")
+        .def(
+            "__init__",
+            [](PreparedTeam* self, const CompiledModel& model, const std::vector<Index>& agents) {
+                new (self) PreparedTeam(model, ids(agents));
+            },
+            nb::arg("model"), nb::arg("agents"), nb::keep_alive<1, 2>())
+        .def(
+            "solve",
+            [](const PreparedTeam& self, bool policy, unsigned threads, Monitor& monitor) {
+                return self.solve({.policy = policy, .threads = threads}, monitor);
+            },
+            nb::arg("policy"), nb::arg("threads"), nb::arg("monitor"),
+            nb::call_guard<nb::gil_scoped_release>());
     module.def(
         "solve_team",
         [](const CompiledModel& model, const std::vector<Index>& agents, bool policy,

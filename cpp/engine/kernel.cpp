@@ -575,26 +575,27 @@ TeamSolution solve_team(const CompiledModel& model, const Team& team, const Kern
     return solution;
 }
 
-TeamSolution solve_team(const CompiledModel& model, const std::vector<AgentId>& agents,
-                        const KernelOptions& options, Monitor& monitor) {
-    Team team;
-    team.agents = agents;
-    std::vector<AgentModes> modes;
-    for (const AgentId agent : agents) modes.push_back(make_modes(model, agent));
-    for (std::size_t m = 0; m < agents.size(); ++m) {
-        team.modes.push_back(&modes[m]);
-        team.rewards.push_back(model.agents[at(agents[m])].action_reward.data());
+PreparedTeam::PreparedTeam(const CompiledModel& model, const std::vector<AgentId>& agents)
+    : model_(model), blocks_(make_pair_blocks(model, agents)) {
+    team_.agents = agents;
+    modes_.reserve(agents.size());
+    for (const AgentId agent : agents) {
+        team_.modes.push_back(&modes_.emplace_back(make_modes(model, agent)));
+        team_.rewards.push_back(model.agents[at(agent)].action_reward.data());
     }
-    const std::vector<PairBlock> blocks = make_pair_blocks(model, agents);
-    for (const PairBlock& block : blocks) {
-        const auto position = [&](AgentId agent) {
-            return static_cast<std::size_t>(std::ranges::find(agents, agent) - agents.begin());
-        };
-        team.pairs.push_back(
+    const auto position = [&](AgentId agent) {
+        return static_cast<std::size_t>(std::ranges::find(agents, agent) - agents.begin());
+    };
+    for (const PairBlock& block : blocks_) {
+        team_.pairs.push_back(
             {position(block.first), position(block.second), &block, block.value.data()});
     }
-    team.wide = wide_interactions(model, agents);
-    return solve_team(model, team, options, monitor);
+    team_.wide = wide_interactions(model, agents);
+}
+
+TeamSolution solve_team(const CompiledModel& model, const std::vector<AgentId>& agents,
+                        const KernelOptions& options, Monitor& monitor) {
+    return PreparedTeam(model, agents).solve(options, monitor);
 }
 
 }  // namespace coreplan

@@ -62,7 +62,21 @@ double team_cells(const CompiledModel& model, const std::vector<AgentId>& agents
 TeamSolution solve_team(const CompiledModel& model, const Team& team, const KernelOptions& options,
                         Monitor& monitor);
 
-// Solves a team by itself: interactions with agents outside of it are ignored.
+// A team by itself, prepared to be solved: interactions with agents outside of it are ignored.
+class PreparedTeam {
+public:
+    PreparedTeam(const CompiledModel& model, const std::vector<AgentId>& agents);
+    [[nodiscard]] TeamSolution solve(const KernelOptions& options, Monitor& monitor) const {
+        return solve_team(model_, team_, options, monitor);
+    }
+
+private:
+    const CompiledModel& model_;
+    std::vector<AgentModes> modes_;
+    std::vector<PairBlock> blocks_;
+    Team team_;
+};
+
 TeamSolution solve_team(const CompiledModel& model, const std::vector<AgentId>& agents,
                         const KernelOptions& options, Monitor& monitor);
 
