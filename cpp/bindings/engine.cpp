@@ -4,6 +4,7 @@
 #include "engine/components.hpp"
 #include "engine/kernel.hpp"
 #include "engine/reduction.hpp"
+#include "engine/relaxation.hpp"
 
 namespace coreplan::bindings {
 
@@ -107,6 +108,37 @@ void bind_engine(nb::module_& module) {
         },
         nb::arg("model"), nb::arg("agents"), nb::arg("policy"), nb::arg("threads"),
         nb::arg("monitor"), nb::call_guard<nb::gil_scoped_release>());
+
+    nb::class_<Relaxation>(module, "Relaxation")
+        .def(
+            "__init__",
+            [](Relaxation* self, const CompiledModel& model, unsigned threads, std::size_t cuts,
+               Monitor& monitor) {
+                const nb::gil_scoped_release release;
+                new (self) Relaxation(model, {.threads = threads, .most_cuts = cuts}, monitor);
+            },
+            nb::arg("model"), nb::arg("threads"), nb::arg("cuts"), nb::arg("monitor"),
+            nb::keep_alive<1, 2>())
+        .def("step", &Relaxation::step, nb::arg("lower"), nb::arg("monitor"),
+             nb::call_guard<nb::gil_scoped_release>())
+        .def("grow", &Relaxation::grow, nb::arg("seconds"), nb::arg("monitor"),
+             nb::call_guard<nb::gil_scoped_release>())
+        .def_prop_ro("upper", &Relaxation::upper)
+        .def_prop_ro("error", &Relaxation::error)
+        .def_prop_ro("settled", &Relaxation::settled)
+        .def_prop_ro("coarse", &Relaxation::coarse)
+        .def_prop_ro("rounds", &Relaxation::rounds)
+        .def_prop_ro("cells", &Relaxation::cells)
+        .def_prop_ro("clusters", [](const Relaxation& self) {
+            std::vector<std::vector<Index>> clusters;
+            for (std::size_t c = 0; c < self.cluster_count(); ++c) {
+                auto& plain = clusters.emplace_back();
+                for (const AgentId agent : self.agents_of(c)) {
+                    plain.push_back(static_cast<Index>(at(agent)));
+                }
+            }
+            return clusters;
+        });
 }
 
 }  // namespace coreplan::bindings

@@ -1,13 +1,11 @@
 #include "engine/kernel.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <limits>
-#include <memory>
-#include <thread>
 
 #include "engine/rows.hpp"
+#include "support/work_list.hpp"
 
 namespace coreplan {
 
@@ -152,19 +150,6 @@ Stage make_stage(const CompiledModel& model, const Team& team, Index layer, bool
     return stage;
 }
 
-// Whether to go on: one thread asks the monitor, all see the answer.
-struct Watch {
-    Monitor* monitor = nullptr;
-    std::atomic<bool>* stopped = nullptr;
-
-    bool operator()(std::uint64_t work) const {
-        if (monitor != nullptr && monitor->tick(work) && monitor->stop() != Stop::none) {
-            stopped->store(true, std::memory_order_relaxed);
-        }
-        return stopped->load(std::memory_order_relaxed);
-    }
-};
-
 // Solves parts of a stage. One per thread, for all stages.
 template <bool kPolicy>
 class Worker {
@@ -222,7 +207,7 @@ public:
     // Some after-states (positions of Mode::order) of a mode, those before it being fixed; `next`
     // is prepared. False if the work has to stop.
     bool solve(std::size_t m, const double* next, double* out, std::uint32_t* codes, Index begin,
-               Index end, const Watch& watch) {
+               Index end, Monitor& monitor) {
         const Mode& mode = *stage_->modes[m];
         const double* rewards = stage_->rewards[m];
         const std::size_t width = stage_->inner_state[m];
@@ -240,11 +225,11 @@ public:
             if (last - user == 1 && user->first && (!kPolicy || user->digit == 0)) {
                 fixed_ += rewards[user->action];
                 if (!inner(m + 1, rows, out + user->state * width,
-                           kPolicy ? codes + user->state * width : nullptr, watch)) {
+                           kPolicy ? codes + user->state * width : nullptr, monitor)) {
                     return false;
                 }
             } else {
-                if (!inner(m + 1, rows, level.value.data(), level.code.data(), watch)) return false;
+                if (!inner(m + 1, rows, level.value.data(), level.code.data(), monitor)) return false;
                 for (; user != last; ++user) {
                     double* row = out + user->state * width;
                     const double reward = rewards[user->action];
@@ -263,7 +248,7 @@ public:
                 }
             }
             leave(before, undo, bonus);
-            if (m + 2 == k_ && watch(4 * width + 16)) return false;
+            if (m + 2 == k_ && monitor.tick(4 * width + 16)) return false;
         }
         return true;
     }
@@ -313,13 +298,13 @@ private:
     }
 
     bool inner(std::size_t m, const double* rows, double* out, std::uint32_t* codes,
-               const Watch& watch) {
+               Monitor& monitor) {
         if (m + 1 == k_) {
             solve_last(rows, out, codes);
             return true;
         }
         const auto all = static_cast<Index>(stage_->modes[m]->order.size());
-        return solve(m, prepare(m, rows), out, codes, 0, all, watch);
+        return solve(m, prepare(m, rows), out, codes, 0, all, monitor);
     }
 
     // A mode's table, averaged over the outcomes of an after-state. Where there is one outcome only,
@@ -428,44 +413,34 @@ private:
 template <bool kPolicy>
 bool run_stage(const Stage& stage, std::vector<Worker<kPolicy>>& workers, const double* next,
                double* out, std::uint32_t* codes, Monitor& monitor) {
-    std::atomic<bool> stopped{false};
     const std::size_t k = stage.modes.size();
     workers[0].begin(stage);
     if (k == 1) {
         std::vector<double> slots(stage.modes[0]->slots());
         workers[0].spread(next, slots.data(), 1);
         workers[0].solve_last(slots.data(), out, codes);
-        return !Watch{&monitor, &stopped}(4 * slots.size());
+        return !monitor.tick(4 * slots.size());
     }
     const Mode& first = *stage.modes[0];
     const double* prepared = workers[0].prepare(0, next);
-    const auto pieces = static_cast<Index>(first.piece_begin.size() - 1);
-    std::atomic<Index> next_piece{0};
-    const auto work = [&](Worker<kPolicy>& worker, const Watch& watch) {
-        for (;;) {
-            const Index piece = next_piece.fetch_add(1);
-            if (piece >= pieces) return;
-            if (!worker.solve(0, prepared, out, codes, first.piece_begin[piece],
-                              first.piece_begin[piece + 1], watch)) {
-                return;
-            }
-        }
-    };
-    {
-        std::vector<std::jthread> helpers;
-        const bool many = first.states * stage.inner_state[0] >= kWorthThreads;
-        for (std::size_t t = 1; many && t < workers.size(); ++t) {
-            workers[t].begin(stage);
-            helpers.emplace_back([&, t] { work(workers[t], Watch{nullptr, &stopped}); });
-        }
-        work(workers[0], Watch{&monitor, &stopped});
+    const auto all = static_cast<Index>(first.order.size());
+    if (workers.size() == 1 || first.states * stage.inner_state[0] < kWorthThreads) {
+        return workers[0].solve(0, prepared, out, codes, 0, all, monitor);
     }
-    return !stopped;
+    for (Worker<kPolicy>& worker : workers) worker.begin(stage);
+    return WorkList(static_cast<unsigned>(workers.size()))
+        .run(
+            first.piece_begin.size() - 1,
+            [&](std::size_t piece, unsigned worker, Monitor& own) {
+                workers[worker].solve(0, prepared, out, codes, first.piece_begin[piece],
+                                      first.piece_begin[piece + 1], own);
+            },
+            monitor);
 }
 
 template <bool kPolicy>
 void run(const CompiledModel& model, const Team& team, const KernelOptions& options,
-         TeamSolution& solution, Monitor& monitor) {
+         TeamSolution& solution, KernelBuffers& buffers, Monitor& monitor) {
     const Index layers = model.layer_count();
     std::vector<Worker<kPolicy>> workers;
     for (unsigned t = 0; t < std::max(1U, options.threads); ++t) {
@@ -477,24 +452,27 @@ void run(const CompiledModel& model, const Team& team, const KernelOptions& opti
     for (Index layer = 0; layer < layers; ++layer) {
         widest = std::max(widest, solution.layer_begin[layer + 1] - solution.layer_begin[layer]);
     }
-    const std::uint64_t buffer = options.values ? last : widest;
-    auto next = std::make_unique_for_overwrite<double[]>(buffer);
-    auto now = std::make_unique_for_overwrite<double[]>(options.values ? 0 : buffer);
-    std::fill_n(next.get(), last, 0.0);
-    const double* from = next.get();
+    std::vector<double>& next = buffers.next;
+    std::vector<double>& now = buffers.now;
+    const std::uint64_t needed = options.values ? last : widest;
+    if (next.size() < needed) next.resize(needed);
+    if (!options.values && now.size() < needed) now.resize(needed);
+    std::fill_n(next.data(), last, 0.0);
+    const double* from = next.data();
     for (Index layer = layers; layer-- > 0;) {
         const Stage stage = make_stage(model, team, layer, kPolicy);
         const std::uint64_t begin = solution.layer_begin[layer];
         const std::uint64_t cells = solution.layer_begin[layer + 1] - begin;
-        double* to = options.values ? solution.values.data() + begin : now.get();
+        double* to = options.values ? solution.values.data() + begin : now.data();
         std::uint32_t* codes = kPolicy ? solution.decisions.data() + begin : nullptr;
         if (!run_stage<kPolicy>(stage, workers, from, to, codes, monitor)) {
-            solution.stop = monitor.stop();
+            // A helper's clock may be a little ahead.
+            solution.stop = monitor.stop() == Stop::none ? Stop::time_limit : monitor.stop();
             return;
         }
         solution.cells += cells;
         if (!options.values) std::swap(next, now);
-        from = options.values ? to : next.get();
+        from = options.values ? to : next.data();
     }
     solution.value = from[0];
 }
@@ -549,13 +527,12 @@ double kernel_bytes(const CompiledModel& model, const std::vector<AgentId>& agen
            std::max(1U, options.threads) * widest_work;
 }
 
-TeamSolution solve_team(const CompiledModel& model, const Team& team, const KernelOptions& options,
-                        Monitor& monitor) {
-    TeamSolution solution;
+void solve_team(const CompiledModel& model, const Team& team, const KernelOptions& options,
+                TeamSolution& solution, KernelBuffers& buffers, Monitor& monitor) {
+    solution.stop = Stop::none;
+    solution.value = 0;
+    solution.cells = 0;
     solution.agents = team.agents;
-    const double bytes = kernel_bytes(model, team.agents, options);
-    monitor.reserve(bytes,
-                    "the tables of a team of " + std::to_string(team.agents.size()) + " agents");
     solution.layer_begin.assign(1, 0);
     for (Index layer = 0; layer < model.layer_count(); ++layer) {
         std::uint64_t cells = 1;
@@ -565,14 +542,10 @@ TeamSolution solve_team(const CompiledModel& model, const Team& team, const Kern
     if (options.policy) solution.decisions.resize(solution.layer_begin.back());
     if (options.values) solution.values.resize(solution.layer_begin.back());
     if (options.policy) {
-        run<true>(model, team, options, solution, monitor);
+        run<true>(model, team, options, solution, buffers, monitor);
     } else {
-        run<false>(model, team, options, solution, monitor);
+        run<false>(model, team, options, solution, buffers, monitor);
     }
-    const double kept = static_cast<double>(solution.decisions.size()) * sizeof(std::uint32_t) +
-                        static_cast<double>(solution.values.size()) * sizeof(double);
-    monitor.release(bytes - kept);
-    return solution;
 }
 
 PreparedTeam::PreparedTeam(const CompiledModel& model, const std::vector<AgentId>& agents)
@@ -591,6 +564,19 @@ PreparedTeam::PreparedTeam(const CompiledModel& model, const std::vector<AgentId
             {position(block.first), position(block.second), &block, block.value.data()});
     }
     team_.wide = wide_interactions(model, agents);
+}
+
+TeamSolution PreparedTeam::solve(const KernelOptions& options, Monitor& monitor) const {
+    const double bytes = kernel_bytes(model_, team_.agents, options);
+    monitor.reserve(bytes,
+                    "the tables of a team of " + std::to_string(team_.agents.size()) + " agents");
+    TeamSolution solution;
+    KernelBuffers buffers;
+    solve_team(model_, team_, options, solution, buffers, monitor);
+    const double kept = static_cast<double>(solution.decisions.size()) * sizeof(std::uint32_t) +
+                        static_cast<double>(solution.values.size()) * sizeof(double);
+    monitor.release(bytes - kept);
+    return solution;
 }
 
 TeamSolution solve_team(const CompiledModel& model, const std::vector<AgentId>& agents,

@@ -58,17 +58,23 @@ double kernel_bytes(const CompiledModel& model, const std::vector<AgentId>& agen
 // Joint states of all layers before the horizon.
 double team_cells(const CompiledModel& model, const std::vector<AgentId>& agents);
 
-// Throws if it does not fit into memory. If time runs out, `stop` says so and there is no value.
-TeamSolution solve_team(const CompiledModel& model, const Team& team, const KernelOptions& options,
-                        Monitor& monitor);
+// Tables that are used again from one team to the next.
+struct KernelBuffers {
+    std::vector<double> next;
+    std::vector<double> now;
+};
+
+// The caller has reserved the memory. Storage of `solution` and `buffers` is used again. If time
+// runs out, `stop` says so and there is no value.
+void solve_team(const CompiledModel& model, const Team& team, const KernelOptions& options,
+                TeamSolution& solution, KernelBuffers& buffers, Monitor& monitor);
 
 // A team by itself, prepared to be solved: interactions with agents outside of it are ignored.
 class PreparedTeam {
 public:
     PreparedTeam(const CompiledModel& model, const std::vector<AgentId>& agents);
-    [[nodiscard]] TeamSolution solve(const KernelOptions& options, Monitor& monitor) const {
-        return solve_team(model_, team_, options, monitor);
-    }
+    // Throws if it does not fit into memory.
+    [[nodiscard]] TeamSolution solve(const KernelOptions& options, Monitor& monitor) const;
 
 private:
     const CompiledModel& model_;
