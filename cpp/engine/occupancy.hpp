@@ -29,7 +29,8 @@ struct OccupancyBuffers {
     std::vector<std::vector<double>> pairs;
 };
 
-// `solution` has decisions. False if a limit struck.
+// Follows the best joint actions from the root, found by looking one step ahead: `solution` has the
+// values of all layers. False if a limit struck.
 bool follow(const CompiledModel& model, const Team& team, const TeamSolution& solution,
             Occupancy& occupancy, OccupancyBuffers& buffers, Monitor& monitor);
 

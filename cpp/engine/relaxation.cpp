@@ -15,8 +15,8 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
-constexpr int kSweeps = 12;
-constexpr int kMovesPerVisit = 3;
+constexpr int kSweeps = 6;
+constexpr std::size_t kMovesPerCut = 3;
 constexpr double kSecondsPerCell = 5e-9;  // of the kernel, about
 
 bool contains(const std::vector<AgentId>& outer, const std::vector<AgentId>& inner) {
@@ -101,7 +101,7 @@ Relaxation::Relaxation(const CompiledModel& model, const RelaxationOptions& opti
 }
 
 double Relaxation::bytes_of(const std::vector<AgentId>& agents) const {
-    return options_.threads * kernel_bytes(model_, agents, {.policy = true});
+    return options_.threads * kernel_bytes(model_, agents, {.policy = false, .values = true});
 }
 
 // An interaction that no cluster holds: nobody pays for it, and its first member gets what it can
@@ -176,6 +176,7 @@ void Relaxation::set_clusters(std::vector<std::vector<AgentId>> groups) {
     }
     total_sum_.assign(flat, 0.0);
     part_.assign(flat, 0.0);
+    mark_.assign(flat, false);
     for (const Block& block : blocks_) {
         if (!block.shared()) continue;
         std::fill_n(part_.begin() + static_cast<std::ptrdiff_t>(block.offset), block.total.size(),
@@ -232,7 +233,7 @@ Team Relaxation::team_of(const Cluster& cluster) const {
 
 void Relaxation::solve_cluster(Cluster& cluster, Worker& worker, Monitor& monitor) const {
     const Team team = team_of(cluster);
-    solve_team(model_, team, {.policy = true}, worker.solution, worker.buffers, monitor);
+    solve_team(model_, team, {.policy = false, .values = true}, worker.solution, worker.buffers, monitor);
     if (worker.solution.stop != Stop::none) return;
     if (!follow(model_, team, worker.solution, worker.occupancy, worker.forward, monitor)) return;
     cluster.found = worker.solution.value;
@@ -338,10 +339,21 @@ void Relaxation::remember() {
                 total_sum_[cluster.flat[place]] += cluster.fresh.chance[k];
             }
         }
-        cluster.cuts.push_back(std::move(cluster.fresh));
-        cluster.fresh = Cut{};
+        add_cut(cluster);
         if (cluster.cuts.size() > options_.most_cuts) forget(cluster);
     }
+}
+
+void Relaxation::add_cut(Cluster& cluster) const {
+    Cut& fresh = cluster.fresh;
+    for (Cut& cut : cluster.cuts) {
+        const double with = product(cluster, cut, fresh);
+        cut.product.push_back(with);
+        fresh.product.push_back(with);
+    }
+    fresh.product.push_back(product(cluster, fresh, fresh));
+    cluster.cuts.push_back(std::move(fresh));
+    fresh = Cut{};
 }
 
 // Drops a cut that has no weight, the one that had none for longest; but never the centre's.
@@ -353,92 +365,129 @@ void Relaxation::forget(Cluster& cluster) const {
         if (worst == cluster.cuts.size() || cut.used < cluster.cuts[worst].used) worst = k;
     }
     if (worst < cluster.cuts.size()) {
-        cluster.cuts.erase(cluster.cuts.begin() + static_cast<std::ptrdiff_t>(worst));
+        const auto place = static_cast<std::ptrdiff_t>(worst);
+        cluster.cuts.erase(cluster.cuts.begin() + place);
+        for (Cut& cut : cluster.cuts) cut.product.erase(cut.product.begin() + place);
     }
 }
 
-double Relaxation::value_at(const Cluster& cluster, const Cut& cut) const {
-    double sum = cut.constant;
-    for (std::size_t k = 0; k < cut.at.size(); ++k) {
-        const Index place = cut.at[k];
-        const std::size_t flat = cluster.flat[place];
-        sum += cut.chance[k] *
-               (cluster.centre[place] -
-                step_ * (cluster.sum[place] - total_sum_[flat] * part_[flat]));
+// The products of a cut's chances with those of the cluster's cuts, as far as they count: an amount
+// moved in one cluster moves the mean by its part.
+double Relaxation::product(const Cluster& cluster, const Cut& one, const Cut& other) const {
+    double sum = 0;
+    std::size_t k = 0;
+    for (std::size_t l = 0; l < other.at.size(); ++l) {
+        while (k < one.at.size() && one.at[k] < other.at[l]) ++k;
+        if (k == one.at.size()) break;
+        if (one.at[k] != other.at[l]) continue;
+        sum += one.chance[k] * other.chance[l] * (1 - part_[cluster.flat[one.at[k]]]);
     }
     return sum;
 }
 
-void Relaxation::move_weight(Cluster& cluster, Cut& from, Cut& to, double amount) {
-    from.weight -= amount;
-    to.weight += amount;
-    const auto shift = [&](const Cut& cut, double by) {
-        for (std::size_t k = 0; k < cut.at.size(); ++k) {
-            const Index place = cut.at[k];
-            cluster.sum[place] += by * cut.chance[k];
-            total_sum_[cluster.flat[place]] += by * cut.chance[k];
+// What a cut is worth if the other clusters' weights stay and this cluster had none.
+double Relaxation::base_value(const Cluster& cluster, const Cut& cut) const {
+    double sum = cut.constant;
+    for (std::size_t k = 0; k < cut.at.size(); ++k) {
+        const Index place = cut.at[k];
+        const std::size_t flat = cluster.flat[place];
+        const double others = total_sum_[flat] - cluster.sum[place];
+        sum += cut.chance[k] * (cluster.centre[place] + step_ * others * part_[flat]);
+    }
+    return sum;
+}
+
+// Best weights of one cluster's cuts, those of the others being fixed: weight goes from the worst
+// that has some to the best. Returns how much the dual gained; `values` are those of the cuts.
+double Relaxation::balance_weights(Cluster& cluster, std::vector<double>& values) const {
+    const std::size_t n = cluster.cuts.size();
+    values.clear();
+    for (const Cut& cut : cluster.cuts) {
+        double value = base_value(cluster, cut);
+        for (std::size_t l = 0; l < n; ++l) {
+            value -= step_ * cluster.cuts[l].weight * cut.product[l];
         }
-    };
-    shift(from, -amount);
-    shift(to, amount);
+        values.push_back(value);
+    }
+    double moved = 0;
+    for (std::size_t move = 0; move < kMovesPerCut * n; ++move) {
+        std::size_t best = n;
+        std::size_t worst = n;
+        for (std::size_t k = 0; k < n; ++k) {
+            if (best == n || values[k] > values[best]) best = k;
+            if (cluster.cuts[k].weight > 0 && (worst == n || values[k] < values[worst])) worst = k;
+        }
+        const double difference = values[best] - values[worst];
+        if (best == worst || difference <= 1e-13 * scale_) break;
+        Cut& to = cluster.cuts[best];
+        Cut& from = cluster.cuts[worst];
+        const double curvature =
+            to.product[best] - 2 * to.product[worst] + from.product[worst];
+        const double amount = curvature * step_ * from.weight > difference
+                                  ? difference / (curvature * step_)
+                                  : from.weight;
+        from.weight -= amount;
+        to.weight += amount;
+        to.used = rounds_;
+        for (std::size_t k = 0; k < n; ++k) {
+            values[k] -= step_ * amount * (to.product[k] - from.product[k]);
+        }
+        moved += amount * difference;
+    }
+    return moved;
+}
+
+// Brings the sums in line with the weights.
+void Relaxation::update_sums(Cluster& cluster) {
+    for (const Cut& cut : cluster.cuts) {
+        for (const Index place : cut.at) {
+            total_sum_[cluster.flat[place]] -= cluster.sum[place];
+            cluster.sum[place] = 0;
+        }
+    }
+    for (const Cut& cut : cluster.cuts) {
+        if (cut.weight <= 0) continue;
+        for (std::size_t k = 0; k < cut.at.size(); ++k) {
+            cluster.sum[cut.at[k]] += cut.weight * cut.chance[k];
+        }
+    }
+    for (const Cut& cut : cluster.cuts) {
+        for (const Index place : cut.at) mark_[cluster.flat[place]] = true;
+    }
+    for (const Cut& cut : cluster.cuts) {
+        for (const Index place : cut.at) {
+            const std::size_t flat = cluster.flat[place];
+            if (!mark_[flat]) continue;
+            mark_[flat] = false;
+            total_sum_[flat] += cluster.sum[place];
+        }
+    }
 }
 
 // The bundle's own problem, through its dual: weights of cuts, one cluster after the other. Returns
 // what the cuts promise at the new shares.
 double Relaxation::master() {
-    std::vector<double> scratch;
+    std::vector<double> values;
     for (int sweep = 0; sweep < kSweeps; ++sweep) {
         double moved = 0;
         for (Cluster& cluster : clusters_) {
             if (cluster.cuts.size() < 2) continue;
-            scratch.resize(std::max(scratch.size(), cluster.flat.size()), 0.0);
-            for (int move = 0; move < kMovesPerVisit; ++move) {
-                Cut* best = nullptr;
-                Cut* worst = nullptr;
-                double most = -kInfinity;
-                double least = kInfinity;
-                for (Cut& cut : cluster.cuts) {
-                    const double value = value_at(cluster, cut);
-                    if (value > most) {
-                        most = value;
-                        best = &cut;
-                    }
-                    if (cut.weight > 0 && value < least) {
-                        least = value;
-                        worst = &cut;
-                    }
-                }
-                if (best == worst || most - least <= 1e-13 * scale_) break;
-                // The curvature along the move: Σ (difference)² · (1 - 1/number of clusters).
-                double curvature = 0;
-                for (std::size_t k = 0; k < best->at.size(); ++k) {
-                    scratch[best->at[k]] = best->chance[k];
-                }
-                const auto part = [&](Index place) { return 1 - part_[cluster.flat[place]]; };
-                for (std::size_t k = 0; k < worst->at.size(); ++k) {
-                    const Index place = worst->at[k];
-                    const double other = scratch[place];
-                    const double difference = other - worst->chance[k];
-                    curvature += (difference * difference - other * other) * part(place);
-                }
-                for (std::size_t k = 0; k < best->at.size(); ++k) {
-                    curvature += best->chance[k] * best->chance[k] * part(best->at[k]);
-                    scratch[best->at[k]] = 0;
-                }
-                const double wanted =
-                    curvature > 0 ? (most - least) / (step_ * curvature) : kInfinity;
-                const double amount = std::min(worst->weight, wanted);
-                moved = std::max(moved, amount * (most - least));
-                move_weight(cluster, *worst, *best, amount);
-                best->used = rounds_;
-            }
+            const double mine = balance_weights(cluster, values);
+            if (mine > 0) update_sums(cluster);
+            moved += mine;
         }
         if (moved <= 1e-12 * scale_) break;
     }
     double promised = 0;
     for (const Cluster& cluster : clusters_) {
         double most = -kInfinity;
-        for (const Cut& cut : cluster.cuts) most = std::max(most, value_at(cluster, cut));
+        for (const Cut& cut : cluster.cuts) {
+            double value = base_value(cluster, cut);
+            for (std::size_t l = 0; l < cluster.cuts.size(); ++l) {
+                value -= step_ * cluster.cuts[l].weight * cut.product[l];
+            }
+            most = std::max(most, value);
+        }
         promised += most;
     }
     return promised;

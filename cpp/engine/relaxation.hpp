@@ -77,6 +77,7 @@ private:
     struct Cut {
         std::vector<Index> at;
         std::vector<double> chance;
+        std::vector<double> product;  // with every cut of the cluster
         double constant = 0;
         double weight = 0;
         bool centre = false;
@@ -112,8 +113,11 @@ private:
     void accept();
     void remember();
     double master();
-    double value_at(const Cluster& cluster, const Cut& cut) const;
-    void move_weight(Cluster& cluster, Cut& from, Cut& to, double amount);
+    [[nodiscard]] double product(const Cluster& cluster, const Cut& one, const Cut& other) const;
+    [[nodiscard]] double base_value(const Cluster& cluster, const Cut& cut) const;
+    double balance_weights(Cluster& cluster, std::vector<double>& values) const;
+    void update_sums(Cluster& cluster);
+    void add_cut(Cluster& cluster) const;
     void make_trial();
     void balance(bool measure);
     void forget(Cluster& cluster) const;
@@ -132,6 +136,7 @@ private:
     std::vector<Worker> workers_;
     std::vector<double> total_sum_;  // flat: Σ over clusters of X
     std::vector<double> part_;       // flat: 1 / number of clusters
+    std::vector<bool> mark_;         // flat, all false between calls
     double reserved_ = 0;
     double upper_ = 0;
     double centre_value_ = 0;

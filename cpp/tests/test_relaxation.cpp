@@ -113,7 +113,7 @@ TEST("what does not fit into memory is bounded coarsely, and still bounded") {
     for (std::uint64_t seed = 0; seed < 100; ++seed) {
         const testing::Context context("seed", seed);
         const Case each = random_case(seed);
-        for (const double limit : {200.0, 400.0, 800.0}) {
+        for (const double limit : {150.0, 200.0, 300.0, 400.0, 800.0}) {
             Monitor monitor(Monitor::kNoLimit, limit);
             try {
                 const Relaxation relaxation(each.model, {}, monitor);
