@@ -48,10 +48,11 @@ def measure(case: Case) -> dict[str, float]:
         problem = problem.to_timmdp()
     compiled = compile_problem(problem, merge=case.merge)
     before = peak_memory_mb()
-    first = solve(problem, merge=case.merge)
+    first = solve(problem, algorithm="dp", merge=case.merge)
     taken = peak_memory_mb() - before
     seconds = [first.seconds]
-    seconds += [solve(problem, merge=case.merge).seconds for _ in range(REPEATS - 1)]
+    for _ in range(REPEATS - 1):
+        seconds.append(solve(problem, algorithm="dp", merge=case.merge).seconds)
     assert compiled.joint_states == first.statistics.joint_states_expanded
     return {
         "states": first.statistics.joint_states_expanded,

@@ -114,3 +114,53 @@ def random_mpp(agents: int, tasks: int, horizon: int, seed: int = 1) -> dict[str
         "agents": contractors,
         "network": network,
     }
+
+
+def dense_team(horizon: int, seed: int = 1) -> dict[str, Any]:
+    """A seeded random ``ti-mmdp/1`` problem: five agents that get from everywhere to everywhere.
+
+    Every pair of them interacts, for better or worse, so that nothing can be left out.
+    """
+    draw = random.Random(f"{horizon}/{seed}")
+    names = [f"A{i}" for i in range(5)]
+    states = [f"s{k}" for k in range(10)]
+    actions = ["x", "y", "z"]
+
+    def law() -> dict[str, float]:
+        weights = [draw.randint(1, 9) for _ in states]
+        return {s: weight / sum(weights) for s, weight in zip(states, weights, strict=True)}
+
+    agents = [
+        {
+            "name": name,
+            "initial": states[0],
+            "transitions": {s: {a: law() for a in actions} for s in states},
+        }
+        for name in names
+    ]
+    rewards = [
+        {
+            "scope": [name],
+            "entries": [
+                {"when": {name: {"state": s, "action": a}}, "value": draw.randint(0, 20)}
+                for s, a in itertools.product(states, actions)
+            ],
+        }
+        for name in names
+    ] + [
+        {
+            "scope": pair,
+            "entries": [
+                {"when": {name: {"action": a} for name in pair}, "value": draw.choice([-9, 9])}
+                for a in actions
+            ],
+        }
+        for pair in map(list, itertools.combinations(names, 2))
+    ]
+    return {
+        "format": "ti-mmdp/1",
+        "name": f"dense {horizon}",
+        "horizon": horizon,
+        "agents": agents,
+        "rewards": rewards,
+    }

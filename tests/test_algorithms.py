@@ -23,6 +23,7 @@ ALGORITHMS: list[tuple[str, dict[str, Any]]] = [
     ("core-2016", {}),
     ("core-2016", {"merge": False, "memo": True, "assignment": "highest-degree"}),
     ("core", {}),
+    ("core", {"merge": False}),
     ("core", {"threads": 1, "eliminate": False}),
 ]
 every_algorithm = pytest.mark.parametrize(
@@ -53,6 +54,35 @@ ASKED_WITHOUT_TIMES: dict[str, Any] = {
     "network": [{"tasks": ["a/a", "b/a"], "cost": 1}],
 }
 
+# Of two histories that differ in past times, only one is left after shrinking.
+ASKED_WITH_OTHER_TIMES: dict[str, Any] = {
+    "format": "mpp/1",
+    "horizon": 3,
+    "agents": [
+        {
+            "name": "a",
+            "tasks": [
+                {"name": "a", "duration": 1, "cost": 1},
+                {
+                    "name": "b",
+                    "duration": 1,
+                    "delay": {"probability": 0.5, "duration": 2},
+                    "cost": 1,
+                    "revenue": 10,
+                },
+            ],
+        },
+        {
+            "name": "b",
+            "tasks": [
+                {"name": "a", "duration": 1, "cost": 0},
+                {"name": "b", "duration": 1, "cost": [0, 1, 1]},
+            ],
+        },
+    ],
+    "network": [{"tasks": ["a/b", "b/a"], "cost": 1}],
+}
+
 
 @every_algorithm
 @given(raw=problem_dicts())
@@ -66,6 +96,7 @@ def test_value_is_the_judges(algorithm: str, options: dict[str, Any], raw: dict[
 
 @every_algorithm
 @example(raw=ASKED_WITHOUT_TIMES)
+@example(raw=ASKED_WITH_OTHER_TIMES)
 @given(raw=problem_dicts())
 def test_policy_is_worth_its_value(
     algorithm: str, options: dict[str, Any], raw: dict[str, Any]

@@ -19,7 +19,7 @@ import pytest
 
 import coreplan
 from coreplan import Policy, Result, cli, read_problem
-from helpers import random_mpp
+from helpers import dense_team, random_mpp
 
 COMMANDS = ["solve", "check", "info", "crg", "schema", "trace", "demo"]
 FORMATS = ["ti-mmdp/1", "mpp/1", "result/1", "policy/1"]
@@ -97,7 +97,7 @@ def small(tmp_path: Path) -> Path:
 def large(tmp_path: Path) -> Path:
     """A file with a problem that takes far longer than a test."""
     path = tmp_path / "large.json"
-    path.write_text(json.dumps(random_mpp(5, 3, 8)), encoding="utf-8")
+    path.write_text(json.dumps(dense_team(100)), encoding="utf-8")
     return path
 
 
@@ -145,6 +145,9 @@ def test_solve_prints_header_and_summary(run: Run, small: Path) -> None:
     assert "interactions: 1" in out
     value = coreplan.solve(read_problem(small)).value
     assert f"value {value:.10g}, proven optimal" in out
+    assert "table cells computed" in out
+    assert "joint states expanded" not in out  # by dynamic programming only
+    assert "joint states expanded" in run("solve", small, "--algorithm", "dp").out
     assert re.search(r"- Alpha (starts|waits)", out)
     assert re.search(r"- Beta (starts|waits)", out)
 
@@ -155,6 +158,7 @@ def test_solve_as_json_is_one_object(run: Run, small: Path) -> None:
     assert (code, err) == (0, "")
     result = valid_result(out)
     assert (result["problem"], result["status"]) == ("small", "optimal")
+    assert result["algorithm"] == "core"
     assert result["value"] == coreplan.solve(read_problem(small)).value
 
 
@@ -186,7 +190,10 @@ def test_no_merge_gives_the_same_value(run: Run, small: Path) -> None:
     assert " merged" not in run("solve", small, "--no-merge").out
 
 
-def test_log_and_gap(run: Run, large: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("algorithm", ["core", "dp"])
+def test_log_and_gap(
+    run: Run, large: Path, monkeypatch: pytest.MonkeyPatch, algorithm: str
+) -> None:
     """In a run of seconds there is a line at most every half second; the gap is the result's."""
     results: list[Result] = []
     solve = coreplan.solve
@@ -196,7 +203,7 @@ def test_log_and_gap(run: Run, large: Path, monkeypatch: pytest.MonkeyPatch) -> 
         return results[-1]
 
     monkeypatch.setattr(cli, "solve_problem", remember)
-    code, out, err = run("solve", large, "--time-limit", "2.2")
+    code, out, err = run("solve", large, "--algorithm", algorithm, "--time-limit", "2.2")
     assert (code, err) == (0, "")
     (result,) = results
     times = [float(found) for found in re.findall(r"^ *([\d.]+)s  ", out, re.MULTILINE)]
@@ -205,6 +212,7 @@ def test_log_and_gap(run: Run, large: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert all(after - before >= 0.4 for before, after in zip([0.0, *times], times, strict=False))
     assert times[-1] <= 2.3
     assert out.count("lower bound") == 1
+    assert "inf" not in out
     summary = re.search(
         r"^value (\S+), stopped by the time limit; the optimum is at most (\S+), "
         r"a gap of (\S+) \((\S+) %\)$",

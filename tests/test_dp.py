@@ -20,15 +20,15 @@ def test_translation_keeps_the_value(raw: dict[str, Any], history: bool) -> None
     assert isinstance(problem, MaintenanceProblem)
     translated = problem.to_timmdp(history=history)
     expected = optimal_value(raw)
-    assert agrees(solve(translated).value, expected)
-    assert agrees(solve(translated, merge=False).value, expected)
+    assert agrees(solve(translated, algorithm="dp").value, expected)
+    assert agrees(solve(translated, algorithm="dp", merge=False).value, expected)
 
 
 @given(raw=timmdp_dicts())
 def test_merging_never_adds_work(raw: dict[str, Any]) -> None:
     """Merging leaves no more joint states and joint actions than there were."""
     problem = from_file(raw)
-    merged = solve(problem).statistics
-    unmerged = solve(problem, merge=False).statistics
+    merged = solve(problem, algorithm="dp").statistics
+    unmerged = solve(problem, algorithm="dp", merge=False).statistics
     assert merged.joint_states_expanded <= unmerged.joint_states_expanded
     assert merged.joint_actions_evaluated <= unmerged.joint_actions_evaluated

@@ -80,7 +80,7 @@ def test_situations_can_be_planned_on_from(path: Path, of: Path) -> None:
 
 @pytest.mark.parametrize("merge", [True, False])
 def test_the_papers_example_is_worth_24(merge: bool) -> None:
-    """The paper's two-agent example has the value 24, by the judge and by dynamic programming."""
+    """The paper's two-agent example has the value 24, by the judge and by the solver."""
     # Each agent does two of a, b and c. Agent 1 earns 6, 2 and 3 for them; agent 2 earns 4, 1 and
     # 7·3/4 + 5·1/4 = 6.5. Both doing a at the same time earn 6 or 3 more, 4.5 in expectation.
     # Best: agent 1 does a and c (6 + 3), agent 2 does a and c (4 + 6.5), the a's together:

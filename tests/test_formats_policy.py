@@ -50,8 +50,8 @@ RAW: dict[str, Problem] = {"robots": json.loads(ROBOTS), "road": SMALL_ROAD}
 
 
 def best_policy(problem: TIMMDP | MaintenanceProblem, **options: Any) -> Policy:
-    """Solve a problem."""
-    policy = solve(problem, **options).policy
+    """Solve a problem by dynamic programming: one team, with the classes of the maps."""
+    policy = solve(problem, algorithm="dp", **options).policy
     assert policy is not None
     return policy
 

@@ -30,7 +30,7 @@ from coreplan import (
     Status,
     solve,
 )
-from helpers import from_file, judged_policy_value, package_state, random_mpp, scale
+from helpers import dense_team, from_file, judged_policy_value, package_state, random_mpp, scale
 from judge import joint_states, optimal_value
 from strategies import problem_dicts
 
@@ -38,18 +38,22 @@ SLACK = 0.5
 """Seconds that a solver may take beyond its limit, most of them for a busy machine."""
 
 
-@functools.cache
-def long_problem() -> TIMMDP | MaintenanceProblem:
-    """A problem that fits into memory and takes dp far longer than any limit here."""
-    return from_file(random_mpp(5, 3, 8))
+both_algorithms = pytest.mark.parametrize("algorithm", ["core", "dp"])
+"""Those that work in quite different ways; the other two share most with dp."""
 
 
 @functools.cache
-def medium_problem(seed: int) -> tuple[TIMMDP | MaintenanceProblem, float, float]:
-    """A problem that takes dp some tens of milliseconds; its optimal value and the time."""
+def long_problem(algorithm: str) -> TIMMDP | MaintenanceProblem:
+    """A problem that fits into memory and takes an algorithm far longer than any limit here."""
+    return from_file(dense_team(100) if algorithm == "core" else random_mpp(5, 3, 8))
+
+
+@functools.cache
+def medium_problem(algorithm: str, seed: int) -> tuple[TIMMDP | MaintenanceProblem, float, float]:
+    """A problem that takes milliseconds; its optimal value and the time."""
     problem = from_file(random_mpp(3, 3, 7, seed))
-    seconds = min(solve(problem).seconds for _ in range(3))
-    return problem, solve(problem).value, seconds
+    seconds = min(solve(problem, algorithm=algorithm).seconds for _ in range(3))
+    return problem, solve(problem, algorithm=algorithm).value, seconds
 
 
 @pytest.fixture
@@ -76,12 +80,13 @@ def check_stopped(result: Result, status: Status) -> None:
 # -- each limit on a problem that is too large -----------------------------------------------------
 
 
+@both_algorithms
 @pytest.mark.parametrize("limit", [0.1, 0.4])
-def test_time_limit(limit: float) -> None:
+def test_time_limit(algorithm: str, limit: float) -> None:
     """A time limit ends the search in time, with a real policy and valid bounds."""
-    problem = long_problem()
+    problem = long_problem(algorithm)
     start = time.perf_counter()
-    result = solve(problem, time_limit=limit)
+    result = solve(problem, algorithm=algorithm, time_limit=limit)
     assert time.perf_counter() - start <= limit + SLACK
     assert limit <= result.seconds <= limit + SLACK
     check_stopped(result, Status.TIME_LIMIT)
@@ -124,30 +129,35 @@ def test_time_limit_while_the_search_is_prepared() -> None:
         }
     )
     start = time.perf_counter()
-    result = solve(problem, time_limit=0.3)
+    result = solve(problem, algorithm="dp", time_limit=0.3)
     assert time.perf_counter() - start <= 0.3 + SLACK
     check_stopped(result, Status.TIME_LIMIT)
 
 
-def test_memory_limit() -> None:
+@both_algorithms
+def test_memory_limit(algorithm: str) -> None:
     """If the table does not fit into the memory limit, that is found out at once."""
+    problem = long_problem(algorithm)
     start = time.perf_counter()
-    result = solve(long_problem(), memory_limit=50)
+    result = solve(problem, algorithm=algorithm, memory_limit=20)
     assert time.perf_counter() - start <= SLACK
     check_stopped(result, Status.MEMORY_LIMIT)
-    assert "joint states" in result.message
+    assert ("the team of 5 agents" if algorithm == "core" else "joint states") in result.message
 
 
-def test_more_than_any_machine_has() -> None:
+@both_algorithms
+def test_more_than_any_machine_has(algorithm: str) -> None:
     """Without a memory limit, a table beyond all machines is refused, with a plan all the same."""
+    problem = from_file(random_mpp(8, 3, 9))
     start = time.perf_counter()
-    result = solve(from_file(random_mpp(8, 3, 9)))
+    result = solve(problem, algorithm=algorithm)
     assert time.perf_counter() - start <= 2 * SLACK
     check_stopped(result, Status.MEMORY_LIMIT)
 
 
+@both_algorithms
 @pytest.mark.parametrize("calls", [1, 3])
-def test_callback_stops(calls: int) -> None:
+def test_callback_stops(algorithm: str, calls: int) -> None:
     """A callback that returns True stops the search, and is not called again."""
     seen: list[Progress] = []
 
@@ -155,7 +165,7 @@ def test_callback_stops(calls: int) -> None:
         seen.append(progress)
         return len(seen) == calls
 
-    result = solve(long_problem(), callback=stop, time_limit=60)
+    result = solve(long_problem(algorithm), algorithm=algorithm, callback=stop, time_limit=60)
     check_stopped(result, Status.INTERRUPTED)
     assert len(seen) == calls
     assert result.seconds <= seen[-1].seconds + SLACK
@@ -165,28 +175,29 @@ def test_callback_stops(calls: int) -> None:
 
 def test_only_true_stops() -> None:
     """A callback that returns anything but True, even if it is truthy, does not stop."""
-    result = solve(long_problem(), callback=lambda _: "go on", time_limit=0.3)
+    result = solve(long_problem("core"), callback=lambda _: "go on", time_limit=0.3)
     check_stopped(result, Status.TIME_LIMIT)
 
 
-def test_sigint_in_a_process_of_its_own() -> None:
+@both_algorithms
+def test_sigint_in_a_process_of_its_own(algorithm: str) -> None:
     """Ctrl-C gives the best plan so far in a fraction of a second."""
     script = """
 import json, signal, sys
 from coreplan import solve
-from helpers import from_file, random_mpp
+from test_limits import long_problem
 signal.signal(signal.SIGINT, signal.default_int_handler)
-problem = from_file(random_mpp(5, 3, 8))
+algorithm = sys.argv[1]
 said = []
 def say(progress):
     if not said:
         said.append(print("searching", flush=True))
-result = solve(problem, callback=say, time_limit=60)
+result = solve(long_problem(algorithm), algorithm=algorithm, callback=say, time_limit=60)
 assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 json.dump({**result.to_dict(), "worth": result.policy.evaluate()}, sys.stdout)
 """
     with subprocess.Popen(
-        [sys.executable, "-c", script],
+        [sys.executable, "-c", script, algorithm],
         stdout=subprocess.PIPE,
         text=True,
         start_new_session=True,
@@ -205,10 +216,14 @@ json.dump({**result.to_dict(), "worth": result.policy.evaluate()}, sys.stdout)
     assert report["worth"] >= report["value"] - 1e-6
 
 
-def test_in_another_thread(plain_sigint: None) -> None:
+@both_algorithms
+def test_in_another_thread(plain_sigint: None, algorithm: str) -> None:
     """In a thread limits work as ever; Ctrl-C stays the main thread's business."""
+    problem = long_problem(algorithm)
     results: list[Result] = []
-    thread = threading.Thread(target=lambda: results.append(solve(long_problem(), time_limit=0.4)))
+    thread = threading.Thread(
+        target=lambda: results.append(solve(problem, algorithm=algorithm, time_limit=0.4))
+    )
     start = time.perf_counter()
     thread.start()
     with pytest.raises(KeyboardInterrupt):
@@ -220,7 +235,7 @@ def test_in_another_thread(plain_sigint: None) -> None:
     check_stopped(results[0], Status.TIME_LIMIT)
 
 
-# -- stopped at any moment: what holds by the judge ------------------------------------------------
+# -- stopped at any moment: what holds by the judge (for `core` also in test_core.py) --------------
 
 
 def limits_of_small_problems() -> st.SearchStrategy[dict[str, Any]]:
@@ -243,7 +258,7 @@ def test_small_problems_under_small_limits(
     """Bounds bracket the optimum, and the policy acts everywhere and is worth its value."""
     problem = from_file(raw)
     try:
-        result = solve(problem, merge=merge, **limits)
+        result = solve(problem, algorithm="dp", merge=merge, **limits)
     except LimitError as error:
         assert error.reason in limits
         return
@@ -269,24 +284,25 @@ def test_bounds_where_the_table_does_not_fit(raw: dict[str, Any]) -> None:
     for _ in range(20):
         middle = (low + high) / 2
         try:
-            solve(problem, memory_limit=middle)
+            solve(problem, algorithm="dp", memory_limit=middle)
             high = middle
         except LimitError as error:
             assert error.reason == "memory_limit"
             low = middle
-    result = solve(problem, memory_limit=high)
+    result = solve(problem, algorithm="dp", memory_limit=high)
     tolerance = 1e-9 * scale(raw)
     assert result.value - tolerance <= optimal_value(raw) <= result.upper_bound + tolerance
     assert result.policy is not None
     assert judged_policy_value(raw, result.policy) >= result.value - tolerance
 
 
+@both_algorithms
 @given(seed=st.integers(1, 4), fraction=st.floats(0.01, 1.1))
-def test_stopped_in_the_middle(seed: int, fraction: float) -> None:
+def test_stopped_in_the_middle(algorithm: str, seed: int, fraction: float) -> None:
     """Wherever in the search the clock strikes, bounds hold and the policy is worth its value."""
-    problem, optimum, seconds = medium_problem(seed)
+    problem, optimum, seconds = medium_problem(algorithm, seed)
     try:
-        result = solve(problem, time_limit=fraction * seconds)
+        result = solve(problem, algorithm=algorithm, time_limit=fraction * seconds)
     except LimitError as error:
         assert error.reason == "time_limit"
         return
@@ -383,7 +399,7 @@ except LimitError as error:
 def test_limits_that_are_none(name: str, value: Any) -> None:
     """A limit is a number above 0; anything else is refused by name."""
     with pytest.raises(SolverError, match=f"{name} is .*expected a number above 0"):
-        solve(long_problem(), **{name: value})
+        solve(long_problem("core"), **{name: value})
 
 
 def test_limits_may_be_infinite() -> None:
@@ -396,7 +412,8 @@ def test_limits_may_be_infinite() -> None:
 # -- Ctrl-C and exceptions -------------------------------------------------------------------------
 
 
-def test_second_sigint_ends_at_once(plain_sigint: None) -> None:
+@both_algorithms
+def test_second_sigint_ends_at_once(plain_sigint: None, algorithm: str) -> None:
     """The second Ctrl-C raises KeyboardInterrupt, and the old handler is back."""
 
     def press_twice(_: Progress) -> None:
@@ -404,11 +421,12 @@ def test_second_sigint_ends_at_once(plain_sigint: None) -> None:
         signal.raise_signal(signal.SIGINT)
 
     with pytest.raises(KeyboardInterrupt):
-        solve(long_problem(), callback=press_twice, time_limit=60)
+        solve(long_problem(algorithm), algorithm=algorithm, callback=press_twice, time_limit=60)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def test_first_sigint_stops_with_a_plan(plain_sigint: None) -> None:
+@both_algorithms
+def test_first_sigint_stops_with_a_plan(plain_sigint: None, algorithm: str) -> None:
     """The first Ctrl-C stops with what there is, and the old handler is back."""
     handlers = []
 
@@ -416,7 +434,7 @@ def test_first_sigint_stops_with_a_plan(plain_sigint: None) -> None:
         handlers.append(signal.getsignal(signal.SIGINT))
         signal.raise_signal(signal.SIGINT)
 
-    result = solve(long_problem(), callback=press, time_limit=60)
+    result = solve(long_problem(algorithm), algorithm=algorithm, callback=press, time_limit=60)
     check_stopped(result, Status.INTERRUPTED)
     assert len(handlers) == 1
     assert handlers[0] is not signal.default_int_handler
@@ -433,7 +451,7 @@ def test_a_handler_of_somebody_else_is_left_alone() -> None:
     previous = signal.signal(signal.SIGINT, own)
     try:
         result = solve(
-            long_problem(),
+            long_problem("core"),
             callback=lambda _: signal.raise_signal(signal.SIGINT),
             time_limit=0.3,
         )
@@ -444,28 +462,33 @@ def test_a_handler_of_somebody_else_is_left_alone() -> None:
     assert set(pressed) == {signal.SIGINT}
 
 
+@both_algorithms
 @pytest.mark.parametrize("kind", [ZeroDivisionError, SystemExit, KeyboardInterrupt])
-def test_an_exception_in_the_callback(plain_sigint: None, kind: type[BaseException]) -> None:
+def test_an_exception_in_the_callback(
+    plain_sigint: None, algorithm: str, kind: type[BaseException]
+) -> None:
     """An exception of the callback goes through unchanged, and the next run is as ever."""
 
     def fail(_: Progress) -> None:
         raise kind("mine")
 
     with pytest.raises(kind) as caught:
-        solve(long_problem(), callback=fail, time_limit=60)
+        solve(long_problem(algorithm), algorithm=algorithm, callback=fail, time_limit=60)
     assert caught.value.args == ("mine",)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    problem, optimum, _ = medium_problem(1)
-    assert solve(problem).value == optimum
+    problem, optimum, _ = medium_problem(algorithm, 1)
+    assert solve(problem, algorithm=algorithm).value == optimum
 
 
 # -- what a callback is told -----------------------------------------------------------------------
 
 
-def test_progress_is_valid_at_every_call() -> None:
+@both_algorithms
+def test_progress_is_valid_at_every_call(algorithm: str) -> None:
     """Time and work grow, bounds tighten, and they bracket the optimum at every call."""
+    problem = from_file(dense_team(4) if algorithm == "core" else random_mpp(4, 3, 7))
     seen: list[Progress] = []
-    result = solve(from_file(random_mpp(4, 3, 7)), callback=seen.append)
+    result = solve(problem, algorithm=algorithm, callback=seen.append)
     assert result.status is Status.OPTIMAL
     assert seen
     for before, after in itertools.pairwise(seen):
@@ -486,8 +509,9 @@ def test_progress_is_valid_at_every_call() -> None:
     assert seen[-1].joint_states_expanded <= result.statistics.joint_states_expanded
 
 
-def test_callback_is_called_some_20_times_a_second() -> None:
+@both_algorithms
+def test_callback_is_called_some_20_times_a_second(algorithm: str) -> None:
     """A callback is called every 50 ms or so, not at every step."""
     seen: list[Progress] = []
-    solve(long_problem(), callback=seen.append, time_limit=0.6)
+    solve(long_problem(algorithm), algorithm=algorithm, callback=seen.append, time_limit=0.6)
     assert 2 <= len(seen) <= 13

@@ -38,7 +38,7 @@ from strategies import mpp_dicts, problem_dicts, timmdp_dicts
 
 def policy_of(problem: AnyProblem, **options: Any) -> Policy:
     """The policy that dynamic programming finds."""
-    policy = solve(problem, **options).policy
+    policy = solve(problem, algorithm="dp", **options).policy
     assert policy is not None
     return policy
 
@@ -279,7 +279,7 @@ def test_probabilities_are_used_as_they_are(
 ) -> None:
     """Where probabilities add up to 1 ± 5e-10, values are those of the literal recursion."""
     raw = slightly_off(raw, data)
-    result = solve(from_file(raw), merge=merge)
+    result = solve(from_file(raw), algorithm="dp", merge=merge)
     assert result.policy is not None
     tolerance = 1e-14 * scale(raw)
     expected = judge.optimal_value(raw)
@@ -299,7 +299,8 @@ def test_missing_probability_mass_counts_for_all_agents() -> None:
     always = RewardFunction(("lossy",), (Entry({}, 1e6),))
     expected = 2e6 * (mass + mass**2)
     for merge in (True, False):
-        result = solve(TIMMDP((lossy, other), (earn, always), 2), merge=merge)
+        problem = TIMMDP((lossy, other), (earn, always), 2)
+        result = solve(problem, algorithm="dp", merge=merge)
         assert result.value == pytest.approx(expected, rel=1e-15)
         assert result.policy is not None
         assert result.policy.evaluate() == pytest.approx(expected, rel=1e-15)
@@ -383,7 +384,7 @@ def test_a_policy_without_memory_for_joint_states_is_worth_its_bound(raw: dict[s
     problem = from_file(raw)
     for step in itertools.count():  # the least memory with which there is any result
         try:
-            result = solve(problem, memory_limit=0.0005 * 1.15**step)
+            result = solve(problem, algorithm="dp", memory_limit=0.0005 * 1.15**step)
             break
         except LimitError as error:
             assert error.reason == "memory_limit"

@@ -27,7 +27,7 @@ from coreplan.formats.writing import write_text
 from coreplan.limits import Limits
 from coreplan.maintenance.problem import MaintenanceProblem
 from coreplan.result import Result
-from coreplan.solve import ALGORITHMS
+from coreplan.solve import ALGORITHMS, DEFAULT_ALGORITHM
 from coreplan.solve import solve as solve_problem
 from coreplan.trace import MOST_STATES, trace_search
 from coreplan.view.crg_svg import stage_range
@@ -143,7 +143,7 @@ _memory_limit = click.option(
 _no_merge = click.option(
     "--no-merge",
     is_flag=True,
-    help="Do not merge equivalent local states (an MPP then keeps start and end times).",
+    help="Do not merge equivalent local states (an MPP's then keep start and end times).",
 )
 
 
@@ -161,9 +161,10 @@ _no_merge = click.option(
 @click.option(
     "--algorithm",
     type=click.Choice(list(ALGORITHMS)),
-    default="dp",
+    default=DEFAULT_ALGORITHM,
     show_default=True,
-    help="How to solve it.",
+    help="How to solve it: by our own engine, by plain dynamic programming, or by one of the "
+    "paper's searches.",
 )
 @click.option(
     "--time-limit",
@@ -635,7 +636,7 @@ def _read_assignment(given: tuple[str, ...]) -> Assignment:
 def demo(as_json: bool) -> None:
     """Solve a bundled example: nine road works of four contractors on a ring road."""
     problem = read_problem(example_path("ring_road.yaml"))
-    _solve_and_print(problem, as_json, None, algorithm="dp")
+    _solve_and_print(problem, as_json, None, algorithm=DEFAULT_ALGORITHM)
 
 
 def example_path(name: str) -> Path:

@@ -171,11 +171,15 @@ class Result:
                 f"{_WHY_STOPPED[self.status]}; the optimum is at most "
                 f"{self.upper_bound:.10g}, a gap of {self.gap:.4g}{relative}"
             )
+        counts = {
+            "joint states expanded": work.joint_states_expanded,
+            "joint actions evaluated": work.joint_actions_evaluated,
+            "table cells computed": work.others.get("kernel_cells", 0),
+        }
+        known = [f"{number:,.0f} {what}" for what, number in counts.items() if number]
         lines = [
             f"value {self.value:.10g}, {proof}",
-            f"{self.seconds:.3g} s, {work.joint_states_expanded:,} joint states expanded, "
-            f"{work.joint_actions_evaluated:,} joint actions evaluated, "
-            f"{work.peak_memory_mb:.0f} MB",
+            ", ".join([f"{self.seconds:.3g} s", *known, f"{work.peak_memory_mb:.0f} MB"]),
         ]
         if self.message:
             lines.insert(1, self.message)

@@ -20,11 +20,13 @@ from coreplan.maintenance.problem import MaintenanceProblem
 from coreplan.model import TIMMDP
 from coreplan.result import Result
 
+DEFAULT_ALGORITHM = "core"
+
 
 def solve(
     problem: AnyProblem,
     *,
-    algorithm: str = "dp",
+    algorithm: str = DEFAULT_ALGORITHM,
     time_limit: float | None = None,
     memory_limit: float | None = None,
     callback: Callback | None = None,
@@ -39,9 +41,9 @@ def solve(
     problem
         A :class:`~coreplan.TIMMDP` or a :class:`~coreplan.MaintenanceProblem`.
     algorithm
-        ``core``: our own engine; at present it solves exactly what fits into dense tables, and
-        bounds the rest. ``dp``: plain dynamic programming over joint states. ``crg-ps`` and
-        ``core-2016``: the paper's searches on conditional return graphs, without and with
+        ``core`` (default): our own engine; at present it solves exactly what fits into dense
+        tables, and bounds the rest. ``dp``: plain dynamic programming over joint states. ``crg-ps``
+        and ``core-2016``: the paper's searches on conditional return graphs, without and with
         branch-and-bound.
     time_limit
         Seconds; None for no limit.
@@ -54,13 +56,13 @@ def solve(
         Solve from a later situation: the stage, and where every agent stands then. The value is
         what is earned from there on.
     **options
-        Options of the algorithm. ``dp`` and the searches have ``merge`` (default True): whether to
-        merge equivalent local states; without, a maintenance problem's states keep start and end
-        times, as in the literature. The searches have ``memo`` (default False, as printed): whether
-        to remember solved groups of agents, and ``assignment`` (see :func:`coreplan.build_crgs`);
-        ``core-2016`` also ``relative_gap`` and ``absolute_gap``: how much it may give away.
-        ``core`` has ``threads`` and, to switch off a step of shrinking, ``shape``, ``drop``,
-        ``settle``, ``eliminate`` and ``merge``.
+        Options of the algorithm. All have ``merge`` (default True): whether to merge equivalent
+        local states; without, a maintenance problem's states keep start and end times, as in the
+        literature. ``core`` has ``threads`` and, to switch off other steps of shrinking, ``shape``,
+        ``drop``, ``settle`` and ``eliminate``. The searches have ``memo`` (default False, as
+        printed): whether to remember solved groups of agents, and ``assignment`` (see
+        :func:`coreplan.build_crgs`); ``core-2016`` also ``relative_gap`` and ``absolute_gap``: how
+        much it may give away.
 
     Returns
     -------

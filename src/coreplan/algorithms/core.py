@@ -7,11 +7,13 @@ import os
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from coreplan import _core
 from coreplan.algorithms.task import SolverTask
 from coreplan.compile import CompiledProblem
 from coreplan.errors import SolverError
+from coreplan.maintenance.states import ContractorStates
 from coreplan.policy import GONE, LocalRule, Policy, Reduced, TeamRule, make_maps
 from coreplan.result import Result
 
@@ -47,7 +49,7 @@ def solve_core(
     for name, value in steps.items():
         if not isinstance(value, bool):
             raise SolverError(f"{name} is {value!r}; expected True or False")
-    compiled = task.compile(True)
+    compiled = task.compile(merge)
     monitor = task.limits.monitor
     reduction = _core.reduce(compiled.model, **steps, monitor=monitor)
     teams = _core.components(reduction.model)
@@ -137,12 +139,17 @@ def _make_policy(
         gone = class_of == GONE
         class_of -= np.repeat(begin[:-1], sizes)
         class_of[gone] = GONE
+        twin = _kept_twins(compiled, i, gone)
+        row_begin = reduction.action_begin(i).astype(np.int64)
+        lengths = np.diff(row_begin)[twin]
+        action_begin = np.concatenate([[0], np.cumsum(lengths)])
+        shifts = np.repeat(row_begin[twin] - action_begin[:-1], lengths)
         reduced.append(
             Reduced(
-                class_of.astype(np.uint32),
+                class_of[twin].astype(np.uint32),
                 np.diff(begin)[:layers].astype(np.uint32),
-                reduction.action_begin(i),
-                reduction.action_of(i),
+                action_begin.astype(np.uint32),
+                reduction.action_of(i)[np.arange(len(shifts)) + shifts],
             )
         )
     teams = [
@@ -160,5 +167,25 @@ def _make_policy(
         make_maps(compiled),
         teams,
         LocalRule(tuple(alone.action(i) for i in agents)),
-        history=False,
+        history=not compiled.merged,
     )
+
+
+def _kept_twins(
+    compiled: CompiledProblem, agent: int, gone: NDArray[np.bool_]
+) -> NDArray[np.int64]:
+    """Per class: itself or, if it is gone, one that is not and differs in past times only.
+
+    People ask by what has been done; then any start and end times have to be as good.
+    """
+    states = compiled.indexed.agents[agent].states
+    itself = np.arange(len(gone))
+    if compiled.merged or not isinstance(states, ContractorStates):
+        return itself
+    asked = np.zeros(len(gone), np.int64)
+    asked[compiled.model.node_class(agent)] = np.array(states.asked_for())[
+        compiled.graphs.node_state(agent)
+    ]
+    kept_for = np.full(len(states), -1)
+    kept_for[asked[~gone]] = itself[~gone]
+    return np.where(gone & (kept_for[asked] >= 0), kept_for[asked], itself)

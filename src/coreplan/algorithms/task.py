@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -47,6 +48,8 @@ class SolverTask:
 
         With bounds apart and no limit that struck, it stopped at the gap it was allowed.
         """
+        if not (math.isfinite(lower) and math.isfinite(upper)):
+            raise OverflowError("the rewards are too large to be added up")
         status = Status.GAP_LIMIT if stop == _core.Stop.none else Status(stop.name)
         if is_closed(lower, upper):
             status = Status.OPTIMAL

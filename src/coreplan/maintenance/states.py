@@ -122,6 +122,13 @@ class ContractorStates:
             raise self._unreachable(stage, wanted)
         return found_at
 
+    def asked_for(self) -> list[int]:
+        """Per state: the state that is found for it where past times are not given."""
+        return [
+            self._any_history[state.stage, state.state] if isinstance(state, History) else k
+            for k, state in enumerate(self.states)
+        ]
+
     def _unreachable(self, stage: int, given: object) -> ModelError:
         return ModelError(
             f"contractor {found(self._contractor.name)} cannot be in the state {given!r} at stage "

@@ -23,6 +23,7 @@ INTERVAL = 0.5
 """Seconds between two lines of the log, at least."""
 
 HEADER_EVERY = 20
+_LONGEST = 160
 _COLUMNS = (
     f"{'time':>8}  {'joint states':>14}  {'joint actions':>15}  "
     f"{'lower bound':>14}  {'upper bound':>14}  {'gap':>8}"
@@ -57,8 +58,11 @@ class ConsoleLog(logging.Handler):
         self._console = console
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Print one message."""
-        self._console.print(record.getMessage(), markup=False)
+        """Print one message, or the beginning of a very long one."""
+        message = record.getMessage()
+        if len(message) > _LONGEST:
+            message = f"{message[: _LONGEST - 4]} ..."
+        self._console.print(message, markup=False)
 
 
 class LiveLog:
@@ -77,13 +81,23 @@ class LiveLog:
         if self._lines % HEADER_EVERY == 0:
             self._console.print(f"[dim]{_COLUMNS}[/dim]")
         self._lines += 1
+        # Not every algorithm counts joint states, or has bounds while it works.
+        states, actions = (
+            f"{count:,}" if count else "-"
+            for count in (progress.joint_states_expanded, progress.joint_actions_evaluated)
+        )
+        lower, upper = (
+            f"{bound:.8g}" if math.isfinite(bound) else "-"
+            for bound in (progress.lower_bound, progress.upper_bound)
+        )
         gap = progress.upper_bound - progress.lower_bound
         relative = gap / abs(progress.lower_bound) if progress.lower_bound else math.inf
         shown = f"{100 * relative:.2f} %" if relative < 10 else f"{gap:.3g}"
+        if not math.isfinite(gap):
+            shown = "-"
         self._console.print(
-            f"{progress.seconds:>7.1f}s  {progress.joint_states_expanded:>14,}  "
-            f"{progress.joint_actions_evaluated:>15,}  {progress.lower_bound:>14.8g}  "
-            f"{progress.upper_bound:>14.8g}  {shown:>8}"
+            f"{progress.seconds:>7.1f}s  {states:>14}  {actions:>15}  "
+            f"{lower:>14}  {upper:>14}  {shown:>8}"
         )
 
 
