@@ -1,3 +1,4 @@
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
 
 #include "bindings/module.hpp"
@@ -80,6 +81,12 @@ void bind_engine(nb::module_& module) {
             return Array<std::uint32_t>(solution.decisions.data(), {solution.decisions.size()}, self);
         });
     module.def(
+        "team_cells",
+        [](const CompiledModel& model, const std::vector<Index>& agents) {
+            return team_cells(model, ids(agents));
+        },
+        nb::arg("model"), nb::arg("agents"));
+    module.def(
         "kernel_bytes",
         [](const CompiledModel& model, const std::vector<Index>& agents, bool policy,
            unsigned threads) {
@@ -138,7 +145,42 @@ void bind_engine(nb::module_& module) {
                 }
             }
             return clusters;
-        });
+        })
+        .def("share_of_agent",
+             [](const Relaxation& self, std::size_t cluster, std::size_t member) {
+                 return to_numpy(self.share_of_agent(cluster, member));
+             },
+             nb::arg("cluster"), nb::arg("member"))
+        .def("pairs_of",
+             [](const Relaxation& self, std::size_t cluster) {
+                 std::vector<std::pair<Index, Index>> pairs;
+                 for (const PairBlock* block : self.pairs_of(cluster)) {
+                     pairs.emplace_back(static_cast<Index>(at(block->first)),
+                                        static_cast<Index>(at(block->second)));
+                 }
+                 return pairs;
+             },
+             nb::arg("cluster"))
+        // Rows are after-states of the pair's first agent, all layers; columns those of the second,
+        // within the layer.
+        .def("pair_rows",
+             [](const Relaxation& self, std::size_t cluster, std::size_t pair) {
+                 return to_numpy(self.pairs_of(cluster).at(pair)->row_begin);
+             },
+             nb::arg("cluster"), nb::arg("pair"))
+        .def("pair_columns",
+             [](const Relaxation& self, std::size_t cluster, std::size_t pair) {
+                 return to_numpy(self.pairs_of(cluster).at(pair)->column);
+             },
+             nb::arg("cluster"), nb::arg("pair"))
+        .def("share_of_pair",
+             [](const Relaxation& self, std::size_t cluster, std::size_t pair) {
+                 return to_numpy(self.share_of_pair(cluster, pair));
+             },
+             nb::arg("cluster"), nb::arg("pair"))
+        .def("wide_of",
+             [](const Relaxation& self, std::size_t cluster) { return self.wide_of(cluster); },
+             nb::arg("cluster"));
 }
 
 }  // namespace coreplan::bindings

@@ -543,7 +543,7 @@ bool Relaxation::step(double lower, Monitor& monitor) {
         const double before = upper_;
         accept();
         null_steps_ = 0;
-        if (gained > 0.5 * expected) step_ *= 1.6;
+        if (gained > 0.5 * expected) step_ *= 2;
         remember();
         return upper_ < before;
     }
