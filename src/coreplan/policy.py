@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from coreplan.checks import found
 from coreplan.errors import ModelError
-from coreplan.evaluate import evaluate_forward, evaluate_local
+from coreplan.evaluate import evaluate_policy
 from coreplan.group_rule import GroupRule
 from coreplan.indexed import IndexedProblem, JointState
 
@@ -327,12 +327,6 @@ class Policy:
             self._choices(stage, i, each, slots[i]) for i, each in zip(agents, states, strict=True)
         ]
 
-    def choose_local(self, stage: int, agent: int, state: int) -> int:
-        """One agent's choice by the local rule."""
-        column = np.array([state], dtype=np.uint32)
-        slots = self._local_slots(stage, agent, self._nodes(stage, agent, column))
-        return int(self._choices(stage, agent, column, slots)[0])
-
     def _nodes(self, stage: int, agent: int, states: Indices) -> Integers:
         """The agent's nodes at a stage; an error if it cannot be in one of the states."""
         layer = stage - self.stage
@@ -450,7 +444,7 @@ class Policy:
         Raises
         ------
         SolverError
-            If a team can get into too many joint states; :meth:`estimate` then helps.
+            If a team can get into too many joint states.
         """
         if method == "sequences":
             from coreplan.sequences import execution_sequences, returns
@@ -461,7 +455,7 @@ class Policy:
             )
         if method != "forward":
             raise ModelError(f"method is {found(method)}; expected 'forward' or 'sequences'")
-        return evaluate_local(self) if self.is_local else evaluate_forward(self)
+        return evaluate_policy(self)
 
     # -- files --------------------------------------------------------------------------------
 
