@@ -160,9 +160,9 @@ def test_a_hundred_agents_in_teams_of_four() -> None:
 
 
 def test_enumeration_gives_up_when_there_are_too_many_joint_states() -> None:
-    """Evaluation has a limit, and says so."""
+    """Evaluation has a limit, says so, and what else can be done."""
     policy = policy_of(crowd(5))
-    with pytest.raises(SolverError, match="more than 3 joint states at stage 1: its exact"):
+    with pytest.raises(SolverError, match=r"more than 3 joint states at stage 1: .*estimate"):
         evaluate_policy(policy, most=3)
     assert math.isfinite(evaluate_policy(policy, most=32))
     two = with_teams(policy, [random_team(policy, (0, 4), Random(1))])

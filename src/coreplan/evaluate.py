@@ -255,7 +255,8 @@ class _Part:
             whose = f" of the team of {len(self.agents)} agents around {first}"
         return SolverError(
             f"the policy can lead to more than {self._most} joint states{whose} at stage {stage}: "
-            "its exact value is out of reach of enumeration"
+            "its exact value is out of reach of enumeration; Policy.estimate gives an interval for "
+            "it by simulation"
         )
 
 

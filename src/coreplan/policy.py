@@ -17,6 +17,7 @@ from coreplan.errors import ModelError
 from coreplan.evaluate import evaluate_policy
 from coreplan.group_rule import GroupRule
 from coreplan.indexed import IndexedProblem, JointState
+from coreplan.simulate import Estimate, estimate_value
 
 if TYPE_CHECKING:
     from coreplan.compile import AnyProblem, CompiledProblem
@@ -444,7 +445,7 @@ class Policy:
         Raises
         ------
         SolverError
-            If a team can get into too many joint states.
+            If a team can get into too many joint states; :meth:`estimate` then helps.
         """
         if method == "sequences":
             from coreplan.sequences import execution_sequences, returns
@@ -456,6 +457,25 @@ class Policy:
         if method != "forward":
             raise ModelError(f"method is {found(method)}; expected 'forward' or 'sequences'")
         return evaluate_policy(self)
+
+    def estimate(self, runs: int, seed: int, confidence: float = 0.95) -> Estimate:
+        """What it is worth by simulation: not exact, but within reach for any policy.
+
+        Parameters
+        ----------
+        runs
+            How many independent runs to simulate, at least 2; better thousands.
+        seed
+            Start of the random numbers: the same seed gives the same estimate.
+        confidence
+            About how likely the interval is to hold the exact value.
+
+        Returns
+        -------
+        Estimate
+            The mean return and an interval, by the normal approximation.
+        """
+        return estimate_value(self, runs, seed, confidence)
 
     # -- files --------------------------------------------------------------------------------
 
