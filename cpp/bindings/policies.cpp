@@ -53,14 +53,14 @@ void bind_policies(nb::module_& module) {
         .def(
             "__init__",
             [](PolicySearch* self, const CompiledModel& model, std::uint64_t seed, std::size_t bases,
-               std::size_t most_states, unsigned threads, Monitor& monitor) {
-                new (self) PolicySearch(model, {seed, bases, most_states, threads}, monitor);
+               std::size_t most_states, std::size_t joint_agents, unsigned threads, Monitor& monitor) {
+                new (self) PolicySearch(model, {seed, bases, most_states, joint_agents, threads}, monitor);
             },
             nb::arg("model"), nb::arg("seed"), nb::arg("bases"), nb::arg("most_states"),
-            nb::arg("threads"), nb::arg("monitor"), nb::keep_alive<1, 2>(), nb::keep_alive<1, 7>(),
-            nb::call_guard<nb::gil_scoped_release>())
+            nb::arg("joint_agents"), nb::arg("threads"), nb::arg("monitor"), nb::keep_alive<1, 2>(),
+            nb::keep_alive<1, 8>(), nb::call_guard<nb::gil_scoped_release>())
         .def("improve", &PolicySearch::improve, nb::arg("seconds"),
-             nb::call_guard<nb::gil_scoped_release>())
+             nb::arg("moves") = TeamSearch::kNoEnd, nb::call_guard<nb::gil_scoped_release>())
         .def(
             "start",
             [](PolicySearch& self, std::vector<std::vector<Index>> actions) {

@@ -13,6 +13,7 @@ using Word = SequencePool::Word;
 
 constexpr std::size_t kSlots = 1U << 14U;  // per bond of two
 constexpr std::uint64_t kFree = ~std::uint64_t{0};
+constexpr Index kNoList = ~Index{0};
 
 Word when(std::size_t layer, std::size_t signal) { return (Word{layer} << 32U) | signal; }
 std::size_t layer_of(Word word) { return static_cast<std::size_t>(word >> 32U); }
@@ -71,7 +72,8 @@ Outlooks::Outlooks(const CompiledModel& model, double most_bytes, Monitor& monit
       known_(model.agents.size()) {
     for (std::size_t i = 0; i < model.agents.size(); ++i) {
         heard_[i].assign(model.layer_count() * signals_[i], 0);
-        lists_[i].intern({});
+        lists_[i].origins.intern({});
+        lists_[i].begin.assign(2, 0);
     }
     for (const CompiledInteraction& interaction : model.interactions) {
         for (const auto& [stage, value] : interaction.values) {
@@ -84,7 +86,7 @@ Outlooks::Outlooks(const CompiledModel& model, double most_bytes, Monitor& monit
     make_bonds();
 }
 
-Outlooks::~Outlooks() { monitor_.release(bytes_); }
+Outlooks::~Outlooks() { monitor_.release(counted_); }
 
 void Outlooks::make_bonds() {
     std::map<std::vector<Index>, std::size_t> bond_of;
@@ -120,6 +122,7 @@ void Outlooks::make_bonds() {
                 const double bytes = static_cast<double>(size) * sizeof(double);
                 monitor_.reserve(bytes, "the tables of interactions");
                 bytes_ += bytes;
+                counted_ += bytes;
                 begin = bond.matrix.size();
                 bond.matrix.resize(begin + size, 0.0);
             }
@@ -128,22 +131,22 @@ void Outlooks::make_bonds() {
     }
 }
 
-Index Outlooks::intern(std::size_t i, const std::vector<Word>& list) {
-    const auto [id, is_new] = lists_[i].intern(list);
-    if (is_new) {
-        const double bytes = static_cast<double>(list.size() + 4) * sizeof(Word);
-        monitor_.reserve(bytes, "the lists of what agents will do");
-        bytes_ += bytes;
-    }
-    return id;
+std::shared_ptr<const Base> Outlooks::add(const LocalPolicy& policy) {
+    return add(policy, static_cast<const Standing*>(nullptr));
 }
 
-std::shared_ptr<const Base> Outlooks::add(const LocalPolicy& policy, Index from) {
+std::shared_ptr<const Base> Outlooks::add(const LocalPolicy& policy, const Standing& from) {
+    return add(policy, &from);
+}
+
+std::shared_ptr<const Base> Outlooks::add(const LocalPolicy& policy, const Standing* from) {
     auto base = std::make_shared<Base>();
-    base->from = from;
+    base->from = from == nullptr ? 0 : from->layer;
     try {
         for (std::size_t i = 0; i < model_.agents.size(); ++i) {
-            auto outlook = look(i, policy.action[i], from);
+            auto outlook =
+                look(i, policy.action[i], base->from,
+                     from == nullptr ? std::nullopt : std::optional(from->classes[i]));
             if (outlook == nullptr) return nullptr;
             base->agents.push_back(std::move(outlook));
         }
@@ -154,8 +157,31 @@ std::shared_ptr<const Base> Outlooks::add(const LocalPolicy& policy, Index from)
     return base;
 }
 
+// Forward over the classes that the policy can get to.
+void Outlooks::mark_reached(const CompiledAgent& agent, AgentOutlook& outlook, ClassId start,
+                            std::size_t layers) {
+    const Index first = outlook.first_class;
+    auto& marks = outlook.marks;
+    marks.assign(agent.class_count() - first, AgentOutlook::kUnknown);
+    marks[at(start) - first] = AgentOutlook::kDeviated;
+    for (Index c = first; c < agent.layer_begin[layers]; ++c) {
+        const char mark = marks[c - first];
+        if (mark == AgentOutlook::kUnknown) continue;
+        const Index usual = agent.action_begin[c] + outlook.action[c];
+        for (Index a = agent.action_begin[c]; a < agent.action_begin[c + 1]; ++a) {
+            if (a != usual && mark != AgentOutlook::kDeviated) continue;
+            const char passed_on = a == usual ? mark : static_cast<char>(AgentOutlook::kFollowed);
+            const std::size_t k = at(agent.action_after[a]);
+            for (Index o = agent.outcome_begin[k]; o < agent.outcome_begin[k + 1]; ++o) {
+                char& next = marks[at(agent.outcome_next[o]) - first];
+                next = std::max(next, passed_on);
+            }
+        }
+    }
+}
+
 std::shared_ptr<const AgentOutlook> Outlooks::look(std::size_t i, const std::vector<Index>& action,
-                                                   Index from) {
+                                                   Index from, std::optional<ClassId> start) {
     const CompiledAgent& agent = model_.agents[i];
     // Most bases differ in a few agents only.
     std::erase_if(known_[i], [](const auto& known) { return known.expired(); });
@@ -184,14 +210,21 @@ std::shared_ptr<const AgentOutlook> Outlooks::look(std::size_t i, const std::vec
     outlook->class_value.assign(agent.class_count() - first_class, 0.0);
     outlook->class_list.assign(agent.class_count() - first_class, 0);
     outlook->after_value.assign(agent.after_label.size() - first_after, 0.0);
-    outlook->after_list.assign(agent.after_label.size() - first_after, 0);
+    outlook->after_list.assign(agent.after_label.size() - first_after, kNoList);
+    if (start) mark_reached(agent, *outlook, *start, layers);
     std::vector<std::pair<Word, double>> made;
+    Lists& lists = lists_[i];
+    std::vector<Word> origin;
     std::vector<Word> now;
     std::vector<Word> sum;
     std::vector<Word> wider;
     for (std::size_t layer = layers; layer-- > from;) {
         if (bytes_ > most_bytes_) return nullptr;
-        for (Index k = agent.after_layer_begin[layer]; k < agent.after_layer_begin[layer + 1]; ++k) {
+        if (bytes_ > counted_) {
+            monitor_.reserve(bytes_ - counted_, "the lists of what agents will do");
+            counted_ = bytes_;
+        }
+        const auto look_after = [&](Index k) {
             now.clear();
             made.clear();
             const std::size_t label = at(agent.after_label[k]);
@@ -211,36 +244,62 @@ std::shared_ptr<const AgentOutlook> Outlooks::look(std::size_t i, const std::vec
             const Index begin = agent.outcome_begin[k];
             const Index end = agent.outcome_begin[k + 1];
             double value = 0;
-            std::size_t work = 1;
-            if (now.empty() && end - begin == 1 && agent.outcome_probability[begin] == 1) {
-                const std::size_t next = at(agent.outcome_next[begin]) - first_class;
-                value = outlook->class_value[next];
-                outlook->after_list[k - first_after] = outlook->class_list[next];
+            bool something = !now.empty();
+            origin.clear();
+            if (something) origin.push_back(when(layer, label));
+            for (Index o = begin; o < end; ++o) {
+                const std::size_t next = at(agent.outcome_next[o]) - first_class;
+                value += agent.outcome_probability[o] * outlook->class_value[next];
+                const Index list = outlook->class_list[next];
+                if (list == 0) continue;
+                something = true;
+                origin.push_back(list);
+                origin.push_back(std::bit_cast<Word>(agent.outcome_probability[o]));
+            }
+            std::size_t work = 8 + 4 * origin.size();
+            Index& list = outlook->after_list[k - first_after];
+            if (!something) {
+                list = 0;
+            } else if (now.empty() && origin.size() == 2 && agent.outcome_probability[begin] == 1 &&
+                       end - begin == 1) {
+                list = static_cast<Index>(origin[0]);
+            } else if (const auto [id, is_new] = lists.origins.intern(origin); !is_new) {
+                list = id;
             } else {
+                list = id;
                 sum.clear();
-                for (Index o = begin; o < end; ++o) {
-                    const std::size_t next = at(agent.outcome_next[o]) - first_class;
-                    value += agent.outcome_probability[o] * outlook->class_value[next];
-                    const auto list = lists_[i][outlook->class_list[next]];
-                    add_weighted(sum, list, agent.outcome_probability[o], wider);
+                for (std::size_t w = now.empty() ? 0 : 1; w < origin.size(); w += 2) {
+                    add_weighted(sum, lists[static_cast<Index>(origin[w])],
+                                 std::bit_cast<double>(origin[w + 1]), wider);
                     std::swap(sum, wider);
                     work += 2 * sum.size();
                 }
                 // What happens now comes before all that happens later.
-                now.insert(now.end(), sum.begin(), sum.end());
-                outlook->after_list[k - first_after] = intern(i, now);
+                lists.words.insert(lists.words.end(), now.begin(), now.end());
+                lists.words.insert(lists.words.end(), sum.begin(), sum.end());
+                lists.begin.push_back(lists.words.size());
+                bytes_ += static_cast<double>((origin.size() + now.size() + sum.size() + 4) *
+                                              sizeof(Word));
             }
             outlook->after_value[k - first_after] = value;
-            monitor_.tick_or_throw(work + 8);
-        }
+            monitor_.tick_or_throw(work);
+        };
         for (Index c = agent.layer_begin[layer]; c < agent.layer_begin[layer + 1]; ++c) {
-            const Index a = agent.action_begin[c] + action[c];
-            const std::size_t k = at(agent.action_after[a]) - first_after;
-            outlook->class_value[c - first_class] = agent.action_reward[a] + outlook->after_value[k];
+            const char mark = outlook->mark(ClassId{c});
+            if (mark == AgentOutlook::kUnknown) continue;
+            const Index usual = agent.action_begin[c] + action[c];
+            for (Index a = agent.action_begin[c]; a < agent.action_begin[c + 1]; ++a) {
+                if (a != usual && mark != AgentOutlook::kDeviated) continue;
+                const auto k = static_cast<Index>(at(agent.action_after[a]));
+                if (outlook->after_list[k - first_after] == kNoList) look_after(k);
+            }
+            const std::size_t k = at(agent.action_after[usual]) - first_after;
+            outlook->class_value[c - first_class] = agent.action_reward[usual] + outlook->after_value[k];
             outlook->class_list[c - first_class] = outlook->after_list[k];
         }
+        monitor_.tick_or_throw(agent.layer_begin[layer + 1] - agent.layer_begin[layer] + 1U);
     }
-    known_[i].push_back(outlook);
+    if (!start) known_[i].push_back(outlook);
     return outlook;
 }
 

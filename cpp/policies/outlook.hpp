@@ -6,13 +6,16 @@
 // bases, so that a joint value is a sum over few distinct combinations of lists.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "bounds/independent.hpp"
 #include "model/compiled_model.hpp"
+#include "policies/standing.hpp"
 #include "support/sequence_pool.hpp"
 
 namespace coreplan {
@@ -26,9 +29,16 @@ struct AgentOutlook {
     std::vector<double> after_value;  // the same, expected over outcomes
     std::vector<Index> class_list;    // numbers of lists
     std::vector<Index> after_list;
+    // If it is made for a state: what is known of a class. Empty if all is.
+    enum Mark : char { kUnknown, kFollowed, kDeviated };
+    std::vector<char> marks;
     Index first_class = 0;
     Index first_after = 0;
 
+    // Following the policy from the class on is known; with kDeviated, after any action as well.
+    [[nodiscard]] char mark(ClassId c) const {
+        return marks.empty() ? static_cast<char>(kDeviated) : marks[at(c) - first_class];
+    }
     [[nodiscard]] double value(ClassId c) const { return class_value[at(c) - first_class]; }
     [[nodiscard]] double value(AfterId k) const { return after_value[at(k) - first_after]; }
     [[nodiscard]] Index list(ClassId c) const { return class_list[at(c) - first_class]; }
@@ -39,6 +49,18 @@ struct AgentOutlook {
 struct Base {
     Index from = 0;  // it can be followed from this layer on
     std::vector<std::shared_ptr<const AgentOutlook>> agents;
+
+    // What is known of a joint state: the least that is known of its classes.
+    [[nodiscard]] char mark(Index layer, std::span<const ClassId> classes) const {
+        if (layer < from) return AgentOutlook::kUnknown;
+        char least = AgentOutlook::kDeviated;
+        for (std::size_t i = 0; i < classes.size(); ++i) {
+            const char mark = agents[i]->mark(classes[i]);
+            if (mark == AgentOutlook::kUnknown) return mark;
+            least = std::min(least, mark);
+        }
+        return least;
+    }
 };
 
 // All interactions among exactly these agents.
@@ -60,8 +82,11 @@ public:
     Outlooks(const Outlooks&) = delete;
     Outlooks& operator=(const Outlooks&) = delete;
 
-    // What is expected of a policy from a layer on; null if there is no room for its lists.
-    std::shared_ptr<const Base> add(const LocalPolicy& policy, Index from = 0);
+    // What is expected of a policy; null if there is no room for its lists.
+    std::shared_ptr<const Base> add(const LocalPolicy& policy);
+    // The same only for what can be reached from a joint state by following the policy, and after
+    // one action of each agent that is not the policy's.
+    std::shared_ptr<const Base> add(const LocalPolicy& policy, const Standing& from);
 
     [[nodiscard]] const CompiledModel& model() const noexcept { return model_; }
     [[nodiscard]] const std::vector<Bond>& bonds() const noexcept { return bonds_; }
@@ -75,20 +100,34 @@ public:
 
 private:
     std::shared_ptr<const AgentOutlook> look(std::size_t i, const std::vector<Index>& action,
-                                             Index from);
-    Index intern(std::size_t i, const std::vector<SequencePool::Word>& list);
+                                             Index from, std::optional<ClassId> start);
+    static void mark_reached(const CompiledAgent& agent, AgentOutlook& outlook, ClassId start,
+                             std::size_t layers);
+    std::shared_ptr<const Base> add(const LocalPolicy& policy, const Standing* from);
+
+    // The distinct lists of one agent. An entry is two words: layer and signal, then the bits of
+    // the chance. Lists are told apart by what they are made of: signals now, lists of outcomes.
+    struct Lists {
+        SequencePool origins;
+        std::vector<std::size_t> begin;
+        std::vector<SequencePool::Word> words;
+
+        [[nodiscard]] std::span<const SequencePool::Word> operator[](Index list) const {
+            return std::span(words).subspan(begin[list], begin[list + 1] - begin[list]);
+        }
+    };
     void make_bonds();
 
     const CompiledModel& model_;
     Monitor& monitor_;
     double most_bytes_;
     double bytes_ = 0;
+    double counted_ = 0;  // of them, with the monitor
     std::vector<std::size_t> signals_;
     std::vector<std::vector<char>> heard_;  // per agent, [layer * signals + signal]
     std::vector<Bond> bonds_;
     std::vector<std::vector<Index>> bonds_of_;
-    // Entries of a list are two words: layer and signal, then the bits of the chance.
-    std::vector<SequencePool> lists_;
+    std::vector<Lists> lists_;
     std::vector<std::vector<std::weak_ptr<const AgentOutlook>>> known_;
 };
 

@@ -10,14 +10,12 @@ namespace {
 
 // Improvements below this share of all that can be earned or lost are taken for rounding.
 constexpr double kTolerance = 1e-12;
-// The first tries put the agents in one by one, in a random order.
-constexpr std::uint64_t kFreshStarts = 3;
+// In small teams the first few tries, and then every so many, put all agents in one by one, in a
+// random order.
+constexpr std::uint64_t kFreshStarts = 4;
+constexpr std::size_t kFewAgents = 16;
 
 }  // namespace
-
-Standing root_of(const CompiledModel& model) {
-    return {0, std::vector<ClassId>(model.agents.size(), ClassId{0})};
-}
 
 Descent::Descent(const CompiledModel& model, Monitor& monitor)
     : model_(model),
@@ -267,7 +265,7 @@ bool ProfileSearch::attempt() {
     if (other || descent_.value() != from.value) {
         descent_.begin(from.policy, root_of(descent_.model()));
     }
-    if (attempts_ <= kFreshStarts && n <= 16) {
+    if (n <= kFewAgents && (attempts_ <= kFreshStarts || attempts_ % kFreshStarts == 0)) {
         std::vector<AgentId> order;
         for (std::size_t i = 0; i < n; ++i) order.push_back(as<AgentId>(i));
         shuffle(order);

@@ -9,16 +9,9 @@
 #include "bounds/independent.hpp"
 #include "model/compiled_model.hpp"
 #include "policies/random.hpp"
+#include "policies/standing.hpp"
 
 namespace coreplan {
-
-// Where a team stands: at a layer, every agent in one of its classes.
-struct Standing {
-    Index layer = 0;
-    std::vector<ClassId> classes;
-};
-
-Standing root_of(const CompiledModel& model);
 
 struct Profile {
     LocalPolicy policy;

@@ -11,7 +11,7 @@ namespace coreplan {
 
 class StateSet {
 public:
-    explicit StateSet(std::size_t width) : width_(width), slots_(64, 0) {}
+    explicit StateSet(std::size_t width = 0) : width_(width), slots_(64, 0) {}
 
     struct Found {
         Index number;
@@ -32,13 +32,22 @@ public:
         return {number, true};
     }
 
+    static constexpr Index kNone = ~Index{0};
+    [[nodiscard]] Index find(std::span<const ClassId> row) const {
+        std::size_t slot = hash(row) & (slots_.size() - 1);
+        while (slots_[slot] != 0) {
+            const Index number = slots_[slot] - 1;
+            if (std::ranges::equal((*this)[number], row)) return number;
+            slot = (slot + 1) & (slots_.size() - 1);
+        }
+        return kNone;
+    }
+
     [[nodiscard]] std::span<const ClassId> operator[](std::size_t number) const {
         return std::span(rows_).subspan(number * width_, width_);
     }
     [[nodiscard]] std::size_t size() const noexcept { return count_; }
-    [[nodiscard]] std::vector<ClassId> take_rows() { return std::move(rows_); }
 
-private:
     static std::size_t hash(std::span<const ClassId> row) {
         std::uint64_t h = 0x9e3779b97f4a7c15ULL;
         for (const ClassId each : row) {
@@ -48,6 +57,7 @@ private:
         return static_cast<std::size_t>(h);
     }
 
+private:
     void grow() {
         slots_.assign(4 * slots_.size(), 0);
         for (std::size_t k = 0; k < count_; ++k) {

@@ -8,8 +8,11 @@ namespace coreplan {
 namespace {
 
 constexpr double kMostListBytes = 256e6;
-constexpr std::size_t kStatesPerRound = 12;  // at which new bases are looked for
+constexpr std::size_t kStatesPerRound = 40;  // at which new bases are looked for
+constexpr std::size_t kFreshPerRound = 16;   // that are tried
 constexpr double kWorthwhile = 1e-6;         // of the value: a rollout that gains less gets more states
+constexpr std::size_t kCandidates = 4;
+constexpr std::size_t kFirstTries = 12;  // of the local search, per agent
 constexpr Index kNoBase = ~Index{0};
 
 }  // namespace
@@ -26,7 +29,7 @@ TeamSearch::TeamSearch(const CompiledModel& model, const TeamSearchOptions& opti
     trivial_ = std::ranges::all_of(model.interactions,
                                    [](const auto& each) { return each.values.empty(); });
     take_profile();
-    left_ = 6 * model.agents.size();
+    left_ = kFirstTries * model.agents.size();
 }
 
 bool TeamSearch::take_profile() {
@@ -45,43 +48,42 @@ bool TeamSearch::add(const LocalPolicy& policy) {
     return take_profile();
 }
 
-bool TeamSearch::improve(double seconds) {
+bool TeamSearch::improve(double seconds, std::uint64_t rounds) {
     const double before = value_;
     try {
-        work(monitor_.seconds() + seconds);
+        work(monitor_.seconds() + seconds, rounds);
     } catch (const LimitReached&) {
         // What was found so far stands.
     }
     return value_ > before;
 }
 
-bool TeamSearch::work(double end) {
-    while (!trivial_) {
+void TeamSearch::work(double end, std::uint64_t rounds) {
+    while (!done(rounds)) {
         switch (step_) {
             case Step::search:
-                if (!search(end)) return false;
+                if (!search(end)) return;
                 if (!prepare()) {
                     trivial_ = true;
-                    return false;
+                    return;
                 }
                 step_ = Step::roll;
                 break;
             case Step::roll:
-                if (!rollout_->run(end - monitor_.seconds())) return false;
+                if (!rollout_->run(end - monitor_.seconds())) return;
                 finish();
                 step_ = Step::generate;
                 left_ = kStatesPerRound;
                 fresh_.clear();
                 break;
             case Step::generate:
-                if (!generate(end)) return false;
+                if (!generate(end)) return;
                 step_ = Step::search;
                 left_ = model_.agents.size();
                 break;
         }
-        if (monitor_.seconds() >= end) return false;
+        if (monitor_.seconds() >= end) return;
     }
-    return true;
 }
 
 bool TeamSearch::search(double end) {
@@ -97,7 +99,6 @@ bool TeamSearch::search(double end) {
 bool TeamSearch::prepare() {
     rollout_.reset();
     if (outlooks_ == nullptr || outlooks_->bytes() > kMostListBytes / 2) {
-        best_rollout_.reset();
         generated_.clear();
         outlooks_.reset();
         try {
@@ -111,25 +112,26 @@ bool TeamSearch::prepare() {
     std::vector<std::shared_ptr<const Base>> bases;
     base_policies_.clear();
     generated_of_base_.clear();
-    const auto use = [&](const LocalPolicy& policy, Index from, std::size_t generated) {
-        auto base = outlooks_->add(policy, from);
+    const auto use = [&](const LocalPolicy& policy, const Standing* from, std::size_t generated) {
+        auto base = from == nullptr ? outlooks_->add(policy) : outlooks_->add(policy, *from);
         if (base == nullptr) return;
         bases.push_back(std::move(base));
         base_policies_.push_back(policy);
         generated_of_base_.push_back(generated);
     };
-    for (const Profile& profile : profiles_.best()) use(profile.policy, 0, kNoBase);
+    for (const Profile& profile : profiles_.best()) use(profile.policy, nullptr, kNoBase);
     if (bases.empty()) return false;
-    use(alone_, 0, kNoBase);
+    use(alone_, nullptr, kNoBase);
     for (Known& known : fresh_) generated_.push_back(std::move(known));
     fresh_.clear();
     for (std::size_t g = 0; g < generated_.size(); ++g) {
-        use(generated_[g].policy, generated_[g].from, g);
+        use(generated_[g].policy, &generated_[g].from, g);
     }
     try {
         rollout_ = std::make_shared<Rollout>(
             *outlooks_, std::move(bases),
-            RolloutOptions{states_, options_.cut, options_.threads}, monitor_);
+            RolloutOptions{states_, options_.cut, kCandidates, options_.threads}, monitor_,
+            best_rollout_);
     } catch (const LimitReached& limit) {
         if (monitor_.stop() != Stop::none) throw;
         return false;
@@ -178,7 +180,7 @@ bool TeamSearch::generate(double end) {
         std::size_t s = 0;
         while (s + 1 < layer.size() && draw >= layer.reach[s]) draw -= layer.reach[s++];
         Standing standing{static_cast<Index>(l), {}};
-        for (std::size_t i = 0; i < n; ++i) standing.classes.push_back(layer.classes[s * n + i]);
+        for (std::size_t i = 0; i < n; ++i) standing.classes.push_back(layer.states[s][i]);
         descent_.begin(base_policies_[layer.base[s]], standing);
         descent_.descend();
         descent_.keep();
@@ -193,9 +195,13 @@ bool TeamSearch::generate(double end) {
                 descent_.take_back();
             }
         }
-        if (descent_.value() <= layer.base_value[s] + 1e-9 * std::abs(layer.base_value[s])) continue;
-        fresh_.push_back({descent_.profile().policy, standing.layer, 0, nullptr});
+        const double gain = descent_.value() - layer.base_value[s];
+        if (gain <= 1e-9 * std::abs(layer.base_value[s])) continue;
+        fresh_.push_back({descent_.profile().policy, std::move(standing), gain * layer.reach[s]});
     }
+    // Those that promise most.
+    std::ranges::stable_sort(fresh_, std::greater<>{}, &Known::worth);
+    if (fresh_.size() > kFreshPerRound) fresh_.resize(kFreshPerRound);
     return true;
 }
 

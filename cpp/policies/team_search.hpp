@@ -14,7 +14,7 @@ namespace coreplan {
 struct TeamSearchOptions {
     std::uint64_t seed = 1;
     std::size_t bases = 6;             // profiles from the root
-    std::size_t generated = 10;        // bases made for later states
+    std::size_t generated = 60;        // bases made for later states
     std::size_t first_states = 64;     // per layer of the first rollout; grows from there
     std::size_t most_states = 20'000;  // per layer
     bool cut = false;                  // see RolloutOptions
@@ -27,8 +27,14 @@ public:
     TeamSearch(const CompiledModel& model, const TeamSearchOptions& options, Monitor& monitor,
                const LocalPolicy* start = nullptr);
 
-    // Works for about that long; true if the value has become better. A limit ends it early.
-    bool improve(double seconds);
+    // Works for about that long, or until `rounds` rollouts are done in all; true if the value has
+    // become better. A limit ends it early.
+    bool improve(double seconds, std::uint64_t rounds = kNoEnd);
+    static constexpr std::uint64_t kNoEnd = ~std::uint64_t{0};
+    // Whether that many rounds are done, or there is nothing to do.
+    [[nodiscard]] bool done(std::uint64_t rounds) const noexcept {
+        return trivial_ || rounds_ >= rounds;
+    }
     // Descends from this policy too.
     bool add(const LocalPolicy& policy);
 
@@ -45,12 +51,11 @@ private:
     enum class Step { search, roll, generate };
     struct Known {
         LocalPolicy policy;
-        Index from;
+        Standing from;
         double worth;
-        std::shared_ptr<const Base> base;
     };
 
-    bool work(double end);
+    void work(double end, std::uint64_t rounds);
     bool search(double end);
     bool generate(double end);
     bool prepare();
