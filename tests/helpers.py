@@ -13,6 +13,25 @@ from typing import Any
 import judge
 from coreplan import TIMMDP, ContractorState, MaintenanceProblem, read_problem
 
+Algorithm = tuple[str, dict[str, Any]]
+"""The name of an algorithm, and options."""
+
+ALGORITHMS: list[Algorithm] = [
+    ("dp", {}),
+    ("dp", {"merge": False}),
+    ("crg-ps", {}),
+    ("crg-ps", {"merge": False, "memo": True}),
+    ("core-2016", {}),
+    ("core-2016", {"merge": False, "memo": True, "assignment": "highest-degree"}),
+    ("core", {}),
+    ("core", {"merge": False}),
+    ("core", {"threads": 1, "eliminate": False}),
+]
+"""All algorithms, each in a few ways: what holds of a solver has to hold of these."""
+
+CORE_STEPS = ("shape", "drop", "settle", "eliminate", "merge")
+"""The options of `core` that switch off a step of shrinking."""
+
 
 def from_file(raw: dict[str, Any], suffix: str = ".json") -> TIMMDP | MaintenanceProblem:
     """Write a raw dictionary to a file and read it with the package."""

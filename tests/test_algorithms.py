@@ -11,21 +11,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from coreplan import Policy, Status, solve
-from helpers import agrees, from_file, judged_policy_value, package_state, scale
+from helpers import ALGORITHMS, agrees, from_file, judged_policy_value, package_state, scale
 from judge import joint_states, optimal_value, optimal_values
 from strategies import problem_dicts
 
-ALGORITHMS: list[tuple[str, dict[str, Any]]] = [
-    ("dp", {}),
-    ("dp", {"merge": False}),
-    ("crg-ps", {}),
-    ("crg-ps", {"merge": False, "memo": True}),
-    ("core-2016", {}),
-    ("core-2016", {"merge": False, "memo": True, "assignment": "highest-degree"}),
-    ("core", {}),
-    ("core", {"merge": False}),
-    ("core", {"threads": 1, "eliminate": False}),
-]
 every_algorithm = pytest.mark.parametrize(
     ("algorithm", "options"),
     ALGORITHMS,

@@ -10,17 +10,15 @@ from hypothesis import strategies as st
 
 from coreplan import SolverError, Status, read_problem, solve
 from coreplan.cli import example_path
-from helpers import agrees, from_file, judged_policy_value, scale
+from helpers import CORE_STEPS, agrees, from_file, judged_policy_value, scale
 from judge import optimal_value
 from strategies import problem_dicts
 
-STEPS = ("shape", "drop", "settle", "eliminate", "merge")
 
-
-@given(raw=problem_dicts(), steps=st.sets(st.sampled_from(STEPS)), threads=st.integers(1, 3))
+@given(raw=problem_dicts(), steps=st.sets(st.sampled_from(CORE_STEPS)), threads=st.integers(1, 3))
 def test_value_is_the_judges(raw: dict[str, Any], steps: set[str], threads: int) -> None:
     """The optimum is the judge's, whichever steps are switched off and with any threads."""
-    options = {step: step not in steps for step in STEPS}
+    options = {step: step not in steps for step in CORE_STEPS}
     result = solve(from_file(raw), algorithm="core", threads=threads, **options)
     optimum = optimal_value(raw)
     assert result.status is Status.OPTIMAL
