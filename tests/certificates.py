@@ -48,6 +48,41 @@ def identity_classes(agent: IndexedAgent, stage: int, horizon: int) -> AgentClas
     return AgentClasses(*(np.array(each, dtype=np.uint32) for each in arrays))
 
 
+def some_classes(
+    agent: IndexedAgent, stage: int, horizon: int, keep: Callable[[int, int, int], bool]
+) -> AgentClasses:
+    """Every local state is a class of its own, with the actions that are kept (stage, state, name).
+
+    States that these do not lead to are gone.
+    """
+    layer_begin, states, class_of, class_count = [0], [], [], []
+    action_begin, action_of = [0], []
+    reached, kept = {agent.start}, {agent.start}
+    for t in range(stage, horizon):
+        here, wanted = sorted(reached), kept
+        reached, kept = set(), set()
+        for state in here:
+            if state in wanted:
+                class_of.append(len(wanted & {s for s in here if s < state}))
+            else:
+                class_of.append(GONE)
+            for action, choice in agent.choices(t, state).items():
+                after = {next_state for _, next_state, _ in agent.outcomes(choice)}
+                reached |= after
+                number = agent.actions.index(action)
+                if state in wanted and keep(t, state, number):
+                    action_of.append(number)
+                    kept |= after
+            if state in wanted:
+                action_begin.append(len(action_of))
+        states += here
+        class_count.append(len(wanted))
+        layer_begin.append(len(states))
+    after_states = range(len(action_of))
+    arrays = (layer_begin, states, class_of, class_count, action_begin, after_states, action_of)
+    return AgentClasses(*(np.array(each, dtype=np.uint32) for each in arrays))
+
+
 def reduced_classes(problem: AnyProblem) -> list[AgentClasses]:
     """What the engine takes together and leaves out."""
     compiled = compile_problem(problem)

@@ -22,6 +22,7 @@ from certificates import (
     one_cluster,
     random_clusters,
     reduced_classes,
+    some_classes,
 )
 from coreplan import MaintenanceProblem, _core, cli, read_problem, solve, write_problem
 from coreplan.certificate import (
@@ -33,6 +34,8 @@ from coreplan.certificate import (
 )
 from coreplan.cli import example_path
 from coreplan.policy import GONE
+from coreplan.verification.elimination import find_needed
+from coreplan.verification.local import LocalModel, Rewards
 from coreplan.verify import Verification, verify
 from helpers import from_file, judged_policy_value, random_mpp, scale
 from judge import optimal_value
@@ -146,6 +149,63 @@ def test_classes_and_shares_together(raw: dict[str, Any], seed: int) -> None:
     assert found.upper >= optimal_value(raw) - 1e-13 * scale(raw)
 
 
+@given(raw=problem_dicts(), seed=st.integers(0, 2**32), part=st.sampled_from([0.1, 0.5, 0.9]))
+def test_left_out_actions_never_prove_too_much(raw: dict[str, Any], seed: int, part: float) -> None:
+    """Whichever actions and states are left out: refused, or a bound that is valid."""
+    problem = from_file(raw)
+    indexed = index_for_certificate(problem)
+    draw = random.Random(seed)
+    agents = []
+    for agent in indexed.agents:
+        left_out = {
+            (t, s, agent.actions.index(action))
+            for t in range(problem.horizon)
+            for s in range(len(agent.states))
+            for action in list(agent.choices(t, s))[draw.choice([0, 1]) :][:-1]
+            if draw.random() < part
+        }
+        agents.append(
+            some_classes(agent, 0, problem.horizon, lambda *at, out=left_out: at not in out)
+        )
+    found = verify(problem, make_certificate(problem, agents=agents))
+    if found.upper is not None:
+        assert found.upper >= optimal_value(raw) - 1e-13 * scale(raw)
+
+
+@given(raw=problem_dicts())
+def test_all_that_is_not_needed_can_go(raw: dict[str, Any]) -> None:
+    """What is left when everything is dropped that can be has the same optimum."""
+    check_all_that_can_go(raw)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_all_that_is_not_needed_can_go_in_dense_problems(seed: int) -> None:
+    """The same where much hinders much."""
+    check_all_that_can_go(random_mpp(3, 2, 6, seed))
+
+
+def check_all_that_can_go(raw: dict[str, Any]) -> None:
+    """Verify a certificate of no more than what the verifier itself needs."""
+    problem = from_file(raw)
+    indexed = index_for_certificate(problem)
+    rewards = Rewards(indexed)
+    models = [LocalModel(indexed, i, rewards) for i in range(len(indexed.agents))]
+    nothing = [[np.zeros(len(layer.row_state), bool) for layer in m.layers] for m in models]
+    needed = find_needed(models, rewards, nothing)
+    agents = []
+    for model, agent, keep in zip(models, indexed.agents, needed.keep, strict=True):
+        kept = {
+            (t, int(layer.states[layer.row_state[r]]), int(model.action_of_choice[choice]))
+            for t, layer in enumerate(model.layers)
+            for r, choice in enumerate(layer.row_choice)
+            if keep[t][r]
+        }
+        agents.append(some_classes(agent, 0, problem.horizon, lambda *at, of=kept: at in of))
+    found = verify(problem, make_certificate(problem, agents=agents))
+    assert found.confirmed, found
+    assert found.upper == pytest.approx(optimal_value(raw), rel=1e-9, abs=1e-9 * scale(raw))
+
+
 @given(raw=problem_dicts(), seed=st.integers(0, 2**32))
 def test_tampered_classes_never_prove_too_much(raw: dict[str, Any], seed: int) -> None:
     """Whatever is merged, left out or taken for gone: refused, or a bound that is valid."""
@@ -163,16 +223,7 @@ def test_tampered_classes_never_prove_too_much(raw: dict[str, Any], seed: int) -
 
 def tamper(classes: AgentClasses, draw: random.Random) -> AgentClasses:
     """Change something of an agent's classes such that the arrays still fit together."""
-    kind = draw.choice(["merge", "gone", "action", "drop"])
-    if kind == "drop":
-        if np.any(classes.class_of == GONE) or not np.all(
-            np.bincount(np.repeat(classes.class_begin[:-1], np.diff(classes.layer_begin)))
-        ):
-            return classes
-        if len(classes.state) != classes.class_begin[-1]:
-            return classes
-        layer = draw.randrange(len(classes.class_count))
-        return drop_action(classes, int(draw.choice(classes.action_of)), layer)
+    kind = draw.choice(["merge", "gone", "action"])
     if kind == "action":
         action_of = classes.action_of.copy()
         action_of[draw.randrange(len(action_of))] = draw.choice(action_of)
@@ -180,30 +231,23 @@ def tamper(classes: AgentClasses, draw: random.Random) -> AgentClasses:
     layer = draw.randrange(len(classes.class_count))
     first, last = int(classes.layer_begin[layer]), int(classes.layer_begin[layer + 1])
     node, other = draw.randrange(first, last), draw.randrange(first, last)
-    begin = classes.class_begin[layer]
 
-    def width(number: int) -> int:
-        if number == GONE:
-            return 0
-        at = begin + number
-        return int(classes.action_begin[at + 1] - classes.action_begin[at])
+    def width(t: int, number: int) -> int:
+        at = int(classes.class_begin[t]) + number
+        return 0 if number == GONE else int(np.diff(classes.action_begin)[at])
 
-    widths = []
-    for t in range(len(classes.class_count)):
-        for each in range(int(classes.layer_begin[t]), int(classes.layer_begin[t + 1])):
-            number = int(classes.class_of[each])
-            at = classes.class_begin[t] + number
-            widths.append(
-                0
-                if number == GONE
-                else int(classes.action_begin[at + 1] - classes.action_begin[at])
-            )
+    widths = [
+        width(t, int(classes.class_of[each]))
+        for t in range(len(classes.class_count))
+        for each in range(int(classes.layer_begin[t]), int(classes.layer_begin[t + 1]))
+    ]
     position = sum(widths[:node])
     target = GONE if kind == "gone" else int(classes.class_of[other])
     row = list(classes.action_of[position : position + widths[node]])
-    if width(target) and not row:
+    wanted = width(layer, target)
+    if wanted and not row:
         return classes
-    new = (row * width(target))[: width(target)]
+    new = (row * wanted)[:wanted]
     action_of = np.concatenate(
         [
             classes.action_of[:position],
@@ -274,8 +318,6 @@ def test_actions_that_lose_too_much_may_be_left_out() -> None:
     # To wait at stage 0 loses 1, the next cost being higher; hindrance costs no more than 0.5.
     dropped = drop_action(certificate.agents[1], 0, 0)
     assert len(dropped.action_of) < len(certificate.agents[1].action_of)
-    gone = dropped.class_of.copy()
-    gone[dropped.layer_begin[1]] = gone[dropped.layer_begin[1]]
     found = verify(problem, replace(certificate, agents=(certificate.agents[0], dropped)))
     assert found.confirmed, found
     stricter = two_workers(1.5)
@@ -372,6 +414,24 @@ def test_duplicates_need_not_be_listed() -> None:
         verify(problem, replace(certificate, agents=(dropped, *certificate.agents[1:]))).upper
         is None
     )
+
+
+@pytest.mark.parametrize(
+    "cluster",
+    [
+        Cluster((), ()),
+        Cluster((1, 0), (None, None)),
+        Cluster((0, 7), (None, None)),
+        Cluster((0,), (None, None)),
+        Cluster((0,), (np.zeros(1),)),
+    ],
+)
+def test_clusters_that_make_no_sense(cluster: Cluster) -> None:
+    """Clusters are checked again where they did not come from a file."""
+    problem = two_workers(5.0)
+    found = verify(problem, make_certificate(problem, [cluster]))
+    assert found.upper is None
+    assert "does not fit together" in found.notes[0]
 
 
 def test_large_clusters_are_not_solved() -> None:

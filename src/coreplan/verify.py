@@ -239,11 +239,13 @@ def _recompute_upper(
             make_classes(listing, needed, i, by_after=i in shared)
             for i, listing in enumerate(listings)
         ]
-        relaxation = Relaxation(certificate, models, needed, most_cells)
+        paid, rounding = Relaxation(certificate, models, needed, most_cells).solve()
     except RefusalError as refusal:
         notes.append(f"no upper bound is proven: {refusal}")
         return None, 0.0
-    paid, rounding = relaxation.solve()
+    except MemoryError:
+        notes.append("no upper bound is proven: the memory of this machine is not enough")
+        return None, 0.0
     parts = [team.rewards.constant, *(agent.alone for agent in team.agents), -paid]
     sizes = team.rewards.constant_size * (team.rewards.constants + 2) + sum(map(abs, parts))
     error = math.fsum(

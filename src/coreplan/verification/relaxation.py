@@ -7,7 +7,7 @@ team; and shares add up to all that is to be paid. So the sum over clusters boun
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
@@ -20,20 +20,6 @@ MOST_CELLS = 100_000_000
 """Joint states of a cluster at one stage, at most, unless told otherwise."""
 
 Pair = tuple[int, int]
-
-
-@dataclass(eq=False)
-class _Part:
-    """A cluster with all that it has to pay."""
-
-    agents: tuple[int, ...]
-    shares: list[list[Numbers]] = field(default_factory=list)
-    """Per agent of the cluster and layer: the share of each class action's loss."""
-    pairs: list[dict[Pair, Numbers]] = field(default_factory=list)
-    """Per layer: costs of two agents' groups, by the agents' places in the cluster."""
-    wide: list[Numbers | None] = field(default_factory=list)
-    """Per layer: costs of all agents' groups, flat except for the last agent."""
-    wide_size: float = 0.0
 
 
 class Relaxation:
@@ -52,6 +38,8 @@ class Relaxation:
         needed: Needed,
         most_cells: int = MOST_CELLS,
     ) -> None:
+        for cluster in certificate.clusters:
+            _check_cluster(cluster, certificate)
         self.models = models
         self.live = needed.live
         self.layers = len(needed.live)
@@ -299,6 +287,27 @@ class Relaxation:
             error += operations * UNIT * size
             largest = max(-float(value.min()), float(value.max()))
         return float(value.flat[0]), error
+
+
+def _check_cluster(cluster: Cluster, certificate: Certificate) -> None:
+    """What the bound relies on; readers of files have looked at it already."""
+    agents = cluster.agents
+    entries = certificate.indexed.entries
+    sizes = {i: int(each.action_begin[-1]) for i, each in enumerate(certificate.agents)}
+    sound = (
+        len(agents) > 0
+        and all(a < b for a, b in pairwise(agents))
+        and all(i in sizes for i in agents)
+        and len(cluster.shares) == len(agents)
+        and all(
+            given is None or len(given) == sizes[i]
+            for i, given in zip(agents, cluster.shares, strict=True)
+        )
+        and all(p.agents[0] < p.agents[1] and {*p.agents} <= {*agents} for p in cluster.pairs)
+        and all({i for i, _ in entries[e].members} <= {*agents} for e in cluster.wide)
+    )
+    if not sound:
+        raise RefusalError(f"the cluster of the agents {agents} does not fit together")
 
 
 def _at(place: int, index: slice) -> tuple[slice, ...]:
