@@ -86,7 +86,8 @@ def some_classes(
 def reduced_classes(problem: AnyProblem) -> list[AgentClasses]:
     """What the engine takes together and leaves out."""
     compiled = compile_problem(problem)
-    reduction = _core.reduce(compiled.model, True, True, True, True, True, Limits().monitor)
+    limits = Limits()  # it has to outlive its monitor
+    reduction = _core.reduce(compiled.model, True, True, True, True, True, limits.monitor)
     layers = compiled.indexed.horizon
     made = []
     for i, own in enumerate(make_maps(compiled)):

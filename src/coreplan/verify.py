@@ -311,8 +311,9 @@ def _recompute_lower(
     if policy.is_local:
         value = policy.evaluate()
         states = max((len(layer.states) for a in team.agents for layer in a.layers), default=1)
-        terms = float(states * max(outcomes, default=1) + len(indexed.entries))
-        terms *= indexed.horizon - indexed.stage
+        stages = indexed.horizon - indexed.stage
+        terms = float(states * max(outcomes, default=1) * stages)
+        terms += sum(stages if e.stages is None else len(e.stages) for e in indexed.entries)
     else:
         counted = _Counted(policy)
         try:
