@@ -297,7 +297,7 @@ def _make_rule(
         )
         actions = np.diff(reduction.model.action_begin(i).astype(np.int64))[begin[layer] + classes]
         codes = codes * actions.astype(np.uint64) + cluster.actions[:, k]
-    numbering = number_joint_classes([each.class_count for each in own], layers)
+    numbering = number_joint_classes(maps, who, own, layers)
     numbers = np.array(numbering.layer_offset, np.uint64)[layer]
     for k, column in enumerate(columns):
         steps = np.array([row[k] for row in numbering.steps], np.uint64)
