@@ -12,12 +12,13 @@ from itertools import pairwise
 import numpy as np
 
 from coreplan.certificate import Certificate, Cluster
-from coreplan.verification.classes import ClassModel, RefusalError
+from coreplan.verification.classes import ClassLayer, ClassModel, RefusalError
 from coreplan.verification.elimination import Needed
 from coreplan.verification.local import UNIT, Integers, Numbers, WideEntry
 
 MOST_CELLS = 100_000_000
 """Joint states of a cluster at one stage, at most, unless told otherwise."""
+CELLS_AT_ONCE = 100_000
 
 Pair = tuple[int, int]
 
@@ -256,37 +257,59 @@ class Relaxation:
         largest, error = 0.0, 0.0
         for t in range(self.layers - 1, -1, -1):
             layers = [self.models[i].layers[t] for i in agents]
-            table = value
-            operations = 2.0
-            for place, layer in enumerate(layers):
-                if layer.laws:
-                    table = _expect(table, layer.laws, place)
-                    operations += len(layer.laws) + 4
-                else:
-                    table = np.repeat(table, layer.groups, axis=place)
-            size = largest
-            for (a, b), costs in pairs.items():
-                here = costs[t]
-                if here is None:
-                    continue
-                shape = [1] * len(agents)
-                shape[a], shape[b] = here.shape
-                table += here.reshape(shape)
-                size += float(np.abs(here).max(initial=0.0))
-                operations += 2
+            here = {places: costs[t] for places, costs in pairs.items()}
+            costs = {places: each for places, each in here.items() if each is not None}
+            own = [each[t] for each in shares]
             wide, wide_size = self._wide_costs(k, cluster, t)
-            if wide is not None:
-                table += wide.reshape(table.shape)
-                size += wide_size
-                operations += 2
-            for place in range(len(agents) - 1, -1, -1):
-                table = _choose(table, layers[place].choices, shares[place][t], place)
-                size += float(np.abs(shares[place][t]).max(initial=0.0))
-                operations += 2
-            value = table
+            value = _step(value, layers, costs, wide, own)
+            size = largest + wide_size
+            size += sum(float(np.abs(each).max(initial=0.0)) for each in (*costs.values(), *own))
+            operations = 4 + sum(len(layer.laws) + 6 for layer in layers) + 2 * len(costs)
             error += operations * UNIT * size
             largest = max(-float(value.min()), float(value.max()))
         return float(value.flat[0]), error
+
+
+def _step(
+    value: Numbers,
+    layers: Sequence[ClassLayer],
+    pairs: dict[Pair, Numbers],
+    wide: Numbers | None,
+    shares: Sequence[Numbers],
+) -> Numbers:
+    """From the values of the next layer's joint classes to those of this one.
+
+    The first agent's groups are taken a few at a time, so that tables stay in the cache.
+    """
+    first, *others = layers
+    dimensions = len(layers)
+    cells = 1
+    for layer in others:
+        cells *= max(layer.groups, layer.classes)
+    step = max(1, CELLS_AT_ONCE // cells)
+    done = np.empty((first.groups, *(layer.classes for layer in others)))
+    if wide is not None:
+        wide = wide.reshape([layer.groups for layer in layers])
+    for begin in range(0, first.groups, step):
+        part = slice(begin, min(begin + step, first.groups))
+        laws = [(into[part], chance[part]) for into, chance in first.laws if len(into) > begin]
+        table = _expect(value, laws, 0) if laws else np.repeat(value, part.stop - begin, axis=0)
+        for place, layer in enumerate(others, 1):
+            if layer.laws:
+                table = _expect(table, layer.laws, place)
+            else:
+                table = np.repeat(table, layer.groups, axis=place)
+        for (a, b), costs in pairs.items():
+            here = costs[part] if a == 0 else costs
+            shape = [1] * dimensions
+            shape[a], shape[b] = here.shape
+            table += here.reshape(shape)
+        if wide is not None:
+            table += wide[part]
+        for place in range(dimensions - 1, 0, -1):
+            table = _choose(table, layers[place].choices, shares[place], place)
+        done[part] = table
+    return _choose(done, first.choices, shares[0], 0)
 
 
 def _check_cluster(cluster: Cluster, certificate: Certificate) -> None:
