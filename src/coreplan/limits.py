@@ -174,7 +174,9 @@ class Limits:
             return
         self.lower = max(self.lower, lower)
         self.upper = min(self.upper, upper)
-        lost = "" if self.alone is None else f", lost by minding others {self.alone - self.upper:.6g}"
+        lost = (
+            "" if self.alone is None else f", lost by minding others {self.alone - self.upper:.6g}"
+        )
         logger.info(
             "%s",
             f"{self.seconds:.3f} s, {self.phase}: value {self.lower:.10g} to {self.upper:.10g}, gap "

@@ -17,6 +17,8 @@ from coreplan.errors import SolverError
 from coreplan.maintenance.states import ContractorStates
 from coreplan.policy import (
     GONE,
+    MOST_JOINT_CLASSES,
+    LocalMap,
     LocalRule,
     Policy,
     Reduced,
@@ -28,7 +30,6 @@ from coreplan.result import OPTIMAL_TOLERANCE, Result
 
 logger = logging.getLogger(__name__)
 
-MOST_JOINT_CLASSES = 2**63
 SHORTEST_SLICE = 0.05
 LONGEST_SLICE = 1.0
 SLICE_OF_TIME = 0.05
@@ -75,12 +76,15 @@ def solve_core(
     engine.run(float(relative_gap), float(absolute_gap))
     lower, upper = engine.bounds()
     limits.phase = "result"
+    policy, whole = _make_policy(task, compiled, reduction, teams)
+    if not whole:
+        lower = min(lower, policy.evaluate())
     return task.make_result(
         "core",
         lower,
         upper,
         engine.stop,
-        _make_policy(task, compiled, reduction, teams),
+        policy,
         0,
         0,
         message=engine.say(compiled.indexed.agent_names),
@@ -166,8 +170,11 @@ def _make_policy(
     compiled: CompiledProblem,
     reduction: _core.Reduction,
     teams: Sequence[Team],
-) -> Policy:
+) -> tuple[Policy, bool]:
+    """The policy in hand, and whether all of it could be written down."""
     agents = range(len(compiled.indexed.agents))
+    maps = make_maps(compiled)
+    whole = True
     alone = _core.independent_bounds(compiled.model, task.limits.unlimited_monitor())
     reduced = [_make_reduced(compiled, reduction, i) for i in agents]
     local: list[NDArray[np.uint32]] = [alone.action(i) for i in agents]
@@ -186,15 +193,19 @@ def _make_policy(
             local[i] = _map_local(compiled, reduction, reduced[i], i, team.local[k], local[i])
         for cluster in team.clusters:
             who = [team.agents[k] for k in cluster.agents]
-            rules.append(_make_rule(compiled, reduction, reduced, who, cluster))
-    return Policy(
+            rule = _make_rule(compiled, reduction, maps, reduced, who, cluster)
+            whole = whole and rule is not None
+            if rule is not None:
+                rules.append(rule)
+    policy = Policy(
         task.problem,
         compiled.indexed,
-        make_maps(compiled),
+        maps,
         rules,
         LocalRule(tuple(local)),
         history=not compiled.merged,
     )
+    return policy, whole
 
 
 def _make_reduced(compiled: CompiledProblem, reduction: _core.Reduction, agent: int) -> Reduced:
@@ -262,12 +273,14 @@ def _map_local(
 def _make_rule(
     compiled: CompiledProblem,
     reduction: _core.Reduction,
+    maps: Sequence[LocalMap],
     reduced: Sequence[Reduced],
     who: Sequence[int],
     cluster: _core.Cluster,
-) -> TeamRule:
-    """A cluster's table as a rule. Classes that it does not mention are left out, to keep numbers of
-    joint classes small.
+) -> TeamRule | None:
+    """A cluster's table as a rule; None if its joint classes are too many to have numbers.
+
+    Classes that the table does not mention are left out, which keeps the numbers small.
     """
     layer = cluster.layer.astype(np.int64)
     layers = compiled.indexed.horizon - compiled.indexed.stage
@@ -298,6 +311,8 @@ def _make_rule(
         actions = np.diff(reduction.model.action_begin(i).astype(np.int64))[begin[layer] + classes]
         codes = codes * actions.astype(np.uint64) + cluster.actions[:, k]
     numbering = number_joint_classes(maps, who, own, layers)
+    if numbering.layer_offset[-1] > MOST_JOINT_CLASSES:
+        return None
     numbers = np.array(numbering.layer_offset, np.uint64)[layer]
     for k, column in enumerate(columns):
         steps = np.array([row[k] for row in numbering.steps], np.uint64)

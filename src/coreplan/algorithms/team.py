@@ -25,9 +25,13 @@ EXACT_AT_ONCE = 0.5
 CUTS = 24
 BASES = 6
 STATES_PER_LAYER = 20_000
+JOINT_AGENTS = 10
+"""Teams up to this size act together; larger ones in clusters."""
 SLOW_ROUNDS = 6
 SLOW_GAIN = 0.02
 """A relaxation is slow if so many rounds closed less than this part of the gap."""
+FAIR_PART = 0.3
+"""Of the time, that each of the two bounds gets at least."""
 STALLED_AFTER = 12
 """Attempts at a better policy without success."""
 
@@ -86,7 +90,6 @@ class Team:
         self._lower_side = _Side()
         self._recent: list[float] = []
         self._next_growth = 0.0
-        self._turn = 0
 
     @property
     def gap(self) -> float:
@@ -146,12 +149,13 @@ class Team:
     def work(self, seconds: float) -> None:
         """Improve one of the bounds for about so long."""
         upper, lower = self._upper_side, self._lower_side
-        self._turn += 1
-        above = upper.rate >= lower.rate
-        if self._turn % 4 == 0:
-            above = not above
-        if upper.done or (above and lower.done):
+        spent = upper.seconds + lower.seconds
+        if lower.done or upper.done:
             above = not upper.done
+        elif min(upper.seconds, lower.seconds) < FAIR_PART * spent:
+            above = upper.seconds < lower.seconds
+        else:
+            above = upper.rate >= lower.rate
         begin = time.perf_counter()
         before = self.gap
         if above:
@@ -175,6 +179,7 @@ class Team:
                 self.options.seed,
                 BASES,
                 STATES_PER_LAYER,
+                JOINT_AGENTS,
                 self.options.threads,
                 self._monitor,
             )
