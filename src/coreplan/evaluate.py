@@ -62,6 +62,15 @@ def evaluate_policy(
     SolverError
         If there are more joint states.
     """
+    return evaluate_and_count(policy, parts, most)[0]
+
+
+def evaluate_and_count(
+    policy: Policy,
+    parts: Sequence[Sequence[int]] | None = None,
+    most: int = MOST_JOINT_STATES,
+) -> tuple[float, float]:
+    """The same, and how many terms were added up, for whoever wants to bound rounding."""
     indexed = policy.indexed
     laws = Laws(indexed)
     processes = [_Part(policy, laws, agents, most) for agents in parts or policy.parts]
@@ -75,6 +84,7 @@ def evaluate_policy(
         terms.append((entry.value, [(part, tuple(pattern)) for part, pattern in asked.items()]))
     at_stage = entries_by_stage(indexed)
     total = 0.0
+    counted = 0.0
     for stage in range(indexed.stage, indexed.horizon):
         mass = 1.0  # the chance that everybody gets through this stage: 1 up to rounding
         for part in processes:
@@ -84,7 +94,8 @@ def evaluate_policy(
             for part, pattern in patterns:
                 value *= part.chance(pattern)
             total += mass * value
-    return total
+            counted += len(patterns) + 1
+    return total, counted + sum(part.terms for part in processes)
 
 
 def entries_by_stage(indexed: IndexedProblem) -> Callable[[int], Sequence[int]]:
@@ -161,6 +172,7 @@ class _Part:
         start = policy.indexed.find_state(policy.stage, None)
         self._states = [np.array([start[i]], np.uint32) for i in agents]
         self._weights = np.ones(1)
+        self.terms = 0.0
 
     def move(self, stage: int) -> float:
         """Let the agents act; give the chance that they get through, 1 up to rounding."""
@@ -172,6 +184,7 @@ class _Part:
         for each in self._moves:
             self._through = self._through * each.mass[each.law_of]
         self._mass = float(self._through.sum())
+        self.terms += 2.0 * len(self._through)
         self._chances: dict[_Pattern, float] = {}
         self._alone: dict[int, list[float]] = {}
         self._together: dict[tuple[int, ...], tuple[list[Integers], Floats]] = {}
@@ -218,6 +231,7 @@ class _Part:
             fan *= each.count[each.law_of]
         if fan.max() > self._most:
             raise self._give_up(stage)
+        self.terms += float(fan.sum())
         states: list[Indices] = []
         weights = np.zeros(0)
         for rows in _blocks(fan):

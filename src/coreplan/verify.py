@@ -12,18 +12,17 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from coreplan.certificate import Certificate, read_certificate
 from coreplan.errors import SolverError
-from coreplan.evaluate import evaluate_forward
+from coreplan.evaluate import evaluate_and_count
 from coreplan.indexed import IndexedProblem
 from coreplan.maintenance.problem import MaintenanceProblem
 from coreplan.model import TIMMDP
-from coreplan.policy import Policy
 from coreplan.verification.classes import ClassModel, Listing, RefusalError, make_classes
 from coreplan.verification.elimination import Needed, find_needed
 from coreplan.verification.local import UNIT, LocalModel, Rewards
@@ -286,19 +285,6 @@ def _merging_error(models: Sequence[ClassModel], needed: Needed) -> float:
     return error
 
 
-class _Counted:
-    """A policy that counts how often it is asked."""
-
-    def __init__(self, policy: Policy) -> None:
-        self.indexed = policy.indexed
-        self._policy = policy
-        self.asked = 0
-
-    def choose(self, stage: int, state: Sequence[int]) -> list[int]:
-        self.asked += 1
-        return self._policy.choose(stage, state)
-
-
 def _recompute_lower(
     certificate: Certificate, team: _Team, most_joint_states: int, notes: list[str]
 ) -> tuple[float | None, float]:
@@ -307,21 +293,11 @@ def _recompute_lower(
         notes.append("no lower bound is proven: the certificate has no policy")
         return None, 0.0
     indexed = certificate.indexed
-    outcomes = [agent.most_outcomes for agent in team.agents]
-    if policy.is_local:
-        value = policy.evaluate()
-        states = max((len(layer.states) for a in team.agents for layer in a.layers), default=1)
-        stages = indexed.horizon - indexed.stage
-        terms = float(states * max(outcomes, default=1) * stages)
-        terms += sum(stages if e.stages is None else len(e.stages) for e in indexed.entries)
-    else:
-        counted = _Counted(policy)
-        try:
-            value = evaluate_forward(cast(Policy, counted), most_joint_states)
-        except SolverError as reason:
-            notes.append(f"no lower bound is proven: {reason}")
-            return None, 0.0
-        terms = float(counted.asked * math.prod(outcomes) + len(indexed.entries))
+    try:
+        value, terms = evaluate_and_count(policy, most=most_joint_states)
+    except SolverError as reason:
+        notes.append(f"no lower bound is proven: {reason}")
+        return None, 0.0
     # Every sum has no more than so many terms, and a chance is a product of so many factors.
     operations = 2 * terms + (indexed.horizon - indexed.stage) * (len(indexed.agents) + 4)
     error = operations * UNIT * (abs(value) + team.all_earned())

@@ -1,4 +1,4 @@
-"""The engine: make the problem small, take it apart, solve each part or bound it from both sides."""
+"""The engine: make the problem small, take it apart, solve each part or bound it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One team of agents that can interact: solved at once if it is small, else bounded from both sides.
+"""One team of agents that can interact: solved if it is small, else bounded from both sides.
 
 The upper bound comes from a relaxation over clusters of agents, the lower one from policies whose
 value is known. Work goes to the side that gained more of late, and ends when the bounds meet, when
