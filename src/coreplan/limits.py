@@ -174,15 +174,16 @@ class Limits:
             return
         self.lower = max(self.lower, lower)
         self.upper = min(self.upper, upper)
-        lost = (
-            "" if self.alone is None else f", lost by minding others {self.alone - self.upper:.6g}"
-        )
+        lost = ""
+        if self.alone is not None:
+            lost = (
+                f", lost by minding others {self.alone - self.upper:.6g} to "
+                f"{self.alone - self.lower:.6g}"
+            )
         logger.info(
             "%s",
-            f"{self.seconds:.3f} s, {self.phase}: value {self.lower:.10g} to {self.upper:.10g}, gap "
-            f"{self.upper - self.lower:.4g}"
-            + (f"{lost} to {self.alone - self.lower:.6g}" if self.alone is not None else "")
-            + f", {peak_memory_mb():.0f} MB",
+            f"{self.seconds:.3f} s, {self.phase}: value {self.lower:.10g} to {self.upper:.10g}, "
+            f"gap {self.upper - self.lower:.4g}{lost}, {peak_memory_mb():.0f} MB",
         )
         self._tell(self.monitor.progress)
 
