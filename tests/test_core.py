@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coreplan import SolverError, Status, read_problem, solve
+from coreplan import Progress, SolverError, Status, read_problem, solve
 from coreplan.cli import example_path
 from helpers import CORE_STEPS, agrees, from_file, judged_policy_value, scale
 from judge import optimal_value
@@ -42,6 +42,44 @@ def test_teams_that_do_not_fit_leave_valid_bounds(raw: dict[str, Any], limit: fl
     assert result.upper_bound >= optimum - tolerance
     assert result.policy is not None
     assert judged_policy_value(raw, result.policy) >= result.value - tolerance
+
+
+@settings(max_examples=30)
+@given(raw=problem_dicts(), threads=st.integers(1, 2))
+def test_bounds_from_both_sides_bracket(raw: dict[str, Any], threads: int) -> None:
+    """Without exact tables, bounds bracket at every report; the policy is worth its value."""
+    optimum = optimal_value(raw)
+    tolerance = 1e-9 * scale(raw)
+    reports: list[Progress] = []
+
+    def note(progress: Progress) -> None:
+        reports.append(progress)
+        assert progress.lower_bound <= optimum + tolerance
+        assert progress.upper_bound >= optimum - tolerance
+
+    result = solve(
+        from_file(raw),
+        algorithm="core",
+        exact=False,
+        threads=threads,
+        callback=note,
+        time_limit=0.4,
+    )
+    assert reports
+    assert result.value <= optimum + tolerance
+    assert result.upper_bound >= optimum - tolerance
+    assert result.policy is not None
+    assert judged_policy_value(raw, result.policy) >= result.value - tolerance
+    if result.status is Status.OPTIMAL:
+        assert agrees(result.value, optimum)
+
+
+def test_stops_at_the_gap_that_is_allowed() -> None:
+    """With a gap allowed, it stops there and says so."""
+    problem = read_problem(example_path("ring_road.yaml"))
+    result = solve(problem, algorithm="core", exact=False, relative_gap=10.0)
+    assert result.status in (Status.GAP_LIMIT, Status.OPTIMAL)
+    assert result.gap <= 10 * abs(result.value)
 
 
 def test_agrees_with_dp_on_the_example() -> None:

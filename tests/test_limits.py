@@ -134,25 +134,36 @@ def test_time_limit_while_the_search_is_prepared() -> None:
     check_stopped(result, Status.TIME_LIMIT)
 
 
-@both_algorithms
-def test_memory_limit(algorithm: str) -> None:
+def test_memory_limit() -> None:
     """If the table does not fit into the memory limit, that is found out at once."""
-    problem = long_problem(algorithm)
+    problem = long_problem("dp")
     start = time.perf_counter()
-    result = solve(problem, algorithm=algorithm, memory_limit=20)
+    result = solve(problem, algorithm="dp", memory_limit=20)
     assert time.perf_counter() - start <= SLACK
     check_stopped(result, Status.MEMORY_LIMIT)
-    assert ("the team of 5 agents" if algorithm == "core" else "joint states") in result.message
+    assert "joint states" in result.message
 
 
-@both_algorithms
-def test_more_than_any_machine_has(algorithm: str) -> None:
+def test_more_than_any_machine_has() -> None:
     """Without a memory limit, a table beyond all machines is refused, with a plan all the same."""
     problem = from_file(random_mpp(8, 3, 9))
     start = time.perf_counter()
-    result = solve(problem, algorithm=algorithm)
+    result = solve(problem, algorithm="dp")
     assert time.perf_counter() - start <= 2 * SLACK
     check_stopped(result, Status.MEMORY_LIMIT)
+
+
+def test_core_does_with_the_memory_that_it_has() -> None:
+    """Where a team's tables do not fit, `core` bounds it by smaller ones, as long as it may."""
+    problem = long_problem("core")
+    loose, tight = (
+        solve(problem, algorithm="core", memory_limit=limit, time_limit=0.6) for limit in (8, 20)
+    )
+    for result in (loose, tight):
+        check_stopped(result, Status.TIME_LIMIT)
+        assert "the team of 5 agents" in result.message
+        assert result.seconds <= 0.6 + SLACK
+    assert tight.upper_bound <= loose.upper_bound
 
 
 @both_algorithms

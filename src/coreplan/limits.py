@@ -147,13 +147,12 @@ class Limits:
 
     def _watch(self, progress: _core.Progress) -> _core.Stop:
         """Tell the core whether anybody has asked to stop."""
-        if not self._interrupts and not self._asked_to_stop:
-            self._tell(progress)
+        self._tell(progress)
         stops = self._interrupts or self._asked_to_stop
         return _core.Stop.interrupted if stops else _core.Stop.none
 
     def _tell(self, progress: _core.Progress) -> None:
-        if self._callback is None:
+        if self._callback is None or self._interrupts or self._asked_to_stop:
             return
         report = Progress(
             self.seconds,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from coreplan.algorithms.task import SolverTask
 from coreplan.algorithms.team import EXACT_AT_ONCE, EngineOptions, Team
 from coreplan.compile import CompiledProblem
 from coreplan.errors import SolverError
+from coreplan.limits import Limits
 from coreplan.maintenance.states import ContractorStates
 from coreplan.policy import (
     GONE,
@@ -42,6 +43,7 @@ def solve_core(
     relative_gap: float = 0.0,
     absolute_gap: float = 0.0,
     seed: int = 1,
+    exact: bool = True,
     shape: bool = True,
     drop: bool = True,
     settle: bool = True,
@@ -55,15 +57,15 @@ def solve_core(
         if isinstance(gap, bool) or not isinstance(gap, int | float) or not gap >= 0:
             raise SolverError(f"{name} is {gap!r}; expected a number of at least 0")
     steps = {"shape": shape, "drop": drop, "settle": settle, "eliminate": eliminate, "merge": merge}
-    for name, value in steps.items():
+    for name, value in {"exact": exact, **steps}.items():
         if not isinstance(value, bool):
             raise SolverError(f"{name} is {value!r}; expected True or False")
     compiled = task.compile(merge)
     limits = task.limits
     limits.phase = "shrinking"
-    reduction = _core.reduce(compiled.model, **steps, monitor=limits.monitor)
+    reduction = _reduce(compiled, steps, limits)
     report = reduction.report
-    options = EngineOptions(limits, threads or os.cpu_count() or 1, seed)
+    options = EngineOptions(limits, threads or os.cpu_count() or 1, seed, exact)
     teams = [Team(reduction.model, team, options) for team in _core.components(reduction.model)]
     logger.info(
         "%s",
@@ -90,6 +92,17 @@ def solve_core(
         message=engine.say(compiled.indexed.agent_names),
         others={"kernel_cells": sum(team.kernel_cells for team in teams)},
     )
+
+
+def _reduce(
+    compiled: CompiledProblem, steps: Mapping[str, bool], limits: Limits
+) -> _core.Reduction:
+    """Make the model small; if a limit strikes over that, leave it as it is."""
+    try:
+        return _core.reduce(compiled.model, **steps, monitor=limits.monitor)
+    except _core.LimitReached:
+        nothing = dict.fromkeys(steps, False)
+        return _core.reduce(compiled.model, **nothing, monitor=limits.unlimited_monitor())
 
 
 def _check_number(name: str, value: object, least: int) -> None:

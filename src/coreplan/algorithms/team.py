@@ -30,6 +30,9 @@ JOINT_AGENTS = 10
 SLOW_ROUNDS = 6
 SLOW_GAIN = 0.02
 """A relaxation is slow if so many rounds closed less than this part of the gap."""
+STUCK_ROUNDS = 40
+STUCK_GAIN = 0.01
+"""Without a time limit, a relaxation is given up if so many rounds closed less of the gap."""
 FAIR_PART = 0.3
 """Of the time, that each of the two bounds gets at least."""
 STALLED_AFTER = 12
@@ -43,6 +46,8 @@ class EngineOptions:
     limits: Limits
     threads: int
     seed: int
+    exact: bool = True
+    """Whether teams may be solved by the tensor kernel as a whole."""
 
 
 @dataclass
@@ -122,7 +127,7 @@ class Team:
     def exact_seconds(self) -> float:
         """How long an exact solution would take, about; infinite if it does not fit."""
         need = _core.kernel_bytes(self.model, self.everyone, True, self.options.threads)
-        if not math.isfinite(need) or self.memory_short:
+        if not self.options.exact or not math.isfinite(need) or self.memory_short:
             return math.inf
         cells = _core.team_cells(self.model, self.everyone)
         return cells * SECONDS_PER_CELL / self.options.threads
@@ -225,11 +230,20 @@ class Team:
                 grown = self._grow()
                 if self.solution is not None:
                     return
-                if not grown and self.relaxation.settled:
+                if not grown and (self.relaxation.settled or self._hardly_moves()):
                     self._upper_side.done = True
                     return
             if time.perf_counter() >= end:
                 return
+
+    def _hardly_moves(self) -> bool:
+        """Whether it is time to give up, if nobody has said how long to go on."""
+        recent = self._recent[-STUCK_ROUNDS:]
+        return (
+            math.isinf(self.options.limits.seconds_left)
+            and len(recent) == STUCK_ROUNDS
+            and sum(recent) < STUCK_GAIN * self.gap
+        )
 
     def _grow(self) -> bool:
         """Solve the whole team if that is near enough, else enlarge the relaxation's clusters."""
@@ -246,7 +260,8 @@ class Team:
             return True
         limits.phase = "relaxation"
         grown = self.relaxation.grow(budget, self._monitor)
-        self._recent.clear()
+        if grown:
+            self._recent.clear()
         self._next_growth = 0.0 if grown else 2 * spent
         self._take_bound()
         return grown
