@@ -14,7 +14,7 @@ namespace coreplan {
 
 struct ClusterSearchOptions {
     std::uint64_t seed = 1;
-    std::size_t bases = 6;
+    std::size_t bases = 8;
     std::size_t cluster = 5;          // agents of a cluster, at most
     std::size_t most_states = 2'000;  // per layer of a cluster's rollout
     unsigned threads = 1;

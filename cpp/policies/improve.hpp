@@ -12,7 +12,7 @@ namespace coreplan {
 
 struct PolicySearchOptions {
     std::uint64_t seed = 1;
-    std::size_t bases = 6;
+    std::size_t bases = 8;
     std::size_t most_states = 20'000;  // per layer of a rollout
     std::size_t joint_agents = 10;     // larger teams are taken apart into clusters
     unsigned threads = 1;
