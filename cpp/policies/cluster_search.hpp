@@ -52,6 +52,7 @@ private:
     void work(double end, std::uint64_t moves);
     void take_profile();
     void form_clusters();
+    void weigh();
     void begin_rework();
     bool answer(double end);
     void finish_rework();
@@ -65,6 +66,7 @@ private:
     ProfileSearch profiles_;
     std::vector<std::vector<Index>> touching_;
     std::vector<std::vector<AgentId>> neighbours_;
+    std::vector<std::vector<double>> clash_;  // per agent and neighbour
     std::size_t tries_left_;
     std::uint64_t moves_ = 0;
 

@@ -429,6 +429,11 @@ bool Rollout::expand() {
             layer.next.push_back(number);
             layer.probability.push_back(probability);
         });
+        if (options_.cut && next.size() > options_.most_states) {
+            // This layer is the first one that follows the default.
+            --decided_;
+            return false;
+        }
         layer.next_begin.push_back(static_cast<Index>(layer.next.size()));
         monitor_.tick_or_throw(16 * (agents_ + 4 * (layer.next_begin[s + 1] - layer.next_begin[s])));
     }
@@ -439,21 +444,20 @@ bool Rollout::expand() {
     if (!monitor_.fits(static_cast<double>(before) * row_bytes + link_bytes)) {
         options_.most_states = std::min(options_.most_states, std::max<std::size_t>(before / 4, 1));
     }
-    bool goes_on = true;
     if (before > options_.most_states) {
         if (options_.cut) {
-            goes_on = false;
-        } else {
-            exact_ = false;
-            keep_likeliest(next);
+            --decided_;
+            return false;
         }
+        exact_ = false;
+        keep_likeliest(next);
     }
     const double bytes = static_cast<double>(next.size()) * row_bytes +
                          static_cast<double>(layer.next.size()) * 12;
     monitor_.reserve(bytes, "the states of a rollout");
     bytes_ += bytes;
     layers_.push_back(std::move(next));
-    return goes_on;
+    return true;
 }
 
 // The likeliest states stay, in the order in which they were found.
@@ -518,6 +522,7 @@ void Rollout::evaluate() {
         }
         monitor_.tick_or_throw(4 * layer.next.size() + layer.size());
     }
+    value_ = decided_ == 0 ? layers_[0].default_value[0] : layers_[0].value[0];
 }
 
 std::vector<double> Rollout::relative_gain() const {

@@ -28,8 +28,8 @@ namespace coreplan {
 
 struct RolloutOptions {
     std::size_t most_states = 1000;  // per layer; the likeliest are kept
-    // Instead of leaving states out, follow the default from the first layer on that has too many.
-    // The value is then exact at any size.
+    // Instead of leaving states out, follow the default from the last layer on before the first one
+    // that has too many. The value is then exact at any size.
     bool cut = false;
     std::size_t candidates = 4;  // joint actions of a state that are looked at more closely
     // States that no earlier rollout knows are expected to gain as much on the bases as those of
@@ -73,7 +73,7 @@ public:
     bool run(double seconds = Monitor::kNoLimit);
 
     // When done:
-    [[nodiscard]] double value() const { return layers_[0].value[0]; }  // without constants
+    [[nodiscard]] double value() const { return value_; }  // without constants
     [[nodiscard]] bool exact() const noexcept { return exact_; }
     [[nodiscard]] std::uint64_t states() const noexcept { return states_; }
     [[nodiscard]] const std::vector<RolloutLayer>& layers() const noexcept { return layers_; }
@@ -109,6 +109,7 @@ private:
     std::size_t decided_ = 0;
     bool done_ = false;
     bool exact_ = true;
+    double value_ = 0;
     std::uint64_t states_ = 0;
     double bytes_ = 0;
     double decider_bytes_ = 0;  // of them
