@@ -47,5 +47,8 @@ def test_start_from_a_policy() -> None:
     one.improve(60.0, 3)
     other = _core.PolicySearch(model, 2, 4, 500, 10, 1, limits.monitor)
     policy = one.policy()
-    other.start([policy.local(i) for i in range(3)])
+    actions = [policy.local(i) for i in range(len(problem.contractors))]  # type: ignore[union-attr]
+    other.start(actions)
     assert other.value >= _core.PolicySearch(model, 2, 4, 500, 10, 1, limits.monitor).value
+    with pytest.raises(ValueError, match="not one of this model"):
+        other.start(actions[:-1])
