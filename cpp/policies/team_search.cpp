@@ -9,10 +9,11 @@ namespace {
 
 constexpr double kMostListBytes = 256e6;
 constexpr std::size_t kStatesPerRound = 20;  // at which new bases are looked for
-constexpr std::size_t kFreshPerRound = 8;   // that are tried
+constexpr std::size_t kFreshPerRound = 8;    // that are tried
 constexpr std::size_t kCandidates = 4;
-constexpr std::size_t kFirstTries = 12;  // of the local search, per agent
-constexpr std::size_t kGrowth = 8;             // of the states per layer, until all are kept
+constexpr std::size_t kFirstTries = 12;      // of the local search, per agent
+constexpr std::size_t kTriesPerRound = 4;    // later, per agent
+constexpr std::size_t kGrowth = 8;           // of the states per layer, until all are kept
 constexpr std::uint64_t kExploreEvery = 2;
 constexpr Index kNoBase = ~Index{0};
 
@@ -80,7 +81,7 @@ void TeamSearch::work(double end, std::uint64_t rounds) {
             case Step::generate:
                 if (!generate(end)) return;
                 step_ = Step::search;
-                left_ = model_.agents.size();
+                left_ = kTriesPerRound * model_.agents.size();
                 break;
         }
         if (monitor_.seconds() >= end) return;
