@@ -1,13 +1,15 @@
 #include "policies/cluster_search.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace coreplan {
 
 namespace {
 
-constexpr std::size_t kTriesPerAgent = 2;      // of the local search, before clusters are formed
+constexpr std::size_t kTriesPerAgent = 5;      // of the local search, before clusters are formed
 constexpr std::uint64_t kRoundsOfAnswer = 2;   // rollouts of a cluster at first; later more
+constexpr double kEvenShare = 0.3;  // of weight that neighbours have whether they clash or not
 
 }  // namespace
 
@@ -32,6 +34,7 @@ ClusterSearch::ClusterSearch(const CompiledModel& model, const ClusterSearchOpti
         std::ranges::sort(near);
         const auto repeated = std::ranges::unique(near);
         near.erase(repeated.begin(), repeated.end());
+        clash_.emplace_back(near.size(), 0.0);
     }
     take_profile();
 }
@@ -102,21 +105,67 @@ void ClusterSearch::work(double end, std::uint64_t moves) {
     if (tries_left_ > 0 && profiles_.best().front().value > value_) take_profile();
 }
 
-// A random connected cluster, taken out of the pool.
+// How much neighbours are expected to gain or lose by each other as things are.
+void ClusterSearch::weigh() {
+    double total = 0;
+    std::size_t pairs = 0;
+    for (auto& list : clash_) std::ranges::fill(list, 0.0);
+    std::vector<const Behaviour*> groups;
+    std::vector<double> expected;
+    for (std::size_t e = 0; e < model_.interactions.size(); ++e) {
+        const CompiledInteraction& interaction = model_.interactions[e];
+        if (interaction.values.empty()) continue;
+        groups.clear();
+        expected.clear();
+        for (const auto& [stage, value] : interaction.values) expected.push_back(std::abs(value));
+        for (const InteractionMember& member : interaction.members) {
+            const Behaviour* group = groups_[at(member.agent)].get();
+            if (std::ranges::find(groups, group) != groups.end()) continue;
+            groups.push_back(group);
+            const auto& chance = group->chance_of(static_cast<Index>(e));
+            for (std::size_t v = 0; v < expected.size(); ++v) expected[v] *= chance[v];
+        }
+        double sum = 0;
+        for (const double each : expected) sum += each;
+        for (const InteractionMember& one : interaction.members) {
+            const auto& near = neighbours_[at(one.agent)];
+            for (const InteractionMember& other : interaction.members) {
+                if (other.agent == one.agent) continue;
+                const auto where = std::ranges::lower_bound(near, other.agent) - near.begin();
+                clash_[at(one.agent)][static_cast<std::size_t>(where)] += sum;
+                total += sum;
+            }
+        }
+    }
+    for (const auto& list : clash_) pairs += list.size();
+    if (pairs == 0) return;
+    const double even = total > 0 ? kEvenShare * total / static_cast<double>(pairs) : 1.0;
+    for (auto& list : clash_) {
+        for (double& each : list) each += even;
+    }
+}
+
+// A random connected cluster, taken out of the pool; who clashes more comes in more often.
 std::vector<AgentId> ClusterSearch::grow(std::vector<AgentId>& pool) {
     std::vector<AgentId> cluster;
-    std::vector<AgentId> edge{pool[random_.below(pool.size())]};
+    std::vector<std::pair<AgentId, double>> edge{{pool[random_.below(pool.size())], 1.0}};
     while (cluster.size() < options_.cluster && !edge.empty()) {
-        const std::size_t k = random_.below(edge.size());
-        const AgentId who = edge[k];
+        double mass = 0;
+        for (const auto& each : edge) mass += each.second;
+        double draw = random_.unit() * mass;
+        std::size_t k = 0;
+        while (k + 1 < edge.size() && draw >= edge[k].second) draw -= edge[k++].second;
+        const AgentId who = edge[k].first;
         edge.erase(edge.begin() + static_cast<std::ptrdiff_t>(k));
         const auto where = std::ranges::find(pool, who);
         if (where == pool.end()) continue;
         pool.erase(where);
         cluster.push_back(who);
-        // Who interacts with several of the cluster comes up more often.
-        for (const AgentId other : neighbours_[at(who)]) {
-            if (std::ranges::find(pool, other) != pool.end()) edge.push_back(other);
+        for (std::size_t m = 0; m < neighbours_[at(who)].size(); ++m) {
+            const AgentId other = neighbours_[at(who)][m];
+            if (std::ranges::find(pool, other) != pool.end()) {
+                edge.emplace_back(other, clash_[at(who)][m]);
+            }
         }
     }
     std::ranges::sort(cluster);
@@ -132,6 +181,7 @@ void ClusterSearch::set_alone(AgentId who) {
 }
 
 void ClusterSearch::begin_rework() {
+    weigh();
     if (!formed_) form_clusters();
     std::vector<AgentId> pool;
     if (!waiting_.empty()) {

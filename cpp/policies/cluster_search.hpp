@@ -14,7 +14,7 @@ namespace coreplan {
 
 struct ClusterSearchOptions {
     std::uint64_t seed = 1;
-    std::size_t bases = 6;
+    std::size_t bases = 8;
     std::size_t cluster = 5;          // agents of a cluster, at most
     std::size_t most_states = 2'000;  // per layer of a cluster's rollout
     unsigned threads = 1;
@@ -52,6 +52,7 @@ private:
     void work(double end, std::uint64_t moves);
     void take_profile();
     void form_clusters();
+    void weigh();
     void begin_rework();
     bool answer(double end);
     void finish_rework();
@@ -65,6 +66,7 @@ private:
     ProfileSearch profiles_;
     std::vector<std::vector<Index>> touching_;
     std::vector<std::vector<AgentId>> neighbours_;
+    std::vector<std::vector<double>> clash_;  // per agent and neighbour
     std::size_t tries_left_;
     std::uint64_t moves_ = 0;
 

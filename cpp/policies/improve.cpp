@@ -1,8 +1,25 @@
 #include "policies/improve.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 
 namespace coreplan {
+
+namespace {
+
+bool fits(const CompiledModel& model, const LocalPolicy& policy) {
+    if (policy.action.size() != model.agents.size()) return false;
+    for (std::size_t i = 0; i < model.agents.size(); ++i) {
+        const CompiledAgent& agent = model.agents[i];
+        if (policy.action[i].size() != agent.class_count()) return false;
+        for (std::size_t c = 0; c < agent.layer_begin[model.layer_count()]; ++c) {
+            if (policy.action[i][c] >= agent.action_begin[c + 1] - agent.action_begin[c]) return false;
+        }
+    }
+    return true;
+}
+
+}  // namespace
 
 PolicySearch::PolicySearch(const CompiledModel& model, const PolicySearchOptions& options,
                            Monitor& monitor)
@@ -34,6 +51,7 @@ bool PolicySearch::improve(double seconds, std::uint64_t moves) {
 }
 
 bool PolicySearch::start(const LocalPolicy& policy) {
+    if (!fits(model_, policy)) throw std::invalid_argument("the policy is not one of this model");
     const double before = value();
     try {
         if (team_) {

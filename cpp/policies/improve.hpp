@@ -12,7 +12,7 @@ namespace coreplan {
 
 struct PolicySearchOptions {
     std::uint64_t seed = 1;
-    std::size_t bases = 6;
+    std::size_t bases = 8;
     std::size_t most_states = 20'000;  // per layer of a rollout
     std::size_t joint_agents = 10;     // larger teams are taken apart into clusters
     unsigned threads = 1;
@@ -27,7 +27,7 @@ public:
     // become better. What is done in which order depends on the seed alone; `moves` bounds how far
     // it goes in all (rollouts of a small team, answers of clusters).
     bool improve(double seconds, std::uint64_t moves = TeamSearch::kNoEnd);
-    // Takes a policy of single agents as a further start.
+    // Takes a policy of single agents as a further start; throws if it is not one of this model.
     bool start(const LocalPolicy& policy);
 
     // What the policy is expected to earn: exactly if `exact`, else at least. Constants count.

@@ -14,6 +14,8 @@ constexpr double kTolerance = 1e-12;
 // random order.
 constexpr std::uint64_t kFreshStarts = 4;
 constexpr std::size_t kFewAgents = 16;
+// Profiles are alike if no more than this share of what is expected to be signalled differs.
+constexpr double kAlike = 0.1;
 
 }  // namespace
 
@@ -289,23 +291,33 @@ bool ProfileSearch::attempt() {
     return better;
 }
 
-// Puts the profile that was reached among the best; true if it is the best of all.
+// Puts the profile that was reached among the best; true if it is the best of all. Of profiles that
+// are much alike only the best is kept: rollouts live on bases that differ.
 bool ProfileSearch::record() {
     const Profile& found = descent_.profile();
     const double tolerance = descent_.tolerance();
-    for (const Profile& known : best_) {
-        if (std::abs(known.value - found.value) > 10 * tolerance) continue;
-        bool same = true;
-        for (std::size_t i = 0; same && i < known.own.size(); ++i) {
-            same = std::abs(known.own[i] - found.own[i]) <= 10 * tolerance;
-            for (std::size_t k = 0; same && k < known.chance[i].size(); ++k) {
-                same = std::abs(known.chance[i][k] - found.chance[i][k]) <= 1e-9;
-            }
-        }
-        if (same) return false;
-    }
     if (best_.size() >= keep_ && found.value <= best_.back().value) return false;
+    double mass = 0;
+    for (const auto& chances : found.chance) {
+        for (const double chance : chances) mass += chance;
+    }
+    const auto alike = [&](const Profile& known) {
+        double apart = 0;
+        for (std::size_t i = 0; i < known.chance.size(); ++i) {
+            for (std::size_t k = 0; k < known.chance[i].size(); ++k) {
+                apart += std::abs(known.chance[i][k] - found.chance[i][k]);
+            }
+            if (apart > kAlike * mass) return false;
+        }
+        return true;
+    };
+    for (const Profile& known : best_) {
+        if (known.value >= found.value - tolerance && alike(known)) return false;
+    }
     const bool better = best_.empty() || found.value > best_.front().value + tolerance;
+    std::erase_if(best_, [&](const Profile& known) {
+        return known.value < found.value && alike(known);
+    });
     const auto where = std::ranges::upper_bound(best_, found.value, std::greater<>{}, &Profile::value);
     best_.insert(where, found);
     if (best_.size() > keep_) best_.pop_back();

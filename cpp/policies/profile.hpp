@@ -98,7 +98,7 @@ public:
     // Descends from a policy and keeps what comes out, if it is good enough.
     bool add(const LocalPolicy& policy);
 
-    // Best first; never empty. Two are distinct if they differ in what is expected to happen.
+    // Best first; never empty. They differ clearly in what is expected to happen.
     [[nodiscard]] const std::vector<Profile>& best() const noexcept { return best_; }
 
 private:

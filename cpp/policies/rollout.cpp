@@ -1,6 +1,7 @@
 #include "policies/rollout.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 #include <span>
@@ -73,13 +74,19 @@ public:
         : outlooks_(rollout.outlooks_),
           model_(rollout.model_),
           bases_(rollout.bases_),
-          earlier_(rollout.earlier_.get()),
+          earlier_(rollout.earlier_),
           most_(std::max<std::size_t>(rollout.options_.candidates, 1)),
           lookup_(rollout.outlooks_),
           tolerance_(kTolerance * reward_scale(model_)),
           agents_(model_.agents.size()),
           known_(kKnown),
-          known_rows_(kKnown * agents_) {}
+          known_rows_(kKnown * agents_) {
+        if (!earlier_.empty() && rollout.options_.optimism > 0) {
+            hope_ = earlier_[0]->relative_gain();
+            for (double& each : hope_) each *= rollout.options_.optimism;
+        }
+        hope_.resize(model_.layer_count() + 1, 0.0);
+    }
 
     void decide(RolloutLayer& layer, Index number, std::size_t state, double& runner_up) {
         layer_ = number;
@@ -218,23 +225,28 @@ private:
 
     // What an earlier rollout does here is a candidate, whatever it looks like to the bases.
     void consider_earlier(std::span<const ClassId> classes) {
-        if (earlier_ == nullptr || layer_ >= earlier_->decided_) return;
-        const RolloutLayer& before = earlier_->layers_[layer_];
-        const Index known = before.states.find(classes);
-        if (known == StateSet::kNone) return;
-        const auto did = std::span(before.actions).subspan(known * agents_, agents_);
-        actions_.assign(did.begin(), did.end());
-        base_ = 0;
-        note(kInfinity);
-        for (Candidate& each : candidates_) {
-            if (each.actions == actions_) each.q = before.value[known];
+        for (const auto& earlier : earlier_) {
+            if (layer_ >= earlier->decided_) continue;
+            const RolloutLayer& before = earlier->layers_[layer_];
+            const Index known = before.states.find(classes);
+            if (known == StateSet::kNone) continue;
+            if (!before.gives_up.empty() && before.gives_up[known] != 0) continue;
+            const auto did = std::span(before.actions).subspan(known * agents_, agents_);
+            actions_.assign(did.begin(), did.end());
+            base_ = 0;
+            ++most_;
+            note(before.value[known]);
+            --most_;
         }
     }
 
     // The chances of outcomes, each with the best that is known then.
     void look_closer(Candidate& candidate) {
         if (layer_ + 1 == model_.layer_count()) return;
-        if (outcome_count(model_, candidate.actions) > kManyLooks) return;
+        if (outcome_count(model_, candidate.actions) > kManyLooks) {
+            candidate.q += hope_[layer_] * std::abs(candidate.q);
+            return;
+        }
         outcome_.resize(agents_);
         row_.resize(agents_);
         partial_.resize(agents_ + 1);
@@ -261,18 +273,24 @@ private:
                 known.best = std::max(known.best, lookup_.value(*bases_[b], classes));
             }
         }
-        if (earlier_ != nullptr && known.layer < earlier_->decided_) {
-            const RolloutLayer& before = earlier_->layers_[known.layer];
+        bool is_known = false;
+        for (const auto& earlier : earlier_) {
+            if (known.layer >= earlier->decided_) continue;
+            const RolloutLayer& before = earlier->layers_[known.layer];
             const Index number = before.states.find(classes);
-            if (number != StateSet::kNone) known.best = std::max(known.best, before.value[number]);
+            if (number == StateSet::kNone) continue;
+            is_known = true;
+            known.best = std::max(known.best, before.value[number]);
         }
+        if (!is_known) known.best += hope_[known.layer] * std::abs(known.best);
         return known;
     }
 
     const Outlooks& outlooks_;
     const CompiledModel& model_;
     const std::vector<std::shared_ptr<const Base>>& bases_;
-    const Rollout* earlier_;
+    const std::vector<std::shared_ptr<const Rollout>>& earlier_;
+    std::vector<double> hope_;  // per layer: of states that are not known
     std::size_t most_;
     Lookup lookup_;
     double tolerance_;
@@ -293,7 +311,7 @@ private:
 
 Rollout::Rollout(const Outlooks& outlooks, std::vector<std::shared_ptr<const Base>> bases,
                  const RolloutOptions& options, Monitor& monitor,
-                 std::shared_ptr<const Rollout> earlier)
+                 std::vector<std::shared_ptr<const Rollout>> earlier)
     : model_(outlooks.model()),
       outlooks_(outlooks),
       bases_(std::move(bases)),
@@ -351,7 +369,7 @@ bool Rollout::run(double seconds) {
             done_ = true;
             // What only serves to decide is given back.
             deciders_.clear();
-            earlier_.reset();
+            earlier_.clear();
             monitor_.release(decider_bytes_);
             bytes_ -= decider_bytes_;
             break;
@@ -411,6 +429,11 @@ bool Rollout::expand() {
             layer.next.push_back(number);
             layer.probability.push_back(probability);
         });
+        if (options_.cut && next.size() > options_.most_states) {
+            // This layer is the first one that follows the default.
+            --decided_;
+            return false;
+        }
         layer.next_begin.push_back(static_cast<Index>(layer.next.size()));
         monitor_.tick_or_throw(16 * (agents_ + 4 * (layer.next_begin[s + 1] - layer.next_begin[s])));
     }
@@ -421,21 +444,20 @@ bool Rollout::expand() {
     if (!monitor_.fits(static_cast<double>(before) * row_bytes + link_bytes)) {
         options_.most_states = std::min(options_.most_states, std::max<std::size_t>(before / 4, 1));
     }
-    bool goes_on = true;
     if (before > options_.most_states) {
         if (options_.cut) {
-            goes_on = false;
-        } else {
-            exact_ = false;
-            keep_likeliest(next);
+            --decided_;
+            return false;
         }
+        exact_ = false;
+        keep_likeliest(next);
     }
     const double bytes = static_cast<double>(next.size()) * row_bytes +
                          static_cast<double>(layer.next.size()) * 12;
     monitor_.reserve(bytes, "the states of a rollout");
     bytes_ += bytes;
     layers_.push_back(std::move(next));
-    return goes_on;
+    return true;
 }
 
 // The likeliest states stay, in the order in which they were found.
@@ -500,6 +522,22 @@ void Rollout::evaluate() {
         }
         monitor_.tick_or_throw(4 * layer.next.size() + layer.size());
     }
+    value_ = decided_ == 0 ? layers_[0].default_value[0] : layers_[0].value[0];
+}
+
+std::vector<double> Rollout::relative_gain() const {
+    std::vector<double> result(layers_.size(), 0.0);
+    for (std::size_t l = 0; l < decided_; ++l) {
+        const RolloutLayer& layer = layers_[l];
+        double gain = 0;
+        double size = 0;
+        for (std::size_t s = 0; s < layer.size(); ++s) {
+            gain += layer.reach[s] * (layer.value[s] - layer.base_value[s]);
+            size += layer.reach[s] * std::abs(layer.base_value[s]);
+        }
+        if (gain > 0 && size > 0) result[l] = gain / size;
+    }
+    return result;
 }
 
 JointTable Rollout::table() const {

@@ -28,10 +28,13 @@ namespace coreplan {
 
 struct RolloutOptions {
     std::size_t most_states = 1000;  // per layer; the likeliest are kept
-    // Instead of leaving states out, follow the default from the first layer on that has too many.
-    // The value is then exact at any size.
+    // Instead of leaving states out, follow the default from the last layer on before the first one
+    // that has too many. The value is then exact at any size.
     bool cut = false;
-    std::size_t candidates = 6;  // joint actions of a state that are looked at more closely
+    std::size_t candidates = 4;  // joint actions of a state that are looked at more closely
+    // States that no earlier rollout knows are expected to gain as much on the bases as those of
+    // the first one did, times this. More than 0 leads to something new, but may disappoint.
+    double optimism = 0;
     unsigned threads = 1;
 };
 
@@ -57,11 +60,11 @@ struct RolloutLayer {
 
 class Rollout {
 public:
-    // The first base is the default. `earlier` is a finished rollout, which this one is to
-    // improve.
+    // The first base is the default. `earlier` are finished rollouts, which this one is to
+    // improve: it may do in each state what any of them does.
     Rollout(const Outlooks& outlooks, std::vector<std::shared_ptr<const Base>> bases,
             const RolloutOptions& options, Monitor& monitor,
-            std::shared_ptr<const Rollout> earlier = nullptr);
+            std::vector<std::shared_ptr<const Rollout>> earlier = {});
     ~Rollout();
     Rollout(const Rollout&) = delete;
     Rollout& operator=(const Rollout&) = delete;
@@ -70,12 +73,14 @@ public:
     bool run(double seconds = Monitor::kNoLimit);
 
     // When done:
-    [[nodiscard]] double value() const { return layers_[0].value[0]; }  // without constants
+    [[nodiscard]] double value() const { return value_; }  // without constants
     [[nodiscard]] bool exact() const noexcept { return exact_; }
     [[nodiscard]] std::uint64_t states() const noexcept { return states_; }
     [[nodiscard]] const std::vector<RolloutLayer>& layers() const noexcept { return layers_; }
     // Layers from this one on follow the default (with `cut`).
     [[nodiscard]] std::size_t decided_layers() const noexcept { return decided_; }
+    // Per layer: how much better than the best base its states are, relative to that.
+    [[nodiscard]] std::vector<double> relative_gain() const;
     // Per base: what the policy would lose, at least by its own reckoning, without it.
     [[nodiscard]] const std::vector<double>& worth() const noexcept { return worth_; }
     // The states in which the default is not followed, by layer and classes.
@@ -95,7 +100,7 @@ private:
     std::vector<std::shared_ptr<const Base>> bases_;
     RolloutOptions options_;
     Monitor& monitor_;
-    std::shared_ptr<const Rollout> earlier_;  // until this one is done
+    std::vector<std::shared_ptr<const Rollout>> earlier_;  // until this one is done
     std::size_t agents_;
     std::vector<RolloutLayer> layers_;
     std::vector<std::unique_ptr<Decider>> deciders_;
@@ -104,6 +109,7 @@ private:
     std::size_t decided_ = 0;
     bool done_ = false;
     bool exact_ = true;
+    double value_ = 0;
     std::uint64_t states_ = 0;
     double bytes_ = 0;
     double decider_bytes_ = 0;  // of them

@@ -8,11 +8,13 @@ namespace coreplan {
 namespace {
 
 constexpr double kMostListBytes = 256e6;
-constexpr std::size_t kStatesPerRound = 40;  // at which new bases are looked for
-constexpr std::size_t kFreshPerRound = 16;   // that are tried
-constexpr double kWorthwhile = 1e-6;         // of the value: a rollout that gains less gets more states
+constexpr std::size_t kStatesPerRound = 20;  // at which new bases are looked for
+constexpr std::size_t kFreshPerRound = 8;    // that are tried
 constexpr std::size_t kCandidates = 4;
-constexpr std::size_t kFirstTries = 12;  // of the local search, per agent
+constexpr std::size_t kFirstTries = 12;      // of the local search, per agent
+constexpr std::size_t kTriesPerRound = 4;    // later, per agent
+constexpr std::size_t kGrowth = 8;           // of the states per layer, until all are kept
+constexpr std::uint64_t kExploreEvery = 2;
 constexpr Index kNoBase = ~Index{0};
 
 }  // namespace
@@ -79,7 +81,7 @@ void TeamSearch::work(double end, std::uint64_t rounds) {
             case Step::generate:
                 if (!generate(end)) return;
                 step_ = Step::search;
-                left_ = model_.agents.size();
+                left_ = kTriesPerRound * model_.agents.size();
                 break;
         }
         if (monitor_.seconds() >= end) return;
@@ -127,11 +129,23 @@ bool TeamSearch::prepare() {
     for (std::size_t g = 0; g < generated_.size(); ++g) {
         use(generated_[g].policy, &generated_[g].from, g);
     }
+    // Every other round looks for something new, the others make the best of what is known.
+    std::vector<std::shared_ptr<const Rollout>> earlier;
+    if (best_rollout_ != nullptr) earlier.push_back(best_rollout_);
+    const bool explores = best_rollout_ != nullptr && rounds_ % kExploreEvery == 0;
+    if (!explores && last_rollout_ != nullptr && last_rollout_ != best_rollout_) {
+        earlier.push_back(last_rollout_);
+    }
+    RolloutOptions options;
+    options.most_states = states_;
+    options.cut = options_.cut;
+    options.candidates = kCandidates;
+    options.threads = options_.threads;
+    options.optimism = explores ? 0.5 + random_.unit() : 0;
+    last_rollout_.reset();
     try {
-        rollout_ = std::make_shared<Rollout>(
-            *outlooks_, std::move(bases),
-            RolloutOptions{states_, options_.cut, kCandidates, options_.threads}, monitor_,
-            best_rollout_);
+        rollout_ = std::make_shared<Rollout>(*outlooks_, std::move(bases), options, monitor_,
+                                             std::move(earlier));
     } catch (const LimitReached& limit) {
         if (monitor_.stop() != Stop::none) throw;
         return false;
@@ -154,9 +168,8 @@ bool TeamSearch::finish() {
     }
     const double gain = rollout_->value() - value_;
     const bool all = rollout_->exact() && rollout_->decided_layers() == model_.layer_count();
-    if (gain <= kWorthwhile * std::abs(value_) && !all) {
-        states_ = std::min(options_.most_states, 2 * states_);
-    }
+    if (!all) states_ = std::min(options_.most_states, kGrowth * states_);
+    last_rollout_ = rollout_;
     if (gain <= 0) return false;
     value_ = rollout_->value();
     exact_ = rollout_->exact();

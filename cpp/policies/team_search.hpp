@@ -13,7 +13,7 @@ namespace coreplan {
 
 struct TeamSearchOptions {
     std::uint64_t seed = 1;
-    std::size_t bases = 6;             // profiles from the root
+    std::size_t bases = 8;             // profiles from the root
     std::size_t generated = 60;        // bases made for later states
     std::size_t first_states = 64;     // per layer of the first rollout; grows from there
     std::size_t most_states = 20'000;  // per layer
@@ -82,6 +82,7 @@ private:
     std::vector<std::size_t> generated_of_base_;
     std::shared_ptr<Rollout> rollout_;
     std::shared_ptr<Rollout> best_rollout_;
+    std::shared_ptr<Rollout> last_rollout_;
 
     double value_ = 0;
     bool exact_ = true;

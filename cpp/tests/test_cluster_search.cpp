@@ -46,7 +46,7 @@ TEST("the total of 40 agents is what following their clusters gives") {
     ClusterSearch search(model, options, monitor);
     const double first = search.value();
     CHECK_NEAR(first, teams::worth(model, search.policy()), relative(first));
-    for (const std::uint64_t moves : {80U, 90U, 110U}) {
+    for (const std::uint64_t moves : {190U, 210U, 235U}) {
         search.improve(Monitor::kNoLimit, moves);
         const double value = search.value();
         CHECK_NEAR(value, teams::worth(model, search.policy()), relative(value));
@@ -62,8 +62,8 @@ TEST("a seed gives the same clusters for any number of threads") {
     ClusterSearch one(model, options, monitor);
     options.threads = 3;
     ClusterSearch other(model, options, monitor);
-    one.improve(Monitor::kNoLimit, 60);
-    for (std::uint64_t moves = 1; moves <= 60; ++moves) other.improve(Monitor::kNoLimit, moves);
+    one.improve(Monitor::kNoLimit, 130);
+    for (std::uint64_t moves = 1; moves <= 130; ++moves) other.improve(Monitor::kNoLimit, moves);
     CHECK(one.value() == other.value());
     CHECK(one.policy().otherwise.action == other.policy().otherwise.action);
     CHECK(one.policy().clusters.size() == other.policy().clusters.size());

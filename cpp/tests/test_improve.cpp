@@ -57,6 +57,11 @@ TEST("a search that is given a better policy takes it") {
     CHECK(first.policy().clusters.empty());
     second.start(first.policy().otherwise);
     CHECK(second.value() >= first.value() - relative(first.value()));
+    LocalPolicy wrong = first.policy().otherwise;
+    wrong.action[0][0] = 7;
+    CHECK_THROWS(std::invalid_argument, second.start(wrong));
+    wrong.action.pop_back();
+    CHECK_THROWS(std::invalid_argument, second.start(wrong));
 }
 
 TEST("a horizon of one, and an agent alone, are nothing special") {

@@ -144,8 +144,8 @@ TEST("threads and pauses do not change a rollout") {
     for (std::uint64_t seed = 0; seed < 40; ++seed) {
         const testing::Context context("seed", seed);
         Setting setting(seed);
-        Rollout one(setting.outlooks, setting.bases, {50, false, 6, 1}, setting.monitor);
-        Rollout many(setting.outlooks, setting.bases, {50, false, 6, 3}, setting.monitor);
+        Rollout one(setting.outlooks, setting.bases, {50, false, 4, 0, 1}, setting.monitor);
+        Rollout many(setting.outlooks, setting.bases, {50, false, 4, 0, 3}, setting.monitor);
         one.run();
         while (!many.run(0)) {
         }

@@ -74,7 +74,7 @@ TEST("an earlier rollout is improved, never forgotten") {
         const std::vector<std::shared_ptr<const Base>> one{outlooks.add(profiles.best()[0].policy)};
         const auto first = std::make_shared<Rollout>(outlooks, one, RolloutOptions{}, monitor);
         first->run();
-        Rollout second(outlooks, one, {}, monitor, first);
+        Rollout second(outlooks, one, {}, monitor, {first});
         second.run();
         CHECK(second.value() >= first->value() - relative(first->value()));
     }
