@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +12,7 @@ from hypothesis import strategies as st
 
 from coreplan import Progress, SolverError, Status, read_problem, solve
 from coreplan.cli import example_path
+from coreplan.verify import verify
 from helpers import CORE_STEPS, agrees, from_file, judged_policy_value, scale
 from judge import optimal_value
 from strategies import problem_dicts
@@ -99,3 +102,29 @@ def test_unknown_options_are_refused() -> None:
         solve(problem, algorithm="core", shape=3)
     with pytest.raises(SolverError, match="did you mean 'merge'"):
         solve(problem, algorithm="core", mergee=False)
+
+
+@settings(max_examples=40)
+@given(raw=problem_dicts(), exact=st.booleans(), merge=st.booleans())
+def test_certificates_are_confirmed(raw: dict[str, Any], exact: bool, merge: bool) -> None:
+    """What `core` claims, the verifier proves, and the optimum lies in between."""
+    problem = from_file(raw)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "proof.json.gz"
+        result = solve(
+            problem,
+            algorithm="core",
+            exact=exact,
+            merge=merge,
+            time_limit=None if exact else 0.2,
+            certificate=path,
+        )
+        found = verify(problem, path)
+    assert found.confirmed, str(found)
+    assert found.lower_claimed == result.lower_bound
+    assert found.upper_claimed == result.upper_bound
+    optimum = optimal_value(raw)
+    tolerance = 1e-9 * scale(raw)
+    assert found.lower is not None
+    assert found.upper is not None
+    assert found.lower - tolerance <= optimum <= found.upper + tolerance

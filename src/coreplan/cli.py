@@ -156,6 +156,7 @@ _no_merge = click.option(
     coreplan solve works.yaml --time-limit 60 --memory-limit 4G --save-policy plan.json
     coreplan solve works.yaml --json > result.json
     coreplan solve works.yaml --stage 7 --state now.yaml
+    coreplan solve works.yaml --certificate proof.json.gz
     cat works.yaml | coreplan solve -
     """,
     short_help="Find an optimal plan.",
@@ -183,7 +184,14 @@ _no_merge = click.option(
     "--relative-gap",
     type=click.FloatRange(min=0),
     metavar="PART",
-    help="Let `core-2016` give away this part of the value (0.01: one per cent).",
+    help="Stop when the plan is proven to be this near to the optimum, as a part of its value "
+    "(0.01: one per cent; `core` and `core-2016`).",
+)
+@click.option(
+    "--absolute-gap",
+    type=click.FloatRange(min=0),
+    metavar="VALUE",
+    help="The same, as a difference in value.",
 )
 @click.option(
     "--stage",
@@ -203,6 +211,12 @@ _no_merge = click.option(
 @click.option(
     "--save-policy", type=click.Path(), metavar="FILE", help="Write the plan as policy/1."
 )
+@click.option(
+    "--certificate",
+    type=click.Path(),
+    metavar="FILE",
+    help="Write a proof of both bounds, for `coreplan verify` (gzip if the name ends in .gz).",
+)
 @_json
 def solve(
     file: str,
@@ -213,9 +227,11 @@ def solve(
     threads: int | None,
     memo: bool,
     relative_gap: float | None,
+    absolute_gap: float | None,
     stage: int,
     state_file: str | None,
     save_policy: str | None,
+    certificate: str | None,
     as_json: bool,
 ) -> None:
     """Find an optimal plan for the problem in FILE (- for the standard input).
@@ -224,14 +240,19 @@ def solve(
     """
     if file == state_file == STANDARD_INPUT:
         raise click.UsageError("only one of FILE and --state can be the standard input (-)")
+    sources = [file] if state_file is None else [file, state_file]
     if save_policy is not None:
-        _check_writable(save_policy, [file] if state_file is None else [file, state_file])
+        _check_writable(save_policy, sources)
+    if certificate is not None:
+        _check_writable(certificate, sources, "the certificate", "--certificate")
     problem = read_problem(file)
     # Only what was asked for: an algorithm refuses options that it does not have.
     options: dict[str, Any] = {"merge": False} if no_merge else {}
     options |= {"threads": threads} if threads is not None else {}
     options |= {"memo": True} if memo else {}
     options |= {"relative_gap": relative_gap} if relative_gap is not None else {}
+    options |= {"absolute_gap": absolute_gap} if absolute_gap is not None else {}
+    options |= {"certificate": certificate} if certificate is not None else {}
     state = None if state_file is None else read_state(state_file, problem)
     _solve_and_print(
         problem,

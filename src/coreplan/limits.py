@@ -179,7 +179,7 @@ class Limits:
                 f", lost by minding others {self.alone - self.upper:.6g} to "
                 f"{self.alone - self.lower:.6g}"
             )
-        logger.info(
+        logger.debug(
             "%s",
             f"{self.seconds:.3f} s, {self.phase}: value {self.lower:.10g} to {self.upper:.10g}, "
             f"gap {self.upper - self.lower:.4g}{lost}, {peak_memory_mb():.0f} MB",

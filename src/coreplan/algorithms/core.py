@@ -5,13 +5,16 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from coreplan import _core
+from coreplan.algorithms.certify import make_certificate
 from coreplan.algorithms.task import SolverTask
 from coreplan.algorithms.team import EXACT_AT_ONCE, EngineOptions, Team
+from coreplan.certificate import write_certificate
 from coreplan.compile import CompiledProblem
 from coreplan.errors import SolverError
 from coreplan.limits import Limits
@@ -44,6 +47,7 @@ def solve_core(
     absolute_gap: float = 0.0,
     seed: int = 1,
     exact: bool = True,
+    certificate: str | Path | None = None,
     shape: bool = True,
     drop: bool = True,
     settle: bool = True,
@@ -60,6 +64,8 @@ def solve_core(
     for name, value in {"exact": exact, **steps}.items():
         if not isinstance(value, bool):
             raise SolverError(f"{name} is {value!r}; expected True or False")
+    if certificate is not None and not shape:
+        raise SolverError("a certificate is about losses; it needs shape=True")
     compiled = task.compile(merge)
     limits = task.limits
     limits.phase = "shrinking"
@@ -78,9 +84,16 @@ def solve_core(
     engine.run(float(relative_gap), float(absolute_gap))
     lower, upper = engine.bounds()
     limits.phase = "result"
-    policy, whole = _make_policy(task, compiled, reduction, teams)
+    reduced = [_make_reduced(compiled, reduction, i) for i in range(len(compiled.indexed.agents))]
+    policy, whole = _make_policy(task, compiled, reduction, reduced, teams)
     if not whole:
         lower = min(lower, policy.evaluate())
+    if certificate is not None:
+        bounds = (lower, upper)
+        write_certificate(
+            make_certificate(task.problem, compiled, reduction, reduced, teams, policy, bounds),
+            certificate,
+        )
     return task.make_result(
         "core",
         lower,
@@ -182,6 +195,7 @@ def _make_policy(
     task: SolverTask,
     compiled: CompiledProblem,
     reduction: _core.Reduction,
+    reduced: Sequence[Reduced],
     teams: Sequence[Team],
 ) -> tuple[Policy, bool]:
     """The policy in hand, and whether all of it could be written down."""
@@ -189,7 +203,6 @@ def _make_policy(
     maps = make_maps(compiled)
     whole = True
     alone = _core.independent_bounds(compiled.model, task.limits.unlimited_monitor())
-    reduced = [_make_reduced(compiled, reduction, i) for i in agents]
     local: list[NDArray[np.uint32]] = [alone.action(i) for i in agents]
     rules: list[TeamRule] = []
     for team in teams:
