@@ -88,3 +88,55 @@ def pyramid(agents: int, tasks: int, horizon: int, seed: int) -> MaintenanceProb
     return MaintenanceProblem(
         plain.contractors, horizon, tuple(network), True, f"pyra {agents}x{tasks}x{horizon} {seed}"
     )
+
+
+def large(agents: int, seed: int, *, contention: str, horizon: int = 52) -> MaintenanceProblem:
+    """Many contractors with three works each; about as many pairs of them hinder each other.
+
+    Parameters
+    ----------
+    agents, horizon
+        How many contractors and steps.
+    seed
+        The same seed gives the same problem.
+    contention
+        ``high``: everybody's cheap season is the same, and half of the pairs of works of linked
+        contractors hinder each other; minding others then costs some four per cent of the value.
+        ``low``: seasons differ, and fewer works hinder each other: some tenths of a per cent.
+    """
+    draw = random.Random(f"large/{agents}/{horizon}/{seed}/{contention}")
+    high = contention == "high"
+    contractors = []
+    for i in range(agents):
+        shift = 0.0 if high else draw.random()
+        season = [
+            1 + (0.5 if high else 0.3) * math.cos(2 * math.pi * (t / horizon + shift))
+            for t in range(horizon)
+        ]
+        works = []
+        for k in range(3):
+            base = draw.uniform(10, 50)
+            works.append(
+                Task(
+                    f"w{k + 1}",
+                    draw.randint(1, 3),
+                    [round(base * each, 2) for each in season],
+                    delay=Delay(round(draw.random(), 3), draw.randint(1, 3)),
+                )
+            )
+        contractors.append(Contractor(f"C{i + 1}", tuple(works)))
+    # Everybody is linked to somebody before, so that it is one team; one more makes it n pairs.
+    pairs = [(draw.randrange(i), i) for i in range(1, agents)]
+    pairs.append((0, agents - 1))
+    network = [
+        Hindrance(
+            (f"C{one + 1}/w{k + 1}", f"C{other + 1}/w{m + 1}"), round(draw.uniform(10, 40), 2)
+        )
+        for one, other in sorted(set(pairs))
+        for k in range(3)
+        for m in range(3)
+        if draw.random() < (0.5 if high else 0.3)
+    ]
+    return MaintenanceProblem(
+        tuple(contractors), horizon, tuple(network), True, f"{agents} agents, {contention}"
+    )

@@ -1,0 +1,153 @@
+"""Certified gaps over time, for large teams: a table, and a plot as SVG.
+
+Run: .venv/bin/python benchmarks/bounds.py --time-limit 60 [--plot gaps.svg] [--data DIR] [CASE ...]
+
+A case is a number of agents and how much they contend, such as 100-high; files of a folder with
+realistic cases can be added by --data. Gaps are relative to the value.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from coreplan import MaintenanceProblem, Progress, Result, read_problem, solve
+from coreplan.model import TIMMDP
+from coreplan.view.svg import FONTS, decimal, safe
+from instances import large
+
+MOMENTS = (1.0, 2.0, 5.0, 10.0, 30.0, 60.0)
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000", "#999999")
+WIDTH, HEIGHT, MARGIN = 760, 420, 60
+
+
+@dataclass
+class Run:
+    """What was known when."""
+
+    name: str
+    result: Result
+    seconds: list[float] = field(default_factory=list)
+    gaps: list[float] = field(default_factory=list)
+
+    def gap_at(self, moment: float) -> float:
+        """The gap known at a moment; NaN before there is any."""
+        known = [gap for at, gap in zip(self.seconds, self.gaps, strict=True) if at <= moment]
+        return known[-1] if known else math.nan
+
+
+def measure(name: str, problem: TIMMDP | MaintenanceProblem, time_limit: float) -> Run:
+    """Solve one case and keep every change of the gap."""
+    seconds: list[float] = []
+    gaps: list[float] = []
+
+    def note(progress: Progress) -> None:
+        if math.isfinite(progress.relative_gap) and progress.relative_gap != (gaps or [-1.0])[-1]:
+            seconds.append(progress.seconds)
+            gaps.append(progress.relative_gap)
+
+    result = solve(problem, time_limit=time_limit, callback=note)
+    seconds.append(result.seconds)
+    gaps.append(result.relative_gap)
+    return Run(name, result, seconds, gaps)
+
+
+def show(run: Run) -> None:
+    """Print one line of the table."""
+    cells = "".join(
+        f"{100 * run.gap_at(moment):>9.4f}" if run.gap_at(moment) >= 0 else f"{'-':>9}"
+        for moment in MOMENTS
+    )
+    work = run.result.statistics
+    print(
+        f"{run.name:<32}{cells}{run.result.status:>13}{run.result.seconds:>8.1f} s"
+        f"{work.peak_memory_mb:>8.0f} MB",
+        flush=True,
+    )
+
+
+def plot(runs: list[Run], time_limit: float) -> str:
+    """Gaps over time, both logarithmic."""
+    first, last = 0.1, time_limit
+    top, bottom = 0.1, 1e-5
+
+    def x(seconds: float) -> float:
+        part = math.log(max(seconds, first) / first) / math.log(last / first)
+        return MARGIN + min(part, 1.0) * (WIDTH - MARGIN - 200)
+
+    def y(gap: float) -> float:
+        part = math.log(top / min(max(gap, bottom), top)) / math.log(top / bottom)
+        return 20 + part * (HEIGHT - 20 - MARGIN)
+
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
+        f'font-family="{FONTS}" font-size="12">',
+        f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>',
+    ]
+    for gap in (0.1, 0.01, 1e-3, 1e-4, 1e-5):
+        lines.append(
+            f'<path d="M{MARGIN} {decimal(y(gap))}H{decimal(x(last))}" stroke="#ddd"/>'
+            f'<text x="{MARGIN - 6}" y="{decimal(y(gap) + 4)}" text-anchor="end">'
+            f"{100 * gap:g} %</text>"
+        )
+    for moment in (0.1, 1.0, 10.0, 60.0):
+        if moment <= last:
+            lines.append(
+                f'<path d="M{decimal(x(moment))} 20V{HEIGHT - MARGIN}" stroke="#ddd"/>'
+                f'<text x="{decimal(x(moment))}" y="{HEIGHT - MARGIN + 18}" text-anchor="middle">'
+                f"{moment:g} s</text>"
+            )
+    lines.append(
+        f'<text x="{decimal((MARGIN + x(last)) / 2)}" y="{HEIGHT - 14}" text-anchor="middle">'
+        "certified gap of the value over time</text>"
+    )
+    for k, run in enumerate(runs):
+        colour = COLOURS[k % len(COLOURS)]
+        path = ""
+        for at, gap in zip(run.seconds, run.gaps, strict=True):
+            point = f"{decimal(x(at))} {decimal(y(gap))}"
+            path += f"M{point}" if not path else f"H{decimal(x(at))}V{decimal(y(gap))}"
+        lines.append(f'<path d="{path}" fill="none" stroke="{colour}" stroke-width="1.8"/>')
+        label = 30 + 18 * k
+        lines.append(
+            f'<path d="M{WIDTH - 190} {label - 4}h20" stroke="{colour}" stroke-width="3"/>'
+            f'<text x="{WIDTH - 164}" y="{label}">{safe(run.name)}</text>'
+        )
+    return "\n".join([*lines, "</svg>\n"])
+
+
+def main() -> None:
+    """Run the cases asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("cases", nargs="*", help="such as 100-high; default: all")
+    parser.add_argument("--time-limit", type=float, default=60.0)
+    parser.add_argument("--data", type=Path, help="a folder with problems in files")
+    parser.add_argument("--plot", type=Path, help="where to draw gaps over time, as SVG")
+    asked = parser.parse_args()
+    names = asked.cases or [f"{n}-{kind}" for n in (10, 30, 100, 300) for kind in ("low", "high")]
+    runs = []
+    header = "".join(f"{f'{moment:g} s':>9}" for moment in MOMENTS)
+    print(f"{'gap in % of the value, after':<32}{header}{'':>13}{'':>10}{'memory':>11}")
+    # Files first: memory is the most that the process has had so far.
+    files = sorted(asked.data.glob("*.json")) if asked.data else []
+    for path in files:
+        if path.stem != "values" and "cut" not in path.stem:
+            runs.append(measure(path.stem, read_problem(path), asked.time_limit))
+            show(runs[-1])
+    start = time.perf_counter()
+    for name in names:
+        agents, contention = name.split("-")
+        problem = large(int(agents), 1, contention=contention)
+        runs.append(measure(problem.name, problem, asked.time_limit))
+        show(runs[-1])
+    print(f"{time.perf_counter() - start:.0f} s")
+    if asked.plot:
+        asked.plot.write_text(plot(runs, asked.time_limit), encoding="utf-8")
+        print(f"the plot is in {asked.plot}")
+
+
+if __name__ == "__main__":
+    main()
