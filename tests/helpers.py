@@ -90,15 +90,17 @@ def package_state(raw: dict[str, Any], joint_state: tuple[Any, ...]) -> dict[str
     return named
 
 
-def judged_policy_value(raw: dict[str, Any], policy: Any) -> float:
-    """The value of a policy by the judge's own recursion."""
+def judged_policy_value(
+    raw: dict[str, Any], policy: Any, joint_state: tuple[Any, ...] | None = None
+) -> float:
+    """The value of a policy by the judge's own recursion, from where the policy starts."""
     names = [agent["name"] for agent in raw["agents"]]
 
     def act(stage: int, joint_state: tuple[Any, ...]) -> tuple[str, ...]:
         chosen = policy.act(stage, package_state(raw, joint_state))
         return tuple(chosen[name] for name in names)
 
-    return judge.policy_value(raw, act)
+    return judge.policy_value(raw, act, policy.stage, joint_state)
 
 
 def random_mpp(agents: int, tasks: int, horizon: int, seed: int = 1) -> dict[str, Any]:

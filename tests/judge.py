@@ -367,24 +367,26 @@ def greedy_policy(problem: Problem) -> Policy:
     return act
 
 
-def policy_value(problem: Problem, act: Policy) -> float:
-    """Return the exact expected sum of rewards of a given policy.
+def policy_value(
+    problem: Problem, act: Policy, stage: int = 0, joint_state: Joint | None = None
+) -> float:
+    """Return the exact expected sum of rewards of a given policy, by default from the start.
 
-    It carries the distribution over joint states forward from the initial one, so ``act`` is asked
+    It carries the distribution over joint states forward from the first one, so ``act`` is asked
     only about joint states that the policy itself can reach.  Raises ValueError if the policy takes
     an action that is not available.
     """
     model = model_of(problem)
     total = 0.0
-    reached: dict[Joint, float] = {model.joint_initial(): 1.0}
-    for stage in range(model.horizon):
+    reached: dict[Joint, float] = {joint_state or model.joint_initial(): 1.0}
+    for at in range(stage, model.horizon):
         reached_next: dict[Joint, float] = {}
         for joint, weight in reached.items():
-            action = tuple(act(stage, joint))
-            if action not in model.joint_actions(stage, joint):
-                raise ValueError(f"{action!r} is not available at stage {stage} in {joint!r}")
+            action = tuple(act(at, joint))
+            if action not in model.joint_actions(at, joint):
+                raise ValueError(f"{action!r} is not available at stage {at} in {joint!r}")
             for following, probability in model.joint_outcomes(joint, action):
-                total += weight * probability * model.reward(stage, joint, action, following)
+                total += weight * probability * model.reward(at, joint, action, following)
                 reached_next[following] = reached_next.get(following, 0.0) + weight * probability
         reached = reached_next
     return total

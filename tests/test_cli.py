@@ -21,7 +21,7 @@ import coreplan
 from coreplan import Policy, Result, cli, read_problem
 from helpers import dense_team, random_mpp
 
-COMMANDS = ["solve", "check", "info", "crg", "schema", "trace", "demo"]
+COMMANDS = ["solve", "check", "info", "crg", "schema", "trace", "verify", "demo"]
 FORMATS = ["ti-mmdp/1", "mpp/1", "result/1", "policy/1"]
 
 SMALL = """

@@ -21,6 +21,7 @@ from coreplan import TIMMDP, FormatError, MaintenanceProblem, ModelError, Policy
 from helpers import from_file, package_state
 from judge import Problem, available_actions, joint_states
 from strategies import problem_dicts
+from team_rules import sparse
 from test_formats_problem import ROAD, ROBOTS
 
 ARRAYS = ("layer_begin", "node_state", "node_class", "class_count", "action_begin", "node_action")
@@ -57,11 +58,12 @@ def best_policy(problem: TIMMDP | MaintenanceProblem, **options: Any) -> Policy:
 
 
 @cache
-def saved(name: str, merge: bool, suffix: str = ".json") -> str:
-    """The text of a saved policy of a small problem."""
+def saved(name: str, merge: bool, few: bool = False) -> str:
+    """The text of a saved policy of a small problem; with few, of what it can lead to only."""
+    policy = best_policy(from_file(RAW[name]), merge=merge)
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"policy{suffix}"
-        best_policy(from_file(RAW[name]), merge=merge).save(path)
+        path = Path(folder) / "policy.json"
+        (sparse(policy) if few else policy).save(path)
         return path.read_text(encoding="utf-8")
 
 
@@ -210,15 +212,19 @@ def damage(data: st.DataObject, numbers: list[int]) -> list[int]:
     return numbers
 
 
+@pytest.mark.parametrize("few", [False, True])
 @given(data=st.data(), name=st.sampled_from(sorted(RAW)), merge=st.booleans())
-def test_damaged_arrays_are_refused_or_sound(data: st.DataObject, name: str, merge: bool) -> None:
+def test_damaged_arrays_are_refused_or_sound(
+    data: st.DataObject, few: bool, name: str, merge: bool
+) -> None:
     """A policy with changed arrays is refused by a FormatError, or is sound."""
-    document = json.loads(saved(name, merge))
+    document = json.loads(saved(name, merge, few))
+    team = document["teams"][0]
     for _ in range(data.draw(st.integers(1, 2))):
-        key = data.draw(st.sampled_from(["joint", "local", *ARRAYS]))
-        if key == "joint":
-            team = document["teams"][0]
-            team["actions"] = pack(damage(data, unpack(team["actions"])))
+        key = data.draw(st.sampled_from(["joint", "local", *ARRAYS, *(["low", "high"] * few)]))
+        if key in ("joint", "low", "high"):
+            inside, place = (team, "actions") if key == "joint" else (team["numbers"], key)
+            inside[place] = pack(damage(data, unpack(inside[place])))
             continue
         i = data.draw(st.integers(0, 1))
         inside, place = (document["local"], i) if key == "local" else (document["agents"][i], key)
@@ -239,9 +245,13 @@ def test_damaged_arrays_are_refused_or_sound(data: st.DataObject, name: str, mer
 )
 def test_replaced_parts_are_refused_or_sound(data: st.DataObject, name: str, junk: Any) -> None:
     """A policy in which any part is replaced by anything is refused, or is sound."""
-    document = json.loads(saved(name, True))
+    document = json.loads(saved(name, True, few=data.draw(st.booleans())))
     places = [(document, key) for key in document if key not in ("format", "problem_sha256")]
     places += [(each, key) for each in document["agents"] for key in each]
+    places += [(each, key) for each in document["teams"] for key in each]
+    places += [
+        (each["numbers"], key) for each in document["teams"] for key in each.get("numbers", ())
+    ]
     places += [(each["states"], 0) for each in document["agents"]]
     places += [(each["actions"], 0) for each in document["agents"]]
     places += [(document["start"], key) for key in document["start"]]
@@ -304,6 +314,94 @@ def test_rules_must_name_actions_that_there_are() -> None:
         load({**document, "local": [pack(each) for each in local]}, "road")
 
 
+def test_rules_for_all_joint_classes_have_no_numbers() -> None:
+    """Files from before there were numbers, and files with null in their place, are the same."""
+    document = json.loads(saved("road", True))
+    assert list(document["teams"][0]) == ["agents", "actions", "reduced"]
+    document["teams"][0]["numbers"] = None
+    jsonschema.validate(document, schema("policy/1"))
+    old, new = (load(each, "road") for each in (saved("road", True), document))
+    for stage, state in joint_states(SMALL_ROAD):
+        named = package_state(SMALL_ROAD, state)
+        assert old.act(stage, named) == new.act(stage, named)
+    few = json.loads(saved("road", True, few=True))
+    jsonschema.validate(few, schema("policy/1"))
+    assert few["teams"][0]["numbers"]["count"] < len(unpack(document["teams"][0]["actions"]))
+
+
+def changed(numbers: dict[str, Any], **change: Any) -> dict[str, Any]:
+    """The numbers of a team's joint classes with some parts replaced, or left out by None."""
+    return {key: each for key, each in {**numbers, **change}.items() if each is not None}
+
+
+def test_numbers_must_fit() -> None:
+    """The numbers of joint classes must be as many as told, in order, and of classes there are."""
+    document = json.loads(saved("road", True, few=True))
+    team = document["teams"][0]
+    numbers, actions = team["numbers"], unpack(team["actions"])
+    count, low = numbers["count"], unpack(numbers["low"])
+    assert count == len(actions) == len(low) > 2
+    for wrong, words in (
+        (changed(numbers, count=None), "count"),
+        (changed(numbers, low=None), "low"),
+        (changed(numbers, count=-1), "found -1; expected a whole number"),
+        (changed(numbers, count=True), "found True; expected a whole number"),
+        (changed(numbers, count=10**30), "expected a whole number from 0 to"),
+        (changed(numbers, count=49_999_999), "low: expected an array of 49999999 numbers"),
+        (changed(numbers, count=count + 1), f"low: expected an array of {count + 1} numbers"),
+        (changed(numbers, low=pack(low[1:])), f"low: expected an array of {count} numbers"),
+        (changed(numbers, high=pack([0])), f"high: expected an array of {count} numbers"),
+        (changed(numbers, high=7), "high: expected an array"),
+        (changed(numbers, low=pack(low[::-1])), "not in ascending order"),
+        (changed(numbers, low=pack([low[0], low[0], *low[2:]])), "not in ascending order"),
+        (changed(numbers, high=pack([1] + [0] * (count - 1))), "not in ascending order"),
+        (changed(numbers, high=pack([0] * (count - 1) + [1])), "a joint class that there is not"),
+        (changed(numbers, low=pack([*low[:-1], 2**32 - 1])), "a joint class that there is not"),
+        (7, "not fit together"),
+        ([], "not fit together"),
+        ("x", "not fit together"),
+    ):
+        with pytest.raises(FormatError, match=words):
+            load({**document, "teams": [{**team, "numbers": wrong}]}, "road")
+    for bad in (actions[1:], [*actions, 1]):
+        with pytest.raises(FormatError, match=f"team rule: expected an array of {count} numbers"):
+            load({**document, "teams": [{**team, "actions": pack(bad)}]}, "road")
+    for position in range(count):
+        bad = [*actions[:position], 1000, *actions[position + 1 :]]
+        with pytest.raises(FormatError, match="a team rule names a joint action"):
+            load({**document, "teams": [{**team, "actions": pack(bad)}]}, "road")
+
+
+def test_each_joint_class_has_its_own_joint_actions() -> None:
+    """By numbers or without, an entry is measured by the joint actions of its joint class."""
+    document = json.loads(saved("road", True))
+    team = document["teams"][0]
+    zeros = [0] * len(unpack(team["actions"]))
+
+    def accepted(number: int, entry: int) -> bool:
+        dense = {**team, "actions": pack([*zeros[:number], entry, *zeros[number + 1 :]])}
+        numbers = {"count": 1, "low": pack([number]), "high": pack([0])}
+        answers = []
+        for each in (dense, {**team, "actions": pack([entry]), "numbers": numbers}):
+            try:
+                load({**document, "teams": [each]}, "road")
+            except FormatError as error:
+                assert "a joint action that there is not" in str(error)
+                answers.append(False)
+            else:
+                answers.append(True)
+        assert answers[0] == answers[1]
+        return answers[0]
+
+    most = []
+    for number in range(len(zeros)):
+        entry = 1
+        while accepted(number, entry + 1):
+            entry += 1
+        most.append(entry)
+    assert len(set(most)) > 2
+
+
 def test_arrays_that_expand_without_end_are_refused_soon() -> None:
     """A short text that stands for a gigabyte is not expanded."""
     one = zlib.compressobj(9)
@@ -319,6 +417,11 @@ def test_arrays_that_expand_without_end_are_refused_soon() -> None:
             load(damaged, "road")
     with pytest.raises(FormatError, match="expected an array of"):
         load({**document, **one_team(text)}, "road")
+    team = json.loads(saved("road", True, few=True))["teams"][0]
+    for key in ("low", "high"):
+        numbers = changed(team["numbers"], **{key: text})
+        with pytest.raises(FormatError, match="expected an array of"):
+            load({**document, "teams": [{**team, "numbers": numbers}]}, "road")
     assert time.perf_counter() - start < 5
 
 

@@ -24,13 +24,12 @@ from coreplan import (
     ModelError,
     Policy,
     RewardFunction,
-    SolverError,
     Status,
     Task,
     solve,
 )
 from coreplan.compile import AnyProblem
-from coreplan.evaluate import evaluate_forward, evaluate_local
+from coreplan.evaluate import evaluate_policy
 from coreplan.policy import LocalRule
 from helpers import agrees, from_file, judged_policy_value, package_state, scale
 from strategies import mpp_dicts, problem_dicts, timmdp_dicts
@@ -254,9 +253,9 @@ def test_local_policies_are_evaluated_exactly(
     policy = policy_of(from_file(raw), merge=merge)
     policy = with_local_rule(policy, draw_local_rule(data, policy))
     tolerance = 1e-12 * scale(raw)
-    factorised = evaluate_local(policy)
-    assert policy.evaluate() == factorised
-    assert factorised == pytest.approx(evaluate_forward(policy), rel=1e-11, abs=tolerance)
+    factorised = policy.evaluate()
+    jointly = evaluate_policy(policy, parts=[range(len(policy.maps))])
+    assert factorised == pytest.approx(jointly, rel=1e-11, abs=tolerance)
     if merge or raw["format"] == "ti-mmdp/1":  # the judge does not keep start and end times
         expected = judged_policy_value(raw, policy)
         assert factorised == pytest.approx(expected, rel=1e-11, abs=tolerance)
@@ -304,7 +303,7 @@ def test_missing_probability_mass_counts_for_all_agents() -> None:
         assert result.value == pytest.approx(expected, rel=1e-15)
         assert result.policy is not None
         assert result.policy.evaluate() == pytest.approx(expected, rel=1e-15)
-        assert evaluate_local(result.policy) == pytest.approx(expected, rel=1e-15)
+        assert with_local_rule(result.policy).evaluate() == pytest.approx(expected, rel=1e-15)
 
 
 def crowd(count: int, mass: float = 1.0) -> TIMMDP:
@@ -406,12 +405,6 @@ def test_histories_do_not_matter(raw: dict[str, Any]) -> None:
     for merge in (True, False):
         value = policy_of(problem, merge=merge).evaluate()
         assert agrees(value, expected) or abs(value - expected) <= 1e-12 * scale(raw)
-
-
-def test_enumeration_gives_up_when_there_are_too_many_joint_states() -> None:
-    """Forward evaluation has a limit, and says so."""
-    with pytest.raises(SolverError, match="more than 3 joint states at stage 1"):
-        evaluate_forward(policy_of(crowd(5)), most=3)
 
 
 def test_an_unknown_way_to_evaluate_is_refused() -> None:

@@ -1,9 +1,11 @@
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
 
 #include "bindings/module.hpp"
 #include "engine/components.hpp"
 #include "engine/kernel.hpp"
 #include "engine/reduction.hpp"
+#include "engine/relaxation.hpp"
 
 namespace coreplan::bindings {
 
@@ -79,19 +81,106 @@ void bind_engine(nb::module_& module) {
             return Array<std::uint32_t>(solution.decisions.data(), {solution.decisions.size()}, self);
         });
     module.def(
-        "kernel_bytes",
-        [](const CompiledModel& model, const std::vector<Index>& agents, bool policy) {
-            return kernel_bytes(model, ids(agents), policy);
+        "team_cells",
+        [](const CompiledModel& model, const std::vector<Index>& agents) {
+            return team_cells(model, ids(agents));
         },
-        nb::arg("model"), nb::arg("agents"), nb::arg("policy"));
+        nb::arg("model"), nb::arg("agents"));
+    module.def(
+        "kernel_bytes",
+        [](const CompiledModel& model, const std::vector<Index>& agents, bool policy,
+           unsigned threads) {
+            return kernel_bytes(model, ids(agents), {.policy = policy, .threads = threads});
+        },
+        nb::arg("model"), nb::arg("agents"), nb::arg("policy"), nb::arg("threads"));
+    nb::class_<PreparedTeam>(module, "PreparedTeam")
+        .def(
+            "__init__",
+            [](PreparedTeam* self, const CompiledModel& model, const std::vector<Index>& agents) {
+                new (self) PreparedTeam(model, ids(agents));
+            },
+            nb::arg("model"), nb::arg("agents"), nb::keep_alive<1, 2>())
+        .def(
+            "solve",
+            [](const PreparedTeam& self, bool policy, unsigned threads, Monitor& monitor) {
+                return self.solve({.policy = policy, .threads = threads}, monitor);
+            },
+            nb::arg("policy"), nb::arg("threads"), nb::arg("monitor"),
+            nb::call_guard<nb::gil_scoped_release>());
     module.def(
         "solve_team",
         [](const CompiledModel& model, const std::vector<Index>& agents, bool policy,
            unsigned threads, Monitor& monitor) {
-            return solve_team(model, ids(agents), {policy, threads}, monitor);
+            return solve_team(model, ids(agents), {.policy = policy, .threads = threads}, monitor);
         },
         nb::arg("model"), nb::arg("agents"), nb::arg("policy"), nb::arg("threads"),
         nb::arg("monitor"), nb::call_guard<nb::gil_scoped_release>());
+
+    nb::class_<Relaxation>(module, "Relaxation")
+        .def(
+            "__init__",
+            [](Relaxation* self, const CompiledModel& model, unsigned threads, std::size_t cuts,
+               Monitor& monitor) {
+                const nb::gil_scoped_release release;
+                new (self) Relaxation(model, {.threads = threads, .most_cuts = cuts}, monitor);
+            },
+            nb::arg("model"), nb::arg("threads"), nb::arg("cuts"), nb::arg("monitor"),
+            nb::keep_alive<1, 2>())
+        .def("step", &Relaxation::step, nb::arg("lower"), nb::arg("monitor"),
+             nb::call_guard<nb::gil_scoped_release>())
+        .def("grow", &Relaxation::grow, nb::arg("seconds"), nb::arg("monitor"),
+             nb::call_guard<nb::gil_scoped_release>())
+        .def_prop_ro("upper", &Relaxation::upper)
+        .def_prop_ro("error", &Relaxation::error)
+        .def_prop_ro("settled", &Relaxation::settled)
+        .def_prop_ro("coarse", &Relaxation::coarse)
+        .def_prop_ro("rounds", &Relaxation::rounds)
+        .def_prop_ro("cells", &Relaxation::cells)
+        .def_prop_ro("clusters", [](const Relaxation& self) {
+            std::vector<std::vector<Index>> clusters;
+            for (std::size_t c = 0; c < self.cluster_count(); ++c) {
+                auto& plain = clusters.emplace_back();
+                for (const AgentId agent : self.agents_of(c)) {
+                    plain.push_back(static_cast<Index>(at(agent)));
+                }
+            }
+            return clusters;
+        })
+        .def("share_of_agent",
+             [](const Relaxation& self, std::size_t cluster, std::size_t member) {
+                 return to_numpy(self.share_of_agent(cluster, member));
+             },
+             nb::arg("cluster"), nb::arg("member"))
+        .def("pairs_of",
+             [](const Relaxation& self, std::size_t cluster) {
+                 std::vector<std::pair<Index, Index>> pairs;
+                 for (const PairBlock* block : self.pairs_of(cluster)) {
+                     pairs.emplace_back(static_cast<Index>(at(block->first)),
+                                        static_cast<Index>(at(block->second)));
+                 }
+                 return pairs;
+             },
+             nb::arg("cluster"))
+        // Rows are after-states of the pair's first agent, all layers; columns those of the second,
+        // within the layer.
+        .def("pair_rows",
+             [](const Relaxation& self, std::size_t cluster, std::size_t pair) {
+                 return to_numpy(self.pairs_of(cluster).at(pair)->row_begin);
+             },
+             nb::arg("cluster"), nb::arg("pair"))
+        .def("pair_columns",
+             [](const Relaxation& self, std::size_t cluster, std::size_t pair) {
+                 return to_numpy(self.pairs_of(cluster).at(pair)->column);
+             },
+             nb::arg("cluster"), nb::arg("pair"))
+        .def("share_of_pair",
+             [](const Relaxation& self, std::size_t cluster, std::size_t pair) {
+                 return to_numpy(self.share_of_pair(cluster, pair));
+             },
+             nb::arg("cluster"), nb::arg("pair"))
+        .def("wide_of",
+             [](const Relaxation& self, std::size_t cluster) { return self.wide_of(cluster); },
+             nb::arg("cluster"));
 }
 
 }  // namespace coreplan::bindings

@@ -147,6 +147,12 @@ void bind_model(nb::module_& module) {
         .def("layer_begin", [](const CompiledModel& self, std::size_t agent) {
             return to_numpy(agent_of(self.agents, agent).layer_begin);
         })
+        .def("action_after", [](const CompiledModel& self, std::size_t agent) {
+            return ids_to_numpy(agent_of(self.agents, agent).action_after);
+        })
+        .def("after_layer_begin", [](const CompiledModel& self, std::size_t agent) {
+            return to_numpy(agent_of(self.agents, agent).after_layer_begin);
+        })
         .def("action_begin", [](const CompiledModel& self, std::size_t agent) {
             return to_numpy(agent_of(self.agents, agent).action_begin);
         })

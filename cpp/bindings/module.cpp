@@ -8,4 +8,5 @@ NB_MODULE(_core, module) {
     coreplan::bindings::bind_crg(module);
     coreplan::bindings::bind_core_2016(module);
     coreplan::bindings::bind_engine(module);
+    coreplan::bindings::bind_policies(module);
 }

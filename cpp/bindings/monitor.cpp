@@ -76,6 +76,9 @@ void bind_monitor(nb::module_& module) {
             nb::arg("time_limit"), nb::arg("memory_limit"), nb::arg("watcher"),
             nb::sig("def __init__(self, time_limit: float, memory_limit: float, "
                     "watcher: collections.abc.Callable[[Progress], Stop]) -> None"))
+        .def_ro("progress", &Monitor::progress)
+        .def_prop_ro("stop", &Monitor::stop)
+        .def("look", [](Monitor& self) { return self.tick(1ULL << 40U); })
         .def_prop_ro("reserved", &Monitor::reserved);
 }
 

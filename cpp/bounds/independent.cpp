@@ -67,24 +67,6 @@ double solve_alone(const CompiledModel& model, const CompiledAgent& agent, const
     return value[0];
 }
 
-// A bound on everything that can be earned or lost in one run: the scale of rounding errors.
-double scale(const CompiledModel& model) {
-    double total = 0;
-    for (Index layer = 0; layer < model.layer_count(); ++layer) {
-        total += std::abs(model.constant_at[layer]);
-        for (const double value : model.values_at[layer]) total += std::abs(value);
-        for (const CompiledAgent& agent : model.agents) {
-            double most = 0;
-            for (Index a = agent.action_begin[agent.layer_begin[layer]];
-                 a < agent.action_begin[agent.layer_begin[layer + 1]]; ++a) {
-                most = std::max(most, std::abs(agent.action_reward[a]));
-            }
-            total += most;
-        }
-    }
-    return total;
-}
-
 double largest_mass_error(const CompiledModel& model) {
     double error = 0;
     for (const CompiledAgent& agent : model.agents) {
@@ -126,57 +108,94 @@ SignalChances best_chances(const CompiledModel& model) {
     return best;
 }
 
+double reward_scale(const CompiledModel& model) {
+    double total = 0;
+    for (Index layer = 0; layer < model.layer_count(); ++layer) {
+        total += std::abs(model.constant_at[layer]);
+        for (const double value : model.values_at[layer]) total += std::abs(value);
+        for (const CompiledAgent& agent : model.agents) {
+            double most = 0;
+            for (Index a = agent.action_begin[agent.layer_begin[layer]];
+                 a < agent.action_begin[agent.layer_begin[layer + 1]]; ++a) {
+                most = std::max(most, std::abs(agent.action_reward[a]));
+            }
+            total += most;
+        }
+    }
+    return total;
+}
+
+double mass_error(const CompiledModel& model) {
+    // Every reward counts with a product of masses of all agents and stages so far.
+    const double steps = static_cast<double>(model.agents.size()) * model.layer_count();
+    return std::expm1(steps * std::log1p(largest_mass_error(model) + 1e-15)) * reward_scale(model);
+}
+
+void follow(const CompiledModel& model, AgentId who, std::size_t signals,
+            const std::vector<Index>& action, Index layer, ClassId start, AgentFlow& flow,
+            Monitor& monitor) {
+    const CompiledAgent& agent = model.agents[at(who)];
+    const std::size_t layers = model.layer_count();
+    flow.own.assign(layers, 0.0);
+    flow.mass.assign(layers, 0.0);
+    flow.chance.assign(signals * layers, 0.0);
+    std::vector<double> here(agent.layer_size(layer), 0.0);
+    std::vector<double> next;
+    here[at(start) - agent.layer_begin[layer]] = 1;
+    for (; layer < layers; ++layer) {
+        const Index first = agent.layer_begin[layer];
+        const Index next_first = agent.layer_begin[layer + 1];
+        next.assign(agent.layer_size(layer + 1), 0.0);
+        for (std::size_t k = 0; k < here.size(); ++k) {
+            if (here[k] == 0) continue;
+            const std::size_t c = first + k;
+            const Index a = agent.action_begin[c] + action[c];
+            const std::size_t after = at(agent.action_after[a]);
+            const std::size_t label = at(agent.after_label[after]);
+            flow.own[layer] += here[k] * agent.action_reward[a];
+            for (Index f = agent.label_begin[label]; f < agent.label_begin[label + 1]; ++f) {
+                const std::size_t signal = at(agent.label_factor[f].signal);
+                if (signal < signals) {
+                    flow.chance[signal * layers + layer] += here[k] * agent.label_factor[f].chance;
+                }
+            }
+            for (Index o = agent.outcome_begin[after]; o < agent.outcome_begin[after + 1]; ++o) {
+                const double moved = here[k] * agent.outcome_probability[o];
+                next[at(agent.outcome_next[o]) - next_first] += moved;
+                flow.mass[layer] += moved;
+            }
+            monitor.tick_or_throw(8);
+        }
+        if (model.unit_mass) flow.mass[layer] = 1;
+        monitor.tick_or_throw(here.size() / 4 + 1);
+        std::swap(here, next);
+    }
+}
+
 double value_of(const CompiledModel& model, const LocalPolicy& policy, Monitor& monitor) {
     const std::size_t n = model.agents.size();
+    const std::size_t layers = model.layer_count();
     const auto counts = signal_counts(model);
-    std::vector<std::vector<double>> occupancy(n);
-    std::vector<std::vector<double>> matched(n);
+    std::vector<AgentFlow> flows(n);
     for (std::size_t i = 0; i < n; ++i) {
-        occupancy[i].assign(model.agents[i].class_count(), 0.0);
-        occupancy[i][0] = 1;
-        matched[i].resize(counts[i]);
+        follow(model, as<AgentId>(i), counts[i], policy.action[i], 0, ClassId{0}, flows[i], monitor);
     }
     double total = 0;
-    std::vector<double> own(n);
-    std::vector<double> mass(n);
-    for (Index layer = 0; layer < model.layer_count(); ++layer) {
-        for (std::size_t i = 0; i < n; ++i) {
-            const CompiledAgent& agent = model.agents[i];
-            std::ranges::fill(matched[i], 0.0);
-            own[i] = 0;
-            mass[i] = 0;
-            for (Index c = agent.layer_begin[layer]; c < agent.layer_begin[layer + 1]; ++c) {
-                const double here = occupancy[i][c];
-                if (here == 0) continue;
-                const Index a = agent.action_begin[c] + policy.action[i][c];
-                const std::size_t after = at(agent.action_after[a]);
-                const std::size_t label = at(agent.after_label[after]);
-                own[i] += here * agent.action_reward[a];
-                for (Index f = agent.label_begin[label]; f < agent.label_begin[label + 1]; ++f) {
-                    matched[i][at(agent.label_factor[f].signal)] +=
-                        here * agent.label_factor[f].chance;
-                }
-                for (Index o = agent.outcome_begin[after]; o < agent.outcome_begin[after + 1]; ++o) {
-                    const double moved = here * agent.outcome_probability[o];
-                    occupancy[i][at(agent.outcome_next[o])] += moved;
-                    mass[i] += moved;
-                }
-                monitor.tick_or_throw(8);
-            }
-            if (model.unit_mass) mass[i] = 1;
-        }
+    for (Index layer = 0; layer < layers; ++layer) {
         // A reward of some agents counts with the mass of all the others.
         double all = 1;
-        for (const double m : mass) all *= m;
+        for (const AgentFlow& flow : flows) all *= flow.mass[layer];
         total += model.constant_at[layer] * all;
-        for (std::size_t i = 0; i < n; ++i) total += own[i] * (all / mass[i]);
+        for (const AgentFlow& flow : flows) total += flow.own[layer] * (all / flow.mass[layer]);
         for (std::size_t k = 0; k < model.interactions_at[layer].size(); ++k) {
             double expected = model.values_at[layer][k] * all;
             for (const auto& member : model.interactions[model.interactions_at[layer][k]].members) {
-                expected *= matched[at(member.agent)][at(member.signal)] / mass[at(member.agent)];
+                const AgentFlow& flow = flows[at(member.agent)];
+                expected *= flow.chance[at(member.signal) * layers + layer] / flow.mass[layer];
             }
             total += expected;
         }
+        monitor.tick_or_throw(4 * n + 8 * model.interactions_at[layer].size());
     }
     return total;
 }
@@ -191,12 +210,8 @@ IndependentBounds independent_bounds(const CompiledModel& model, Monitor& monito
     }
     for (const double constant : model.constant_at) bounds.upper += constant;
     bounds.lower = value_of(model, bounds.policy, monitor);
-    // The sums above are exact up to rounding, and up to how far probabilities are from adding to
-    // 1: every reward counts with a product of masses of all agents and stages so far.
-    const double steps = static_cast<double>(model.agents.size()) * model.layer_count();
-    const double error =
-        std::expm1(steps * std::log1p(largest_mass_error(model) + 1e-15)) * scale(model);
-    bounds.upper = std::max(bounds.upper + error, bounds.lower);
+    // The sums above are exact up to rounding, and up to how far probabilities are from adding to 1.
+    bounds.upper = std::max(bounds.upper + mass_error(model), bounds.lower);
     return bounds;
 }
 

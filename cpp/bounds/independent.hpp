@@ -27,6 +27,24 @@ struct IndependentBounds {
 
 IndependentBounds independent_bounds(const CompiledModel& model, Monitor& monitor);
 
+// What one agent does, from one of its classes on, when it follows a policy of its own class.
+struct AgentFlow {
+    std::vector<double> own;     // per layer: its expected own reward
+    std::vector<double> mass;    // per layer: of its outcomes; 1, up to what the input says
+    std::vector<double> chance;  // [signal * layers + layer]: how likely it makes the signal then
+};
+
+// Finds it; the flow is overwritten, layers before the class's own are 0.
+void follow(const CompiledModel& model, AgentId who, std::size_t signals,
+            const std::vector<Index>& action, Index layer, ClassId start, AgentFlow& flow,
+            Monitor& monitor);
+
+// A bound on everything that can be earned or lost in one run: the scale of rounding errors.
+double reward_scale(const CompiledModel& model);
+
+// How far the value of a policy can be off if probabilities are taken to sum to 1.
+double mass_error(const CompiledModel& model);
+
 // The exact expected value of a policy of which every agent looks at its own class only. The
 // agents are then independent processes: the chance that an interaction happens is a product.
 double value_of(const CompiledModel& model, const LocalPolicy& policy, Monitor& monitor);

@@ -1,459 +1,587 @@
 #include "engine/kernel.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
-#include <exception>
 #include <limits>
-#include <thread>
+
+#include "engine/rows.hpp"
+#include "support/work_list.hpp"
 
 namespace coreplan {
 
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr std::size_t kWorthThreads = 1U << 16U;  // cells of a stage
+constexpr std::size_t kWorthThreads = 1U << 15U;  // cells of a stage
 
-// One agent at one layer, with numbers from 0.
-struct Mode {
-    Index states = 0;
-    Index afters = 0;
-    Index nexts = 0;
-    std::vector<Index> action_begin;  // per state
-    std::vector<double> reward;
-    std::vector<Index> after;
-    std::vector<Index> outcome_begin;  // per after-state
-    std::vector<Index> next;
-    std::vector<double> probability;
-    // The same for the last mode: first outcomes and actions, and those who have more.
-    std::vector<double> first_probability;
-    std::vector<Index> first_next;
-    std::vector<Index> spread;  // after-states
-    std::vector<double> first_reward;
-    std::vector<Index> first_after;
-    std::vector<Index> choosing;  // states
-    // What each after-state does to interactions: (interaction of the layer, chance).
-    std::vector<Index> factor_begin;
-    std::vector<std::pair<Index, double>> factor;
-};
-
-// An interaction inside the team, at one layer.
+// An interaction of three and more members inside the team, at one layer.
 struct Bond {
     double value;
     Index members;
-    Index last;  // the mode of its last member
+    std::size_t last;  // the mode of its last member
     std::vector<std::pair<Index, double>> last_factors;  // (after-state, chance) of that member
 };
 
+// One layer of a team.
 struct Stage {
-    std::vector<Mode> modes;
-    std::vector<Bond> bonds;
+    std::vector<const Mode*> modes;
+    std::vector<const double*> rewards;    // per mode, from the layer's first action
+    // Rewards of the last mode's slots; then the same with what pairs of the last two modes give,
+    // for those after-states of the last but one that take part.
+    std::vector<double> slot_reward;
+    std::vector<std::size_t> reward_row;   // per after-state of the last but one: where it begins
     std::vector<std::size_t> inner_next;   // per mode: next states of all modes after it
     std::vector<std::size_t> inner_state;  // the same for states
+    std::vector<std::vector<std::uint32_t>> radix;  // per mode and inner joint state: its actions
+    std::vector<std::vector<std::size_t>> pairs_from;  // per mode: pairs whose first it is
+    std::vector<Bond> bonds;
+    // Per mode and after-state: what it does to bonds.
+    std::vector<std::vector<std::vector<std::pair<Index, double>>>> factors;
 };
 
-Stage make_stage(const CompiledModel& model, const std::vector<AgentId>& team, Index layer) {
-    Stage stage;
-    const std::size_t k = team.size();
-    std::vector<std::vector<std::vector<Index>>> bonds_of(k);  // per mode and signal
-    for (std::size_t b = 0; b < model.interactions_at[layer].size(); ++b) {
-        const auto& members = model.interactions[model.interactions_at[layer][b]].members;
-        Bond bond{model.values_at[layer][b], static_cast<Index>(members.size()), 0, {}};
-        std::vector<std::pair<std::size_t, std::size_t>> inside;
-        for (const InteractionMember& member : members) {
-            const auto where = std::ranges::find(team, member.agent);
-            if (where == team.end()) break;
-            const auto m = static_cast<std::size_t>(where - team.begin());
-            inside.emplace_back(m, at(member.signal));
-            bond.last = std::max(bond.last, static_cast<Index>(m));
-        }
-        if (inside.size() < members.size()) continue;
-        for (const auto& [m, signal] : inside) {
-            if (signal >= bonds_of[m].size()) bonds_of[m].resize(signal + 1);
-            bonds_of[m][signal].push_back(static_cast<Index>(stage.bonds.size()));
+void add_bonds(Stage& stage, const CompiledModel& model, const Team& team, Index layer) {
+    if (team.wide.empty()) return;
+    const std::size_t k = team.agents.size();
+    stage.factors.resize(k);
+    for (std::size_t m = 0; m < k; ++m) stage.factors[m].resize(stage.modes[m]->afters);
+    for (const Index e : team.wide) {
+        const CompiledInteraction& interaction = model.interactions[e];
+        const auto value =
+            std::ranges::lower_bound(interaction.values, model.first_stage + layer, {},
+                                     [](const auto& each) { return each.first; });
+        if (value == interaction.values.end() || value->first != model.first_stage + layer) continue;
+        const auto b = static_cast<Index>(stage.bonds.size());
+        Bond bond{value->second, static_cast<Index>(interaction.members.size()), 0, {}};
+        std::vector<std::pair<Index, double>> mine;
+        for (const InteractionMember& member : interaction.members) {
+            const auto m = static_cast<std::size_t>(
+                std::ranges::find(team.agents, member.agent) - team.agents.begin());
+            const CompiledAgent& agent = model.agents[at(member.agent)];
+            mine.clear();
+            for (Index f = 0; f < stage.modes[m]->afters; ++f) {
+                const std::size_t label = at(agent.after_label[stage.modes[m]->after_first + f]);
+                for (Index x = agent.label_begin[label]; x < agent.label_begin[label + 1]; ++x) {
+                    if (agent.label_factor[x].signal != member.signal) continue;
+                    mine.emplace_back(f, agent.label_factor[x].chance);
+                    stage.factors[m][f].emplace_back(b, agent.label_factor[x].chance);
+                }
+            }
+            if (m >= bond.last) {
+                bond.last = m;
+                bond.last_factors = mine;
+            }
         }
         stage.bonds.push_back(std::move(bond));
     }
-    for (std::size_t m = 0; m < k; ++m) {
-        const CompiledAgent& agent = model.agents[at(team[m])];
-        Mode mode;
-        mode.states = static_cast<Index>(agent.layer_size(layer));
-        mode.nexts = static_cast<Index>(agent.layer_size(layer + 1));
-        const Index after_first = agent.after_layer_begin[layer];
-        mode.afters = agent.after_layer_begin[layer + 1] - after_first;
-        const Index class_first = agent.layer_begin[layer];
-        const Index action_first = agent.action_begin[class_first];
-        for (Index c = 0; c <= mode.states; ++c) {
-            mode.action_begin.push_back(agent.action_begin[class_first + c] - action_first);
-        }
-        for (Index a = 0; a < mode.action_begin.back(); ++a) {
-            mode.reward.push_back(agent.action_reward[action_first + a]);
-            mode.after.push_back(
-                static_cast<Index>(at(agent.action_after[action_first + a])) - after_first);
-        }
-        const Index outcome_first = agent.outcome_begin[after_first];
-        const Index next_first = agent.layer_begin[layer + 1];
-        mode.factor_begin.assign(1, 0);
-        for (Index f = 0; f <= mode.afters; ++f) {
-            mode.outcome_begin.push_back(agent.outcome_begin[after_first + f] - outcome_first);
-            if (f == mode.afters) break;
-            const std::size_t label = at(agent.after_label[after_first + f]);
-            for (Index x = agent.label_begin[label]; x < agent.label_begin[label + 1]; ++x) {
-                const Factor& factor = agent.label_factor[x];
-                if (at(factor.signal) >= bonds_of[m].size()) continue;
-                for (const Index b : bonds_of[m][at(factor.signal)]) {
-                    mode.factor.emplace_back(b, factor.chance);
-                    if (stage.bonds[b].last == m) {
-                        stage.bonds[b].last_factors.emplace_back(f, factor.chance);
-                    }
-                }
-            }
-            mode.factor_begin.push_back(static_cast<Index>(mode.factor.size()));
-        }
-        for (Index o = 0; o < mode.outcome_begin.back(); ++o) {
-            mode.next.push_back(static_cast<Index>(at(agent.outcome_next[outcome_first + o])) -
-                                next_first);
-            mode.probability.push_back(agent.outcome_probability[outcome_first + o]);
-        }
-        for (Index f = 0; f < mode.afters; ++f) {
-            const Index o = mode.outcome_begin[f];
-            mode.first_probability.push_back(mode.probability[o]);
-            mode.first_next.push_back(mode.next[o]);
-            if (mode.outcome_begin[f + 1] - o > 1) mode.spread.push_back(f);
-        }
-        for (Index s = 0; s < mode.states; ++s) {
-            const Index a = mode.action_begin[s];
-            mode.first_reward.push_back(mode.reward[a]);
-            mode.first_after.push_back(mode.after[a]);
-            if (mode.action_begin[s + 1] - a > 1) mode.choosing.push_back(s);
-        }
-        stage.modes.push_back(std::move(mode));
+}
+
+void add_to_slots(const Mode& mode, Index after, double value, double* row) {
+    for (Index x = mode.after_slot_begin[after]; x < mode.after_slot_begin[after + 1]; ++x) {
+        row[mode.after_slot[x]] += value;
     }
+}
+
+void make_reward_rows(Stage& stage, const Team& team) {
+    const std::size_t k = team.agents.size();
+    const Mode& last = *stage.modes.back();
+    for (const Index action : last.slot_action) {
+        stage.slot_reward.push_back(stage.rewards.back()[action]);
+    }
+    if (k < 2) return;
+    const Mode& mode = *stage.modes[k - 2];
+    stage.reward_row.assign(mode.afters, 0);
+    for (const std::size_t p : stage.pairs_from[k - 2]) {
+        const Team::Pair& pair = team.pairs[p];  // its second can only be the last mode
+        for (Index f = 0; f < mode.afters; ++f) {
+            const Index row = mode.after_first + f;
+            const Index begin = pair.block->row_begin[row];
+            const Index end = pair.block->row_begin[row + 1];
+            if (begin == end) continue;
+            if (stage.reward_row[f] == 0) {
+                stage.reward_row[f] = stage.slot_reward.size();
+                stage.slot_reward.resize(stage.slot_reward.size() + last.slots());
+                std::copy_n(stage.slot_reward.begin(), last.slots(),
+                            stage.slot_reward.end() - static_cast<std::ptrdiff_t>(last.slots()));
+            }
+            double* out = stage.slot_reward.data() + stage.reward_row[f];
+            for (Index x = begin; x < end; ++x) {
+                add_to_slots(last, pair.block->column[x], pair.value[x], out);
+            }
+        }
+    }
+}
+
+Stage make_stage(const CompiledModel& model, const Team& team, Index layer, bool policy) {
+    Stage stage;
+    const std::size_t k = team.agents.size();
+    stage.pairs_from.resize(k);
+    for (std::size_t m = 0; m < k; ++m) {
+        stage.modes.push_back(&(*team.modes[m])[layer]);
+        stage.rewards.push_back(team.rewards[m] + stage.modes[m]->action_first);
+    }
+    for (std::size_t p = 0; p < team.pairs.size(); ++p) {
+        const Team::Pair& pair = team.pairs[p];
+        const Mode& first = *stage.modes[pair.first];
+        // Pairs that have nothing at this layer need not be looked at.
+        if (pair.block->row_begin[first.after_first] !=
+            pair.block->row_begin[first.after_first + first.afters]) {
+            stage.pairs_from[pair.first].push_back(p);
+        }
+    }
+    make_reward_rows(stage, team);
     stage.inner_next.assign(k, 1);
     stage.inner_state.assign(k, 1);
     for (std::size_t m = k; m-- > 1;) {
-        stage.inner_next[m - 1] = stage.inner_next[m] * stage.modes[m].nexts;
-        stage.inner_state[m - 1] = stage.inner_state[m] * stage.modes[m].states;
+        stage.inner_next[m - 1] = stage.inner_next[m] * stage.modes[m]->nexts;
+        stage.inner_state[m - 1] = stage.inner_state[m] * stage.modes[m]->states;
     }
+    stage.radix.resize(k);
+    if (policy) {
+        stage.radix[k - 1].assign(1, 1);
+        for (std::size_t m = k; m-- > 1;) {
+            auto& wider = stage.radix[m - 1];
+            wider.reserve(stage.inner_state[m - 1]);
+            for (const Index count : stage.modes[m]->action_count) {
+                for (const std::uint32_t each : stage.radix[m]) wider.push_back(count * each);
+            }
+        }
+    }
+    add_bonds(stage, model, team, layer);
     return stage;
 }
 
-// The numbers of actions of the inner modes' joint states: what an action's digit is worth.
-std::vector<std::uint32_t> radix_of(const Stage& stage, std::size_t mode) {
-    std::vector<std::uint32_t> radix(1, 1);
-    for (std::size_t m = mode + 1; m < stage.modes.size(); ++m) {
-        const Mode& inner = stage.modes[m];
-        std::vector<std::uint32_t> wider;
-        wider.reserve(radix.size() * inner.states);
-        for (const std::uint32_t each : radix) {
-            for (Index s = 0; s < inner.states; ++s) {
-                wider.push_back(each * (inner.action_begin[s + 1] - inner.action_begin[s]));
-            }
-        }
-        radix = std::move(wider);
-    }
-    return radix;
-}
-
-// Solves slabs of one stage. One per thread.
+// Solves parts of a stage. One per thread, for all stages.
 template <bool kPolicy>
 class Worker {
 public:
-    Worker(const Stage& stage, const std::vector<std::vector<std::uint32_t>>& radix)
-        : stage_(stage), radix_(radix), k_(stage.modes.size()) {
-        levels_.resize(k_);
-        for (std::size_t m = 0; m < k_; ++m) {
-            const Mode& mode = stage.modes[m];
-            Level& level = levels_[m];
-            level.averaged.resize(stage.inner_next[m]);
-            level.solved.resize(static_cast<std::size_t>(mode.afters) * stage.inner_state[m]);
-            if (kPolicy) level.codes.resize(level.solved.size());
+    Worker(const Team& team, std::size_t modes) : team_(team), k_(modes), levels_(modes) {}
+
+    void begin(const Stage& stage) {
+        stage_ = &stage;
+        for (std::size_t m = 0; m + 1 < k_; ++m) {
+            levels_[m].averaged.resize(std::max(levels_[m].averaged.size(), width_next(m)));
+            levels_[m].value.resize(std::max(levels_[m].value.size(), stage.inner_state[m]));
+            if (kPolicy) levels_[m].code.resize(levels_[m].value.size());
+            levels_[m].extra.assign(stage.modes[m]->afters, 0.0);
+            levels_[m].bonus.resize(std::max(levels_[m].bonus.size(), stage.modes.back()->slots()));
         }
+        const Mode& last = *stage.modes.back();
+        row_.resize(std::max<std::size_t>(row_.size(), last.slots()));
+        sorted_.resize(std::max<std::size_t>(sorted_.size(), last.states));
+        if (kPolicy) sorted_code_.resize(sorted_.size());
         strength_.assign(stage.bonds.size(), 1.0);
         matched_.assign(stage.bonds.size(), 0);
+        fixed_ = 0;
+        bonus_ = nullptr;
+        reward_row_ = stage.slot_reward.data();
     }
 
-    // All after-states of a mode, the modes before it being fixed; then its maximisation.
-    void solve(std::size_t m, const double* next, double* out, std::uint32_t* codes) {
-        const Mode& mode = stage_.modes[m];
-        if (m + 1 == k_) {
-            solve_last(mode, next, out, codes);
-            return;
-        }
-        for (Index f = 0; f < mode.afters; ++f) solve_after(m, f, next);
-        maximise(m, levels_[m].solved.data(), levels_[m].codes.data(), out, codes, 0, mode.states);
-    }
-
-    // One after-state of a mode: its row of the level's table.
-    void solve_after(std::size_t m, Index f, const double* next) {
-        const std::size_t width = stage_.inner_state[m];
-        double* solved = levels_[m].solved.data() + f * width;
-        std::uint32_t* codes = kPolicy ? levels_[m].codes.data() + f * width : nullptr;
-        solve_after_into(m, f, next, solved, codes);
-    }
-
-    void solve_after_into(std::size_t m, Index f, const double* next, double* solved,
-                          std::uint32_t* codes) {
-        const Mode& mode = stage_.modes[m];
-        const double* rows = averaged(mode, m, f, next);
-        const std::size_t undo = undo_.size();
-        const double before = fixed_;
-        take(mode, m, f);
-        solve(m + 1, rows, solved, codes);
-        fixed_ = before;
-        while (undo_.size() > undo) {
-            strength_[undo_.back().first] = undo_.back().second;
-            --matched_[undo_.back().first];
-            undo_.pop_back();
+    // The last mode's expectation, for each row of a table, with what its pairs with fixed modes
+    // give.
+    void spread(const double* next, double* out, std::size_t count) const {
+        const Mode& last = *stage_->modes.back();
+        const std::size_t slots = last.slots();
+        for (std::size_t r = 0; r < count; ++r, next += last.nexts, out += slots) {
+            rows::gather(out, next, last.slot_next.data(), last.slot_probability.data(), slots);
+            for (std::size_t x = 0; x < last.spread.size(); ++x) {
+                double sum = out[last.spread[x]];
+                for (Index o = last.spread_begin[x]; o < last.spread_begin[x + 1]; ++o) {
+                    sum += last.spread_probability[o] * next[last.spread_next[o]];
+                }
+                out[last.spread[x]] = sum;
+            }
+            if (bonus_ != nullptr) rows::add_scaled(out, bonus_, 1.0, slots);
         }
     }
 
-    void maximise(std::size_t m, const double* solved, const std::uint32_t* inner_codes, double* out,
-                  std::uint32_t* codes, Index first, Index last) const {
-        const Mode& mode = stage_.modes[m];
-        const std::size_t width = stage_.inner_state[m];
-        const std::uint32_t* radix = radix_[m].data();
-        for (Index s = first; s < last; ++s) {
-            double* row = out + s * width;
-            std::uint32_t* row_codes = kPolicy ? codes + s * width : nullptr;
-            const Index begin = mode.action_begin[s];
-            for (Index a = begin; a < mode.action_begin[s + 1]; ++a) {
-                const double reward = mode.reward[a];
-                const double* from = solved + mode.after[a] * width;
-                const std::uint32_t* from_codes =
-                    kPolicy ? inner_codes + mode.after[a] * width : nullptr;
-                const std::uint32_t digit = a - begin;
-                if (digit == 0) {
-                    for (std::size_t x = 0; x < width; ++x) row[x] = reward + from[x];
-                    if (kPolicy) std::copy_n(from_codes, width, row_codes);
-                } else if (kPolicy) {
-                    for (std::size_t x = 0; x < width; ++x) {
-                        const double value = reward + from[x];
-                        const bool better = value > row[x];
-                        row[x] = better ? value : row[x];
-                        row_codes[x] =
-                            better ? digit * radix[x] + from_codes[x] : row_codes[x];
-                    }
-                } else {
-                    for (std::size_t x = 0; x < width; ++x) {
-                        row[x] = std::max(row[x], reward + from[x]);
+    // The table that a mode works on: its next states by those of the inner modes, or by the slots
+    // of the last mode if only that one is left.
+    const double* prepare(std::size_t m, const double* next) {
+        if (m + 2 != k_) return next;
+        const Mode& mode = *stage_->modes[m];
+        slots_.resize(std::max(slots_.size(), mode.nexts * stage_->modes.back()->slots()));
+        spread(next, slots_.data(), mode.nexts);
+        return slots_.data();
+    }
+
+    // Some after-states (positions of Mode::order) of a mode, those before it being fixed; `next`
+    // is prepared. False if the work has to stop.
+    bool solve(std::size_t m, const double* next, double* out, std::uint32_t* codes, Index begin,
+               Index end, Monitor& monitor) {
+        const Mode& mode = *stage_->modes[m];
+        const double* rewards = stage_->rewards[m];
+        const std::size_t width = stage_->inner_state[m];
+        const std::uint32_t* radix = stage_->radix[m].data();
+        Level& level = levels_[m];
+        for (Index at = begin; at < end; ++at) {
+            const Index f = mode.order[at];
+            const double before = fixed_;
+            const std::size_t undo = undo_.size();
+            const double* bonus = bonus_;
+            enter(m, f);
+            const double* rows = averaged(m, f, next);
+            const Mode::User* user = mode.user.data() + mode.user_begin[at];
+            const Mode::User* last = mode.user.data() + mode.user_begin[at + 1];
+            if (last - user == 1 && user->first && (!kPolicy || user->digit == 0)) {
+                fixed_ += rewards[user->action];
+                if (!inner(m + 1, rows, out + user->state * width,
+                           kPolicy ? codes + user->state * width : nullptr, monitor)) {
+                    return false;
+                }
+            } else {
+                if (!inner(m + 1, rows, level.value.data(), level.code.data(), monitor)) return false;
+                for (; user != last; ++user) {
+                    double* row = out + user->state * width;
+                    const double reward = rewards[user->action];
+                    if (user->first) {
+                        rows::add(row, level.value.data(), reward, width);
+                        if (kPolicy) {
+                            rows::encode(codes + user->state * width, level.code.data(),
+                                         user->digit, radix, width);
+                        }
+                    } else if (kPolicy) {
+                        rows::maximise(row, codes + user->state * width, level.value.data(), reward,
+                                       level.code.data(), user->digit, radix, width);
+                    } else {
+                        rows::maximise(row, level.value.data(), reward, width);
                     }
                 }
             }
+            leave(before, undo, bonus);
+            if (m + 2 == k_ && monitor.tick(4 * width + 16)) return false;
+        }
+        return true;
+    }
+
+    void solve_last(const double* next, double* out, std::uint32_t* codes) {
+        const Mode& mode = *stage_->modes.back();
+        const double* row = with_bonds(mode, next);
+        double* value = mode.state_at.empty() ? out : sorted_.data();
+        std::uint32_t* code = mode.state_at.empty() ? codes : sorted_code_.data();
+        rows::add(value, row, reward_row_, fixed_, mode.states);
+        if (kPolicy) std::fill_n(code, mode.states, 0U);
+        for (std::size_t rank = 1; rank + 1 < mode.rank_begin.size(); ++rank) {
+            const Index first = mode.rank_begin[rank];
+            const Index count = mode.rank_begin[rank + 1] - first;
+            if (kPolicy) {
+                rows::maximise(value, code, row + first, reward_row_ + first, fixed_,
+                               static_cast<std::uint32_t>(rank), count);
+            } else {
+                rows::maximise(value, row + first, reward_row_ + first, fixed_,
+                               count);
+            }
+        }
+        if (mode.state_at.empty()) return;
+        for (Index s = 0; s < mode.states; ++s) {
+            out[mode.state_at[s]] = value[s];
+            if (kPolicy) codes[mode.state_at[s]] = code[s];
         }
     }
 
 private:
     struct Level {
         std::vector<double> averaged;
-        std::vector<double> solved;  // per after-state: the inner modes' states
-        std::vector<std::uint32_t> codes;
+        std::vector<double> value;  // the inner modes' states, for one after-state
+        std::vector<std::uint32_t> code;
+        std::vector<double> extra;  // per after-state: what pairs with outer modes give
+        std::vector<double> bonus;  // per slot of the last mode: the same
     };
+    struct Undo {
+        double* where;
+        double before;
+        Index bond;  // kNone if it is about a pair
+    };
+    static constexpr Index kNone = 0xffff'ffffU;
 
-    // The inner modes' next states, averaged over the outcomes of an after-state. Where there is one
-    // outcome only, that is a row of the table itself.
-    const double* averaged(const Mode& mode, std::size_t m, Index f, const double* next) {
-        const std::size_t width = stage_.inner_next[m];
+    [[nodiscard]] std::size_t width_next(std::size_t m) const {
+        return m + 2 == k_ ? stage_->modes.back()->slots() : stage_->inner_next[m];
+    }
+
+    bool inner(std::size_t m, const double* rows, double* out, std::uint32_t* codes,
+               Monitor& monitor) {
+        if (m + 1 == k_) {
+            solve_last(rows, out, codes);
+            return true;
+        }
+        const auto all = static_cast<Index>(stage_->modes[m]->order.size());
+        return solve(m, prepare(m, rows), out, codes, 0, all, monitor);
+    }
+
+    // A mode's table, averaged over the outcomes of an after-state. Where there is one outcome only,
+    // that is a row of the table itself.
+    const double* averaged(std::size_t m, Index f, const double* next) {
+        const Mode& mode = *stage_->modes[m];
+        const std::size_t width = width_next(m);
         Index o = mode.outcome_begin[f];
         const double* first = next + mode.next[o] * width;
-        const double p = mode.probability[o];
-        if (o + 1 == mode.outcome_begin[f + 1] && p == 1) return first;
+        if (o + 1 == mode.outcome_begin[f + 1] && mode.probability[o] == 1) return first;
         double* out = levels_[m].averaged.data();
-        for (std::size_t x = 0; x < width; ++x) out[x] = p * first[x];
+        rows::scale(out, first, mode.probability[o], width);
         for (++o; o < mode.outcome_begin[f + 1]; ++o) {
-            const double q = mode.probability[o];
-            const double* from = next + mode.next[o] * width;
-            for (std::size_t x = 0; x < width; ++x) out[x] += q * from[x];
+            rows::add_scaled(out, next + mode.next[o] * width, mode.probability[o], width);
         }
         return out;
     }
 
-    // Fixes an after-state: interactions that end here are earned, others get stronger.
-    void take(const Mode& mode, std::size_t m, Index f) {
-        for (Index x = mode.factor_begin[f]; x < mode.factor_begin[f + 1]; ++x) {
-            const auto& [b, chance] = mode.factor[x];
-            undo_.emplace_back(b, strength_[b]);
+    // Fixes an after-state of a mode: what it makes of interactions.
+    void enter(std::size_t m, Index f) {
+        fixed_ += levels_[m].extra[f];
+        if (m + 2 == k_) reward_row_ = stage_->slot_reward.data() + stage_->reward_row[f];
+        for (const std::size_t p : stage_->pairs_from[m]) {
+            const Team::Pair& pair = team_.pairs[p];
+            const Index row = stage_->modes[m]->after_first + f;
+            const Index begin = pair.block->row_begin[row];
+            const Index end = pair.block->row_begin[row + 1];
+            if (begin == end) continue;
+            if (pair.second + 1 == k_) {
+                if (m + 2 != k_) add_bonus(m, pair, begin, end);
+                continue;
+            }
+            double* extra = levels_[pair.second].extra.data();
+            for (Index x = begin; x < end; ++x) {
+                double& cell = extra[pair.block->column[x]];
+                undo_.push_back({&cell, cell, kNone});
+                cell += pair.value[x];
+            }
+        }
+        if (stage_->factors.empty()) return;
+        for (const auto& [b, chance] : stage_->factors[m][f]) {
+            undo_.push_back({&strength_[b], strength_[b], b});
             strength_[b] *= chance;
             ++matched_[b];
-            const Bond& bond = stage_.bonds[b];
+            const Bond& bond = stage_->bonds[b];
             if (bond.last == m && matched_[b] == bond.members) fixed_ += bond.value * strength_[b];
         }
     }
 
-    void solve_last(const Mode& mode, const double* next, double* out, std::uint32_t* codes) {
-        // First outcomes without a branch, then the few after-states that have more.
-        double* y = levels_.back().solved.data();
-        for (Index f = 0; f < mode.afters; ++f) {
-            y[f] = mode.first_probability[f] * next[mode.first_next[f]] + fixed_;
+    void add_bonus(std::size_t m, const Team::Pair& pair, Index begin, Index end) {
+        const Mode& last = *stage_->modes.back();
+        double* row = levels_[m].bonus.data();
+        if (bonus_ == nullptr) {
+            std::fill_n(row, last.slots(), 0.0);
+        } else if (bonus_ != row) {
+            std::copy_n(bonus_, last.slots(), row);
         }
-        for (const Index f : mode.spread) {
-            for (Index o = mode.outcome_begin[f] + 1; o < mode.outcome_begin[f + 1]; ++o) {
-                y[f] += mode.probability[o] * next[mode.next[o]];
-            }
+        bonus_ = row;
+        for (Index x = begin; x < end; ++x) {
+            add_to_slots(last, pair.block->column[x], pair.value[x], row);
         }
-        // Interactions that only wait for the last mode; each was noted once per member before it.
-        for (std::size_t u = 0; u < undo_.size(); ++u) {
-            const Index b = undo_[u].first;
-            const Bond& bond = stage_.bonds[b];
+    }
+
+    void leave(double fixed, std::size_t undo, const double* bonus) {
+        fixed_ = fixed;
+        bonus_ = bonus;
+        while (undo_.size() > undo) {
+            *undo_.back().where = undo_.back().before;
+            if (undo_.back().bond != kNone) --matched_[undo_.back().bond];
+            undo_.pop_back();
+        }
+    }
+
+    // The last mode's row with the wide interactions that only wait for it.
+    const double* with_bonds(const Mode& mode, const double* next) {
+        if (stage_->bonds.empty()) return next;
+        double* row = row_.data();
+        std::copy_n(next, mode.slots(), row);
+        for (std::size_t b = 0; b < stage_->bonds.size(); ++b) {
+            const Bond& bond = stage_->bonds[b];
             if (bond.last + 1 != k_ || matched_[b] + 1 != bond.members) continue;
-            if (!is_last_note(u)) continue;
-            const double value = bond.value * strength_[b];
-            for (const auto& [f, chance] : bond.last_factors) y[f] += value * chance;
-        }
-        for (Index s = 0; s < mode.states; ++s) {
-            out[s] = mode.first_reward[s] + y[mode.first_after[s]];
-            if (kPolicy) codes[s] = 0;
-        }
-        for (const Index s : mode.choosing) {
-            const Index begin = mode.action_begin[s];
-            double best = out[s];
-            std::uint32_t digit = 0;
-            for (Index a = begin + 1; a < mode.action_begin[s + 1]; ++a) {
-                const double value = mode.reward[a] + y[mode.after[a]];
-                if (value > best) {
-                    best = value;
-                    digit = a - begin;
-                }
+            for (const auto& [f, chance] : bond.last_factors) {
+                add_to_slots(mode, f, bond.value * strength_[b] * chance, row);
             }
-            out[s] = best;
-            if (kPolicy) codes[s] = digit;
         }
+        return row;
     }
 
-    [[nodiscard]] bool is_last_note(std::size_t u) const {
-        for (std::size_t v = u + 1; v < undo_.size(); ++v) {
-            if (undo_[v].first == undo_[u].first) return false;
-        }
-        return true;
-    }
-
-    const Stage& stage_;
-    const std::vector<std::vector<std::uint32_t>>& radix_;
+    const Team& team_;
     std::size_t k_;
+    const Stage* stage_ = nullptr;
     std::vector<Level> levels_;
+    std::vector<double> slots_;
+    std::vector<double> row_;
+    std::vector<double> sorted_;
+    std::vector<std::uint32_t> sorted_code_;
     double fixed_ = 0;
     std::vector<double> strength_;
     std::vector<Index> matched_;
-    std::vector<std::pair<Index, double>> undo_;
+    std::vector<Undo> undo_;
+    const double* bonus_ = nullptr;       // of the modes that are fixed; null if there is none
+    const double* reward_row_ = nullptr;  // of the after-state of the last mode but one
 };
 
-double product(const std::vector<double>& sizes) {
-    double total = 1;
-    for (const double size : sizes) total *= size;
-    return total;
+// Runs a stage, on several threads where that is worth it. False if the work has to stop.
+template <bool kPolicy>
+bool run_stage(const Stage& stage, std::vector<Worker<kPolicy>>& workers, const double* next,
+               double* out, std::uint32_t* codes, Monitor& monitor) {
+    const std::size_t k = stage.modes.size();
+    workers[0].begin(stage);
+    if (k == 1) {
+        std::vector<double> slots(stage.modes[0]->slots());
+        workers[0].spread(next, slots.data(), 1);
+        workers[0].solve_last(slots.data(), out, codes);
+        return !monitor.tick(4 * slots.size());
+    }
+    const Mode& first = *stage.modes[0];
+    const double* prepared = workers[0].prepare(0, next);
+    const auto all = static_cast<Index>(first.order.size());
+    if (workers.size() == 1 || first.states * stage.inner_state[0] < kWorthThreads) {
+        return workers[0].solve(0, prepared, out, codes, 0, all, monitor);
+    }
+    for (Worker<kPolicy>& worker : workers) worker.begin(stage);
+    return WorkList(static_cast<unsigned>(workers.size()))
+        .run(
+            first.piece_begin.size() - 1,
+            [&](std::size_t piece, unsigned worker, Monitor& own) {
+                workers[worker].solve(0, prepared, out, codes, first.piece_begin[piece],
+                                      first.piece_begin[piece + 1], own);
+            },
+            monitor);
 }
 
-// Runs a stage, on several threads where that is worth it.
 template <bool kPolicy>
-bool run_stage(const Stage& stage, const std::vector<double>& next, std::vector<double>& out,
-               std::uint32_t* codes, unsigned threads, Monitor& monitor) {
-    std::vector<std::vector<std::uint32_t>> radix;
-    for (std::size_t m = 0; m < stage.modes.size(); ++m) {
-        radix.push_back(kPolicy ? radix_of(stage, m) : std::vector<std::uint32_t>{});
+void run(const CompiledModel& model, const Team& team, const KernelOptions& options,
+         TeamSolution& solution, KernelBuffers& buffers, Monitor& monitor) {
+    const Index layers = model.layer_count();
+    std::vector<Worker<kPolicy>> workers;
+    for (unsigned t = 0; t < std::max(1U, options.threads); ++t) {
+        workers.emplace_back(team, team.agents.size());
     }
-    const Mode& first = stage.modes[0];
-    const std::size_t k = stage.modes.size();
-    if (k == 1) {
-        Worker<kPolicy> worker(stage, radix);
-        worker.solve(0, next.data(), out.data(), codes);
-        return monitor.tick(first.afters + first.states);
+    std::uint64_t widest = 1;  // at the horizon every agent has few classes, as a rule one
+    for (const AgentId agent : team.agents) widest *= model.agents[at(agent)].layer_size(layers);
+    const std::uint64_t last = widest;
+    for (Index layer = 0; layer < layers; ++layer) {
+        widest = std::max(widest, solution.layer_begin[layer + 1] - solution.layer_begin[layer]);
     }
-    // The first mode's after-states are independent pieces; their rows are shared.
-    const std::size_t width = stage.inner_state[0];
-    std::vector<double> solved(first.afters * width);
-    std::vector<std::uint32_t> inner_codes(kPolicy ? solved.size() : 0);
-    std::atomic<Index> next_piece{0};
-    std::atomic<bool> stop{false};
-    const auto work = [&](bool watches) {
-        Worker<kPolicy> worker(stage, radix);
-        for (;;) {
-            const Index f = next_piece.fetch_add(1);
-            if (f >= first.afters || stop.load(std::memory_order_relaxed)) return;
-            worker.solve_after_into(0, f, next.data(), solved.data() + f * width,
-                                    kPolicy ? inner_codes.data() + f * width : nullptr);
-            if (watches && monitor.tick(2 * width)) stop = true;
+    std::vector<double>& next = buffers.next;
+    std::vector<double>& now = buffers.now;
+    const std::uint64_t needed = options.values ? last : widest;
+    if (next.size() < needed) next.resize(needed);
+    if (!options.values && now.size() < needed) now.resize(needed);
+    std::fill_n(next.data(), last, 0.0);
+    const double* from = next.data();
+    for (Index layer = layers; layer-- > 0;) {
+        const Stage stage = make_stage(model, team, layer, kPolicy);
+        const std::uint64_t begin = solution.layer_begin[layer];
+        const std::uint64_t cells = solution.layer_begin[layer + 1] - begin;
+        double* to = options.values ? solution.values.data() + begin : now.data();
+        std::uint32_t* codes = kPolicy ? solution.decisions.data() + begin : nullptr;
+        if (!run_stage<kPolicy>(stage, workers, from, to, codes, monitor)) {
+            // A helper's clock may be a little ahead.
+            solution.stop = monitor.stop() == Stop::none ? Stop::time_limit : monitor.stop();
+            return;
         }
-    };
-    const bool many = threads > 1 && first.afters * width >= kWorthThreads;
-    {
-        std::vector<std::jthread> helpers;
-        for (unsigned t = 1; many && t < threads; ++t) helpers.emplace_back([&] { work(false); });
-        work(true);
+        solution.cells += cells;
+        if (!options.values) std::swap(next, now);
+        from = options.values ? to : next.data();
     }
-    if (stop) return true;
-    Worker<kPolicy> worker(stage, radix);
-    worker.maximise(0, solved.data(), inner_codes.data(), out.data(), codes, 0, first.states);
-    return monitor.tick(out.size());
+    solution.value = from[0];
 }
 
 }  // namespace
 
-double kernel_bytes(const CompiledModel& model, const std::vector<AgentId>& agents, bool policy) {
-    double all = 0;
-    double most = 0;
+double team_cells(const CompiledModel& model, const std::vector<AgentId>& agents) {
+    double total = 0;
     for (Index layer = 0; layer < model.layer_count(); ++layer) {
-        std::vector<double> states;
-        double afters = 1;
-        double actions = 1;
-        for (std::size_t m = 0; m < agents.size(); ++m) {
-            const CompiledAgent& agent = model.agents[at(agents[m])];
-            states.push_back(static_cast<double>(agent.layer_size(layer)));
-            if (m == 0) {
-                afters = static_cast<double>(agent.after_layer_begin[layer + 1] -
-                                             agent.after_layer_begin[layer]);
-            }
-            Index widest = 0;
-            for (Index c = agent.layer_begin[layer]; c < agent.layer_begin[layer + 1]; ++c) {
-                widest = std::max(widest, agent.action_begin[c + 1] - agent.action_begin[c]);
-            }
-            actions *= widest;
+        double cells = 1;
+        for (const AgentId agent : agents) {
+            cells *= static_cast<double>(model.agents[at(agent)].layer_size(layer));
         }
-        if (actions > 4e9) return kInfinity;
-        const double cells = product(states);
-        const double work = afters * cells / states[0];
-        most = std::max(most, 2 * cells + 2 * work);
-        all += cells;
+        total += cells;
     }
-    return most * sizeof(double) + (policy ? (all + 2 * most) * sizeof(std::uint32_t) : 0);
+    return total;
+}
+
+double kernel_bytes(const CompiledModel& model, const std::vector<AgentId>& agents,
+                    const KernelOptions& options) {
+    double widest_table = 0;
+    double widest_work = 0;
+    for (Index layer = 0; layer < model.layer_count(); ++layer) {
+        double cells = 1;
+        double actions = 1;
+        double inner = 0;  // states and next states of the modes within, for all but the last
+        double slots = 1;
+        for (std::size_t m = agents.size(); m-- > 0;) {
+            const CompiledAgent& agent = model.agents[at(agents[m])];
+            const auto states = static_cast<double>(
+                std::max(agent.layer_size(layer), agent.layer_size(layer + 1)));
+            if (m + 1 < agents.size()) inner += cells;
+            if (m + 2 >= agents.size()) {
+                const Index first = agent.action_begin[agent.layer_begin[layer]];
+                const Index end = agent.action_begin[agent.layer_begin[layer + 1]];
+                slots *= m + 1 == agents.size() ? static_cast<double>(end - first) : states;
+            }
+            cells *= states;
+            Index most = 0;
+            for (Index c = agent.layer_begin[layer]; c < agent.layer_begin[layer + 1]; ++c) {
+                most = std::max(most, agent.action_begin[c + 1] - agent.action_begin[c]);
+            }
+            actions *= most;
+        }
+        if (options.policy && actions > 4e9) return kInfinity;
+        widest_table = std::max(widest_table, cells);
+        widest_work = std::max(widest_work, (options.policy ? 20 : 16) * inner + 8 * slots);
+    }
+    const double all = team_cells(model, agents);
+    return (options.values ? all : 2 * widest_table) * sizeof(double) +
+           (options.policy ? all * sizeof(std::uint32_t) : 0) +
+           std::max(1U, options.threads) * widest_work;
+}
+
+void solve_team(const CompiledModel& model, const Team& team, const KernelOptions& options,
+                TeamSolution& solution, KernelBuffers& buffers, Monitor& monitor) {
+    solution.stop = Stop::none;
+    solution.value = 0;
+    solution.cells = 0;
+    solution.agents = team.agents;
+    solution.layer_begin.assign(1, 0);
+    for (Index layer = 0; layer < model.layer_count(); ++layer) {
+        std::uint64_t cells = 1;
+        for (const AgentId agent : team.agents) cells *= model.agents[at(agent)].layer_size(layer);
+        solution.layer_begin.push_back(solution.layer_begin.back() + cells);
+    }
+    if (options.policy) solution.decisions.resize(solution.layer_begin.back());
+    if (options.values) solution.values.resize(solution.layer_begin.back());
+    if (options.policy) {
+        run<true>(model, team, options, solution, buffers, monitor);
+    } else {
+        run<false>(model, team, options, solution, buffers, monitor);
+    }
+}
+
+PreparedTeam::PreparedTeam(const CompiledModel& model, const std::vector<AgentId>& agents)
+    : model_(model), blocks_(make_pair_blocks(model, agents)) {
+    team_.agents = agents;
+    modes_.reserve(agents.size());
+    for (const AgentId agent : agents) {
+        team_.modes.push_back(&modes_.emplace_back(make_modes(model, agent)));
+        team_.rewards.push_back(model.agents[at(agent)].action_reward.data());
+    }
+    const auto position = [&](AgentId agent) {
+        return static_cast<std::size_t>(std::ranges::find(agents, agent) - agents.begin());
+    };
+    for (const PairBlock& block : blocks_) {
+        team_.pairs.push_back(
+            {position(block.first), position(block.second), &block, block.value.data()});
+    }
+    team_.wide = wide_interactions(model, agents);
+}
+
+TeamSolution PreparedTeam::solve(const KernelOptions& options, Monitor& monitor) const {
+    const double bytes = kernel_bytes(model_, team_.agents, options);
+    monitor.reserve(bytes,
+                    "the tables of a team of " + std::to_string(team_.agents.size()) + " agents");
+    TeamSolution solution;
+    KernelBuffers buffers;
+    solve_team(model_, team_, options, solution, buffers, monitor);
+    const double kept = static_cast<double>(solution.decisions.size()) * sizeof(std::uint32_t) +
+                        static_cast<double>(solution.values.size()) * sizeof(double);
+    monitor.release(bytes - kept);
+    return solution;
 }
 
 TeamSolution solve_team(const CompiledModel& model, const std::vector<AgentId>& agents,
                         const KernelOptions& options, Monitor& monitor) {
-    TeamSolution solution;
-    solution.agents = agents;
-    const double bytes = kernel_bytes(model, agents, options.policy);
-    monitor.reserve(bytes, "the tables of a team of " + std::to_string(agents.size()) + " agents");
-    const Index layers = model.layer_count();
-    std::vector<std::size_t> cells(layers + 1, 1);
-    for (Index layer = 0; layer <= layers; ++layer) {
-        for (const AgentId agent : agents) cells[layer] *= model.agents[at(agent)].layer_size(layer);
-    }
-    solution.layer_begin.assign(1, 0);
-    for (Index layer = 0; layer < layers; ++layer) {
-        solution.layer_begin.push_back(solution.layer_begin.back() + cells[layer]);
-    }
-    if (options.policy) solution.decisions.resize(solution.layer_begin.back());
-
-    std::vector<double> next(cells[layers], 0.0);
-    std::vector<double> now;
-    for (Index layer = layers; layer-- > 0;) {
-        const Stage stage = make_stage(model, agents, layer);
-        now.resize(cells[layer]);
-        std::uint32_t* codes =
-            options.policy ? solution.decisions.data() + solution.layer_begin[layer] : nullptr;
-        const bool stopped =
-            options.policy ? run_stage<true>(stage, next, now, codes, options.threads, monitor)
-                           : run_stage<false>(stage, next, now, codes, options.threads, monitor);
-        solution.cells += cells[layer];
-        if (stopped && monitor.stop() != Stop::none) {
-            solution.stop = monitor.stop();
-            break;
-        }
-        std::swap(next, now);
-    }
-    if (!options.policy) monitor.release(bytes);
-    solution.value = next[0];
-    return solution;
+    return PreparedTeam(model, agents).solve(options, monitor);
 }
 
 }  // namespace coreplan

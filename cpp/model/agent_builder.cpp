@@ -159,24 +159,45 @@ Index AgentBuilder::merged_class(Layer& now) {
     return id;
 }
 
+// Classes in the order of how many actions they have, most first, which suits the tensor kernel.
+// Without merging they stay in the order of their nodes.
+std::vector<Index> AgentBuilder::class_order(const Layer& layer) const {
+    std::vector<Index> order(layer.class_count());
+    std::iota(order.begin(), order.end(), Index{0});
+    if (merge_) {
+        const auto& begin = layer.action_begin;
+        std::ranges::stable_sort(order, [&](Index a, Index b) {
+            return begin[a + 1] - begin[a] > begin[b + 1] - begin[b];
+        });
+    }
+    return order;
+}
+
 CompiledAgent AgentBuilder::finish() {
+    std::vector<std::vector<Index>> orders;
+    std::vector<std::vector<Index>> places;  // the other way round
+    for (const Layer& layer : layers_) {
+        const auto& order = orders.emplace_back(class_order(layer));
+        auto& place = places.emplace_back(order.size());
+        for (std::size_t k = 0; k < order.size(); ++k) place[order[k]] = static_cast<Index>(k);
+    }
     agent_.layer_begin.assign(1, 0);
     agent_.after_layer_begin.assign(1, 0);
     agent_.action_begin.assign(1, 0);
     agent_.outcome_begin.assign(1, 0);
     agent_.node_choice_begin.assign(1, 0);
-    for (Layer& layer : layers_) {
+    for (std::size_t t = 0; t < layers_.size(); ++t) {
+        Layer& layer = layers_[t];
         const Index class_base = agent_.layer_begin.back();
         const Index next_base = class_base + layer.class_count();
         const auto after_base = static_cast<Index>(agent_.after_label.size());
-        const auto action_base = static_cast<Index>(agent_.action_reward.size());
         const auto outcome_base = static_cast<Index>(agent_.outcome_next.size());
-        for (std::size_t c = 1; c < layer.action_begin.size(); ++c) {
-            agent_.action_begin.push_back(action_base + layer.action_begin[c]);
-        }
-        for (std::size_t a = 0; a < layer.action_reward.size(); ++a) {
-            agent_.action_reward.push_back(layer.action_reward[a]);
-            agent_.action_after.push_back(AfterId{after_base + layer.action_after[a]});
+        for (const Index c : orders[t]) {
+            for (Index a = layer.action_begin[c]; a < layer.action_begin[c + 1]; ++a) {
+                agent_.action_reward.push_back(layer.action_reward[a]);
+                agent_.action_after.push_back(AfterId{after_base + layer.action_after[a]});
+            }
+            agent_.action_begin.push_back(static_cast<Index>(agent_.action_reward.size()));
         }
         for (std::size_t k = 0; k < layer.after_label.size(); ++k) {
             agent_.after_label.push_back(layer.after_label[k]);
@@ -184,14 +205,14 @@ CompiledAgent AgentBuilder::finish() {
             double mass = 0;
             for (Index o = layer.outcome_begin[k]; o < layer.outcome_begin[k + 1]; ++o) {
                 mass += layer.outcome_probability[o];
-                agent_.outcome_next.push_back(ClassId{next_base + layer.outcome_next[o]});
+                agent_.outcome_next.push_back(ClassId{next_base + places[t + 1][layer.outcome_next[o]]});
                 agent_.outcome_probability.push_back(layer.outcome_probability[o]);
             }
             agent_.after_mass.push_back(mass);
         }
         std::size_t tag = 0;
         for (const Index id : layer.class_of) {
-            agent_.node_class.push_back(ClassId{class_base + id});
+            agent_.node_class.push_back(ClassId{class_base + places[t][id]});
             const Index actions = layer.action_begin[id + 1] - layer.action_begin[id];
             for (Index a = 0; a < actions; ++a) {
                 agent_.node_choice.push_back(ChoiceId{layer.node_tag[tag++]});

@@ -63,6 +63,7 @@ private:
     Index intern_after(Index label, const std::vector<std::pair<Index, double>>& outcomes);
     Index own_class(Layer& now);
     Index merged_class(Layer& now);
+    [[nodiscard]] std::vector<Index> class_order(const Layer& layer) const;
 
     [[nodiscard]] SequencePool::Word cell_of(double reward) const;
 

@@ -61,6 +61,7 @@ public:
     }
 
     [[nodiscard]] double seconds() const;
+    [[nodiscard]] double seconds_left() const { return time_limit_ - seconds(); }
     [[nodiscard]] Stop stop() const noexcept { return stop_; }
     [[nodiscard]] double memory_limit() const noexcept { return memory_limit_; }
     [[nodiscard]] double reserved() const noexcept { return reserved_; }

@@ -51,6 +51,21 @@ reference::Rule Translation::rule(const LocalPolicy& policy) const {
     };
 }
 
+reference::Rule Translation::rule(const TeamPolicy& policy) const {
+    return [this, &policy](Index stage, const reference::JointState& state) {
+        std::vector<ClassId> classes;
+        for (std::size_t i = 0; i < state.size(); ++i) {
+            classes.push_back(ClassId{class_of(i, stage, state[i])});
+        }
+        const auto actions = policy.act(model_, stage - model_.first_stage, classes);
+        reference::JointChoice choice;
+        for (std::size_t i = 0; i < state.size(); ++i) {
+            choice.push_back(choice_of(i, stage, state[i], actions[i]));
+        }
+        return choice;
+    };
+}
+
 reference::Rule Translation::rule(const DpResult& result) const {
     return [this, &result, fallback = rule(result.fallback)](Index stage,
                                                              const reference::JointState& state) {

@@ -5,6 +5,7 @@
 #include "baselines/dp.hpp"
 #include "bounds/independent.hpp"
 #include "model/compiled_model.hpp"
+#include "policies/team_policy.hpp"
 #include "reference.hpp"
 
 namespace coreplan::policies {
@@ -26,6 +27,7 @@ public:
 
     [[nodiscard]] reference::Rule rule(const LocalPolicy& policy) const;
     [[nodiscard]] reference::Rule rule(const DpResult& result) const;
+    [[nodiscard]] reference::Rule rule(const TeamPolicy& policy) const;
 
 private:
     [[nodiscard]] std::size_t node_of(std::size_t agent, Index stage, Index state) const;

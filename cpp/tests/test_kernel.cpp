@@ -24,7 +24,7 @@ double constants(const CompiledModel& model) {
 
 TeamSolution solved(const CompiledModel& model, bool policy = true, unsigned threads = 1) {
     Monitor monitor;
-    return solve_team(model, everyone(model), {policy, threads}, monitor);
+    return solve_team(model, everyone(model), {.policy = policy, .threads = threads}, monitor);
 }
 
 TEST("the kernel finds the optimum of a team, with and without a policy") {
@@ -64,7 +64,7 @@ TEST("the order of the agents does not change the value") {
         std::vector<AgentId> order = everyone(model);
         std::ranges::reverse(order);
         Monitor monitor;
-        const double reversed = solve_team(model, order, {false, 1}, monitor).value;
+        const double reversed = solve_team(model, order, {.policy = false}, monitor).value;
         CHECK_NEAR(reversed, solved(model).value, relative(reversed));
     }
 }
@@ -72,7 +72,7 @@ TEST("the order of the agents does not change the value") {
 TEST("a team that does not fit is refused before memory is taken") {
     const CompiledModel model = compiled(random_team(1));
     Monitor monitor(Monitor::kNoLimit, 10);
-    CHECK_THROWS(LimitReached, solve_team(model, everyone(model), {true, 1}, monitor));
+    CHECK_THROWS(LimitReached, solve_team(model, everyone(model), {.policy = true}, monitor));
 }
 
 }  // namespace

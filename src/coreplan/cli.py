@@ -30,6 +30,9 @@ from coreplan.result import Result
 from coreplan.solve import ALGORITHMS, DEFAULT_ALGORITHM
 from coreplan.solve import solve as solve_problem
 from coreplan.trace import MOST_STATES, trace_search
+from coreplan.verification.relaxation import MOST_CELLS
+from coreplan.verify import MOST_JOINT_STATES
+from coreplan.verify import verify as verify_certificate
 from coreplan.view.crg_svg import stage_range
 from coreplan.view.crg_table import crg_dict, print_crg
 from coreplan.view.terminal import (
@@ -44,7 +47,7 @@ from coreplan.view.terminal import (
 )
 from coreplan.view.words import describe_problem, expected_money, first_steps, numbered
 
-OK, INTERNAL_ERROR, BAD_INPUT, LIMIT_STRUCK, INTERRUPTED = 0, 1, 2, 3, 130
+OK, INTERNAL_ERROR, BAD_INPUT, LIMIT_STRUCK, NOT_CONFIRMED, INTERRUPTED = 0, 1, 2, 3, 4, 130
 _UNITS = {"K": 1e-3, "M": 1.0, "G": 1e3, "T": 1e6}
 
 
@@ -627,6 +630,54 @@ def _read_assignment(given: tuple[str, ...]) -> Assignment:
 
 @cli.command(
     epilog="""
+    coreplan verify works.yaml works.certificate.json.gz
+    coreplan verify works.yaml works.certificate.json.gz --json
+    """,
+    short_help="Recompute the bounds that a solver claims.",
+)
+@_file
+@click.argument("certificate", type=click.Path())
+@click.option(
+    "--most-cells",
+    type=click.IntRange(min=1),
+    default=MOST_CELLS,
+    show_default=True,
+    metavar="N",
+    help="Do not solve clusters with more joint states than this at a stage.",
+)
+@click.option(
+    "--most-joint-states",
+    type=click.IntRange(min=1),
+    default=MOST_JOINT_STATES,
+    show_default=True,
+    metavar="N",
+    help="Give up on a plan that leads to more joint states than this at a stage.",
+)
+@_json
+def verify(
+    file: str, certificate: str, most_cells: int, most_joint_states: int, as_json: bool
+) -> int:
+    """Recompute the bounds on the value of the problem in FILE that a CERTIFICATE claims.
+
+    Nothing of the solvers takes part. Ends with 0 only if both claims are confirmed.
+    """
+    if file == certificate == STANDARD_INPUT:
+        raise click.UsageError("only one of FILE and CERTIFICATE can be the standard input (-)")
+    problem = read_problem(file)
+    verification = verify_certificate(
+        problem, certificate, most_cells=most_cells, most_joint_states=most_joint_states
+    )
+    if as_json:
+        _print_json(verification.to_dict())
+    else:
+        console = make_console()
+        console.print(f"{problem.name}: {describe_problem(problem)}", markup=False)
+        console.print(str(verification), markup=False)
+    return OK if verification.confirmed else NOT_CONFIRMED
+
+
+@cli.command(
+    epilog="""
     coreplan demo
     coreplan demo --json
     """,
@@ -650,7 +701,8 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line and exit.
 
     Exit codes: 0 with a result, 2 for bad input or usage, 3 if a limit struck before there was any
-    result, 130 if interrupted, 1 for an internal error.
+    result, 4 if a certificate's claims are not confirmed, 130 if interrupted, 1 for an internal
+    error.
     """
     sys.exit(_run(arguments))
 

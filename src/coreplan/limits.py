@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import signal
 import sys
@@ -18,6 +19,8 @@ from types import FrameType
 from coreplan import _core
 from coreplan.errors import LimitError, SolverError
 
+logger = logging.getLogger(__name__)
+
 BYTES_PER_MB = 1_000_000
 _BYTES_PER_DESCRIBED_STATE = 1500
 
@@ -31,11 +34,18 @@ class Progress:
     seconds
         Time since the solver was called.
     phase
-        What it is doing: ``compile`` or ``search``.
+        What it is doing: ``compile`` or ``search``; the engine `core` says more, such as
+        ``relaxation`` or ``policies``.
     lower_bound, upper_bound
         Proven bounds on the optimal value so far; infinite where nothing is known yet.
     joint_states_expanded, joint_actions_evaluated
         Work done so far.
+    alone
+        What all agents would earn if nobody had to mind the others, where the solver knows it. What
+        is lost by minding them, ``alone`` less the value, is a better measure of a gap than the
+        value, which is mostly what everybody earns anyway.
+    memory_mb
+        The most memory that the process has had so far, in MB.
     """
 
     seconds: float
@@ -44,10 +54,27 @@ class Progress:
     upper_bound: float
     joint_states_expanded: int
     joint_actions_evaluated: int
+    alone: float | None = None
+    memory_mb: float = 0.0
+
+    @property
+    def gap(self) -> float:
+        """How far the bounds are apart."""
+        return self.upper_bound - self.lower_bound
+
+    @property
+    def relative_gap(self) -> float:
+        """The gap relative to the lower bound; infinite where that says nothing."""
+        if self.gap == 0:
+            return 0.0
+        if not math.isfinite(self.gap) or self.lower_bound == 0:
+            return math.inf
+        return self.gap / abs(self.lower_bound)
 
 
 Callback = Callable[[Progress], object]
-"""Called about 20 times a second while solving; return ``True`` to stop with what there is."""
+"""Called about 20 times a second while solving, and by `core` whenever a bound has changed; return
+``True`` to stop with what there is."""
 
 
 def available_memory() -> float:
@@ -94,7 +121,11 @@ class Limits:
         )
         self._callback = callback
         self._interrupts = 0
+        self._asked_to_stop = False
         self.phase = "compile"
+        self.lower = -math.inf
+        self.upper = math.inf
+        self.alone: float | None = None
         # The core cannot see cycles of references, so it must not keep this object alive.
         watch = weakref.WeakMethod(self._watch)
 
@@ -109,22 +140,52 @@ class Limits:
         """Time since the limits were set up."""
         return time.perf_counter() - self._start
 
+    @property
+    def seconds_left(self) -> float:
+        """Until the time limit; infinite if there is none."""
+        return self._time_limit - self.seconds
+
     def _watch(self, progress: _core.Progress) -> _core.Stop:
         """Tell the core whether anybody has asked to stop."""
-        if self._interrupts:
-            return _core.Stop.interrupted
-        if self._callback is not None:
-            report = Progress(
-                self.seconds,
-                self.phase,
-                progress.lower,
-                progress.upper,
-                progress.states_expanded,
-                progress.actions_evaluated,
+        if not self._interrupts and not self._asked_to_stop:
+            self._tell(progress)
+        stops = self._interrupts or self._asked_to_stop
+        return _core.Stop.interrupted if stops else _core.Stop.none
+
+    def _tell(self, progress: _core.Progress) -> None:
+        if self._callback is None:
+            return
+        report = Progress(
+            self.seconds,
+            self.phase,
+            max(self.lower, progress.lower),
+            min(self.upper, progress.upper),
+            progress.states_expanded,
+            progress.actions_evaluated,
+            self.alone,
+            peak_memory_mb(),
+        )
+        if self._callback(report) is True:
+            self._asked_to_stop = True
+
+    def report(self, lower: float, upper: float) -> None:
+        """Say that bounds are known, at once if one has become better."""
+        if lower <= self.lower and upper >= self.upper:
+            return
+        self.lower = max(self.lower, lower)
+        self.upper = min(self.upper, upper)
+        lost = ""
+        if self.alone is not None:
+            lost = (
+                f", lost by minding others {self.alone - self.upper:.6g} to "
+                f"{self.alone - self.lower:.6g}"
             )
-            if self._callback(report) is True:
-                return _core.Stop.interrupted
-        return _core.Stop.none
+        logger.info(
+            "%s",
+            f"{self.seconds:.3f} s, {self.phase}: value {self.lower:.10g} to {self.upper:.10g}, "
+            f"gap {self.upper - self.lower:.4g}{lost}, {peak_memory_mb():.0f} MB",
+        )
+        self._tell(self.monitor.progress)
 
     @staticmethod
     def unlimited_monitor() -> _core.Monitor:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,14 +14,16 @@ from numpy.typing import NDArray
 
 from coreplan.checks import found
 from coreplan.errors import ModelError
-from coreplan.evaluate import evaluate_forward, evaluate_local
+from coreplan.evaluate import evaluate_policy
 from coreplan.group_rule import GroupRule
 from coreplan.indexed import IndexedProblem, JointState
+from coreplan.simulate import Estimate, estimate_value
 
 if TYPE_CHECKING:
     from coreplan.compile import AnyProblem, CompiledProblem
 
 Indices = NDArray[np.uint32]
+Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,12 +56,6 @@ class LocalMap:
             counts[self.node_class[nodes]] = per_node[nodes]
             rows.append(counts)
         return rows
-
-    def node(self, layer: int, state: int) -> int | None:
-        """The node of a local state at a layer, or None if it cannot be reached there."""
-        begin, end = int(self.layer_begin[layer]), int(self.layer_begin[layer + 1])
-        at = begin + int(np.searchsorted(self.node_state[begin:end], state))
-        return at if at < end and self.node_state[at] == state else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,10 +90,24 @@ class TeamRule:
 
     agents: tuple[int, ...]
     actions: Indices
+    """Per joint class: what to do."""
     values: NDArray[np.float64] | None = None
-    """The optimal values of the joint classes, where the solver gives them."""
+    """Per joint class, where the solver gives it: its optimal value."""
     reduced: tuple[Reduced, ...] | None = None
     """Per agent of the team, if the rule uses classes of its own."""
+    numbers: NDArray[np.uint64] | None = None
+    """The numbers of the joint classes that the rule knows, ascending; None: all of them."""
+
+    def find(self, numbers: NDArray[np.uint64]) -> Indices:
+        """The entries of `actions` for joint classes, by number; 0 where there is none."""
+        if self.numbers is None:
+            return self.actions[numbers]
+        at = np.searchsorted(self.numbers, numbers)
+        there = np.flatnonzero(at < len(self.numbers))
+        there = there[self.numbers[at[there]] == numbers[there]]
+        entries = np.zeros(len(numbers), np.uint32)
+        entries[there] = self.actions[at[there]]
+        return entries
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +121,7 @@ class LocalRule:
 
 
 @dataclass(frozen=True)
-class _Numbering:
+class Numbering:
     """How the joint classes of a team are numbered."""
 
     steps: list[list[int]]
@@ -120,8 +130,21 @@ class _Numbering:
     """Per stage: the number of its first joint class; one more for the end."""
 
 
-def number_joint_classes(counts: Sequence[Indices], layers: int) -> _Numbering:
-    """Number the joint classes of agents with these numbers of classes per stage."""
+MOST_JOINT_CLASSES = 2**64 - 1
+"""How many joint classes of a team can have numbers of 64 bits."""
+
+
+def number_joint_classes(
+    maps: Sequence[LocalMap],
+    agents: Sequence[int],
+    reduced: Sequence[Reduced] | None,
+    layers: int,
+) -> Numbering:
+    """Number the joint classes that the rule of a team speaks of."""
+    counts = [
+        maps[i].class_count if reduced is None else reduced[k].class_count
+        for k, i in enumerate(agents)
+    ]
     steps_at: list[list[int]] = []
     offset = [0]
     for layer in range(layers):
@@ -130,7 +153,41 @@ def number_joint_classes(counts: Sequence[Indices], layers: int) -> _Numbering:
         *steps, size = itertools.accumulate(reversed(sizes), operator.mul, initial=1)
         steps_at.append(steps[::-1])
         offset.append(offset[-1] + size)
-    return _Numbering(steps_at, offset)
+    return Numbering(steps_at, offset)
+
+
+def check_numbers(team: TeamRule, numbering: Numbering) -> None:
+    """A rule must have an entry for every joint class, or say which ones it knows."""
+    classes = numbering.layer_offset[-1]
+    if team.numbers is None:
+        if len(team.actions) != classes:
+            raise ModelError(
+                f"a team rule has {len(team.actions)} entries; expected one for each joint class"
+            )
+        return
+    if classes > MOST_JOINT_CLASSES:
+        raise ModelError(
+            f"a team of {len(team.agents)} agents has more joint classes than 64 bits can number; "
+            "a rule can only be made for smaller teams, or with fewer classes of its own"
+        )
+    if team.numbers.dtype != np.uint64 or len(team.numbers) != len(team.actions):
+        raise ModelError(
+            f"a team rule has {len(team.actions)} entries and {len(team.numbers)} numbers of joint "
+            f"classes ({team.numbers.dtype}); expected as many, unsigned and of 64 bits"
+        )
+    if np.any(team.numbers[1:] <= team.numbers[:-1]):
+        raise ModelError("the numbers of a team rule's joint classes are not in ascending order")
+    if len(team.numbers) and int(team.numbers[-1]) >= classes:
+        raise ModelError("a team rule names a joint class that there is not")
+
+
+def check_disjoint(teams: Iterable[Sequence[int]]) -> None:
+    """No agent may be in two teams, nor twice in one."""
+    taken: set[int] = set()
+    for agents in teams:
+        if len({*agents, *taken}) != len(agents) + len(taken):
+            raise ModelError("an agent is in two teams")
+        taken.update(agents)
 
 
 class Policy:
@@ -172,20 +229,29 @@ class Policy:
         self._class_offset = [
             np.concatenate([[0], np.cumsum(each.class_count, dtype=np.int64)]) for each in self.maps
         ]
-
-        self._numbering = [self._number(team) for team in self.teams]
-
-    def _number(self, team: TeamRule) -> _Numbering:
-        counts = [
-            self.maps[i].class_count if team.reduced is None else team.reduced[k].class_count
-            for k, i in enumerate(team.agents)
+        self._numbering = [
+            number_joint_classes(self.maps, team.agents, team.reduced, self.horizon - self.stage)
+            for team in self.teams
         ]
-        return number_joint_classes(counts, self.horizon - self.stage)
+        for team, numbering in zip(self.teams, self._numbering, strict=True):
+            check_numbers(team, numbering)
+        check_disjoint(team.agents for team in self.teams)
+        # Per agent, made when first needed: per place in `node_action` the choice, or -1.
+        self._choice_of: list[Integers | None] = [None] * len(self.maps)
 
     @property
     def is_local(self) -> bool:
         """Whether every agent looks at its own state only."""
         return not self.teams and self.groups is None
+
+    @property
+    def parts(self) -> list[tuple[int, ...]]:
+        """The agents in sets that decide without a look at the others: teams, and single agents."""
+        agents = range(len(self.maps))
+        if self.groups is not None:
+            return [tuple(agents)]
+        taken = {i for team in self.teams for i in team.agents}
+        return [*(team.agents for team in self.teams), *((i,) for i in agents if i not in taken)]
 
     # -- what to do ---------------------------------------------------------------------------
 
@@ -221,112 +287,147 @@ class Policy:
             )
         if joint_state is None and stage != self.stage:
             raise ModelError(f"say in which joint state the agents are at stage {stage}")
-        state = self.indexed.find_state(stage, joint_state)
-        nodes = self._nodes(stage, state)
+        choices = self.choose(stage, self.indexed.find_state(stage, joint_state))
         return {
-            agent.name: agent.actions[action]
-            for agent, action in zip(self.indexed.agents, self._actions(stage, nodes), strict=True)
+            agent.name: agent.actions[agent.choice_action[choice]]
+            for agent, choice in zip(self.indexed.agents, choices, strict=True)
         }
 
     def choose(self, stage: int, state: Sequence[int]) -> list[int]:
         """The agents' choices, all in numbers (see :class:`coreplan.indexed.IndexedAgent`)."""
+        columns = [np.array([each], dtype=np.uint32) for each in state]
+        return [int(each[0]) for each in self.choose_many(stage, range(len(columns)), columns)]
+
+    def choose_many(
+        self, stage: int, agents: Sequence[int], states: Sequence[Indices]
+    ) -> list[Integers]:
+        """The choices of some agents in many joint states at once, all in numbers.
+
+        Parameters
+        ----------
+        stage
+            The stage.
+        agents
+            One or more whole :attr:`parts`.
+        states
+            For each of the agents: its local state in each joint state.
+
+        Returns
+        -------
+        list
+            For each of the agents: its choice in each joint state.
+        """
+        nodes = {i: self._nodes(stage, i, each) for i, each in zip(agents, states, strict=True)}
+        slots = {i: self._local_slots(stage, i, each) for i, each in nodes.items()}
+        if self.groups is not None:
+            self._decide_groups(self.groups, stage, nodes, slots)
+        for team, numbering in zip(self.teams, self._numbering, strict=True):
+            if team.agents[0] in slots:
+                self._decide_team(team, numbering, stage, nodes, slots)
         return [
-            self._choice(stage, i, at, action)
-            for i, (at, action) in enumerate(
-                zip(state, self._actions(stage, self._nodes(stage, state)), strict=True)
-            )
+            self._choices(stage, i, each, slots[i]) for i, each in zip(agents, states, strict=True)
         ]
 
-    def choose_local(self, stage: int, agent: int, state: int) -> int:
-        """One agent's choice by the local rule."""
-        node = self._node(stage, agent, state)
-        return self._choice(stage, agent, state, self._local_action(stage, agent, node))
-
-    def _choice(self, stage: int, agent: int, state: int, action: int) -> int:
-        who = self.indexed.agents[agent]
-        return who.choices(stage, state)[who.actions[action]]
-
-    def _nodes(self, stage: int, state: Sequence[int]) -> list[int]:
-        return [self._node(stage, i, at) for i, at in enumerate(state)]
-
-    def _node(self, stage: int, agent: int, state: int) -> int:
-        node = self.maps[agent].node(stage - self.stage, state)
-        if node is None:
+    def _nodes(self, stage: int, agent: int, states: Indices) -> Integers:
+        """The agent's nodes at a stage; an error if it cannot be in one of the states."""
+        layer = stage - self.stage
+        begin, end = (int(x) for x in self.maps[agent].layer_begin[layer : layer + 2])
+        known = self.maps[agent].node_state[begin:end]
+        at = known.searchsorted(states)
+        lost = known.take(at, mode="clip") != states
+        if lost.any():
             who = self.indexed.agents[agent]
+            state = int(states[lost.argmax()])
             raise ModelError(
                 f"agent {found(who.name)} cannot be in state {who.states.label(state)!r} at stage "
                 f"{stage}: no actions lead there from where this policy starts"
             )
-        return node
+        return at + begin
 
-    def _actions(self, stage: int, nodes: Sequence[int]) -> list[int]:
-        """Numbers of the agents' action names."""
-        actions = [self._local_action(stage, i, node) for i, node in enumerate(nodes)]
-        if self.groups is not None:
-            self._decide_groups(self.groups, stage, nodes, actions)
-        for team, numbering in zip(self.teams, self._numbering, strict=True):
-            self._decide_team(team, numbering, stage, nodes, actions)
-        return actions
+    def _local_slots(self, stage: int, agent: int, nodes: Integers) -> Integers:
+        """The places in `node_action` of the local rule's actions."""
+        each = self.maps[agent]
+        first = self._class_offset[agent][stage - self.stage]
+        slots: Integers = each.action_begin[nodes].astype(np.int64)
+        slots += self.local.actions[agent][each.node_class[nodes] + first]
+        return slots
+
+    def _choices(self, stage: int, agent: int, states: Indices, slots: Integers) -> Integers:
+        """The agent's choices for the actions at these places in `node_action`."""
+        choice_of = self._choice_of[agent]
+        if choice_of is None:
+            size = len(self.maps[agent].node_action)
+            choice_of = self._choice_of[agent] = np.full(size, -1, np.int64)
+        choices = choice_of[slots]
+        new = choices < 0
+        if new.any():
+            who = self.indexed.agents[agent]
+            for state, slot in set(zip(states[new].tolist(), slots[new].tolist(), strict=True)):
+                name = who.actions[self.maps[agent].node_action[slot]]
+                choice_of[slot] = who.choices(stage, state)[name]
+            choices = choice_of[slots]
+        return choices
 
     def _decide_team(
         self,
         team: TeamRule,
-        numbering: _Numbering,
+        numbering: Numbering,
         stage: int,
-        nodes: Sequence[int],
-        actions: list[int],
+        nodes: Mapping[int, Integers],
+        slots: Mapping[int, Integers],
     ) -> None:
-        """Overwrite the actions of a team whose rule knows the joint class."""
+        """Overwrite the actions of a team where its rule knows the joint class."""
         layer = stage - self.stage
-        number = numbering.layer_offset[layer]
-        rows: list[Indices | None] = []  # per agent: what the rule's actions are in the map
-        for k, i in enumerate(team.agents):
-            own = int(self.maps[i].node_class[nodes[i]])
-            row = None
-            if team.reduced is not None:
-                reduced = team.reduced[k]
-                at = int(self._class_offset[i][layer]) + own
-                own = int(reduced.class_of[at])
-                if own == GONE:
-                    return
-                row = reduced.action_of[reduced.action_begin[at] : reduced.action_begin[at + 1]]
-            rows.append(row)
-            number += own * numbering.steps[layer][k]
-        code = int(team.actions[number]) - 1
-        if code < 0:
+        first, end = numbering.layer_offset[layer : layer + 2]
+        if first == end:
             return
+        own = [self.maps[i].node_class[nodes[i]] for i in team.agents]
+        rows = np.arange(len(own[0]))
+        if team.reduced is not None:
+            # Classes of the map, counted over all stages, and what they are to the rule.
+            at = [
+                each + self._class_offset[i][layer]
+                for i, each in zip(team.agents, own, strict=True)
+            ]
+            own = [each.class_of[k] for each, k in zip(team.reduced, at, strict=True)]
+            rows = np.flatnonzero(np.all([each != GONE for each in own], axis=0))
+        number = np.full(len(rows), first, np.uint64)
+        for each, step in zip(own, numbering.steps[layer], strict=True):
+            number += each[rows].astype(np.uint64) * np.uint64(step)
+        entries = team.find(number)
+        rows = rows[entries > 0]
+        code = entries[entries > 0].astype(np.int64) - 1
         for k in range(len(team.agents) - 1, -1, -1):
             i = team.agents[k]
-            row = rows[k]
-            begin = int(self.maps[i].action_begin[nodes[i]])
-            count = int(self.maps[i].action_begin[nodes[i] + 1]) - begin
-            code, position = divmod(code, count if row is None else len(row))
-            actions[i] = int(
-                self.maps[i].node_action[begin + (position if row is None else int(row[position]))]
-            )
+            begin = self.maps[i].action_begin
+            node = nodes[i][rows]
+            if team.reduced is None:
+                code, position = np.divmod(code, begin[node + 1] - begin[node])
+            else:
+                reduced = team.reduced[k]
+                row = reduced.action_begin[at[k][rows]]
+                code, position = np.divmod(code, reduced.action_begin[at[k][rows] + 1] - row)
+                position = reduced.action_of[row + position]
+            slots[i][rows] = begin[node] + position
 
     def _decide_groups(
-        self, rule: GroupRule, stage: int, nodes: Sequence[int], actions: list[int]
+        self,
+        rule: GroupRule,
+        stage: int,
+        nodes: Mapping[int, Integers],
+        slots: Mapping[int, Integers],
     ) -> None:
-        """Overwrite the actions of agents that a group's decision is known for."""
+        """Overwrite the actions of agents where their group's decision is known."""
         layer = stage - self.stage
-        classes = [int(each.node_class[node]) for each, node in zip(self.maps, nodes, strict=True)]
-        numbers = [
-            int(offset[layer]) + each
-            for offset, each in zip(self._class_offset, classes, strict=True)
-        ]
-        for group in rule.groups(numbers):
-            positions = rule.decisions.get((layer, group, tuple(classes[i] for i in group)))
-            if positions is not None:
-                for i, position in zip(group, positions, strict=True):
-                    begin = int(self.maps[i].action_begin[nodes[i]])
-                    actions[i] = int(self.maps[i].node_action[begin + position])
-
-    def _local_action(self, stage: int, agent: int, node: int) -> int:
-        each = self.maps[agent]
-        at = self._class_offset[agent][stage - self.stage] + int(each.node_class[node])
-        position = int(self.local.actions[agent][at])
-        return int(each.node_action[int(each.action_begin[node]) + position])
+        offsets = [int(each[layer]) for each in self._class_offset]
+        own = [each.node_class[nodes[i]].tolist() for i, each in enumerate(self.maps)]
+        for row, classes in enumerate(zip(*own, strict=True)):
+            numbers = [offset + each for offset, each in zip(offsets, classes, strict=True)]
+            for group in rule.groups(numbers):
+                positions = rule.decisions.get((layer, group, tuple(classes[i] for i in group)))
+                if positions is not None:
+                    for i, position in zip(group, positions, strict=True):
+                        slots[i][row] = int(self.maps[i].action_begin[nodes[i][row]]) + position
 
     # -- what it is worth ---------------------------------------------------------------------
 
@@ -336,10 +437,15 @@ class Policy:
         Parameters
         ----------
         method
-            ``forward`` carries the distribution over joint states along (a policy in which every
-            agent looks at itself only is evaluated agent by agent, for any number of agents);
-            ``sequences`` enumerates all execution sequences, the paper's Eq. 4: small problems
-            only.
+            ``forward`` carries the distribution over joint states along, for each team and each
+            agent outside of teams on its own: the number of teams does not matter, only how many
+            joint states each of them can get into; ``sequences`` enumerates all execution
+            sequences, the paper's Eq. 4: small problems only.
+
+        Raises
+        ------
+        SolverError
+            If a team can get into too many joint states; :meth:`estimate` then helps.
         """
         if method == "sequences":
             from coreplan.sequences import execution_sequences, returns
@@ -350,7 +456,26 @@ class Policy:
             )
         if method != "forward":
             raise ModelError(f"method is {found(method)}; expected 'forward' or 'sequences'")
-        return evaluate_local(self) if self.is_local else evaluate_forward(self)
+        return evaluate_policy(self)
+
+    def estimate(self, runs: int, seed: int, confidence: float = 0.95) -> Estimate:
+        """What it is worth by simulation: not exact, but within reach for any policy.
+
+        Parameters
+        ----------
+        runs
+            How many independent runs to simulate, at least 2; better thousands.
+        seed
+            Start of the random numbers: the same seed gives the same estimate.
+        confidence
+            About how likely the interval is to hold the exact value.
+
+        Returns
+        -------
+        Estimate
+            The mean return and an interval, by the normal approximation.
+        """
+        return estimate_value(self, runs, seed, confidence)
 
     # -- files --------------------------------------------------------------------------------
 

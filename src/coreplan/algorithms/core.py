@@ -1,170 +1,231 @@
-"""The engine: make the problem small, take it apart, solve each part exactly where it fits."""
+"""The engine: make the problem small, take it apart, solve each part or bound it."""
 
 from __future__ import annotations
 
 import logging
 import os
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from coreplan import _core
 from coreplan.algorithms.task import SolverTask
+from coreplan.algorithms.team import EXACT_AT_ONCE, EngineOptions, Team
 from coreplan.compile import CompiledProblem
 from coreplan.errors import SolverError
 from coreplan.maintenance.states import ContractorStates
-from coreplan.policy import GONE, LocalRule, Policy, Reduced, TeamRule, make_maps
-from coreplan.result import Result
+from coreplan.policy import (
+    GONE,
+    MOST_JOINT_CLASSES,
+    LocalMap,
+    LocalRule,
+    Policy,
+    Reduced,
+    TeamRule,
+    make_maps,
+    number_joint_classes,
+)
+from coreplan.result import OPTIMAL_TOLERANCE, Result
 
 logger = logging.getLogger(__name__)
 
-
-@dataclass(frozen=True)
-class _Part:
-    """What is known of one team of agents that can interact."""
-
-    agents: list[int]
-    lower: float
-    upper: float
-    solution: _core.TeamSolution | None
-    """None if it does not fit; then every agent does what is best alone."""
+SHORTEST_SLICE = 0.05
+LONGEST_SLICE = 1.0
+SLICE_OF_TIME = 0.05
+"""Work goes to one bound of one team at a time, for this part of the time spent so far."""
 
 
 def solve_core(
     task: SolverTask,
     threads: int | None = None,
+    relative_gap: float = 0.0,
+    absolute_gap: float = 0.0,
+    seed: int = 1,
     shape: bool = True,
     drop: bool = True,
     settle: bool = True,
     eliminate: bool = True,
     merge: bool = True,
 ) -> Result:
-    """Shape, shrink, decouple, and solve each team by the tensor kernel."""
-    if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int)):
-        raise SolverError(f"threads is {threads!r}; expected a whole number or None")
-    if threads is not None and threads < 1:
-        raise SolverError(f"threads is {threads}; expected at least 1")
+    """Shape, shrink, decouple; solve small teams exactly and bound the others."""
+    _check_number("threads", threads, 1)
+    _check_number("seed", seed, 0)
+    for name, gap in (("relative_gap", relative_gap), ("absolute_gap", absolute_gap)):
+        if isinstance(gap, bool) or not isinstance(gap, int | float) or not gap >= 0:
+            raise SolverError(f"{name} is {gap!r}; expected a number of at least 0")
     steps = {"shape": shape, "drop": drop, "settle": settle, "eliminate": eliminate, "merge": merge}
     for name, value in steps.items():
         if not isinstance(value, bool):
             raise SolverError(f"{name} is {value!r}; expected True or False")
     compiled = task.compile(merge)
-    monitor = task.limits.monitor
-    reduction = _core.reduce(compiled.model, **steps, monitor=monitor)
-    teams = _core.components(reduction.model)
+    limits = task.limits
+    limits.phase = "shrinking"
+    reduction = _core.reduce(compiled.model, **steps, monitor=limits.monitor)
     report = reduction.report
+    options = EngineOptions(limits, threads or os.cpu_count() or 1, seed)
+    teams = [Team(reduction.model, team, options) for team in _core.components(reduction.model)]
     logger.info(
         "%s",
         f"shrunk: {report.classes_before:,} to {report.classes_after:,} local states, "
-        f"{report.joint_before:,.0f} to {report.joint_after:,.0f} joint states; "
-        f"teams of {', '.join(str(len(team)) for team in teams)}",
+        f"{report.joint_before:,.4g} to {report.joint_after:,.4g} joint states; "
+        f"teams of {', '.join(str(len(team.agents)) for team in teams)}",
     )
-    parts = []
-    stop = _core.Stop.none
-    # Small teams first: when a limit strikes, most is solved.
-    for team in sorted(teams, key=lambda t: _core.kernel_bytes(reduction.model, t, True)):
-        part, stopped = _solve_part(task, compiled, reduction, team, threads or os.cpu_count() or 1)
-        parts.append(part)
-        if stop == _core.Stop.none:
-            stop = stopped
-    # The reduction's offset is all agents' best alone; parts that are not solved have their own.
-    error = reduction.error
     constant = sum(compiled.model.constant_at(t) for t in range(task.stage, task.problem.horizon))
-    lower = constant + sum(part.lower for part in parts) - error
-    upper = constant + sum(part.upper for part in parts) + error
+    engine = _Engine(teams, constant + reduction.offset, reduction.error, options)
+    engine.run(float(relative_gap), float(absolute_gap))
+    lower, upper = engine.bounds()
+    limits.phase = "result"
+    policy, whole = _make_policy(task, compiled, reduction, teams)
+    if not whole:
+        lower = min(lower, policy.evaluate())
     return task.make_result(
         "core",
         lower,
-        max(upper, lower),
-        stop,
-        _make_policy(task, compiled, reduction, parts),
+        upper,
+        engine.stop,
+        policy,
         0,
         0,
-        message=_say(parts, compiled),
-        others={"kernel_cells": sum(p.solution.cells for p in parts if p.solution is not None)},
+        message=engine.say(compiled.indexed.agent_names),
+        others={"kernel_cells": sum(team.kernel_cells for team in teams)},
     )
 
 
-def _solve_part(
-    task: SolverTask,
-    compiled: CompiledProblem,
-    reduction: _core.Reduction,
-    team: list[int],
-    threads: int,
-) -> tuple[_Part, _core.Stop]:
-    monitor = task.limits.monitor
-    stop: _core.Stop
-    try:
-        solution = _core.solve_team(reduction.model, team, True, threads, monitor)
-        if solution.stop == _core.Stop.none:
-            value = solution.value + sum(reduction.offset_of(i) for i in team)
-            return _Part(team, value, value, solution), _core.Stop.none
-        stop = solution.stop
-    except _core.LimitReached as error:
-        stop = _core.Stop[error.args[0]]
-    bounds = _core.independent_bounds(
-        _core.restrict_to(compiled.model, team), task.limits.unlimited_monitor()
-    )
-    return _Part(team, bounds.lower, bounds.upper, None), stop
+def _check_number(name: str, value: object, least: int) -> None:
+    if value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise SolverError(f"{name} is {value!r}; expected a whole number or None")
+    if value < least:
+        raise SolverError(f"{name} is {value}; expected at least {least}")
 
 
-def _say(parts: list[_Part], compiled: CompiledProblem) -> str:
-    unsolved = [part for part in parts if part.solution is None]
-    names = compiled.indexed.agent_names
-    return "; ".join(
-        f"the team of {len(part.agents)} agents around {names[part.agents[0]]!r} is not solved "
-        "exactly: everybody in it does what is best alone"
-        for part in unsolved
-    )
+class _Engine:
+    """All teams, and the time they get."""
+
+    def __init__(
+        self, teams: Sequence[Team], offset: float, error: float, options: EngineOptions
+    ) -> None:
+        self.teams = teams
+        self.offset = offset
+        self.error = error
+        self.limits = options.limits
+        self.limits.alone = offset
+        self.stop = _core.Stop.none
+
+    def bounds(self) -> tuple[float, float]:
+        """On the whole problem's value."""
+        lower = self.offset + sum(team.lower for team in self.teams) - self.error
+        upper = self.offset + sum(team.upper for team in self.teams) + self.error
+        return lower, max(lower, upper)
+
+    def run(self, relative_gap: float, absolute_gap: float) -> None:
+        """Work until the bounds meet, nothing helps any more, or a limit strikes."""
+        try:
+            self._run(relative_gap, absolute_gap)
+        finally:
+            for team in self.teams:
+                team.finish()
+
+    def _run(self, relative_gap: float, absolute_gap: float) -> None:
+        # Small teams first: when a limit strikes, most is solved.
+        for team in sorted(self.teams, key=lambda team: team.exact_seconds):
+            if team.exact_seconds <= EXACT_AT_ONCE and not self._stopped():
+                team.solve_exactly()
+        while not self._stopped():
+            lower, upper = self.bounds()
+            self.limits.report(lower, upper)
+            allowed = max(absolute_gap, relative_gap * abs(lower))
+            closed = 0.5 * OPTIMAL_TOLERANCE * max(1.0, abs(lower)) / len(self.teams)
+            left = [t for t in self.teams if t.gap > closed and not t.exhausted]
+            if not left or upper - lower <= allowed:
+                break
+            slice_ = min(max(SHORTEST_SLICE, SLICE_OF_TIME * self.limits.seconds), LONGEST_SLICE)
+            max(left, key=lambda team: team.gap).work(slice_)
+        self.limits.report(*self.bounds())
+        if self.stop == _core.Stop.none and any(t.memory_short and t.gap > 0 for t in self.teams):
+            self.stop = _core.Stop.memory_limit
+
+    def _stopped(self) -> bool:
+        if self.limits.monitor.look():
+            self.stop = self.limits.monitor.stop
+        return self.stop != _core.Stop.none
+
+    def say(self, names: Sequence[str]) -> str:
+        """In words: which teams are not solved."""
+        unsolved = [team for team in self.teams if team.solution is None and team.gap > 0]
+        return "; ".join(
+            f"the team of {len(team.agents)} agents around {names[min(team.agents)]!r} is bounded, "
+            f"not solved: its gap is {team.gap:.4g}"
+            for team in unsolved
+        )
+
+
+# -- the way back to the problem's own states and actions --------------------------------------
 
 
 def _make_policy(
     task: SolverTask,
     compiled: CompiledProblem,
     reduction: _core.Reduction,
-    parts: list[_Part],
-) -> Policy:
+    teams: Sequence[Team],
+) -> tuple[Policy, bool]:
+    """The policy in hand, and whether all of it could be written down."""
     agents = range(len(compiled.indexed.agents))
+    maps = make_maps(compiled)
+    whole = True
     alone = _core.independent_bounds(compiled.model, task.limits.unlimited_monitor())
-    layers = compiled.indexed.horizon - compiled.indexed.stage
-    reduced = []
-    for i in agents:
-        begin = reduction.model.layer_begin(i).astype(np.int64)
-        sizes = np.diff(compiled.model.layer_begin(i))
-        class_of = reduction.class_of(i).astype(np.int64)
-        gone = class_of == GONE
-        class_of -= np.repeat(begin[:-1], sizes)
-        class_of[gone] = GONE
-        twin = _kept_twins(compiled, i, gone)
-        row_begin = reduction.action_begin(i).astype(np.int64)
-        lengths = np.diff(row_begin)[twin]
-        action_begin = np.concatenate([[0], np.cumsum(lengths)])
-        shifts = np.repeat(row_begin[twin] - action_begin[:-1], lengths)
-        reduced.append(
-            Reduced(
-                class_of[twin].astype(np.uint32),
-                np.diff(begin)[:layers].astype(np.uint32),
-                action_begin.astype(np.uint32),
-                reduction.action_of(i)[np.arange(len(shifts)) + shifts],
+    reduced = [_make_reduced(compiled, reduction, i) for i in agents]
+    local: list[NDArray[np.uint32]] = [alone.action(i) for i in agents]
+    rules: list[TeamRule] = []
+    for team in teams:
+        if team.solution is not None:
+            rules.append(
+                TeamRule(
+                    tuple(team.agents),
+                    team.solution.decisions + np.uint32(1),
+                    reduced=tuple(reduced[i] for i in team.agents),
+                )
             )
-        )
-    teams = [
-        TeamRule(
-            tuple(part.agents),
-            part.solution.decisions + np.uint32(1),
-            reduced=tuple(reduced[i] for i in part.agents),
-        )
-        for part in parts
-        if part.solution is not None
-    ]
-    return Policy(
+            continue
+        for k, i in enumerate(team.agents):
+            local[i] = _map_local(compiled, reduction, reduced[i], i, team.local[k], local[i])
+        for cluster in team.clusters:
+            who = [team.agents[k] for k in cluster.agents]
+            rule = _make_rule(compiled, reduction, maps, reduced, who, cluster)
+            whole = whole and rule is not None
+            if rule is not None:
+                rules.append(rule)
+    policy = Policy(
         task.problem,
         compiled.indexed,
-        make_maps(compiled),
-        teams,
-        LocalRule(tuple(alone.action(i) for i in agents)),
+        maps,
+        rules,
+        LocalRule(tuple(local)),
         history=not compiled.merged,
+    )
+    return policy, whole
+
+
+def _make_reduced(compiled: CompiledProblem, reduction: _core.Reduction, agent: int) -> Reduced:
+    layers = compiled.indexed.horizon - compiled.indexed.stage
+    begin = reduction.model.layer_begin(agent).astype(np.int64)
+    sizes = np.diff(compiled.model.layer_begin(agent))
+    class_of = reduction.class_of(agent).astype(np.int64)
+    gone = class_of == GONE
+    class_of -= np.repeat(begin[:-1], sizes)
+    class_of[gone] = GONE
+    twin = _kept_twins(compiled, agent, gone)
+    row_begin = reduction.action_begin(agent).astype(np.int64)
+    lengths = np.diff(row_begin)[twin]
+    action_begin = np.concatenate([[0], np.cumsum(lengths)])
+    shifts = np.repeat(row_begin[twin] - action_begin[:-1], lengths)
+    return Reduced(
+        class_of[twin].astype(np.uint32),
+        np.diff(begin)[:layers].astype(np.uint32),
+        action_begin.astype(np.uint32),
+        reduction.action_of(agent)[np.arange(len(shifts)) + shifts],
     )
 
 
@@ -186,3 +247,80 @@ def _kept_twins(
     kept_for = np.full(len(states), -1)
     kept_for[asked[~gone]] = itself[~gone]
     return np.where(gone & (kept_for[asked] >= 0), kept_for[asked], itself)
+
+
+def _map_local(
+    compiled: CompiledProblem,
+    reduction: _core.Reduction,
+    reduced: Reduced,
+    agent: int,
+    chosen: NDArray[np.uint32],
+    otherwise: NDArray[np.uint32],
+) -> NDArray[np.uint32]:
+    """One agent's own policy, from the classes of the reduced model to those of the compiled one.
+
+    The last layer's classes have no actions.
+    """
+    begin = reduction.model.layer_begin(agent).astype(np.int64)
+    layer_of = np.repeat(np.arange(len(begin) - 1), np.diff(compiled.model.layer_begin(agent)))
+    known = (reduced.class_of != GONE) & (np.diff(reduced.action_begin.astype(np.int64)) > 0)
+    numbers = begin[layer_of[known]] + reduced.class_of[known]
+    mapped = otherwise.copy()
+    mapped[known] = reduced.action_of[reduced.action_begin[:-1][known] + chosen[numbers]]
+    return mapped
+
+
+def _make_rule(
+    compiled: CompiledProblem,
+    reduction: _core.Reduction,
+    maps: Sequence[LocalMap],
+    reduced: Sequence[Reduced],
+    who: Sequence[int],
+    cluster: _core.Cluster,
+) -> TeamRule | None:
+    """A cluster's table as a rule; None if its joint classes are too many to have numbers.
+
+    Classes that the table does not mention are left out, which keeps the numbers small.
+    """
+    layer = cluster.layer.astype(np.int64)
+    layers = compiled.indexed.horizon - compiled.indexed.stage
+    own = []
+    columns = []
+    codes = np.zeros(len(layer), np.uint64)
+    for k, i in enumerate(who):
+        classes = cluster.classes[:, k].astype(np.int64)
+        begin = reduction.model.layer_begin(i).astype(np.int64)
+        mentioned = np.zeros(begin[-1], bool)
+        mentioned[begin[layer] + classes] = True
+        counts = np.add.reduceat(np.append(mentioned, False), begin[:-1])[:layers]
+        before = np.cumsum(mentioned) - mentioned
+        compact = before - np.repeat(before[begin[:-1]], np.diff(begin))
+        columns.append(compact[begin[layer] + classes])
+        layer_of = np.repeat(np.arange(len(begin) - 1), np.diff(compiled.model.layer_begin(i)))
+        number = begin[layer_of] + np.where(reduced[i].class_of == GONE, 0, reduced[i].class_of)
+        known = (reduced[i].class_of != GONE) & mentioned[number]
+        class_of = np.where(known, compact[number], GONE)
+        own.append(
+            Reduced(
+                class_of.astype(np.uint32),
+                np.maximum(counts, 1).astype(np.uint32),
+                reduced[i].action_begin,
+                reduced[i].action_of,
+            )
+        )
+        actions = np.diff(reduction.model.action_begin(i).astype(np.int64))[begin[layer] + classes]
+        codes = codes * actions.astype(np.uint64) + cluster.actions[:, k]
+    numbering = number_joint_classes(maps, who, own, layers)
+    if numbering.layer_offset[-1] > MOST_JOINT_CLASSES:
+        return None
+    numbers = np.array(numbering.layer_offset, np.uint64)[layer]
+    for k, column in enumerate(columns):
+        steps = np.array([row[k] for row in numbering.steps], np.uint64)
+        numbers = numbers + steps[layer] * column.astype(np.uint64)
+    order = np.argsort(numbers)
+    return TeamRule(
+        tuple(who),
+        (codes[order] + np.uint64(1)).astype(np.uint32),
+        reduced=tuple(own),
+        numbers=numbers[order],
+    )

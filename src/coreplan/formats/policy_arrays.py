@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 
 Indices = NDArray[np.uint32]
 
+MOST_NUMBERS = 50_000_000
+"""How long an array may be whose length only the file tells."""
+
 
 def pack(values: NDArray[np.integer[Any]]) -> str:
     """An array as a text."""
@@ -32,3 +35,21 @@ def unpack(text: object, length: int, what: str) -> Indices:
     if len(raw) != 4 * length or not expander.eof:
         raise ValueError(f"{what}: expected an array of {length} numbers")
     return np.frombuffer(raw, dtype="<u4").astype(np.uint32, copy=False)
+
+
+def pack_wide(values: NDArray[np.uint64]) -> dict[str, str]:
+    """An array of 64-bit numbers as two texts, for the low and the high halves."""
+    return {"low": pack(values & np.uint64(0xFFFF_FFFF)), "high": pack(values >> np.uint64(32))}
+
+
+def unpack_wide(texts: Any, length: int, what: str) -> NDArray[np.uint64]:
+    """The 64-bit numbers behind two texts."""
+    low, high = (unpack(texts[half], length, f"{what}, {half}") for half in ("low", "high"))
+    return low.astype(np.uint64) + (high.astype(np.uint64) << np.uint64(32))
+
+
+def read_count(value: Any, below: int = MOST_NUMBERS) -> int:
+    """A whole number of a file that is within limits; a ValueError if it is not."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < below:
+        raise ValueError(f"found {value!r:.60}; expected a whole number from 0 to {below - 1}")
+    return value

@@ -6,12 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from coreplan.formats.policy_arrays import pack, unpack
+from coreplan.formats.policy_arrays import MOST_NUMBERS, pack, read_count, unpack
 from coreplan.group_rule import Chances, DecisionKey, Event, GroupRule
 from coreplan.policy import Policy
-
-MOST_NUMBERS = 50_000_000
-"""How long an array may be whose length only the file tells."""
 
 
 def write_groups(rule: GroupRule) -> dict[str, Any]:
@@ -55,7 +52,7 @@ def read_groups(content: dict[str, Any], policy: Policy) -> GroupRule:
     layers = policy.horizon - policy.stage
     chances = []
     for described, each in zip(content["chances"], policy.maps, strict=True):
-        lists = _count(described["lists"])
+        lists = read_count(described["lists"])
         begin = unpack(described["list_begin"], lists + 1, "list_begin")
         if np.any(np.diff(begin.astype(np.int64)) < 0) or 3 * int(begin[-1]) > MOST_NUMBERS:
             raise ValueError("list_begin is not in order")
@@ -68,15 +65,17 @@ def read_groups(content: dict[str, Any], policy: Policy) -> GroupRule:
         chances.append(Chances(list_of, begin, runs))
     events = []
     for event in content["events"]:
-        members = tuple((_count(agent, agents), _count(c)) for agent, c in event["members"])
+        members = tuple((read_count(agent, agents), read_count(c)) for agent, c in event["members"])
         if not members:
             raise ValueError("an event has no members")
         stages = event["stages"]
-        events.append(Event(members, None if stages is None else tuple(_count(t) for t in stages)))
+        events.append(
+            Event(members, None if stages is None else tuple(read_count(t) for t in stages))
+        )
     decisions: dict[DecisionKey, tuple[int, ...]] = {}
     for part in content["decisions"]:
-        group = tuple(_count(agent, agents) for agent in part["agents"])
-        count = _count(part["count"])
+        group = tuple(read_count(agent, agents) for agent in part["agents"])
+        count = read_count(part["count"])
         at = unpack(part["layers"], count, "layers")
         classes = unpack(part["classes"], count * len(group), "classes")
         positions = unpack(part["positions"], count * len(group), "positions")
@@ -89,12 +88,6 @@ def read_groups(content: dict[str, Any], policy: Policy) -> GroupRule:
     rule = GroupRule(tuple(chances), tuple(events), decisions)
     _check(rule, policy)
     return rule
-
-
-def _count(value: Any, below: int = MOST_NUMBERS) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < below:
-        raise ValueError(f"found {value!r:.60}; expected a whole number from 0 to {below - 1}")
-    return value
 
 
 def _check(rule: GroupRule, policy: Policy) -> None:

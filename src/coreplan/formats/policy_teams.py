@@ -8,64 +8,67 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from coreplan.formats.policy_arrays import pack, unpack
+from coreplan.formats.policy_arrays import pack, pack_wide, read_count, unpack, unpack_wide
 from coreplan.policy import (
     GONE,
     Indices,
     LocalMap,
+    Numbering,
     Reduced,
     TeamRule,
+    check_disjoint,
+    check_numbers,
     number_joint_classes,
 )
 
 
 def write_teams(teams: Sequence[TeamRule]) -> list[dict[str, Any]]:
     """Team rules as plain dicts and arrays."""
-    return [
-        {
-            "agents": list(team.agents),
-            "actions": pack(team.actions),
-            "reduced": None
-            if team.reduced is None
-            else [
-                {
-                    "class_of": pack(each.class_of),
-                    "class_count": pack(each.class_count),
-                    "action_begin": pack(each.action_begin),
-                    "action_of": pack(each.action_of),
-                }
-                for each in team.reduced
-            ],
-        }
-        for team in teams
-    ]
+    return [_write_team(team) for team in teams]
+
+
+def _write_team(team: TeamRule) -> dict[str, Any]:
+    written: dict[str, Any] = {"agents": list(team.agents), "actions": pack(team.actions)}
+    if team.numbers is not None:
+        written["numbers"] = {"count": len(team.numbers), **pack_wide(team.numbers)}
+    written["reduced"] = None
+    if team.reduced is not None:
+        written["reduced"] = [
+            {
+                "class_of": pack(each.class_of),
+                "class_count": pack(each.class_count),
+                "action_begin": pack(each.action_begin),
+                "action_of": pack(each.action_of),
+            }
+            for each in team.reduced
+        ]
+    return written
 
 
 def read_teams(content: Any, maps: Sequence[LocalMap], layers: int) -> list[TeamRule]:
     """The team rules of a policy; a ValueError (or KeyError, TypeError) if they make no sense."""
-    teams = []
-    taken: set[int] = set()
+    teams: list[TeamRule] = []
     for described in content:
         agents = tuple(described["agents"])
         if not agents or any(isinstance(i, bool) or i not in range(len(maps)) for i in agents):
             raise ValueError("a team names an agent that there is not")
-        if len({*agents, *taken}) != len(agents) + len(taken):
-            raise ValueError("an agent is in two teams")
-        taken.update(agents)
+        check_disjoint([*(team.agents for team in teams), agents])
         reduced = None
         if described["reduced"] is not None:
             reduced = tuple(
                 _read_reduced(each, maps[i], layers)
                 for each, i in zip(described["reduced"], agents, strict=True)
             )
-        counts = [
-            maps[i].class_count if reduced is None else reduced[k].class_count
-            for k, i in enumerate(agents)
-        ]
-        size = number_joint_classes(counts, layers).layer_offset[-1]
-        actions = unpack(described["actions"], size, "team rule")
-        team = TeamRule(agents, actions, reduced=reduced)
-        _check_actions(team, maps, layers)
+        numbering = number_joint_classes(maps, agents, reduced, layers)
+        entries = numbering.layer_offset[-1]
+        numbers = None
+        if described.get("numbers") is not None:
+            entries = read_count(described["numbers"]["count"])
+            numbers = unpack_wide(described["numbers"], entries, "numbers of a team rule")
+        actions = unpack(described["actions"], entries, "team rule")
+        team = TeamRule(agents, actions, reduced=reduced, numbers=numbers)
+        check_numbers(team, numbering)
+        _check_actions(team, numbering, maps, layers)
         teams.append(team)
     return teams
 
@@ -91,32 +94,48 @@ def _read_reduced(described: dict[str, Any], own: LocalMap, layers: int) -> Redu
     return Reduced(class_of, class_count, action_begin, action_of)
 
 
-def _rule_widths(team: TeamRule, k: int, own: LocalMap, layer: int) -> Indices:
-    """Per class of the rule at a stage: how many actions it has."""
-    if team.reduced is None:
-        return own.actions_of_classes()[layer]
-    reduced = team.reduced[k]
-    first = int(own.class_count[:layer].sum())
-    last = first + int(own.class_count[layer])
-    widths = np.diff(reduced.action_begin.astype(np.int64))[first:last]
-    classes = reduced.class_of[first:last]
-    known = classes != GONE
-    counts = np.full(int(reduced.class_count[layer]), GONE, np.uint32)
-    np.minimum.at(counts, classes[known], widths[known].astype(np.uint32))
-    # All states of a class must have as many actions, or a rule would mean different things.
-    if np.any(counts[classes[known]] != widths[known]):
-        raise ValueError("states of one class have different numbers of actions")
-    counts[counts == GONE] = 0
-    return counts
-
-
-def _check_actions(team: TeamRule, maps: Sequence[LocalMap], layers: int) -> None:
-    begin = 0
+def _rule_widths(reduced: Reduced | None, own: LocalMap, layers: int) -> list[Indices]:
+    """Per stage and class of the rule: how many actions it has."""
+    if reduced is None:
+        return own.actions_of_classes()[:layers]
+    widths = np.diff(reduced.action_begin.astype(np.int64))
+    first = [0, *(int(x) for x in np.cumsum(own.class_count, dtype=np.int64))]
+    rows = []
     for layer in range(layers):
+        here = slice(first[layer], first[layer + 1])
+        known = reduced.class_of[here] != GONE
+        classes = reduced.class_of[here][known]
+        counts = np.full(int(reduced.class_count[layer]), GONE, np.uint32)
+        np.minimum.at(counts, classes, widths[here][known].astype(np.uint32))
+        # All states of a class must have as many actions, or a rule would mean different things.
+        if np.any(counts[classes] != widths[here][known]):
+            raise ValueError("states of one class have different numbers of actions")
+        counts[counts == GONE] = 0
+        rows.append(counts)
+    return rows
+
+
+def _check_actions(
+    team: TeamRule, numbering: Numbering, maps: Sequence[LocalMap], layers: int
+) -> None:
+    """Every entry must be one of the joint actions of its joint class, or 0."""
+    widths = [
+        _rule_widths(None if team.reduced is None else team.reduced[k], maps[i], layers)
+        for k, i in enumerate(team.agents)
+    ]
+    for layer in range(layers):
+        first, end = numbering.layer_offset[layer : layer + 2]
         most = np.ones(1)
-        for k, i in enumerate(team.agents):
-            counts = _rule_widths(team, k, maps[i], layer)
-            most = np.multiply.outer(most, counts.astype(np.float64)).ravel()
-        if np.any(team.actions[begin : begin + len(most)] > most):
+        if team.numbers is None:
+            for each in widths:
+                most = np.multiply.outer(most, each[layer].astype(np.float64)).ravel()
+        else:
+            first, end = np.searchsorted(team.numbers, np.array([first, end], np.uint64)).tolist()
+            if first == end:
+                continue
+            rest = team.numbers[first:end] - np.uint64(numbering.layer_offset[layer])
+            for each, step in zip(widths, numbering.steps[layer], strict=True):
+                own, rest = np.divmod(rest, np.uint64(step))
+                most = most * each[layer][own]
+        if np.any(team.actions[first:end] > most):
             raise ValueError("a team rule names a joint action that there is not")
-        begin += len(most)

@@ -1,0 +1,692 @@
+#include "engine/relaxation.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include "bounds/independent.hpp"
+
+namespace coreplan {
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
+constexpr int kSweeps = 6;
+constexpr std::size_t kMovesPerCut = 3;
+constexpr double kSecondsPerCell = 5e-9;  // of the kernel, about
+
+bool contains(const std::vector<AgentId>& outer, const std::vector<AgentId>& inner) {
+    return std::ranges::includes(outer, inner);
+}
+
+}  // namespace
+
+Relaxation::Relaxation(const CompiledModel& model, const RelaxationOptions& options,
+                       Monitor& monitor)
+    : model_(model), options_(options), work_(options.threads), workers_(work_.threads()) {
+    std::vector<AgentId> everyone;
+    for (std::size_t i = 0; i < model.agents.size(); ++i) {
+        everyone.push_back(as<AgentId>(i));
+        modes_.push_back(make_modes(model, as<AgentId>(i)));
+        blocks_.emplace_back().total = model.agents[i].action_reward;
+        monitor.tick_or_throw(64 * model.agents[i].action_reward.size());
+    }
+    pairs_ = make_pair_blocks(model, everyone);
+    std::set<std::vector<AgentId>> groups;
+    linked_.resize(everyone.size());
+    for (std::size_t p = 0; p < pairs_.size(); ++p) {
+        blocks_.emplace_back().total = pairs_[p].value;
+        const std::vector<AgentId> who{pairs_[p].first, pairs_[p].second};
+        linked_[at(who[0])].push_back(p);
+        linked_[at(who[1])].push_back(p);
+        if (monitor.fits(bytes_of(who))) groups.insert(who);
+    }
+    for (std::size_t e = 0; e < model.interactions.size(); ++e) {
+        const CompiledInteraction& interaction = model.interactions[e];
+        if (interaction.values.empty()) continue;
+        std::vector<AgentId> who;
+        for (const InteractionMember& member : interaction.members) who.push_back(member.agent);
+        std::ranges::sort(who);
+        if (!monitor.fits(bytes_of(who))) {
+            add_coarse(interaction);
+        } else if (who.size() > 2) {
+            wide_.push_back(static_cast<Index>(e));
+            groups.insert(who);
+        }
+    }
+    // A cluster inside of another is of no use.
+    std::vector<std::vector<AgentId>> kept;
+    for (const auto& group : groups) {
+        const bool inside = std::ranges::any_of(groups, [&](const auto& other) {
+            return other.size() > group.size() && contains(other, group);
+        });
+        if (!inside) kept.push_back(group);
+    }
+    // An agent without a cluster is one by itself.
+    std::vector<bool> covered(everyone.size(), false);
+    for (const auto& group : kept) {
+        for (const AgentId agent : group) covered[at(agent)] = true;
+    }
+    for (const AgentId agent : everyone) {
+        if (!covered[at(agent)]) kept.push_back({agent});
+    }
+    for (const CompiledAgent& agent : model.agents) {
+        for (const double mass : agent.after_mass) {
+            mass_error_ = std::max(mass_error_, std::abs(mass - 1));
+        }
+        for (Index layer = 0; layer < model.layer_count(); ++layer) {
+            double most = 0;
+            for (Index a = agent.action_begin[agent.layer_begin[layer]];
+                 a < agent.action_begin[agent.layer_begin[layer + 1]]; ++a) {
+                most = std::max(most, std::abs(agent.action_reward[a]));
+            }
+            scale_ += most;
+        }
+    }
+    for (const CompiledInteraction& interaction : model.interactions) {
+        for (const auto& [stage, value] : interaction.values) scale_ += std::abs(value);
+    }
+    for (const double constant : model.constant_at) scale_ += std::abs(constant);
+    set_clusters(std::move(kept));
+    share_equally();
+    for (Cluster& cluster : clusters_) cluster.trial = cluster.centre;
+    upper_ = kInfinity;
+    if (!solve_all(monitor)) monitor.tick_or_throw(1ULL << 40U);
+    accept();
+    remember();
+}
+
+double Relaxation::bytes_of(const std::vector<AgentId>& agents) const {
+    return options_.threads * kernel_bytes(model_, agents, {.policy = false, .values = true});
+}
+
+// An interaction that no cluster holds: nobody pays for it, and its first member gets what it can
+// bring at most.
+void Relaxation::add_coarse(const CompiledInteraction& interaction) {
+    ++coarse_;
+    const auto best = best_chances(model_);
+    const InteractionMember& first = interaction.members[0];
+    const CompiledAgent& agent = model_.agents[at(first.agent)];
+    auto& total = blocks_[at(first.agent)].total;
+    for (const auto& [stage, value] : interaction.values) {
+        if (value <= 0) continue;
+        const Index layer = stage - model_.first_stage;
+        double gain = value;
+        for (std::size_t m = 1; m < interaction.members.size(); ++m) {
+            const InteractionMember& member = interaction.members[m];
+            gain *= best[at(member.agent)][layer][at(member.signal)];
+        }
+        for (Index a = agent.action_begin[agent.layer_begin[layer]];
+             a < agent.action_begin[agent.layer_begin[layer + 1]]; ++a) {
+            const std::size_t label = at(agent.after_label[at(agent.action_after[a])]);
+            for (Index f = agent.label_begin[label]; f < agent.label_begin[label + 1]; ++f) {
+                if (agent.label_factor[f].signal == first.signal) {
+                    total[a] += gain * agent.label_factor[f].chance;
+                }
+            }
+        }
+    }
+}
+
+std::size_t Relaxation::block_of_pair(AgentId first, AgentId second) const {
+    for (const std::size_t p : linked_[at(first)]) {
+        if (pairs_[p].first == first && pairs_[p].second == second) {
+            return model_.agents.size() + p;
+        }
+    }
+    return blocks_.size();
+}
+
+// Lays out the shares of a set of clusters; shares themselves are for the caller to fill in.
+void Relaxation::set_clusters(std::vector<std::vector<AgentId>> groups) {
+    clusters_.clear();
+    for (Block& block : blocks_) block.clusters.clear();
+    for (auto& group : groups) {
+        Cluster& cluster = clusters_.emplace_back();
+        cluster.agents = std::move(group);
+        for (const AgentId agent : cluster.agents) cluster.blocks.push_back(at(agent));
+        for (std::size_t i = 0; i < cluster.agents.size(); ++i) {
+            for (std::size_t j = i + 1; j < cluster.agents.size(); ++j) {
+                const std::size_t b = block_of_pair(cluster.agents[i], cluster.agents[j]);
+                if (b < blocks_.size()) cluster.blocks.push_back(b);
+            }
+        }
+        for (const std::size_t b : cluster.blocks) {
+            blocks_[b].clusters.push_back(clusters_.size() - 1);
+        }
+    }
+    for (const Index e : wide_) {
+        std::vector<AgentId> who;
+        for (const InteractionMember& member : model_.interactions[e].members) {
+            who.push_back(member.agent);
+        }
+        std::ranges::sort(who);
+        const auto owner = std::ranges::find_if(
+            clusters_, [&](const Cluster& cluster) { return contains(cluster.agents, who); });
+        owner->wide.push_back(e);
+    }
+    std::size_t flat = 0;
+    for (Block& block : blocks_) {
+        block.offset = flat;
+        if (block.shared()) flat += block.total.size();
+    }
+    total_sum_.assign(flat, 0.0);
+    part_.assign(flat, 0.0);
+    mark_.assign(flat, false);
+    for (const Block& block : blocks_) {
+        if (!block.shared()) continue;
+        std::fill_n(part_.begin() + static_cast<std::ptrdiff_t>(block.offset), block.total.size(),
+                    1.0 / static_cast<double>(block.clusters.size()));
+    }
+    for (Cluster& cluster : clusters_) {
+        for (const std::size_t b : cluster.blocks) {
+            cluster.begin.push_back(cluster.flat.size());
+            if (!blocks_[b].shared()) continue;
+            for (std::size_t k = 0; k < blocks_[b].total.size(); ++k) {
+                cluster.flat.push_back(blocks_[b].offset + k);
+            }
+        }
+        cluster.centre.assign(cluster.flat.size(), 0.0);
+        cluster.sum.assign(cluster.flat.size(), 0.0);
+    }
+}
+
+void Relaxation::share_equally() {
+    for (Cluster& cluster : clusters_) {
+        for (std::size_t x = 0; x < cluster.blocks.size(); ++x) {
+            const Block& block = blocks_[cluster.blocks[x]];
+            if (!block.shared()) continue;
+            const double part = 1.0 / static_cast<double>(block.clusters.size());
+            for (std::size_t k = 0; k < block.total.size(); ++k) {
+                cluster.centre[cluster.begin[x] + k] = part * block.total[k];
+            }
+        }
+    }
+}
+
+Team Relaxation::team_of(const Cluster& cluster) const {
+    Team team;
+    team.agents = cluster.agents;
+    const auto share = [&](std::size_t x) {
+        const Block& block = blocks_[cluster.blocks[x]];
+        return block.shared() ? cluster.trial.data() + cluster.begin[x] : block.total.data();
+    };
+    for (std::size_t m = 0; m < cluster.agents.size(); ++m) {
+        team.modes.push_back(&modes_[at(cluster.agents[m])]);
+        team.rewards.push_back(share(m));
+    }
+    const auto position = [&](AgentId agent) {
+        return static_cast<std::size_t>(std::ranges::find(cluster.agents, agent) -
+                                        cluster.agents.begin());
+    };
+    for (std::size_t x = cluster.agents.size(); x < cluster.blocks.size(); ++x) {
+        const PairBlock& block = pairs_[cluster.blocks[x] - model_.agents.size()];
+        team.pairs.push_back({position(block.first), position(block.second), &block, share(x)});
+    }
+    team.wide = cluster.wide;
+    return team;
+}
+
+void Relaxation::solve_cluster(Cluster& cluster, Worker& worker, Monitor& monitor) const {
+    const Team team = team_of(cluster);
+    solve_team(model_, team, {.policy = false, .values = true}, worker.solution, worker.buffers, monitor);
+    if (worker.solution.stop != Stop::none) return;
+    if (!follow(model_, team, worker.solution, worker.occupancy, worker.forward, monitor)) return;
+    cluster.found = worker.solution.value;
+    Cut& cut = cluster.fresh;
+    cut = Cut{};
+    double shared = 0;
+    for (std::size_t x = 0; x < cluster.blocks.size(); ++x) {
+        if (!blocks_[cluster.blocks[x]].shared()) continue;
+        const Chances& chances = x < team.agents.size()
+                                     ? worker.occupancy.actions[x]
+                                     : worker.occupancy.pairs[x - team.agents.size()];
+        for (std::size_t k = 0; k < chances.at.size(); ++k) {
+            const std::size_t place = cluster.begin[x] + chances.at[k];
+            cut.at.push_back(static_cast<Index>(place));
+            cut.chance.push_back(chances.chance[k]);
+            shared += chances.chance[k] * cluster.trial[place];
+        }
+    }
+    cut.constant = cluster.found - shared;
+}
+
+// Solves every cluster at the trial shares. False if a limit struck.
+bool Relaxation::solve_all(Monitor& monitor) {
+    double most = 0;
+    for (const Cluster& cluster : clusters_) most = std::max(most, bytes_of(cluster.agents));
+    if (most > reserved_) {
+        monitor.reserve(most - reserved_, "the tables of a relaxation");
+        reserved_ = most;
+    }
+    // Large ones first, so that threads finish together.
+    std::vector<std::size_t> order(clusters_.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::vector<double> cells;
+    for (const Cluster& cluster : clusters_) cells.push_back(team_cells(model_, cluster.agents));
+    std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return cells[a] > cells[b]; });
+    const bool finished = work_.run(
+        order.size(),
+        [&](std::size_t piece, unsigned worker, Monitor& own) {
+            solve_cluster(clusters_[order[piece]], workers_[worker], own);
+        },
+        monitor);
+    if (finished) {
+        for (const double each : cells) cells_ += static_cast<std::uint64_t>(each);
+    }
+    return finished;
+}
+
+// The trial becomes the centre.
+void Relaxation::accept() {
+    centre_value_ = 0;
+    for (Cluster& cluster : clusters_) {
+        cluster.centre = cluster.trial;
+        cluster.value = cluster.found;
+        centre_value_ += cluster.value;
+        for (Cut& cut : cluster.cuts) cut.centre = false;
+        cluster.fresh.centre = true;
+    }
+    balance(true);
+    upper_ = std::min(upper_, centre_value_ + error_);
+}
+
+// Shares have to add up: spreads what is missing, or measures it.
+void Relaxation::balance(bool measure) {
+    const auto layers = static_cast<double>(model_.layer_count());
+    const auto agents = static_cast<double>(model_.agents.size());
+    error_ = (64 * kEpsilon + 2 * agents * mass_error_) * scale_ * layers;
+    for (std::size_t b = 0; b < blocks_.size(); ++b) {
+        const Block& block = blocks_[b];
+        if (!block.shared()) continue;
+        const double part = 1.0 / static_cast<double>(block.clusters.size());
+        std::vector<double> missing = block.total;
+        std::vector<double*> shares;
+        for (const std::size_t c : block.clusters) {
+            Cluster& cluster = clusters_[c];
+            const auto x = static_cast<std::size_t>(std::ranges::find(cluster.blocks, b) -
+                                                    cluster.blocks.begin());
+            double* mine = (measure ? cluster.centre.data() : cluster.trial.data()) + cluster.begin[x];
+            for (std::size_t k = 0; k < missing.size(); ++k) missing[k] -= mine[k];
+            shares.push_back(mine);
+        }
+        if (measure) {
+            // A layer has one action, or one pair of after-states, at a time.
+            double most = 0;
+            for (const double each : missing) most = std::max(most, std::abs(each));
+            error_ += most * layers;
+            continue;
+        }
+        for (double* mine : shares) {
+            for (std::size_t k = 0; k < missing.size(); ++k) mine[k] += part * missing[k];
+        }
+    }
+}
+
+// The policies just found become cuts.
+void Relaxation::remember() {
+    for (Cluster& cluster : clusters_) {
+        cluster.fresh.used = rounds_;
+        if (cluster.cuts.empty()) {
+            cluster.fresh.weight = 1;
+            for (std::size_t k = 0; k < cluster.fresh.at.size(); ++k) {
+                const Index place = cluster.fresh.at[k];
+                cluster.sum[place] += cluster.fresh.chance[k];
+                total_sum_[cluster.flat[place]] += cluster.fresh.chance[k];
+            }
+        }
+        add_cut(cluster);
+        if (cluster.cuts.size() > options_.most_cuts) forget(cluster);
+    }
+}
+
+void Relaxation::add_cut(Cluster& cluster) const {
+    Cut& fresh = cluster.fresh;
+    for (Cut& cut : cluster.cuts) {
+        const double with = product(cluster, cut, fresh);
+        cut.product.push_back(with);
+        fresh.product.push_back(with);
+    }
+    fresh.product.push_back(product(cluster, fresh, fresh));
+    cluster.cuts.push_back(std::move(fresh));
+    fresh = Cut{};
+}
+
+// Drops a cut that has no weight, the one that had none for longest; but never the centre's.
+void Relaxation::forget(Cluster& cluster) const {
+    std::size_t worst = cluster.cuts.size();
+    for (std::size_t k = 0; k + 1 < cluster.cuts.size(); ++k) {
+        const Cut& cut = cluster.cuts[k];
+        if (cut.centre || cut.weight > 0) continue;
+        if (worst == cluster.cuts.size() || cut.used < cluster.cuts[worst].used) worst = k;
+    }
+    if (worst < cluster.cuts.size()) {
+        const auto place = static_cast<std::ptrdiff_t>(worst);
+        cluster.cuts.erase(cluster.cuts.begin() + place);
+        for (Cut& cut : cluster.cuts) cut.product.erase(cut.product.begin() + place);
+    }
+}
+
+// The products of a cut's chances with those of the cluster's cuts, as far as they count: an amount
+// moved in one cluster moves the mean by its part.
+double Relaxation::product(const Cluster& cluster, const Cut& one, const Cut& other) const {
+    double sum = 0;
+    std::size_t k = 0;
+    for (std::size_t l = 0; l < other.at.size(); ++l) {
+        while (k < one.at.size() && one.at[k] < other.at[l]) ++k;
+        if (k == one.at.size()) break;
+        if (one.at[k] != other.at[l]) continue;
+        sum += one.chance[k] * other.chance[l] * (1 - part_[cluster.flat[one.at[k]]]);
+    }
+    return sum;
+}
+
+// What a cut is worth if the other clusters' weights stay and this cluster had none.
+double Relaxation::base_value(const Cluster& cluster, const Cut& cut) const {
+    double sum = cut.constant;
+    for (std::size_t k = 0; k < cut.at.size(); ++k) {
+        const Index place = cut.at[k];
+        const std::size_t flat = cluster.flat[place];
+        const double others = total_sum_[flat] - cluster.sum[place];
+        sum += cut.chance[k] * (cluster.centre[place] + step_ * others * part_[flat]);
+    }
+    return sum;
+}
+
+// Best weights of one cluster's cuts, those of the others being fixed: weight goes from the worst
+// that has some to the best. Returns how much the dual gained; `values` are those of the cuts.
+double Relaxation::balance_weights(Cluster& cluster, std::vector<double>& values) const {
+    const std::size_t n = cluster.cuts.size();
+    values.clear();
+    for (const Cut& cut : cluster.cuts) {
+        double value = base_value(cluster, cut);
+        for (std::size_t l = 0; l < n; ++l) {
+            value -= step_ * cluster.cuts[l].weight * cut.product[l];
+        }
+        values.push_back(value);
+    }
+    double moved = 0;
+    for (std::size_t move = 0; move < kMovesPerCut * n; ++move) {
+        std::size_t best = n;
+        std::size_t worst = n;
+        for (std::size_t k = 0; k < n; ++k) {
+            if (best == n || values[k] > values[best]) best = k;
+            if (cluster.cuts[k].weight > 0 && (worst == n || values[k] < values[worst])) worst = k;
+        }
+        const double difference = values[best] - values[worst];
+        if (best == worst || difference <= 1e-13 * scale_) break;
+        Cut& to = cluster.cuts[best];
+        Cut& from = cluster.cuts[worst];
+        const double curvature =
+            to.product[best] - 2 * to.product[worst] + from.product[worst];
+        const double amount = curvature * step_ * from.weight > difference
+                                  ? difference / (curvature * step_)
+                                  : from.weight;
+        from.weight -= amount;
+        to.weight += amount;
+        to.used = rounds_;
+        for (std::size_t k = 0; k < n; ++k) {
+            values[k] -= step_ * amount * (to.product[k] - from.product[k]);
+        }
+        moved += amount * difference;
+    }
+    return moved;
+}
+
+// Brings the sums in line with the weights.
+void Relaxation::update_sums(Cluster& cluster) {
+    for (const Cut& cut : cluster.cuts) {
+        for (const Index place : cut.at) {
+            total_sum_[cluster.flat[place]] -= cluster.sum[place];
+            cluster.sum[place] = 0;
+        }
+    }
+    for (const Cut& cut : cluster.cuts) {
+        if (cut.weight <= 0) continue;
+        for (std::size_t k = 0; k < cut.at.size(); ++k) {
+            cluster.sum[cut.at[k]] += cut.weight * cut.chance[k];
+        }
+    }
+    for (const Cut& cut : cluster.cuts) {
+        for (const Index place : cut.at) mark_[cluster.flat[place]] = true;
+    }
+    for (const Cut& cut : cluster.cuts) {
+        for (const Index place : cut.at) {
+            const std::size_t flat = cluster.flat[place];
+            if (!mark_[flat]) continue;
+            mark_[flat] = false;
+            total_sum_[flat] += cluster.sum[place];
+        }
+    }
+}
+
+// The bundle's own problem, through its dual: weights of cuts, one cluster after the other. Returns
+// what the cuts promise at the new shares.
+double Relaxation::master() {
+    std::vector<double> values;
+    for (int sweep = 0; sweep < kSweeps; ++sweep) {
+        double moved = 0;
+        for (Cluster& cluster : clusters_) {
+            if (cluster.cuts.size() < 2) continue;
+            const double mine = balance_weights(cluster, values);
+            if (mine > 0) update_sums(cluster);
+            moved += mine;
+        }
+        if (moved <= 1e-12 * scale_) break;
+    }
+    double promised = 0;
+    for (const Cluster& cluster : clusters_) {
+        double most = -kInfinity;
+        for (const Cut& cut : cluster.cuts) {
+            double value = base_value(cluster, cut);
+            for (std::size_t l = 0; l < cluster.cuts.size(); ++l) {
+                value -= step_ * cluster.cuts[l].weight * cut.product[l];
+            }
+            most = std::max(most, value);
+        }
+        promised += most;
+    }
+    return promised;
+}
+
+void Relaxation::make_trial() {
+    for (Cluster& cluster : clusters_) {
+        cluster.trial.resize(cluster.centre.size());
+        for (std::size_t k = 0; k < cluster.centre.size(); ++k) {
+            const std::size_t flat = cluster.flat[k];
+            cluster.trial[k] = cluster.centre[k] -
+                               step_ * (cluster.sum[k] - total_sum_[flat] * part_[flat]);
+        }
+    }
+    balance(false);
+}
+
+bool Relaxation::step(double lower, Monitor& monitor) {
+    if (settled_ || clusters_.size() < 2) {
+        settled_ = true;
+        return false;
+    }
+    ++rounds_;
+    if (step_ == 0) {
+        // As far as the gap is wide, at most.
+        double norm = 0;
+        for (const Cluster& cluster : clusters_) {
+            for (std::size_t k = 0; k < cluster.sum.size(); ++k) {
+                const std::size_t flat = cluster.flat[k];
+                const double gap = cluster.sum[k] - total_sum_[flat] * part_[flat];
+                norm += gap * gap;
+            }
+        }
+        const double width = std::isfinite(lower) ? centre_value_ - lower : 0.1 * scale_;
+        if (norm <= 0 || !(width > 0)) {
+            settled_ = true;
+            return false;
+        }
+        first_step_ = step_ = 0.5 * width / norm;
+    }
+    const double promised = master();
+    const double expected = centre_value_ - promised;
+    if (expected <= 1e-11 * scale_) {
+        settled_ = true;
+        return false;
+    }
+    make_trial();
+    if (!solve_all(monitor)) return false;
+    double found = 0;
+    for (const Cluster& cluster : clusters_) found += cluster.found;
+    const double gained = centre_value_ - found;
+    if (gained > 0) {
+        const double before = upper_;
+        accept();
+        null_steps_ = 0;
+        if (gained > 0.5 * expected) step_ *= 2;
+        remember();
+        return upper_ < before;
+    }
+    if (gained < -0.5 * expected) {
+        step_ *= 0.5;
+    } else if (++null_steps_ >= 6) {
+        step_ *= 0.7;
+        null_steps_ = 0;
+    }
+    step_ = std::max(step_, first_step_ / 1000);
+    remember();
+    return false;
+}
+
+bool Relaxation::grow(double seconds, Monitor& monitor) {
+    std::size_t largest = 0;
+    double round = 0;
+    for (const Cluster& cluster : clusters_) {
+        largest = std::max(largest, cluster.agents.size());
+        round += team_cells(model_, cluster.agents) * kSecondsPerCell;
+    }
+    round /= work_.threads();
+    // Candidates: a cluster and one of its neighbours. What counts is how much the clusters inside
+    // of it have at stake.
+    std::map<std::vector<AgentId>, double> candidates;
+    for (const Cluster& cluster : clusters_) {
+        std::set<AgentId> neighbours;
+        for (const AgentId agent : cluster.agents) {
+            for (const std::size_t p : linked_[at(agent)]) {
+                neighbours.insert(pairs_[p].first);
+                neighbours.insert(pairs_[p].second);
+            }
+        }
+        for (const AgentId agent : neighbours) {
+            if (std::ranges::find(cluster.agents, agent) != cluster.agents.end()) continue;
+            std::vector<AgentId> wider = cluster.agents;
+            wider.insert(std::ranges::upper_bound(wider, agent), agent);
+            candidates.emplace(std::move(wider), 0.0);
+        }
+    }
+    struct Choice {
+        double worth;
+        double seconds;
+        const std::vector<AgentId>* agents;
+    };
+    std::vector<Choice> choices;
+    for (auto& [agents, worth] : candidates) {
+        std::size_t inside = 0;
+        double least = kInfinity;
+        for (const Cluster& cluster : clusters_) {
+            if (!contains(agents, cluster.agents)) continue;
+            ++inside;
+            worth += std::abs(cluster.value);
+            least = std::min(least, std::abs(cluster.value));
+        }
+        if (inside < 2) continue;
+        const double cells = team_cells(model_, agents);
+        const double bytes = bytes_of(agents);
+        if (bytes > reserved_ && !monitor.fits(bytes - reserved_)) continue;
+        choices.push_back({worth, cells * kSecondsPerCell / work_.threads(), &agents});
+        monitor.tick(1000);
+    }
+    std::ranges::stable_sort(choices, [](const Choice& a, const Choice& b) {
+        return a.worth * b.seconds > b.worth * a.seconds;
+    });
+    std::vector<std::vector<AgentId>> groups;
+    for (const Choice& choice : choices) {
+        if (round + choice.seconds > seconds) continue;
+        round += choice.seconds;
+        groups.push_back(*choice.agents);
+    }
+    if (groups.empty()) return false;
+    // Old clusters go over into those that contain them, in equal parts.
+    std::vector<Cluster> old = std::move(clusters_);
+    for (const Cluster& cluster : old) {
+        const bool inside = std::ranges::any_of(
+            groups, [&](const auto& group) { return contains(group, cluster.agents); });
+        if (!inside) groups.push_back(cluster.agents);
+    }
+    std::vector<Block> blocks_before = blocks_;
+    set_clusters(std::move(groups));
+    for (Cluster& cluster : clusters_) std::ranges::fill(cluster.centre, 0.0);
+    for (const Cluster& each : old) {
+        std::vector<Cluster*> heirs;
+        for (Cluster& cluster : clusters_) {
+            if (contains(cluster.agents, each.agents)) heirs.push_back(&cluster);
+        }
+        const double part = 1.0 / static_cast<double>(heirs.size());
+        for (Cluster* heir : heirs) {
+            for (std::size_t x = 0; x < each.blocks.size(); ++x) {
+                const std::size_t b = each.blocks[x];
+                if (!blocks_[b].shared()) continue;
+                const auto y = static_cast<std::size_t>(std::ranges::find(heir->blocks, b) -
+                                                        heir->blocks.begin());
+                const double* from = blocks_before[b].shared() ? each.centre.data() + each.begin[x]
+                                                               : blocks_[b].total.data();
+                double* to = heir->centre.data() + heir->begin[y];
+                for (std::size_t k = 0; k < blocks_[b].total.size(); ++k) to[k] += part * from[k];
+            }
+        }
+    }
+    for (Cluster& cluster : clusters_) cluster.trial = cluster.centre;
+    balance(false);
+    if (!solve_all(monitor)) {
+        // Back to what there was.
+        std::vector<std::vector<AgentId>> before;
+        for (const Cluster& cluster : old) before.push_back(cluster.agents);
+        set_clusters(std::move(before));
+        for (std::size_t c = 0; c < old.size(); ++c) {
+            for (std::size_t k = 0; k < old[c].flat.size(); ++k) {
+                total_sum_[old[c].flat[k]] += old[c].sum[k];
+            }
+        }
+        clusters_ = std::move(old);
+        return false;
+    }
+    settled_ = false;
+    null_steps_ = 0;
+    step_ = 0;
+    accept();
+    remember();
+    return true;
+}
+
+std::vector<double> Relaxation::share_of_agent(std::size_t cluster, std::size_t member) const {
+    const Cluster& mine = clusters_[cluster];
+    const Block& block = blocks_[mine.blocks[member]];
+    if (!block.shared()) return block.total;
+    const auto from = mine.centre.begin() + static_cast<std::ptrdiff_t>(mine.begin[member]);
+    return {from, from + static_cast<std::ptrdiff_t>(block.total.size())};
+}
+
+std::vector<const PairBlock*> Relaxation::pairs_of(std::size_t cluster) const {
+    std::vector<const PairBlock*> found;
+    const Cluster& mine = clusters_[cluster];
+    for (std::size_t x = mine.agents.size(); x < mine.blocks.size(); ++x) {
+        found.push_back(&pairs_[mine.blocks[x] - model_.agents.size()]);
+    }
+    return found;
+}
+
+std::vector<double> Relaxation::share_of_pair(std::size_t cluster, std::size_t pair) const {
+    return share_of_agent(cluster, clusters_[cluster].agents.size() + pair);
+}
+
+}  // namespace coreplan

@@ -1,0 +1,155 @@
+// An upper bound on the value of a large team, from small teams that are solved exactly.
+//
+// Clusters are small teams. An agent's own reward, per action, is divided over the clusters that it
+// is in; the reward of a pair of agents, per pair of after-states, over the clusters that contain
+// both. Under any joint policy an agent (or a pair) does the same things equally often in all of
+// them, so the clusters' expected rewards add up to the team's, and no cluster can get more than its
+// own optimum: the sum of optima is an upper bound, however rewards are divided. How they are divided
+// is optimised by a proximal bundle method: the solution of a cluster gives the chances of what its
+// best policy does, and with them a lower bound on its optimum, linear in the shares.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "engine/kernel.hpp"
+#include "engine/occupancy.hpp"
+#include "engine/team_model.hpp"
+#include "support/work_list.hpp"
+
+namespace coreplan {
+
+struct RelaxationOptions {
+    unsigned threads = 1;
+    std::size_t most_cuts = 24;  // that a cluster remembers
+};
+
+class Relaxation {
+public:
+    // Starts with a cluster for every pair and every wider interaction. What does not fit into
+    // memory is bounded more coarsely: others match as well as they can.
+    Relaxation(const CompiledModel& model, const RelaxationOptions& options, Monitor& monitor);
+
+    // One round: a new division of rewards, all clusters solved. `lower` is the value of some
+    // policy, or minus infinity. True if the bound got better. False also if a limit struck: then
+    // the bound is what it was.
+    bool step(double lower, Monitor& monitor);
+
+    // Larger clusters, those of which the bound needs most, as far as a round then takes at most
+    // about `seconds` and memory allows. The bound does not get worse. False if nothing changed.
+    bool grow(double seconds, Monitor& monitor);
+
+    // No joint policy has a higher value; constants are not counted. Includes `error`.
+    [[nodiscard]] double upper() const noexcept { return upper_; }
+    // What rounding can do to it.
+    [[nodiscard]] double error() const noexcept { return error_; }
+    // Whether further rounds are of no use.
+    [[nodiscard]] bool settled() const noexcept { return settled_; }
+    // Interactions that are bounded coarsely.
+    [[nodiscard]] std::size_t coarse() const noexcept { return coarse_; }
+    [[nodiscard]] std::uint64_t rounds() const noexcept { return rounds_; }
+    [[nodiscard]] std::uint64_t cells() const noexcept { return cells_; }
+
+    [[nodiscard]] std::size_t cluster_count() const noexcept { return clusters_.size(); }
+    [[nodiscard]] const std::vector<AgentId>& agents_of(std::size_t cluster) const {
+        return clusters_[cluster].agents;
+    }
+    // A cluster's share of an agent's own rewards, by action.
+    [[nodiscard]] std::vector<double> share_of_agent(std::size_t cluster, std::size_t member) const;
+    // The pairs of a cluster, and its shares of their rewards, by position in the block.
+    [[nodiscard]] std::vector<const PairBlock*> pairs_of(std::size_t cluster) const;
+    [[nodiscard]] std::vector<double> share_of_pair(std::size_t cluster, std::size_t pair) const;
+    // The wide interactions that a cluster answers for.
+    [[nodiscard]] const std::vector<Index>& wide_of(std::size_t cluster) const {
+        return clusters_[cluster].wide;
+    }
+
+private:
+    // A reward that may be shared: of an agent or of a pair.
+    struct Block {
+        std::vector<double> total;
+        std::vector<std::size_t> clusters;  // that contain it
+        std::size_t offset = 0;             // into the flat arrays of shared blocks
+        [[nodiscard]] bool shared() const noexcept { return clusters.size() > 1; }
+    };
+    // What one policy of a cluster does: its value is `constant` + Σ chance · share.
+    struct Cut {
+        std::vector<Index> at;
+        std::vector<double> chance;
+        std::vector<double> product;  // with every cut of the cluster
+        double constant = 0;
+        double weight = 0;
+        bool centre = false;
+        std::uint64_t used = 0;  // the last round in which it had a weight
+    };
+    struct Cluster {
+        std::vector<AgentId> agents;
+        std::vector<std::size_t> blocks;  // of the agents, then of the pairs
+        std::vector<std::size_t> begin;   // per block: its shares in the arrays below, if shared
+        std::vector<Index> wide;
+        std::vector<std::size_t> flat;    // per share: its place in the flat arrays
+        std::vector<double> centre;       // shares
+        std::vector<double> trial;
+        std::vector<double> sum;          // X: the mean of the cuts' chances
+        std::vector<Cut> cuts;
+        double value = 0;                 // at the centre
+        double found = 0;                 // at the trial
+        Cut fresh;
+    };
+    struct Worker {
+        TeamSolution solution;
+        KernelBuffers buffers;
+        Occupancy occupancy;
+        OccupancyBuffers forward;
+    };
+
+    void add_coarse(const CompiledInteraction& interaction);
+    void set_clusters(std::vector<std::vector<AgentId>> groups);
+    void share_equally();
+    bool solve_all(Monitor& monitor);
+    void solve_cluster(Cluster& cluster, Worker& worker, Monitor& monitor) const;
+    [[nodiscard]] Team team_of(const Cluster& cluster) const;
+    void accept();
+    void remember();
+    double master();
+    [[nodiscard]] double product(const Cluster& cluster, const Cut& one, const Cut& other) const;
+    [[nodiscard]] double base_value(const Cluster& cluster, const Cut& cut) const;
+    double balance_weights(Cluster& cluster, std::vector<double>& values) const;
+    void update_sums(Cluster& cluster);
+    void add_cut(Cluster& cluster) const;
+    void make_trial();
+    void balance(bool measure);
+    void forget(Cluster& cluster) const;
+    [[nodiscard]] double bytes_of(const std::vector<AgentId>& agents) const;
+    [[nodiscard]] std::size_t block_of_pair(AgentId first, AgentId second) const;
+
+    const CompiledModel& model_;
+    RelaxationOptions options_;
+    WorkList work_;
+    std::vector<AgentModes> modes_;
+    std::vector<PairBlock> pairs_;
+    std::vector<std::vector<std::size_t>> linked_;  // per agent: its pairs
+    std::vector<Index> wide_;                       // interactions with a cluster of their own
+    std::vector<Block> blocks_;                     // agents, then pairs
+    std::vector<Cluster> clusters_;
+    std::vector<Worker> workers_;
+    std::vector<double> total_sum_;  // flat: Σ over clusters of X
+    std::vector<double> part_;       // flat: 1 / number of clusters
+    std::vector<bool> mark_;         // flat, all false between calls
+    double reserved_ = 0;
+    double upper_ = 0;
+    double centre_value_ = 0;
+    double error_ = 0;
+    double scale_ = 0;       // of all that can be earned or lost
+    double mass_error_ = 0;  // how far laws are from summing to 1
+    double step_ = 0;
+    double first_step_ = 0;
+    int null_steps_ = 0;
+    bool settled_ = false;
+    std::size_t coarse_ = 0;
+    std::uint64_t rounds_ = 0;
+    std::uint64_t cells_ = 0;
+};
+
+}  // namespace coreplan

@@ -1,0 +1,295 @@
+#include "policies/behaviour.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace coreplan {
+
+namespace {
+
+constexpr std::size_t kOutside = ~std::size_t{0};
+
+// Positions of agents in a group.
+std::vector<std::size_t> positions(const CompiledModel& model, const std::vector<AgentId>& agents) {
+    std::vector<std::size_t> position(model.agents.size(), kOutside);
+    for (std::size_t m = 0; m < agents.size(); ++m) position[at(agents[m])] = m;
+    return position;
+}
+
+// Fills in which interactions touch the group, with chances of 0.
+void list_interactions(const CompiledModel& model, const std::vector<std::vector<Index>>& touching,
+                       Behaviour& behaviour) {
+    for (const AgentId who : behaviour.agents) {
+        const auto& list = touching[at(who)];
+        behaviour.interactions.insert(behaviour.interactions.end(), list.begin(), list.end());
+    }
+    std::ranges::sort(behaviour.interactions);
+    const auto repeated = std::ranges::unique(behaviour.interactions);
+    behaviour.interactions.erase(repeated.begin(), repeated.end());
+    for (const Index e : behaviour.interactions) {
+        behaviour.chance.emplace_back(model.interactions[e].values.size(), 0.0);
+    }
+}
+
+// An interaction at one layer, as far as it concerns a group.
+struct Part {
+    std::size_t interaction;  // position among the group's
+    std::size_t value;        // position among the interaction's values
+    std::vector<std::pair<std::size_t, SignalId>> members;  // position in the group
+};
+
+std::vector<std::vector<Part>> parts_by_layer(const CompiledModel& model, const Behaviour& behaviour) {
+    const auto position = positions(model, behaviour.agents);
+    std::vector<std::vector<Part>> parts(model.layer_count());
+    for (std::size_t k = 0; k < behaviour.interactions.size(); ++k) {
+        const CompiledInteraction& interaction = model.interactions[behaviour.interactions[k]];
+        std::vector<std::pair<std::size_t, SignalId>> members;
+        for (const InteractionMember& member : interaction.members) {
+            if (position[at(member.agent)] != kOutside) {
+                members.emplace_back(position[at(member.agent)], member.signal);
+            }
+        }
+        for (std::size_t v = 0; v < interaction.values.size(); ++v) {
+            parts[interaction.values[v].first - model.first_stage].push_back({k, v, members});
+        }
+    }
+    return parts;
+}
+
+}  // namespace
+
+const std::vector<double>& Behaviour::chance_of(Index interaction) const {
+    const auto where = std::ranges::lower_bound(interactions, interaction);
+    return chance[static_cast<std::size_t>(where - interactions.begin())];
+}
+
+std::vector<std::vector<Index>> interactions_of(const CompiledModel& model) {
+    std::vector<std::vector<Index>> touching(model.agents.size());
+    for (std::size_t e = 0; e < model.interactions.size(); ++e) {
+        if (model.interactions[e].values.empty()) continue;
+        for (const InteractionMember& member : model.interactions[e].members) {
+            touching[at(member.agent)].push_back(static_cast<Index>(e));
+        }
+    }
+    return touching;
+}
+
+Behaviour behave(const CompiledModel& model, const std::vector<std::vector<Index>>& touching,
+                 std::vector<AgentId> agents, std::vector<std::vector<Index>> policy,
+                 Monitor& monitor) {
+    Behaviour behaviour;
+    behaviour.agents = std::move(agents);
+    behaviour.otherwise = std::move(policy);
+    list_interactions(model, touching, behaviour);
+    for (auto& chances : behaviour.chance) std::ranges::fill(chances, 1.0);
+    const std::size_t layers = model.layer_count();
+    AgentFlow flow;
+    for (std::size_t m = 0; m < behaviour.agents.size(); ++m) {
+        const AgentId who = behaviour.agents[m];
+        std::size_t signals = 0;
+        for (const Index e : touching[at(who)]) {
+            for (const InteractionMember& member : model.interactions[e].members) {
+                if (member.agent == who) signals = std::max(signals, at(member.signal) + 1);
+            }
+        }
+        follow(model, who, signals, behaviour.otherwise[m], 0, ClassId{0}, flow, monitor);
+        for (const double own : flow.own) behaviour.own += own;
+        for (std::size_t k = 0; k < behaviour.interactions.size(); ++k) {
+            const CompiledInteraction& interaction = model.interactions[behaviour.interactions[k]];
+            for (const InteractionMember& member : interaction.members) {
+                if (member.agent != who) continue;
+                const double* chance = flow.chance.data() + at(member.signal) * layers;
+                for (std::size_t v = 0; v < interaction.values.size(); ++v) {
+                    behaviour.chance[k][v] *= chance[interaction.values[v].first - model.first_stage];
+                }
+            }
+        }
+    }
+    return behaviour;
+}
+
+Behaviour behave(const CompiledModel& model, const std::vector<std::vector<Index>>& touching,
+                 std::vector<AgentId> agents, std::vector<std::vector<Index>> policy,
+                 const Rollout& rollout, Monitor& monitor) {
+    Behaviour behaviour;
+    behaviour.agents = std::move(agents);
+    behaviour.otherwise = std::move(policy);
+    behaviour.table = rollout.table();
+    list_interactions(model, touching, behaviour);
+    const auto parts = parts_by_layer(model, behaviour);
+    const std::size_t n = behaviour.agents.size();
+    std::vector<std::vector<double>> made(n);  // per agent and signal, in the state in work
+    for (std::size_t m = 0; m < n; ++m) {
+        std::size_t most = 0;
+        for (const Factor& factor : model.agents[at(behaviour.agents[m])].label_factor) {
+            most = std::max(most, at(factor.signal) + 1);
+        }
+        made[m].assign(most, 0.0);
+    }
+    for (std::size_t l = 0; l < rollout.decided_layers(); ++l) {
+        const RolloutLayer& layer = rollout.layers()[l];
+        for (std::size_t s = 0; s < layer.size(); ++s) {
+            for (std::size_t m = 0; m < n; ++m) {
+                const CompiledAgent& agent = model.agents[at(behaviour.agents[m])];
+                const Index a = layer.actions[s * n + m];
+                behaviour.own += layer.reach[s] * agent.action_reward[a];
+                std::ranges::fill(made[m], 0.0);
+                const std::size_t label = at(agent.after_label[at(agent.action_after[a])]);
+                for (Index f = agent.label_begin[label]; f < agent.label_begin[label + 1]; ++f) {
+                    made[m][at(agent.label_factor[f].signal)] = agent.label_factor[f].chance;
+                }
+            }
+            for (const Part& part : parts[l]) {
+                double chance = layer.reach[s];
+                for (const auto& [m, signal] : part.members) {
+                    chance *= at(signal) < made[m].size() ? made[m][at(signal)] : 0.0;
+                }
+                behaviour.chance[part.interaction][part.value] += chance;
+            }
+            monitor.tick_or_throw(8 * n + 4 * parts[l].size());
+        }
+    }
+    if (rollout.decided_layers() == model.layer_count()) return behaviour;
+    // From the first undecided layer on everyone follows the default, from each of its states.
+    const auto first = static_cast<Index>(rollout.decided_layers());
+    const RolloutLayer& cut = rollout.layers()[first];
+    std::vector<std::map<ClassId, AgentFlow>> flows(n);
+    std::vector<const AgentFlow*> flow_of(n);
+    const std::size_t layers = model.layer_count();
+    for (std::size_t s = 0; s < cut.size(); ++s) {
+        for (std::size_t m = 0; m < n; ++m) {
+            const ClassId from = cut.states[s][m];
+            const auto [known, is_new] = flows[m].try_emplace(from);
+            if (is_new) {
+                follow(model, behaviour.agents[m], made[m].size(), behaviour.otherwise[m], first,
+                       from, known->second, monitor);
+            }
+            flow_of[m] = &known->second;
+            for (const double own : known->second.own) behaviour.own += cut.reach[s] * own;
+        }
+        for (std::size_t l = first; l < layers; ++l) {
+            for (const Part& part : parts[l]) {
+                double chance = cut.reach[s];
+                for (const auto& [m, signal] : part.members) {
+                    chance *= at(signal) < made[m].size()
+                                  ? flow_of[m]->chance[at(signal) * layers + l]
+                                  : 0.0;
+                }
+                behaviour.chance[part.interaction][part.value] += chance;
+            }
+            monitor.tick_or_throw(4 * parts[l].size() + 1);
+        }
+    }
+    return behaviour;
+}
+
+CompiledModel seen_by(const CompiledModel& model, const std::vector<std::vector<Index>>& touching,
+                      const std::vector<AgentId>& agents,
+                      const std::vector<std::shared_ptr<const Behaviour>>& group_of) {
+    CompiledModel seen;
+    seen.first_stage = model.first_stage;
+    seen.horizon = model.horizon;
+    seen.unit_mass = model.unit_mass;
+    const std::size_t layers = model.layer_count();
+    seen.constant_at.assign(layers, 0.0);
+    seen.interactions_at.resize(layers);
+    seen.values_at.resize(layers);
+    const auto position = positions(model, agents);
+    std::vector<Index> interactions;
+    std::vector<std::vector<double>> extra(agents.size());  // [signal * layers + layer]
+    for (std::size_t m = 0; m < agents.size(); ++m) {
+        const auto& list = touching[at(agents[m])];
+        interactions.insert(interactions.end(), list.begin(), list.end());
+        seen.agents.push_back(model.agents[at(agents[m])]);
+    }
+    std::ranges::sort(interactions);
+    const auto repeated = std::ranges::unique(interactions);
+    interactions.erase(repeated.begin(), repeated.end());
+    std::vector<const Behaviour*> others;
+    for (const Index e : interactions) {
+        const CompiledInteraction& interaction = model.interactions[e];
+        CompiledInteraction inside;
+        others.clear();
+        for (const InteractionMember& member : interaction.members) {
+            const std::size_t m = position[at(member.agent)];
+            if (m != kOutside) {
+                inside.members.push_back({as<AgentId>(m), member.signal});
+            } else if (std::ranges::find(others, group_of[at(member.agent)].get()) == others.end()) {
+                others.push_back(group_of[at(member.agent)].get());
+            }
+        }
+        inside.values = interaction.values;
+        for (const Behaviour* other : others) {
+            const auto& chance = other->chance_of(e);
+            for (std::size_t v = 0; v < chance.size(); ++v) inside.values[v].second *= chance[v];
+        }
+        std::erase_if(inside.values, [](const auto& each) { return each.second == 0; });
+        if (inside.members.size() == 1) {
+            const InteractionMember& member = inside.members[0];
+            auto& mine = extra[at(member.agent)];
+            if (mine.size() < (at(member.signal) + 1) * layers) {
+                mine.resize((at(member.signal) + 1) * layers, 0.0);
+            }
+            for (const auto& [stage, value] : inside.values) {
+                mine[at(member.signal) * layers + stage - model.first_stage] += value;
+            }
+            continue;
+        }
+        if (inside.values.empty()) continue;
+        std::ranges::sort(inside.members, {}, &InteractionMember::agent);
+        for (const auto& [stage, value] : inside.values) {
+            seen.interactions_at[stage - model.first_stage].push_back(
+                static_cast<Index>(seen.interactions.size()));
+            seen.values_at[stage - model.first_stage].push_back(value);
+        }
+        seen.interactions.push_back(std::move(inside));
+    }
+    for (std::size_t m = 0; m < agents.size(); ++m) {
+        CompiledAgent& agent = seen.agents[m];
+        if (extra[m].empty()) continue;
+        for (std::size_t layer = 0; layer < layers; ++layer) {
+            const Index begin = agent.action_begin[agent.layer_begin[layer]];
+            const Index end = agent.action_begin[agent.layer_begin[layer + 1]];
+            for (Index a = begin; a < end; ++a) {
+                const std::size_t label = at(agent.after_label[at(agent.action_after[a])]);
+                for (Index f = agent.label_begin[label]; f < agent.label_begin[label + 1]; ++f) {
+                    const std::size_t where = at(agent.label_factor[f].signal) * layers + layer;
+                    if (where < extra[m].size()) {
+                        agent.action_reward[a] += extra[m][where] * agent.label_factor[f].chance;
+                    }
+                }
+            }
+        }
+    }
+    return seen;
+}
+
+double total_of(const CompiledModel& model,
+                const std::vector<std::shared_ptr<const Behaviour>>& group_of) {
+    double total = 0;
+    for (std::size_t i = 0; i < group_of.size(); ++i) {
+        // Each group counts once, with its first agent.
+        if (at(group_of[i]->agents[0]) == i) total += group_of[i]->own;
+    }
+    std::vector<const Behaviour*> groups;
+    std::vector<double> expected;
+    for (std::size_t e = 0; e < model.interactions.size(); ++e) {
+        const CompiledInteraction& interaction = model.interactions[e];
+        if (interaction.values.empty()) continue;
+        groups.clear();
+        for (const InteractionMember& member : interaction.members) {
+            const Behaviour* group = group_of[at(member.agent)].get();
+            if (std::ranges::find(groups, group) == groups.end()) groups.push_back(group);
+        }
+        expected.clear();
+        for (const auto& [stage, value] : interaction.values) expected.push_back(value);
+        for (const Behaviour* group : groups) {
+            const auto& chance = group->chance_of(static_cast<Index>(e));
+            for (std::size_t v = 0; v < expected.size(); ++v) expected[v] *= chance[v];
+        }
+        for (const double each : expected) total += each;
+    }
+    return total;
+}
+
+}  // namespace coreplan

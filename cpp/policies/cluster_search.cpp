@@ -1,0 +1,236 @@
+#include "policies/cluster_search.hpp"
+
+#include <algorithm>
+
+namespace coreplan {
+
+namespace {
+
+constexpr std::size_t kTriesPerAgent = 2;      // of the local search, before clusters are formed
+constexpr std::uint64_t kRoundsOfAnswer = 2;   // rollouts of a cluster at first; later more
+
+}  // namespace
+
+ClusterSearch::ClusterSearch(const CompiledModel& model, const ClusterSearchOptions& options,
+                             Monitor& monitor, const LocalPolicy* start)
+    : model_(model),
+      options_(options),
+      monitor_(monitor),
+      random_(options.seed ^ 0xc1u),
+      profiles_(model, options.seed, 1, monitor, start),
+      touching_(interactions_of(model)),
+      neighbours_(model.agents.size()),
+      tries_left_(kTriesPerAgent * model.agents.size()),
+      groups_(model.agents.size()) {
+    for (std::size_t i = 0; i < model.agents.size(); ++i) {
+        auto& near = neighbours_[i];
+        for (const Index e : touching_[i]) {
+            for (const InteractionMember& member : model.interactions[e].members) {
+                if (at(member.agent) != i) near.push_back(member.agent);
+            }
+        }
+        std::ranges::sort(near);
+        const auto repeated = std::ranges::unique(near);
+        near.erase(repeated.begin(), repeated.end());
+    }
+    take_profile();
+}
+
+// Everyone alone, as in the best profile.
+void ClusterSearch::take_profile() {
+    const Profile& best = profiles_.best().front();
+    if (!best_groups_.empty() && best.value <= value_) return;
+    Groups groups(model_.agents.size());
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+        groups[i] = std::make_shared<Behaviour>(
+            behave(model_, touching_, {as<AgentId>(i)}, {best.policy.action[i]}, monitor_));
+    }
+    groups_ = best_groups_ = std::move(groups);
+    value_ = total_of(model_, groups_);
+    waiting_.clear();
+    rework_.reset();
+    answer_.reset();
+    formed_ = false;
+}
+
+// All agents, in connected clusters that are to answer one after the other.
+void ClusterSearch::form_clusters() {
+    formed_ = true;
+    std::vector<AgentId> pool;
+    for (std::size_t i = 0; i < model_.agents.size(); ++i) pool.push_back(as<AgentId>(i));
+    while (!pool.empty()) {
+        auto cluster = grow(pool);
+        if (cluster.size() > 1) waiting_.push_back(std::move(cluster));
+    }
+}
+
+bool ClusterSearch::add(const LocalPolicy& policy) {
+    const double before = value_;
+    profiles_.add(policy);
+    take_profile();
+    return value_ > before;
+}
+
+bool ClusterSearch::improve(double seconds, std::uint64_t moves) {
+    const double before = value_;
+    try {
+        work(monitor_.seconds() + seconds, moves);
+    } catch (const LimitReached&) {
+        // What was found so far stands.
+    }
+    return value_ > before;
+}
+
+void ClusterSearch::work(double end, std::uint64_t moves) {
+    while (moves_ < moves && monitor_.seconds() < end) {
+        if (tries_left_ > 0) {
+            profiles_.attempt();
+            ++moves_;
+            if (--tries_left_ == 0) take_profile();
+            continue;
+        }
+        if (rework_ == nullptr) begin_rework();
+        if (rework_ == nullptr) return;  // nobody interacts
+        if (rework_->next < rework_->parts.size()) {
+            if (!answer(end)) return;
+            ++moves_;
+        } else {
+            finish_rework();
+        }
+    }
+    // An improvement of the local search counts even before clusters are formed.
+    if (tries_left_ > 0 && profiles_.best().front().value > value_) take_profile();
+}
+
+// A random connected cluster, taken out of the pool.
+std::vector<AgentId> ClusterSearch::grow(std::vector<AgentId>& pool) {
+    std::vector<AgentId> cluster;
+    std::vector<AgentId> edge{pool[random_.below(pool.size())]};
+    while (cluster.size() < options_.cluster && !edge.empty()) {
+        const std::size_t k = random_.below(edge.size());
+        const AgentId who = edge[k];
+        edge.erase(edge.begin() + static_cast<std::ptrdiff_t>(k));
+        const auto where = std::ranges::find(pool, who);
+        if (where == pool.end()) continue;
+        pool.erase(where);
+        cluster.push_back(who);
+        // Who interacts with several of the cluster comes up more often.
+        for (const AgentId other : neighbours_[at(who)]) {
+            if (std::ranges::find(pool, other) != pool.end()) edge.push_back(other);
+        }
+    }
+    std::ranges::sort(cluster);
+    return cluster;
+}
+
+void ClusterSearch::set_alone(AgentId who) {
+    const Behaviour& group = *groups_[at(who)];
+    if (group.agents.size() == 1) return;
+    const auto m = static_cast<std::size_t>(std::ranges::find(group.agents, who) - group.agents.begin());
+    groups_[at(who)] = std::make_shared<Behaviour>(
+        behave(model_, touching_, {who}, {group.otherwise[m]}, monitor_));
+}
+
+void ClusterSearch::begin_rework() {
+    if (!formed_) form_clusters();
+    std::vector<AgentId> pool;
+    if (!waiting_.empty()) {
+        pool = std::move(waiting_.back());
+        waiting_.pop_back();
+    } else {
+        // The groups of two agents that interact, or one group again.
+        std::vector<AgentId> social;
+        for (std::size_t i = 0; i < neighbours_.size(); ++i) {
+            if (!neighbours_[i].empty()) social.push_back(as<AgentId>(i));
+        }
+        if (social.empty()) return;
+        const AgentId one = social[random_.below(social.size())];
+        pool = groups_[at(one)]->agents;
+        const auto& near = neighbours_[at(one)];
+        const AgentId other = near[random_.below(near.size())];
+        if (groups_[at(other)] != groups_[at(one)] && random_.below(4) != 0) {
+            const auto& more = groups_[at(other)]->agents;
+            pool.insert(pool.end(), more.begin(), more.end());
+        }
+    }
+    auto rework = std::make_unique<Rework>();
+    std::ranges::sort(pool);
+    Groups before = groups_;
+    try {
+        for (const AgentId who : pool) set_alone(who);
+    } catch (...) {
+        groups_ = std::move(before);
+        throw;
+    }
+    while (!pool.empty()) {
+        auto cluster = grow(pool);
+        if (cluster.size() > 1) rework->parts.push_back(std::move(cluster));
+    }
+    ++reworks_;
+    rework_ = std::move(rework);
+}
+
+void ClusterSearch::finish_rework() {
+    groups_ = best_groups_;
+    rework_.reset();
+}
+
+// The next cluster of the rework answers; false if it is not through.
+bool ClusterSearch::answer(double end) {
+    if (answer_ == nullptr) {
+        auto fresh = std::make_unique<Answer>();
+        fresh->agents = rework_->parts[rework_->next];
+        fresh->model = seen_by(model_, touching_, fresh->agents, groups_);
+        LocalPolicy policy;
+        for (const AgentId who : fresh->agents) {
+            policy.action.push_back(groups_[at(who)]->otherwise[0]);
+        }
+        TeamSearchOptions options;
+        options.seed = random_.next();
+        options.bases = options_.bases;
+        options.first_states = options.most_states = options_.most_states;
+        options.cut = true;
+        options.threads = options_.threads;
+        fresh->search = std::make_unique<TeamSearch>(fresh->model, options, monitor_, &policy);
+        answer_ = std::move(fresh);
+    }
+    const std::uint64_t rounds = kRoundsOfAnswer + std::min<std::uint64_t>(reworks_ / model_.agents.size(), 8);
+    TeamSearch& search = *answer_->search;
+    search.improve(end - monitor_.seconds(), rounds);
+    if (monitor_.stop() != Stop::none) return false;
+    if (!search.done(rounds)) return false;
+    const bool joint = search.rollout() != nullptr && search.exact();
+    auto behaviour = std::make_shared<Behaviour>(
+        joint ? behave(model_, touching_, answer_->agents, search.otherwise().action,
+                       *search.rollout(), monitor_)
+              : behave(model_, touching_, answer_->agents, search.otherwise().action, monitor_));
+    Groups before = groups_;
+    const double value_before = total_of(model_, groups_);
+    for (const AgentId who : answer_->agents) groups_[at(who)] = behaviour;
+    const double value = total_of(model_, groups_);
+    if (value < value_before) {
+        groups_ = std::move(before);
+    } else if (value > value_) {
+        value_ = value;
+        best_groups_ = groups_;
+    }
+    answer_.reset();
+    ++rework_->next;
+    return true;
+}
+
+TeamPolicy ClusterSearch::policy() const {
+    TeamPolicy policy;
+    policy.otherwise.action.resize(best_groups_.size());
+    for (std::size_t i = 0; i < best_groups_.size(); ++i) {
+        const Behaviour& group = *best_groups_[i];
+        if (at(group.agents[0]) != i) continue;
+        for (std::size_t m = 0; m < group.agents.size(); ++m) {
+            policy.otherwise.action[at(group.agents[m])] = group.otherwise[m];
+        }
+        if (group.table.size() > 0) policy.clusters.push_back({group.agents, group.table});
+    }
+    return policy;
+}
+
+}  // namespace coreplan

@@ -1,0 +1,47 @@
+// The search for policies whose value is known: the lower bound of the engine.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "policies/cluster_search.hpp"
+#include "policies/team_policy.hpp"
+#include "policies/team_search.hpp"
+
+namespace coreplan {
+
+struct PolicySearchOptions {
+    std::uint64_t seed = 1;
+    std::size_t bases = 6;
+    std::size_t most_states = 20'000;  // per layer of a rollout
+    std::size_t joint_agents = 10;     // larger teams are taken apart into clusters
+    unsigned threads = 1;
+};
+
+class PolicySearch {
+public:
+    // There is a policy from the start; throws if a limit strikes before that.
+    PolicySearch(const CompiledModel& model, const PolicySearchOptions& options, Monitor& monitor);
+
+    // Works for about that long, and not at all once a limit has struck; true if the value has
+    // become better. What is done in which order depends on the seed alone; `moves` bounds how far
+    // it goes in all (rollouts of a small team, answers of clusters).
+    bool improve(double seconds, std::uint64_t moves = TeamSearch::kNoEnd);
+    // Takes a policy of single agents as a further start.
+    bool start(const LocalPolicy& policy);
+
+    // What the policy is expected to earn: exactly if `exact`, else at least. Constants count.
+    [[nodiscard]] double value() const;
+    [[nodiscard]] bool exact() const;
+    [[nodiscard]] TeamPolicy policy() const;
+
+private:
+    const CompiledModel& model_;
+    Monitor& monitor_;
+    double constant_ = 0;
+    double error_ = 0;
+    std::unique_ptr<TeamSearch> team_;         // one of the two
+    std::unique_ptr<ClusterSearch> clusters_;
+};
+
+}  // namespace coreplan

@@ -1,0 +1,419 @@
+#include "policies/outlook.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <map>
+
+namespace coreplan {
+
+namespace {
+
+using Word = SequencePool::Word;
+
+constexpr std::size_t kSlots = 1U << 14U;  // per bond of two
+constexpr std::uint64_t kFree = ~std::uint64_t{0};
+constexpr Index kNoList = ~Index{0};
+
+Word when(std::size_t layer, std::size_t signal) { return (Word{layer} << 32U) | signal; }
+std::size_t layer_of(Word word) { return static_cast<std::size_t>(word >> 32U); }
+std::size_t signal_of(Word word) { return static_cast<std::size_t>(word & 0xffff'ffffU); }
+
+// Adds `weight` times the second list to the first; `into` is overwritten.
+void add_weighted(std::span<const Word> first, std::span<const Word> second, double weight,
+                  std::vector<Word>& into) {
+    into.clear();
+    std::size_t i = 0;
+    std::size_t j = 0;
+    while (i < first.size() || j < second.size()) {
+        if (j == second.size() || (i < first.size() && first[i] < second[j])) {
+            into.push_back(first[i]);
+            into.push_back(first[i + 1]);
+            i += 2;
+            continue;
+        }
+        double chance = weight * std::bit_cast<double>(second[j + 1]);
+        into.push_back(second[j]);
+        if (i < first.size() && first[i] == second[j]) {
+            chance += std::bit_cast<double>(first[i + 1]);
+            i += 2;
+        }
+        into.push_back(std::bit_cast<Word>(chance));
+        j += 2;
+    }
+}
+
+// The chance that a list has for a layer and signal.
+double chance_in(std::span<const Word> list, Word key) {
+    std::size_t low = 0;
+    std::size_t high = list.size() / 2;
+    while (low < high) {
+        const std::size_t middle = (low + high) / 2;
+        if (list[2 * middle] < key) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    if (2 * low == list.size() || list[2 * low] != key) return 0;
+    return std::bit_cast<double>(list[2 * low + 1]);
+}
+
+}  // namespace
+
+Outlooks::Outlooks(const CompiledModel& model, double most_bytes, Monitor& monitor)
+    : model_(model),
+      monitor_(monitor),
+      most_bytes_(most_bytes),
+      signals_(signal_counts(model)),
+      heard_(model.agents.size()),
+      bonds_of_(model.agents.size()),
+      lists_(model.agents.size()),
+      known_(model.agents.size()) {
+    for (std::size_t i = 0; i < model.agents.size(); ++i) {
+        heard_[i].assign(model.layer_count() * signals_[i], 0);
+        lists_[i].origins.intern({});
+        lists_[i].begin.assign(2, 0);
+    }
+    for (const CompiledInteraction& interaction : model.interactions) {
+        for (const auto& [stage, value] : interaction.values) {
+            for (const InteractionMember& member : interaction.members) {
+                const std::size_t i = at(member.agent);
+                heard_[i][(stage - model.first_stage) * signals_[i] + at(member.signal)] = 1;
+            }
+        }
+    }
+    make_bonds();
+}
+
+Outlooks::~Outlooks() { monitor_.release(counted_); }
+
+void Outlooks::make_bonds() {
+    std::map<std::vector<Index>, std::size_t> bond_of;
+    const std::size_t layers = model_.layer_count();
+    for (std::size_t e = 0; e < model_.interactions.size(); ++e) {
+        const CompiledInteraction& interaction = model_.interactions[e];
+        if (interaction.values.empty()) continue;
+        std::vector<Index> agents;
+        for (const InteractionMember& member : interaction.members) {
+            agents.push_back(static_cast<Index>(at(member.agent)));
+        }
+        std::ranges::sort(agents);
+        const auto [found, is_new] = bond_of.try_emplace(agents, bonds_.size());
+        if (is_new) {
+            for (const Index i : agents) bonds_of_[i].push_back(static_cast<Index>(bonds_.size()));
+            bonds_.emplace_back().agents = agents;
+        }
+        Bond& bond = bonds_[found->second];
+        bond.interactions.push_back(static_cast<Index>(e));
+        if (agents.size() != 2) continue;
+        const auto signal_of_agent = [&](Index i) {
+            return at(std::ranges::find(interaction.members, AgentId{i}, &InteractionMember::agent)
+                          ->signal);
+        };
+        const std::size_t row = signal_of_agent(agents[0]);
+        const std::size_t column = signal_of_agent(agents[1]);
+        const std::size_t width = signals_[agents[1]];
+        if (bond.matrix_of_layer.empty()) bond.matrix_of_layer.assign(layers, Bond::kNone);
+        for (const auto& [stage, value] : interaction.values) {
+            std::size_t& begin = bond.matrix_of_layer[stage - model_.first_stage];
+            if (begin == Bond::kNone) {
+                const std::size_t size = signals_[agents[0]] * width;
+                const double bytes = static_cast<double>(size) * sizeof(double);
+                monitor_.reserve(bytes, "the tables of interactions");
+                bytes_ += bytes;
+                counted_ += bytes;
+                begin = bond.matrix.size();
+                bond.matrix.resize(begin + size, 0.0);
+            }
+            bond.matrix[begin + row * width + column] += value;
+        }
+    }
+}
+
+std::shared_ptr<const Base> Outlooks::add(const LocalPolicy& policy) {
+    return add(policy, static_cast<const Standing*>(nullptr));
+}
+
+std::shared_ptr<const Base> Outlooks::add(const LocalPolicy& policy, const Standing& from) {
+    return add(policy, &from);
+}
+
+std::shared_ptr<const Base> Outlooks::add(const LocalPolicy& policy, const Standing* from) {
+    auto base = std::make_shared<Base>();
+    base->from = from == nullptr ? 0 : from->layer;
+    try {
+        for (std::size_t i = 0; i < model_.agents.size(); ++i) {
+            auto outlook =
+                look(i, policy.action[i], base->from,
+                     from == nullptr ? std::nullopt : std::optional(from->classes[i]));
+            if (outlook == nullptr) return nullptr;
+            base->agents.push_back(std::move(outlook));
+        }
+    } catch (const LimitReached& limit) {
+        if (limit.stop != Stop::memory_limit || monitor_.stop() != Stop::none) throw;
+        return nullptr;
+    }
+    return base;
+}
+
+// Forward over the classes that the policy can get to.
+void Outlooks::mark_reached(const CompiledAgent& agent, AgentOutlook& outlook, ClassId start,
+                            std::size_t layers) {
+    const Index first = outlook.first_class;
+    auto& marks = outlook.marks;
+    marks.assign(agent.class_count() - first, AgentOutlook::kUnknown);
+    marks[at(start) - first] = AgentOutlook::kDeviated;
+    for (Index c = first; c < agent.layer_begin[layers]; ++c) {
+        const char mark = marks[c - first];
+        if (mark == AgentOutlook::kUnknown) continue;
+        const Index usual = agent.action_begin[c] + outlook.action[c];
+        for (Index a = agent.action_begin[c]; a < agent.action_begin[c + 1]; ++a) {
+            if (a != usual && mark != AgentOutlook::kDeviated) continue;
+            const char passed_on = a == usual ? mark : static_cast<char>(AgentOutlook::kFollowed);
+            const std::size_t k = at(agent.action_after[a]);
+            for (Index o = agent.outcome_begin[k]; o < agent.outcome_begin[k + 1]; ++o) {
+                char& next = marks[at(agent.outcome_next[o]) - first];
+                next = std::max(next, passed_on);
+            }
+        }
+    }
+}
+
+std::shared_ptr<const AgentOutlook> Outlooks::look(std::size_t i, const std::vector<Index>& action,
+                                                   Index from, std::optional<ClassId> start) {
+    const CompiledAgent& agent = model_.agents[i];
+    // Most bases differ in a few agents only.
+    std::erase_if(known_[i], [](const auto& known) { return known.expired(); });
+    for (const auto& weak : known_[i]) {
+        const auto known = weak.lock();
+        const auto begin = static_cast<std::ptrdiff_t>(agent.layer_begin[from]);
+        if (known->from <= from &&
+            std::equal(action.begin() + begin, action.end(), known->action.begin() + begin)) {
+            return known;
+        }
+    }
+    const double bytes =
+        static_cast<double>(agent.class_count() * (sizeof(double) + 2 * sizeof(Index)) +
+                            agent.after_label.size() * (sizeof(double) + sizeof(Index)));
+    monitor_.reserve(bytes, "what is expected of an agent");
+    const std::shared_ptr<AgentOutlook> outlook(new AgentOutlook,
+                                                [&monitor = monitor_, bytes](AgentOutlook* each) {
+                                                    monitor.release(bytes);
+                                                    delete each;
+                                                });
+    outlook->action = action;
+    outlook->from = from;
+    const Index first_class = outlook->first_class = agent.layer_begin[from];
+    const Index first_after = outlook->first_after = agent.after_layer_begin[from];
+    const std::size_t layers = model_.layer_count();
+    outlook->class_value.assign(agent.class_count() - first_class, 0.0);
+    outlook->class_list.assign(agent.class_count() - first_class, 0);
+    outlook->after_value.assign(agent.after_label.size() - first_after, 0.0);
+    outlook->after_list.assign(agent.after_label.size() - first_after, kNoList);
+    if (start) mark_reached(agent, *outlook, *start, layers);
+    std::vector<std::pair<Word, double>> made;
+    Lists& lists = lists_[i];
+    std::vector<Word> origin;
+    std::vector<Word> now;
+    std::vector<Word> sum;
+    std::vector<Word> wider;
+    for (std::size_t layer = layers; layer-- > from;) {
+        if (bytes_ > most_bytes_) return nullptr;
+        if (bytes_ > counted_) {
+            monitor_.reserve(bytes_ - counted_, "the lists of what agents will do");
+            counted_ = bytes_;
+        }
+        const auto look_after = [&](Index k) {
+            now.clear();
+            made.clear();
+            const std::size_t label = at(agent.after_label[k]);
+            for (Index f = agent.label_begin[label]; f < agent.label_begin[label + 1]; ++f) {
+                const Factor& factor = agent.label_factor[f];
+                if (at(factor.signal) >= signals_[i] ||
+                    heard_[i][layer * signals_[i] + at(factor.signal)] == 0) {
+                    continue;
+                }
+                made.emplace_back(when(layer, at(factor.signal)), factor.chance);
+            }
+            std::ranges::sort(made);
+            for (const auto& [key, chance] : made) {
+                now.push_back(key);
+                now.push_back(std::bit_cast<Word>(chance));
+            }
+            const Index begin = agent.outcome_begin[k];
+            const Index end = agent.outcome_begin[k + 1];
+            double value = 0;
+            bool something = !now.empty();
+            origin.clear();
+            if (something) origin.push_back(when(layer, label));
+            for (Index o = begin; o < end; ++o) {
+                const std::size_t next = at(agent.outcome_next[o]) - first_class;
+                value += agent.outcome_probability[o] * outlook->class_value[next];
+                const Index list = outlook->class_list[next];
+                if (list == 0) continue;
+                something = true;
+                origin.push_back(list);
+                origin.push_back(std::bit_cast<Word>(agent.outcome_probability[o]));
+            }
+            std::size_t work = 8 + 4 * origin.size();
+            Index& list = outlook->after_list[k - first_after];
+            if (!something) {
+                list = 0;
+            } else if (now.empty() && origin.size() == 2 && agent.outcome_probability[begin] == 1 &&
+                       end - begin == 1) {
+                list = static_cast<Index>(origin[0]);
+            } else if (const auto [id, is_new] = lists.origins.intern(origin); !is_new) {
+                list = id;
+            } else {
+                list = id;
+                sum.clear();
+                for (std::size_t w = now.empty() ? 0 : 1; w < origin.size(); w += 2) {
+                    add_weighted(sum, lists[static_cast<Index>(origin[w])],
+                                 std::bit_cast<double>(origin[w + 1]), wider);
+                    std::swap(sum, wider);
+                    work += 2 * sum.size();
+                }
+                // What happens now comes before all that happens later.
+                lists.words.insert(lists.words.end(), now.begin(), now.end());
+                lists.words.insert(lists.words.end(), sum.begin(), sum.end());
+                lists.begin.push_back(lists.words.size());
+                bytes_ += static_cast<double>((origin.size() + now.size() + sum.size() + 4) *
+                                              sizeof(Word));
+            }
+            outlook->after_value[k - first_after] = value;
+            monitor_.tick_or_throw(work);
+        };
+        for (Index c = agent.layer_begin[layer]; c < agent.layer_begin[layer + 1]; ++c) {
+            const char mark = outlook->mark(ClassId{c});
+            if (mark == AgentOutlook::kUnknown) continue;
+            const Index usual = agent.action_begin[c] + action[c];
+            for (Index a = agent.action_begin[c]; a < agent.action_begin[c + 1]; ++a) {
+                if (a != usual && mark != AgentOutlook::kDeviated) continue;
+                const auto k = static_cast<Index>(at(agent.action_after[a]));
+                if (outlook->after_list[k - first_after] == kNoList) look_after(k);
+            }
+            const std::size_t k = at(agent.action_after[usual]) - first_after;
+            outlook->class_value[c - first_class] = agent.action_reward[usual] + outlook->after_value[k];
+            outlook->class_list[c - first_class] = outlook->after_list[k];
+        }
+        monitor_.tick_or_throw(agent.layer_begin[layer + 1] - agent.layer_begin[layer] + 1U);
+    }
+    if (!start) known_[i].push_back(outlook);
+    return outlook;
+}
+
+double Outlooks::expected(const Bond& bond, std::span<const Index> lists) const {
+    double total = 0;
+    if (bond.agents.size() == 2) {
+        const auto first = lists_[bond.agents[0]][lists[0]];
+        const auto second = lists_[bond.agents[1]][lists[1]];
+        const std::size_t width = signals_[bond.agents[1]];
+        std::size_t i = 0;
+        std::size_t j = 0;
+        while (i < first.size() && j < second.size()) {
+            const std::size_t layer = layer_of(first[i]);
+            const std::size_t other = layer_of(second[j]);
+            if (layer < other) {
+                i += 2;
+            } else if (other < layer) {
+                j += 2;
+            } else {
+                const std::size_t begin = bond.matrix_of_layer[layer];
+                std::size_t end = j;
+                while (end < second.size() && layer_of(second[end]) == layer) end += 2;
+                for (; i < first.size() && layer_of(first[i]) == layer; i += 2) {
+                    if (begin == Bond::kNone) continue;
+                    const double* row = bond.matrix.data() + begin + signal_of(first[i]) * width;
+                    const double chance = std::bit_cast<double>(first[i + 1]);
+                    for (std::size_t k = j; k < end; k += 2) {
+                        total += row[signal_of(second[k])] * chance *
+                                 std::bit_cast<double>(second[k + 1]);
+                    }
+                }
+                j = end;
+            }
+        }
+        return total;
+    }
+    for (const Index e : bond.interactions) {
+        const CompiledInteraction& interaction = model_.interactions[e];
+        bool possible = true;
+        for (const Index list : lists) possible = possible && list != 0;
+        if (!possible) return 0;
+        for (const auto& [stage, value] : interaction.values) {
+            double product = value;
+            for (const InteractionMember& member : interaction.members) {
+                const auto where = std::ranges::find(bond.agents, static_cast<Index>(at(member.agent)));
+                const Index list = lists[static_cast<std::size_t>(where - bond.agents.begin())];
+                product *= chance_in(lists_[at(member.agent)][list],
+                                     when(stage - model_.first_stage, at(member.signal)));
+                if (product == 0) break;
+            }
+            total += product;
+        }
+    }
+    return total;
+}
+
+Lookup::Lookup(const Outlooks& outlooks)
+    : outlooks_(outlooks),
+      slots_(outlooks.bonds().size() * kSlots, Slot{kFree, 0.0}),
+      lists_(outlooks.model().agents.size()) {}
+
+double Lookup::bytes(const Outlooks& outlooks) {
+    return static_cast<double>(outlooks.bonds().size() * kSlots) * sizeof(Slot);
+}
+
+void Lookup::clear() { std::ranges::fill(slots_, Slot{kFree, 0.0}); }
+
+double Lookup::expected(Index b, const std::vector<Index>& list_of_agent) {
+    const Bond& bond = outlooks_.bonds()[b];
+    if (bond.agents.size() == 2) {
+        const Index pair[2] = {list_of_agent[bond.agents[0]], list_of_agent[bond.agents[1]]};
+        if (pair[0] == 0 || pair[1] == 0) return 0;
+        const std::uint64_t key = (std::uint64_t{pair[0]} << 32U) | pair[1];
+        std::uint64_t hash = key * 0x9e3779b97f4a7c15ULL;
+        hash ^= hash >> 29U;
+        Slot& slot = slots_[b * kSlots + ((hash * 0xbf58476d1ce4e5b9ULL) >> 50U)];
+        if (slot.key != key) slot = {key, outlooks_.expected(bond, pair)};
+        return slot.value;
+    }
+    // Shared by few; not worth remembering.
+    Index small[8];
+    if (bond.agents.size() <= 8) {
+        for (std::size_t m = 0; m < bond.agents.size(); ++m) small[m] = list_of_agent[bond.agents[m]];
+        return outlooks_.expected(bond, {small, bond.agents.size()});
+    }
+    std::vector<Index> lists;
+    for (const Index i : bond.agents) lists.push_back(list_of_agent[i]);
+    return outlooks_.expected(bond, lists);
+}
+
+double Lookup::sum_over_bonds() {
+    double total = 0;
+    for (Index b = 0; b < outlooks_.bonds().size(); ++b) total += expected(b, lists_);
+    return total;
+}
+
+double Lookup::value(const Base& base, std::span<const ClassId> classes) {
+    double total = 0;
+    for (std::size_t i = 0; i < classes.size(); ++i) {
+        total += base.agents[i]->value(classes[i]);
+        lists_[i] = base.agents[i]->list(classes[i]);
+    }
+    return total + sum_over_bonds();
+}
+
+double Lookup::value(const Base& base, std::span<const Index> actions) {
+    double total = 0;
+    for (std::size_t i = 0; i < actions.size(); ++i) {
+        const CompiledAgent& agent = outlooks_.model().agents[i];
+        const AfterId after = agent.action_after[actions[i]];
+        total += agent.action_reward[actions[i]] + base.agents[i]->value(after);
+        lists_[i] = base.agents[i]->list(after);
+    }
+    return total + sum_over_bonds();
+}
+
+}  // namespace coreplan

@@ -1,0 +1,315 @@
+#include "policies/profile.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace coreplan {
+
+namespace {
+
+// Improvements below this share of all that can be earned or lost are taken for rounding.
+constexpr double kTolerance = 1e-12;
+// In small teams the first few tries, and then every so many, put all agents in one by one, in a
+// random order.
+constexpr std::uint64_t kFreshStarts = 4;
+constexpr std::size_t kFewAgents = 16;
+
+}  // namespace
+
+Descent::Descent(const CompiledModel& model, Monitor& monitor)
+    : model_(model),
+      monitor_(monitor),
+      signals_(signal_counts(model)),
+      interactions_of_(model.agents.size()),
+      neighbours_(model.agents.size()),
+      tolerance_(kTolerance * reward_scale(model)) {
+    for (std::size_t e = 0; e < model.interactions.size(); ++e) {
+        if (model.interactions[e].values.empty()) continue;
+        for (const InteractionMember& one : model.interactions[e].members) {
+            interactions_of_[at(one.agent)].push_back(static_cast<Index>(e));
+            for (const InteractionMember& other : model.interactions[e].members) {
+                if (other.agent != one.agent) neighbours_[at(one.agent)].push_back(other.agent);
+            }
+        }
+    }
+    for (auto& list : neighbours_) {
+        std::ranges::sort(list);
+        const auto repeated = std::ranges::unique(list);
+        list.erase(repeated.begin(), repeated.end());
+    }
+}
+
+void Descent::begin(const LocalPolicy& policy, const Standing& standing) {
+    const std::size_t n = model_.agents.size();
+    standing_ = standing;
+    profile_.policy = policy;
+    profile_.chance.resize(n);
+    profile_.own.resize(n);
+    for (std::size_t i = 0; i < n; ++i) {
+        follow(model_, as<AgentId>(i), signals_[i], policy.action[i], standing.layer,
+               standing.classes[i], flow_, monitor_);
+        profile_.chance[i] = flow_.chance;
+        profile_.own[i] = 0;
+        for (const double own : flow_.own) profile_.own[i] += own;
+    }
+    absent_.assign(n, 0);
+    disturbed_.assign(n, 1);
+    is_saved_.assign(n, 0);
+    saved_.clear();
+    forgotten_.clear();
+    add_up();
+    keep();
+}
+
+// The value from nothing, so that rounding does not pile up.
+void Descent::add_up() {
+    const std::size_t layers = model_.layer_count();
+    double total = 0;
+    for (std::size_t i = 0; i < profile_.own.size(); ++i) {
+        if (absent_[i] == 0) total += profile_.own[i];
+    }
+    for (const CompiledInteraction& interaction : model_.interactions) {
+        for (const auto& [stage, value] : interaction.values) {
+            double expected = value;
+            for (const InteractionMember& member : interaction.members) {
+                expected *= profile_.chance[at(member.agent)]
+                                           [at(member.signal) * layers + stage - model_.first_stage];
+            }
+            total += expected;
+        }
+    }
+    profile_.value = total;
+}
+
+// Fills `extra_` for one agent; returns what its interactions are expected to bring as it is.
+double Descent::expected_interactions(std::size_t i) {
+    const std::size_t layers = model_.layer_count();
+    extra_.assign(signals_[i] * layers, 0.0);
+    for (const Index e : interactions_of_[i]) {
+        const CompiledInteraction& interaction = model_.interactions[e];
+        const std::size_t mine =
+            at(std::ranges::find(interaction.members, as<AgentId>(i), &InteractionMember::agent)->signal);
+        double* extra = extra_.data() + mine * layers;
+        if (interaction.members.size() == 2) {
+            const InteractionMember& other =
+                interaction.members[at(interaction.members[0].agent) == i ? 1 : 0];
+            const double* chance =
+                profile_.chance[at(other.agent)].data() + at(other.signal) * layers;
+            for (const auto& [stage, value] : interaction.values) {
+                const Index layer = stage - model_.first_stage;
+                extra[layer] += value * chance[layer];
+            }
+        } else {
+            for (const auto& [stage, value] : interaction.values) {
+                const Index layer = stage - model_.first_stage;
+                double expected = value;
+                for (const InteractionMember& other : interaction.members) {
+                    if (at(other.agent) == i) continue;
+                    expected *= profile_.chance[at(other.agent)][at(other.signal) * layers + layer];
+                }
+                extra[layer] += expected;
+            }
+        }
+        monitor_.tick_or_throw(2 * interaction.values.size());
+    }
+    double now = 0;
+    for (std::size_t k = 0; k < extra_.size(); ++k) now += extra_[k] * profile_.chance[i][k];
+    return now;
+}
+
+// The best response of one agent. Nothing changes before all is found, so a limit may strike.
+bool Descent::answer(std::size_t i) {
+    const CompiledAgent& agent = model_.agents[i];
+    const std::size_t layers = model_.layer_count();
+    const double now = expected_interactions(i) + profile_.own[i];
+    class_value_.resize(std::max(class_value_.size(), agent.class_count()));
+    after_value_.resize(std::max(after_value_.size(), agent.after_label.size()));
+    action_ = profile_.policy.action[i];
+    std::fill(class_value_.begin() + agent.layer_begin[layers],
+              class_value_.begin() + static_cast<std::ptrdiff_t>(agent.class_count()), 0.0);
+    for (std::size_t layer = layers; layer-- > standing_.layer;) {
+        for (Index k = agent.after_layer_begin[layer]; k < agent.after_layer_begin[layer + 1]; ++k) {
+            double value = 0;
+            const std::size_t label = at(agent.after_label[k]);
+            for (Index f = agent.label_begin[label]; f < agent.label_begin[label + 1]; ++f) {
+                const std::size_t signal = at(agent.label_factor[f].signal);
+                if (signal < signals_[i]) {
+                    value += agent.label_factor[f].chance * extra_[signal * layers + layer];
+                }
+            }
+            for (Index o = agent.outcome_begin[k]; o < agent.outcome_begin[k + 1]; ++o) {
+                value += agent.outcome_probability[o] * class_value_[at(agent.outcome_next[o])];
+            }
+            after_value_[k] = value;
+        }
+        for (Index c = agent.layer_begin[layer]; c < agent.layer_begin[layer + 1]; ++c) {
+            double best = -std::numeric_limits<double>::infinity();
+            for (Index a = agent.action_begin[c]; a < agent.action_begin[c + 1]; ++a) {
+                const double value = agent.action_reward[a] + after_value_[at(agent.action_after[a])];
+                if (value > best) {
+                    best = value;
+                    action_[c] = a - agent.action_begin[c];
+                }
+            }
+            class_value_[c] = best;
+        }
+        monitor_.tick_or_throw(4U * (agent.after_layer_begin[layer + 1] -
+                                     agent.after_layer_begin[layer] + agent.layer_begin[layer + 1] -
+                                     agent.layer_begin[layer]));
+    }
+    const double best = class_value_[at(standing_.classes[i])];
+    if (absent_[i] == 0 && best <= now + tolerance_) {
+        disturbed_[i] = 0;
+        return false;
+    }
+    follow(model_, as<AgentId>(i), signals_[i], action_, standing_.layer, standing_.classes[i], flow_,
+           monitor_);
+    save(i);
+    profile_.value += absent_[i] != 0 ? best : best - now;
+    std::swap(profile_.policy.action[i], action_);
+    std::swap(profile_.chance[i], flow_.chance);
+    profile_.own[i] = 0;
+    for (const double own : flow_.own) profile_.own[i] += own;
+    absent_[i] = 0;
+    disturb(i);
+    disturbed_[i] = 0;
+    return true;
+}
+
+void Descent::disturb(std::size_t i) {
+    for (const AgentId other : neighbours_[i]) disturbed_[at(other)] = 1;
+}
+
+void Descent::forget(AgentId who) {
+    const std::size_t i = at(who);
+    if (absent_[i] != 0) return;
+    const double now = expected_interactions(i) + profile_.own[i];
+    save(i);
+    std::ranges::fill(profile_.chance[i], 0.0);
+    profile_.own[i] = 0;
+    profile_.value -= now;
+    absent_[i] = 1;
+    forgotten_.push_back(i);
+    disturb(i);
+}
+
+void Descent::descend() {
+    for (std::size_t i = 0; i < absent_.size(); ++i) {
+        if (absent_[i] == 0 && disturbed_[i] != 0) answer(i);
+    }
+    for (const std::size_t i : forgotten_) answer(i);
+    forgotten_.clear();
+    bool changed = true;
+    while (changed) {
+        changed = false;
+        for (std::size_t i = 0; i < absent_.size(); ++i) {
+            if (disturbed_[i] != 0 && answer(i)) changed = true;
+        }
+    }
+    add_up();
+}
+
+void Descent::save(std::size_t i) {
+    if (is_saved_[i] != 0) return;
+    is_saved_[i] = 1;
+    saved_.push_back({i, profile_.policy.action[i], profile_.chance[i], profile_.own[i],
+                      absent_[i] != 0});
+}
+
+void Descent::keep() {
+    for (const Saved& saved : saved_) is_saved_[saved.agent] = 0;
+    saved_.clear();
+    saved_value_ = profile_.value;
+}
+
+void Descent::take_back() {
+    for (Saved& saved : saved_) {
+        profile_.policy.action[saved.agent] = std::move(saved.action);
+        profile_.chance[saved.agent] = std::move(saved.chance);
+        profile_.own[saved.agent] = saved.own;
+        absent_[saved.agent] = saved.absent ? 1 : 0;
+        disturbed_[saved.agent] = 1;
+        is_saved_[saved.agent] = 0;
+    }
+    saved_.clear();
+    forgotten_.clear();
+    profile_.value = saved_value_;
+}
+
+ProfileSearch::ProfileSearch(const CompiledModel& model, std::uint64_t seed, std::size_t keep,
+                             Monitor& monitor, const LocalPolicy* start)
+    : descent_(model, monitor), random_(seed), keep_(std::max<std::size_t>(keep, 1)) {
+    add(start != nullptr ? *start : independent_bounds(model, monitor).policy);
+}
+
+bool ProfileSearch::add(const LocalPolicy& policy) {
+    descent_.begin(policy, root_of(descent_.model()));
+    // The policy itself is an answer already; a limit may strike before a better one is found.
+    if (best_.empty()) best_.push_back(descent_.profile());
+    descent_.descend();
+    return record();
+}
+
+void ProfileSearch::shuffle(std::vector<AgentId>& agents) {
+    for (std::size_t k = agents.size(); k > 1; --k) std::swap(agents[k - 1], agents[random_.below(k)]);
+}
+
+bool ProfileSearch::attempt() {
+    const std::size_t n = descent_.model().agents.size();
+    if (n == 0) return false;
+    ++attempts_;
+    // Go on from the best, now and then from another that was kept.
+    const bool other = best_.size() > 1 && random_.below(4) == 0;
+    const Profile& from = other ? best_[1 + random_.below(best_.size() - 1)] : best_[0];
+    if (other || descent_.value() != from.value) {
+        descent_.begin(from.policy, root_of(descent_.model()));
+    }
+    if (n <= kFewAgents && (attempts_ <= kFreshStarts || attempts_ % kFreshStarts == 0)) {
+        std::vector<AgentId> order;
+        for (std::size_t i = 0; i < n; ++i) order.push_back(as<AgentId>(i));
+        shuffle(order);
+        for (const AgentId who : order) descent_.forget(who);
+    } else {
+        const AgentId first = as<AgentId>(random_.below(n));
+        descent_.forget(first);
+        // About two in all: the second is a neighbour, so that both have something to do with
+        // each other.
+        const auto& near = descent_.neighbours(first);
+        if (!near.empty() && random_.below(8) != 0) descent_.forget(near[random_.below(near.size())]);
+        if (!near.empty() && random_.below(3) == 0) descent_.forget(near[random_.below(near.size())]);
+    }
+    descent_.descend();
+    const bool better = record();
+    if (better) {
+        descent_.keep();
+    } else {
+        descent_.take_back();
+    }
+    return better;
+}
+
+// Puts the profile that was reached among the best; true if it is the best of all.
+bool ProfileSearch::record() {
+    const Profile& found = descent_.profile();
+    const double tolerance = descent_.tolerance();
+    for (const Profile& known : best_) {
+        if (std::abs(known.value - found.value) > 10 * tolerance) continue;
+        bool same = true;
+        for (std::size_t i = 0; same && i < known.own.size(); ++i) {
+            same = std::abs(known.own[i] - found.own[i]) <= 10 * tolerance;
+            for (std::size_t k = 0; same && k < known.chance[i].size(); ++k) {
+                same = std::abs(known.chance[i][k] - found.chance[i][k]) <= 1e-9;
+            }
+        }
+        if (same) return false;
+    }
+    if (best_.size() >= keep_ && found.value <= best_.back().value) return false;
+    const bool better = best_.empty() || found.value > best_.front().value + tolerance;
+    const auto where = std::ranges::upper_bound(best_, found.value, std::greater<>{}, &Profile::value);
+    best_.insert(where, found);
+    if (best_.size() > keep_) best_.pop_back();
+    return better;
+}
+
+}  // namespace coreplan

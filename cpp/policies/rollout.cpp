@@ -1,0 +1,538 @@
+#include "policies/rollout.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <span>
+#include <thread>
+
+namespace coreplan {
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kTolerance = 1e-13;  // of all that can be earned or lost
+constexpr std::size_t kChunk = 128;  // states between two looks at the clock
+constexpr std::size_t kWorthThreads = 16;
+// Joint outcomes of one state; beyond, those of little probability are left out.
+constexpr double kManyOutcomes = 1024;
+constexpr double kUnlikely = 1e-4;
+constexpr double kManyLooks = 64;               // outcomes of a joint action that is looked at
+constexpr std::size_t kKnown = 1U << 13U;       // states that are remembered per thread
+
+// Calls `visit(probability)` for every joint outcome of some actions that is likelier than `least`,
+// with the next classes in `row`: depth first over the agents, without recursion.
+template <class Visit>
+void for_each_outcome(const CompiledModel& model, std::span<const Index> actions, double least,
+                      std::vector<ClassId>& row, std::vector<Index>& outcome,
+                      std::vector<double>& partial, Visit visit) {
+    const std::size_t n = actions.size();
+    const auto begin_of = [&](std::size_t i, std::size_t plus) {
+        const CompiledAgent& agent = model.agents[i];
+        return agent.outcome_begin[at(agent.action_after[actions[i]]) + plus];
+    };
+    std::size_t i = 0;
+    partial[0] = 1;
+    if (n > 0) outcome[0] = begin_of(0, 0);
+    for (;;) {
+        if (i == n) {
+            visit(partial[n]);
+        } else if (outcome[i] < begin_of(i, 1)) {
+            const CompiledAgent& agent = model.agents[i];
+            partial[i + 1] = partial[i] * agent.outcome_probability[outcome[i]];
+            if (partial[i + 1] <= least) {
+                ++outcome[i];
+                continue;
+            }
+            row[i] = agent.outcome_next[outcome[i]];
+            ++i;
+            if (i < n) outcome[i] = begin_of(i, 0);
+            continue;
+        }
+        if (i == 0) return;
+        ++outcome[--i];
+    }
+}
+
+double outcome_count(const CompiledModel& model, std::span<const Index> actions) {
+    double count = 1;
+    for (std::size_t i = 0; i < actions.size(); ++i) {
+        const CompiledAgent& agent = model.agents[i];
+        const std::size_t after = at(agent.action_after[actions[i]]);
+        count *= agent.outcome_begin[after + 1] - agent.outcome_begin[after];
+    }
+    return count;
+}
+
+}  // namespace
+
+// Decides one state at a time. One per thread.
+class Rollout::Decider {
+public:
+    explicit Decider(const Rollout& rollout)
+        : outlooks_(rollout.outlooks_),
+          model_(rollout.model_),
+          bases_(rollout.bases_),
+          earlier_(rollout.earlier_.get()),
+          most_(std::max<std::size_t>(rollout.options_.candidates, 1)),
+          lookup_(rollout.outlooks_),
+          tolerance_(kTolerance * reward_scale(model_)),
+          agents_(model_.agents.size()),
+          known_(kKnown),
+          known_rows_(kKnown * agents_) {}
+
+    void decide(RolloutLayer& layer, Index number, std::size_t state, double& runner_up) {
+        layer_ = number;
+        const auto classes = layer.states[state];
+        const auto chosen = std::span(layer.actions).subspan(state * agents_, agents_);
+        choosers_.clear();
+        for (std::size_t i = 0; i < agents_; ++i) {
+            const auto& begin = model_.agents[i].action_begin;
+            if (begin[at(classes[i]) + 1] - begin[at(classes[i])] > 1) choosers_.push_back(i);
+        }
+        candidates_.clear();
+        double best_value = -kInfinity;
+        for (Index b = 0; b < bases_.size(); ++b) {
+            const Base& base = *bases_[b];
+            const char mark = base.mark(number, classes);
+            if (mark == AgentOutlook::kUnknown) continue;
+            base_ = b;
+            start(base, classes);
+            if (b == 0) layer.default_value[state] = q_;
+            best_value = std::max(best_value, q_);
+            note(q_);
+            if (!choosers_.empty() && mark == AgentOutlook::kDeviated) climb(base, classes);
+        }
+        consider_earlier(classes);
+        std::size_t best = 0;
+        if (candidates_.size() > 1) {
+            for (Candidate& each : candidates_) look_closer(each);
+            for (std::size_t k = 1; k < candidates_.size(); ++k) {
+                if (candidates_[k].q > candidates_[best].q) best = k;
+            }
+        }
+        const Candidate& winner = candidates_[best];
+        runner_up = layer.default_value[state];
+        for (const Candidate& each : candidates_) {
+            if (each.base != winner.base) runner_up = std::max(runner_up, each.q);
+        }
+        std::ranges::copy(winner.actions, chosen.begin());
+        layer.base_value[state] = best_value;
+        layer.best_q[state] = winner.q;
+        layer.base[state] = winner.base;
+        layer.default_q[state] = lookup_.value(*bases_[0], chosen);
+    }
+
+private:
+    struct Candidate {
+        double q;
+        Index base;
+        std::vector<Index> actions;
+    };
+    // The best that is known of a state, and the default's value there.
+    struct Known {
+        Index layer = ~Index{0};
+        double best = 0;
+        double usual = 0;
+    };
+
+    // Everyone does what the base says.
+    void start(const Base& base, std::span<const ClassId> classes) {
+        actions_.resize(agents_);
+        lists_.resize(agents_);
+        q_ = 0;
+        for (std::size_t i = 0; i < agents_; ++i) {
+            const AgentOutlook& outlook = *base.agents[i];
+            actions_[i] = model_.agents[i].action_begin[at(classes[i])] + outlook.action[at(classes[i])];
+            lists_[i] = outlook.list(classes[i]);
+            q_ += outlook.value(classes[i]);
+        }
+        for (Index b = 0; b < outlooks_.bonds().size(); ++b) q_ += lookup_.expected(b, lists_);
+    }
+
+    // Remembers the actions as they are if they are among the best few.
+    void note(double q) {
+        for (Candidate& each : candidates_) {
+            if (each.actions != actions_) continue;
+            if (q > each.q) {
+                each.q = q;
+                each.base = base_;
+            }
+            return;
+        }
+        if (candidates_.size() < most_) {
+            candidates_.push_back({q, base_, actions_});
+            return;
+        }
+        const auto worst = std::ranges::min_element(candidates_, {}, &Candidate::q);
+        if (q > worst->q) {
+            worst->q = q;
+            worst->base = base_;
+            worst->actions = actions_;
+        }
+    }
+
+    // Agents change their actions one at a time as long as that is better.
+    void climb(const Base& base, std::span<const ClassId> classes) {
+        std::size_t unchanged = 0;
+        for (std::size_t turn = 0; unchanged < choosers_.size();
+             turn = turn + 1 == choosers_.size() ? 0 : turn + 1) {
+            const std::size_t i = choosers_[turn];
+            const CompiledAgent& agent = model_.agents[i];
+            const AgentOutlook& outlook = *base.agents[i];
+            const Index now = actions_[i];
+            const double current = part(i, now, agent, outlook);
+            double best = current;
+            Index best_action = now;
+            const std::size_t c = at(classes[i]);
+            for (Index a = agent.action_begin[c]; a < agent.action_begin[c + 1]; ++a) {
+                if (a == now) continue;
+                const double value = part(i, a, agent, outlook);
+                actions_[i] = a;
+                note(q_ + value - current);
+                if (value > best + tolerance_) {
+                    best = value;
+                    best_action = a;
+                }
+            }
+            actions_[i] = best_action;
+            lists_[i] = outlook.list(agent.action_after[best_action]);
+            if (best_action == now) {
+                ++unchanged;
+            } else {
+                q_ += best - current;
+                unchanged = 1;
+            }
+        }
+    }
+
+    // What depends on one agent's action.
+    double part(std::size_t i, Index a, const CompiledAgent& agent, const AgentOutlook& outlook) {
+        const AfterId after = agent.action_after[a];
+        lists_[i] = outlook.list(after);
+        double total = agent.action_reward[a] + outlook.value(after);
+        if (lists_[i] == 0) return total;
+        for (const Index b : outlooks_.bonds_of(i)) total += lookup_.expected(b, lists_);
+        return total;
+    }
+
+    // What an earlier rollout does here is a candidate, whatever it looks like to the bases.
+    void consider_earlier(std::span<const ClassId> classes) {
+        if (earlier_ == nullptr || layer_ >= earlier_->decided_) return;
+        const RolloutLayer& before = earlier_->layers_[layer_];
+        const Index known = before.states.find(classes);
+        if (known == StateSet::kNone) return;
+        const auto did = std::span(before.actions).subspan(known * agents_, agents_);
+        actions_.assign(did.begin(), did.end());
+        base_ = 0;
+        note(kInfinity);
+        for (Candidate& each : candidates_) {
+            if (each.actions == actions_) each.q = before.value[known];
+        }
+    }
+
+    // The chances of outcomes, each with the best that is known then.
+    void look_closer(Candidate& candidate) {
+        if (layer_ + 1 == model_.layer_count()) return;
+        if (outcome_count(model_, candidate.actions) > kManyLooks) return;
+        outcome_.resize(agents_);
+        row_.resize(agents_);
+        partial_.resize(agents_ + 1);
+        double total = lookup_.value(*bases_[0], std::span<const Index>(candidate.actions));
+        for_each_outcome(model_, candidate.actions, 0, row_, outcome_, partial_, [&](double probability) {
+            const Known known = best_known();
+            total += probability * (known.best - known.usual);
+        });
+        candidate.q = std::max(candidate.q, total);
+    }
+
+    Known best_known() {
+        const std::size_t slot = StateSet::hash(row_) & (kKnown - 1);
+        Known& known = known_[slot];
+        const auto stored = std::span(known_rows_).subspan(slot * agents_, agents_);
+        if (known.layer == layer_ + 1 && std::ranges::equal(stored, row_)) return known;
+        known.layer = layer_ + 1;
+        std::ranges::copy(row_, stored.begin());
+        const std::span<const ClassId> classes(row_);
+        known.usual = lookup_.value(*bases_[0], classes);
+        known.best = known.usual;
+        for (std::size_t b = 1; b < bases_.size(); ++b) {
+            if (bases_[b]->mark(known.layer, classes) != AgentOutlook::kUnknown) {
+                known.best = std::max(known.best, lookup_.value(*bases_[b], classes));
+            }
+        }
+        if (earlier_ != nullptr && known.layer < earlier_->decided_) {
+            const RolloutLayer& before = earlier_->layers_[known.layer];
+            const Index number = before.states.find(classes);
+            if (number != StateSet::kNone) known.best = std::max(known.best, before.value[number]);
+        }
+        return known;
+    }
+
+    const Outlooks& outlooks_;
+    const CompiledModel& model_;
+    const std::vector<std::shared_ptr<const Base>>& bases_;
+    const Rollout* earlier_;
+    std::size_t most_;
+    Lookup lookup_;
+    double tolerance_;
+    std::size_t agents_;
+    Index layer_ = 0;
+    Index base_ = 0;
+    std::vector<std::size_t> choosers_;
+    std::vector<Candidate> candidates_;
+    std::vector<Index> actions_;
+    std::vector<Index> lists_;
+    double q_ = 0;
+    std::vector<Index> outcome_;
+    std::vector<ClassId> row_;
+    std::vector<double> partial_;
+    std::vector<Known> known_;
+    std::vector<ClassId> known_rows_;
+};
+
+Rollout::Rollout(const Outlooks& outlooks, std::vector<std::shared_ptr<const Base>> bases,
+                 const RolloutOptions& options, Monitor& monitor,
+                 std::shared_ptr<const Rollout> earlier)
+    : model_(outlooks.model()),
+      outlooks_(outlooks),
+      bases_(std::move(bases)),
+      options_(options),
+      monitor_(monitor),
+      earlier_(std::move(earlier)),
+      agents_(model_.agents.size()),
+      worth_(bases_.size(), 0.0) {
+    RolloutLayer& root = layers_.emplace_back();
+    root.states = StateSet(agents_);
+    root.states.insert(std::vector<ClassId>(agents_, ClassId{0}));
+    root.reach.assign(1, 1.0);
+    const unsigned threads = std::max(options.threads, 1U);
+    for (unsigned t = 0; t < threads; ++t) {
+        const double bytes =
+            Lookup::bytes(outlooks) + static_cast<double>(kKnown * (sizeof(ClassId) * agents_ + 24));
+        if (t > 0 && !monitor.fits(bytes)) break;
+        monitor.reserve(bytes, "remembered sums of a rollout");
+        bytes_ += bytes;
+        decider_bytes_ += bytes;
+        deciders_.push_back(std::make_unique<Decider>(*this));
+    }
+}
+
+Rollout::~Rollout() { monitor_.release(bytes_); }
+
+bool Rollout::run(double seconds) {
+    const double end = monitor_.seconds() + seconds;
+    const std::size_t layers = model_.layer_count();
+    while (!done_) {
+        RolloutLayer& layer = layers_[layer_];
+        const std::size_t size = layer.size();
+        if (state_ == 0) {
+            layer.actions.resize(size * agents_);
+            for (auto* each : {&layer.default_value, &layer.default_q, &layer.base_value,
+                               &layer.best_q, &layer.value}) {
+                each->resize(size);
+            }
+            layer.base.resize(size);
+            runner_up_.resize(size);
+        }
+        while (state_ < size) {
+            const std::size_t stop = std::min(size, state_ + kChunk * deciders_.size());
+            decide(state_, stop);
+            monitor_.tick_or_throw((stop - state_) * agents_ * bases_.size() * 16);
+            state_ = stop;
+            if (state_ < size && monitor_.seconds() >= end) return false;
+        }
+        account();
+        states_ += size;
+        ++decided_;
+        state_ = 0;
+        if (layer_ + 1 == layers || !expand()) {
+            evaluate();
+            done_ = true;
+            // What only serves to decide is given back.
+            deciders_.clear();
+            earlier_.reset();
+            monitor_.release(decider_bytes_);
+            bytes_ -= decider_bytes_;
+            break;
+        }
+        ++layer_;
+        if (monitor_.seconds() >= end) return false;
+    }
+    return true;
+}
+
+// States are apart from each other, so threads do not change what comes out.
+void Rollout::decide(std::size_t begin, std::size_t end) {
+    RolloutLayer& layer = layers_[layer_];
+    const auto work = [&](Decider& decider, std::size_t from, std::size_t to) {
+        for (std::size_t s = from; s < to; ++s) {
+            decider.decide(layer, static_cast<Index>(layer_), s, runner_up_[s]);
+        }
+    };
+    const std::size_t count = end - begin;
+    if (deciders_.size() == 1 || count < kWorthThreads) {
+        work(*deciders_[0], begin, end);
+        return;
+    }
+    std::vector<std::jthread> helpers;
+    const std::size_t parts = deciders_.size();
+    for (std::size_t t = 1; t < parts; ++t) {
+        helpers.emplace_back(work, std::ref(*deciders_[t]), begin + count * t / parts,
+                             begin + count * (t + 1) / parts);
+    }
+    work(*deciders_[0], begin, begin + count / parts);
+}
+
+void Rollout::account() {
+    const RolloutLayer& layer = layers_[layer_];
+    for (std::size_t s = 0; s < layer.size(); ++s) {
+        worth_[layer.base[s]] += layer.reach[s] * (layer.best_q[s] - runner_up_[s]);
+    }
+}
+
+// All joint outcomes of the layer in work; false if the default is followed from the next one on.
+bool Rollout::expand() {
+    RolloutLayer& layer = layers_[layer_];
+    RolloutLayer next;
+    StateSet found(agents_);
+    std::vector<ClassId> row(agents_);
+    std::vector<Index> outcome(agents_);
+    std::vector<double> partial(agents_ + 1);
+    layer.next_begin.assign(1, 0);
+    for (std::size_t s = 0; s < layer.size(); ++s) {
+        const auto actions = std::span(layer.actions).subspan(s * agents_, agents_);
+        const double least = outcome_count(model_, actions) > kManyOutcomes ? kUnlikely : 0;
+        if (least > 0) exact_ = false;
+        for_each_outcome(model_, actions, least, row, outcome, partial, [&](double probability) {
+            const auto [number, is_new] = found.insert(row);
+            if (is_new) next.reach.push_back(0.0);
+            next.reach[number] += layer.reach[s] * probability;
+            layer.next.push_back(number);
+            layer.probability.push_back(probability);
+        });
+        layer.next_begin.push_back(static_cast<Index>(layer.next.size()));
+        monitor_.tick_or_throw(16 * (agents_ + 4 * (layer.next_begin[s + 1] - layer.next_begin[s])));
+    }
+    next.states = std::move(found);
+    const std::size_t before = next.size();
+    const double row_bytes = static_cast<double>(agents_ * 8 + 96);
+    const double link_bytes = static_cast<double>(layer.next.size()) * 12;
+    if (!monitor_.fits(static_cast<double>(before) * row_bytes + link_bytes)) {
+        options_.most_states = std::min(options_.most_states, std::max<std::size_t>(before / 4, 1));
+    }
+    bool goes_on = true;
+    if (before > options_.most_states) {
+        if (options_.cut) {
+            goes_on = false;
+        } else {
+            exact_ = false;
+            keep_likeliest(next);
+        }
+    }
+    const double bytes = static_cast<double>(next.size()) * row_bytes +
+                         static_cast<double>(layer.next.size()) * 12;
+    monitor_.reserve(bytes, "the states of a rollout");
+    bytes_ += bytes;
+    layers_.push_back(std::move(next));
+    return goes_on;
+}
+
+// The likeliest states stay, in the order in which they were found.
+void Rollout::keep_likeliest(RolloutLayer& next) {
+    const std::size_t most = options_.most_states;
+    std::vector<Index> order(next.size());
+    std::iota(order.begin(), order.end(), Index{0});
+    std::ranges::nth_element(order, order.begin() + static_cast<std::ptrdiff_t>(most),
+                             [&](Index a, Index b) {
+                                 return next.reach[a] != next.reach[b]
+                                            ? next.reach[a] > next.reach[b]
+                                            : a < b;
+                             });
+    order.resize(most);
+    std::ranges::sort(order);
+    constexpr Index kGone = ~Index{0};
+    std::vector<Index> moved(next.size(), kGone);
+    StateSet kept_states(agents_);
+    for (std::size_t k = 0; k < most; ++k) {
+        moved[order[k]] = static_cast<Index>(k);
+        next.reach[k] = next.reach[order[k]];
+        kept_states.insert(next.states[order[k]]);
+    }
+    next.reach.resize(most);
+    next.states = std::move(kept_states);
+    RolloutLayer& layer = layers_[layer_];
+    std::size_t kept = 0;
+    for (std::size_t s = 0; s < layer.size(); ++s) {
+        std::size_t k = layer.next_begin[s];
+        layer.next_begin[s] = static_cast<Index>(kept);
+        for (; k < layer.next_begin[s + 1]; ++k) {
+            if (moved[layer.next[k]] == kGone) continue;
+            layer.next[kept] = moved[layer.next[k]];
+            layer.probability[kept] = layer.probability[k];
+            ++kept;
+        }
+    }
+    layer.next_begin[layer.size()] = static_cast<Index>(kept);
+    layer.next.resize(kept);
+    layer.probability.resize(kept);
+}
+
+void Rollout::evaluate() {
+    for (std::size_t l = decided_; l-- > 0;) {
+        RolloutLayer& layer = layers_[l];
+        const bool last = l + 1 == decided_;
+        if (!exact_) layer.gives_up.assign(layer.size(), 0);
+        for (std::size_t s = 0; s < layer.size(); ++s) {
+            double value = layer.default_q[s];
+            if (!last) {
+                const RolloutLayer& next = layers_[l + 1];
+                for (Index k = layer.next_begin[s]; k < layer.next_begin[s + 1]; ++k) {
+                    const Index to = layer.next[k];
+                    value += layer.probability[k] * (next.value[to] - next.default_value[to]);
+                }
+            }
+            layer.value[s] = value;
+            if (!exact_ && value < layer.default_value[s]) {
+                layer.value[s] = layer.default_value[s];
+                layer.gives_up[s] = 1;
+            }
+        }
+        monitor_.tick_or_throw(4 * layer.next.size() + layer.size());
+    }
+}
+
+JointTable Rollout::table() const {
+    JointTable table;
+    const auto& agents = model_.agents;
+    std::vector<Index> order;
+    for (std::size_t l = 0; l < decided_; ++l) {
+        const RolloutLayer& layer = layers_[l];
+        order.clear();
+        for (Index s = 0; s < layer.size(); ++s) {
+            if (!layer.gives_up.empty() && layer.gives_up[s] != 0) continue;
+            bool same = true;
+            for (std::size_t i = 0; same && i < agents_; ++i) {
+                const std::size_t c = at(layer.states[s][i]);
+                same = layer.actions[s * agents_ + i] ==
+                       agents[i].action_begin[c] + bases_[0]->agents[i]->action[c];
+            }
+            if (!same) order.push_back(s);
+        }
+        const auto row = [&](Index s) { return layer.states[s]; };
+        std::ranges::sort(order, [&](Index a, Index b) {
+            return std::ranges::lexicographical_compare(row(a), row(b));
+        });
+        for (const Index s : order) {
+            table.layer.push_back(static_cast<Index>(l));
+            for (std::size_t i = 0; i < agents_; ++i) {
+                const std::size_t c = at(layer.states[s][i]);
+                table.classes.push_back(static_cast<Index>(c - agents[i].layer_begin[l]));
+                table.actions.push_back(layer.actions[s * agents_ + i] - agents[i].action_begin[c]);
+            }
+        }
+    }
+    return table;
+}
+
+}  // namespace coreplan

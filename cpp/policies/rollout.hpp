@@ -1,0 +1,114 @@
+// Exact parallel rollout of a team over several bases.
+//
+// Forward from the root, over the joint states that are reached: in each, find the joint actions
+// that are best if some base is followed afterwards, by Q_b(s,a); of the best few, take the one with
+// the highest Q_default(s,a) + Σ_s' P(s'|s,a) (W(s') - V_default(s')), where W(s') is the best that
+// is known to be within reach at s': V_b of some base, or the value of an earlier rollout. Then
+// evaluate backward what that policy is really worth. Its value J satisfies J(s) >= Q_b(s,a) >=
+// V_b(s) for every base b that is known at s.
+//
+// One base is the default: it is followed, for ever, where the policy says nothing. With
+// gain(s) = J(s) - V_default(s) >= 0,
+//   J(s) = Q_default(s,a) + Σ_s' P(s'|s,a) gain(s'),
+// in which states that are not kept count nothing: they follow the default. A kept state can still
+// be reached from one that is not; there, the policy gains what is not counted. So J is exact if
+// all states are kept, and a lower bound otherwise. For that no gain may be negative: a state that
+// relied too much on others which were not kept follows the default as well.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "policies/outlook.hpp"
+#include "policies/state_set.hpp"
+#include "policies/team_policy.hpp"
+
+namespace coreplan {
+
+struct RolloutOptions {
+    std::size_t most_states = 1000;  // per layer; the likeliest are kept
+    // Instead of leaving states out, follow the default from the first layer on that has too many.
+    // The value is then exact at any size.
+    bool cut = false;
+    std::size_t candidates = 6;  // joint actions of a state that are looked at more closely
+    unsigned threads = 1;
+};
+
+// Joint states of one layer and what is known of them.
+struct RolloutLayer {
+    StateSet states;
+    std::vector<double> reach;     // how likely the state is (through kept states)
+    // If decided:
+    std::vector<Index> actions;           // rows: numbers of actions within the agent
+    std::vector<double> default_value;    // V_default
+    std::vector<double> default_q;        // Q_default of the actions
+    std::vector<double> base_value;       // the best V_b
+    std::vector<double> best_q;           // what the actions were chosen for; J is at least that
+    std::vector<Index> base;              // the base that they come from
+    std::vector<Index> next_begin;
+    std::vector<Index> next;              // states of the next layer that are kept
+    std::vector<double> probability;
+    std::vector<double> value;            // J
+    std::vector<char> gives_up;           // whether the default is followed after all; may be empty
+
+    [[nodiscard]] std::size_t size() const noexcept { return reach.size(); }
+};
+
+class Rollout {
+public:
+    // The first base is the default. `earlier` is a finished rollout, which this one is to
+    // improve.
+    Rollout(const Outlooks& outlooks, std::vector<std::shared_ptr<const Base>> bases,
+            const RolloutOptions& options, Monitor& monitor,
+            std::shared_ptr<const Rollout> earlier = nullptr);
+    ~Rollout();
+    Rollout(const Rollout&) = delete;
+    Rollout& operator=(const Rollout&) = delete;
+
+    // Goes on until all is done (true) or `seconds` have passed; throws if a limit strikes.
+    bool run(double seconds = Monitor::kNoLimit);
+
+    // When done:
+    [[nodiscard]] double value() const { return layers_[0].value[0]; }  // without constants
+    [[nodiscard]] bool exact() const noexcept { return exact_; }
+    [[nodiscard]] std::uint64_t states() const noexcept { return states_; }
+    [[nodiscard]] const std::vector<RolloutLayer>& layers() const noexcept { return layers_; }
+    // Layers from this one on follow the default (with `cut`).
+    [[nodiscard]] std::size_t decided_layers() const noexcept { return decided_; }
+    // Per base: what the policy would lose, at least by its own reckoning, without it.
+    [[nodiscard]] const std::vector<double>& worth() const noexcept { return worth_; }
+    // The states in which the default is not followed, by layer and classes.
+    [[nodiscard]] JointTable table() const;
+
+private:
+    class Decider;
+
+    void decide(std::size_t begin, std::size_t end);
+    bool expand();
+    void keep_likeliest(RolloutLayer& next);
+    void evaluate();
+    void account();
+
+    const CompiledModel& model_;
+    const Outlooks& outlooks_;  // until this one is done
+    std::vector<std::shared_ptr<const Base>> bases_;
+    RolloutOptions options_;
+    Monitor& monitor_;
+    std::shared_ptr<const Rollout> earlier_;  // until this one is done
+    std::size_t agents_;
+    std::vector<RolloutLayer> layers_;
+    std::vector<std::unique_ptr<Decider>> deciders_;
+    std::size_t layer_ = 0;  // the one in work
+    std::size_t state_ = 0;  // of it: the next one to decide
+    std::size_t decided_ = 0;
+    bool done_ = false;
+    bool exact_ = true;
+    std::uint64_t states_ = 0;
+    double bytes_ = 0;
+    double decider_bytes_ = 0;  // of them
+    std::vector<double> worth_;
+    std::vector<double> runner_up_;  // per state of the layer in work: the best of another base
+};
+
+}  // namespace coreplan

@@ -1,0 +1,208 @@
+#include "policies/team_search.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace coreplan {
+
+namespace {
+
+constexpr double kMostListBytes = 256e6;
+constexpr std::size_t kStatesPerRound = 40;  // at which new bases are looked for
+constexpr std::size_t kFreshPerRound = 16;   // that are tried
+constexpr double kWorthwhile = 1e-6;         // of the value: a rollout that gains less gets more states
+constexpr std::size_t kCandidates = 4;
+constexpr std::size_t kFirstTries = 12;  // of the local search, per agent
+constexpr Index kNoBase = ~Index{0};
+
+}  // namespace
+
+TeamSearch::TeamSearch(const CompiledModel& model, const TeamSearchOptions& options,
+                       Monitor& monitor, const LocalPolicy* start)
+    : model_(model),
+      options_(options),
+      monitor_(monitor),
+      random_(options.seed ^ 0x5eedULL),
+      profiles_(model, options.seed, options.bases, monitor, start),
+      descent_(model, monitor),
+      states_(options.first_states) {
+    trivial_ = std::ranges::all_of(model.interactions,
+                                   [](const auto& each) { return each.values.empty(); });
+    take_profile();
+    left_ = kFirstTries * model.agents.size();
+}
+
+bool TeamSearch::take_profile() {
+    const Profile& best = profiles_.best().front();
+    if (!otherwise_.action.empty() && best.value <= value_) return false;
+    value_ = best.value;
+    exact_ = true;
+    otherwise_ = best.policy;
+    table_ = {};
+    best_rollout_.reset();
+    return true;
+}
+
+bool TeamSearch::add(const LocalPolicy& policy) {
+    profiles_.add(policy);
+    return take_profile();
+}
+
+bool TeamSearch::improve(double seconds, std::uint64_t rounds) {
+    const double before = value_;
+    try {
+        work(monitor_.seconds() + seconds, rounds);
+    } catch (const LimitReached&) {
+        // What was found so far stands.
+    }
+    return value_ > before;
+}
+
+void TeamSearch::work(double end, std::uint64_t rounds) {
+    while (!done(rounds)) {
+        switch (step_) {
+            case Step::search:
+                if (!search(end)) return;
+                if (!prepare()) {
+                    trivial_ = true;
+                    return;
+                }
+                step_ = Step::roll;
+                break;
+            case Step::roll:
+                if (!rollout_->run(end - monitor_.seconds())) return;
+                finish();
+                step_ = Step::generate;
+                left_ = kStatesPerRound;
+                fresh_.clear();
+                break;
+            case Step::generate:
+                if (!generate(end)) return;
+                step_ = Step::search;
+                left_ = model_.agents.size();
+                break;
+        }
+        if (monitor_.seconds() >= end) return;
+    }
+}
+
+bool TeamSearch::search(double end) {
+    for (; left_ > 0; --left_) {
+        if (monitor_.seconds() >= end) return false;
+        profiles_.attempt();
+        take_profile();
+    }
+    return true;
+}
+
+// The bases of the next rollout; false if not even one finds room.
+bool TeamSearch::prepare() {
+    rollout_.reset();
+    if (outlooks_ == nullptr || outlooks_->bytes() > kMostListBytes / 2) {
+        generated_.clear();
+        outlooks_.reset();
+        try {
+            outlooks_ = std::make_unique<Outlooks>(model_, kMostListBytes, monitor_);
+        } catch (const LimitReached& limit) {
+            if (monitor_.stop() != Stop::none) throw;
+            return false;
+        }
+        if (alone_.action.empty()) alone_ = independent_bounds(model_, monitor_).policy;
+    }
+    std::vector<std::shared_ptr<const Base>> bases;
+    base_policies_.clear();
+    generated_of_base_.clear();
+    const auto use = [&](const LocalPolicy& policy, const Standing* from, std::size_t generated) {
+        auto base = from == nullptr ? outlooks_->add(policy) : outlooks_->add(policy, *from);
+        if (base == nullptr) return;
+        bases.push_back(std::move(base));
+        base_policies_.push_back(policy);
+        generated_of_base_.push_back(generated);
+    };
+    for (const Profile& profile : profiles_.best()) use(profile.policy, nullptr, kNoBase);
+    if (bases.empty()) return false;
+    use(alone_, nullptr, kNoBase);
+    for (Known& known : fresh_) generated_.push_back(std::move(known));
+    fresh_.clear();
+    for (std::size_t g = 0; g < generated_.size(); ++g) {
+        use(generated_[g].policy, &generated_[g].from, g);
+    }
+    try {
+        rollout_ = std::make_shared<Rollout>(
+            *outlooks_, std::move(bases),
+            RolloutOptions{states_, options_.cut, kCandidates, options_.threads}, monitor_,
+            best_rollout_);
+    } catch (const LimitReached& limit) {
+        if (monitor_.stop() != Stop::none) throw;
+        return false;
+    }
+    return true;
+}
+
+bool TeamSearch::finish() {
+    ++rounds_;
+    // Bases that are of little use make room for others.
+    for (std::size_t b = 0; b < generated_of_base_.size(); ++b) {
+        if (generated_of_base_[b] != kNoBase) {
+            generated_[generated_of_base_[b]].worth = rollout_->worth()[b];
+        }
+    }
+    std::ranges::stable_sort(generated_, std::greater<>{}, &Known::worth);
+    while (!generated_.empty() &&
+           (generated_.size() > options_.generated || generated_.back().worth <= 0)) {
+        generated_.pop_back();
+    }
+    const double gain = rollout_->value() - value_;
+    const bool all = rollout_->exact() && rollout_->decided_layers() == model_.layer_count();
+    if (gain <= kWorthwhile * std::abs(value_) && !all) {
+        states_ = std::min(options_.most_states, 2 * states_);
+    }
+    if (gain <= 0) return false;
+    value_ = rollout_->value();
+    exact_ = rollout_->exact();
+    otherwise_ = base_policies_[0];
+    table_ = rollout_->table();
+    best_rollout_ = rollout_;
+    return true;
+}
+
+// Best responses from states that the rollout reaches.
+bool TeamSearch::generate(double end) {
+    const std::size_t n = model_.agents.size();
+    for (; left_ > 0; --left_) {
+        if (monitor_.seconds() >= end) return false;
+        // A layer, and in it a state by how likely it is.
+        const std::size_t l = random_.below(rollout_->decided_layers());
+        const RolloutLayer& layer = rollout_->layers()[l];
+        double mass = 0;
+        for (const double reach : layer.reach) mass += reach;
+        double draw = random_.unit() * mass;
+        std::size_t s = 0;
+        while (s + 1 < layer.size() && draw >= layer.reach[s]) draw -= layer.reach[s++];
+        Standing standing{static_cast<Index>(l), {}};
+        for (std::size_t i = 0; i < n; ++i) standing.classes.push_back(layer.states[s][i]);
+        descent_.begin(base_policies_[layer.base[s]], standing);
+        descent_.descend();
+        descent_.keep();
+        for (std::size_t tries = 0; tries < 2; ++tries) {
+            const double before = descent_.value();
+            descent_.forget(as<AgentId>(random_.below(n)));
+            descent_.forget(as<AgentId>(random_.below(n)));
+            descent_.descend();
+            if (descent_.value() > before) {
+                descent_.keep();
+            } else {
+                descent_.take_back();
+            }
+        }
+        const double gain = descent_.value() - layer.base_value[s];
+        if (gain <= 1e-9 * std::abs(layer.base_value[s])) continue;
+        fresh_.push_back({descent_.profile().policy, std::move(standing), gain * layer.reach[s]});
+    }
+    // Those that promise most.
+    std::ranges::stable_sort(fresh_, std::greater<>{}, &Known::worth);
+    if (fresh_.size() > kFreshPerRound) fresh_.resize(kFreshPerRound);
+    return true;
+}
+
+}  // namespace coreplan

@@ -1,0 +1,78 @@
+#include "support/work_list.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace coreplan {
+
+namespace {
+
+constexpr std::chrono::milliseconds kNap{20};
+constexpr std::uint64_t kLook = 1ULL << 40U;  // so much work that the monitor looks at once
+
+}  // namespace
+
+bool WorkList::run(std::size_t count, const Piece& piece, Monitor& monitor) const {
+    std::atomic<std::size_t> next{0};
+    std::atomic<bool> stopped{false};
+    std::size_t working = 0;
+    std::condition_variable finished;
+    std::mutex guard;
+    std::exception_ptr failure;
+    const auto work = [&](unsigned worker, Monitor& own) {
+        try {
+            while (!stopped) {
+                const std::size_t mine = next.fetch_add(1);
+                if (mine >= count) break;
+                piece(mine, worker, own);
+                if (own.stop() != Stop::none) stopped = true;
+            }
+        } catch (...) {
+            const std::scoped_lock lock(guard);
+            if (!failure) failure = std::current_exception();
+            stopped = true;
+        }
+    };
+    {
+        std::vector<std::jthread> helpers;
+        const std::size_t wanted = std::min<std::size_t>(threads_, count);
+        working = wanted > 0 ? wanted - 1 : 0;
+        for (unsigned t = 1; t < wanted; ++t) {
+            helpers.emplace_back([&, t] {
+                Monitor own(monitor.seconds_left(), Monitor::kNoLimit, [&](const Progress&) {
+                    return stopped ? Stop::interrupted : Stop::none;
+                });
+                work(t, own);
+                const std::scoped_lock lock(guard);
+                --working;
+                finished.notify_one();
+            });
+        }
+        work(0, monitor);
+        // The others may still be at it: keep an eye on the clock and on who watches.
+        std::unique_lock lock(guard);
+        while (!finished.wait_for(lock, kNap, [&] { return working == 0; })) {
+            lock.unlock();
+            std::exception_ptr thrown;
+            try {
+                if (!stopped && monitor.tick(kLook)) stopped = true;
+            } catch (...) {
+                thrown = std::current_exception();
+                stopped = true;
+            }
+            lock.lock();
+            if (!failure) failure = thrown;
+        }
+    }
+    if (failure) std::rethrow_exception(failure);
+    if (stopped) monitor.tick(kLook);
+    return !stopped;
+}
+
+}  // namespace coreplan

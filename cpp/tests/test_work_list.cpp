@@ -1,0 +1,71 @@
+#include "support/work_list.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include "check.hpp"
+
+namespace coreplan {
+namespace {
+
+TEST("every piece is done once, by any number of threads") {
+    for (unsigned threads : {1U, 2U, 4U}) {
+        std::vector<std::atomic<int>> done(100);
+        Monitor monitor;
+        CHECK(WorkList(threads).run(
+            done.size(), [&](std::size_t piece, unsigned, Monitor&) { ++done[piece]; }, monitor));
+        for (const auto& count : done) CHECK(count == 1);
+    }
+}
+
+TEST("what a piece throws comes out, after all have stopped") {
+    for (unsigned threads : {1U, 3U}) {
+        std::atomic<int> running{0};
+        Monitor monitor;
+        CHECK_THROWS(std::runtime_error,
+                     WorkList(threads).run(
+                         50,
+                         [&](std::size_t piece, unsigned, Monitor&) {
+                             ++running;
+                             if (piece == 5) {
+                                 --running;
+                                 throw std::runtime_error("five");
+                             }
+                             --running;
+                         },
+                         monitor));
+        CHECK(running == 0);
+    }
+}
+
+TEST("a limit stops the pieces that look at their monitors") {
+    Monitor monitor(0.02);
+    const bool finished = WorkList(2).run(
+        4,
+        [](std::size_t, unsigned, Monitor& own) {
+            while (!own.tick(1U << 16U)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        },
+        monitor);
+    CHECK(!finished);
+    CHECK(monitor.stop() == Stop::time_limit);
+}
+
+TEST("whoever watches can stop pieces on other threads") {
+    Monitor monitor(Monitor::kNoLimit, Monitor::kNoLimit,
+                    [](const Progress&) { return Stop::interrupted; });
+    const bool finished = WorkList(2).run(
+        2,
+        [](std::size_t piece, unsigned, Monitor& own) {
+            if (piece == 0) return;  // the other one needs the watcher
+            while (!own.tick(1U << 16U)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        },
+        monitor);
+    CHECK(!finished);
+    CHECK(monitor.stop() == Stop::interrupted);
+}
+
+}  // namespace
+}  // namespace coreplan
