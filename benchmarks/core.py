@@ -1,18 +1,23 @@
 """The exact part of the engine: the tensor kernel, literature sizes, what shrinking gains.
 
-Run: .venv/bin/python benchmarks/core.py
+Run: .venv/bin/python benchmarks/core.py, with --only shrinking for one part, and with --data DIR to
+shrink problems in files as well.
 """
 
 from __future__ import annotations
 
+import argparse
 import math
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from contextlib import suppress
+from pathlib import Path
 
 import numpy as np
 
-from coreplan import MaintenanceProblem, _core, compile_problem, solve
+from coreplan import FormatError, MaintenanceProblem, _core, compile_problem, read_problem, solve
+from coreplan.compile import AnyProblem
 from coreplan.limits import Limits
 from instances import pyramid, random_mpp
 
@@ -119,33 +124,97 @@ def literature() -> None:
         )
 
 
-def shrinking() -> None:
-    """Joint states that remain when one step is left out, against all steps."""
-    problems = [
-        random_mpp(4, 3, horizon, seed, density=0.2, must_complete=True)
-        for horizon in (8, 10)
-        for seed in range(10)
-    ] + [pyramid(6, 2, 6, seed) for seed in range(10)]
-    print(f"{'shrinking':<34}{'joint states, factor of no shrinking (median)':>46}")
-    for left_out in (None, *STEPS, "all"):
-        factors = []
+def families(data: Path | None) -> dict[str, list[AnyProblem]]:
+    """Problems by what they are like; with `data`, those in the files of a folder as well."""
+    found: dict[str, list[AnyProblem]] = {
+        f"mpp, {agents} agents, density {density}": [
+            random_mpp(agents, 3, horizon, seed, density=density, must_complete=True)
+            for horizon in (8, 10)
+            for seed in range(10)
+        ]
+        for agents in (2, 3, 4)
+        for density in (0.1, 0.5)
+    }
+    found["pyra, 10 agents, horizon 6"] = [pyramid(10, 2, 6, seed) for seed in range(10)]
+    if data is not None:
+        problems = []
+        for path in sorted(data.iterdir()):
+            with suppress(FormatError):  # a folder may hold other files as well
+                problems.append(read_problem(path))
+        found[f"files in {data.name}"] = problems
+    return found
+
+
+def remaining(model: _core.CompiledModel, steps: Collection[str], limits: Limits) -> float:
+    """The joint states that are left if only some steps of shrinking are done."""
+    options = {step: step in steps for step in STEPS}
+    return _core.reduce(model, **options, monitor=limits.monitor).report.joint_after
+
+
+def short(factor: float) -> str:
+    """A factor with three digits or so."""
+    if factor < 99.95:
+        return f"{factor:.2f}" if factor < 9.995 else f"{factor:.1f}"
+    return f"{factor:,.0f}" if factor < 1e6 else f"{factor:.0e}"
+
+
+def shown(factors: list[float]) -> str:
+    """Factors in a cell: the median and, unless all are the same, the least and the largest."""
+    least, most = short(min(factors)), short(max(factors))
+    span = "" if least == most else f" ({least}-{most})"
+    return short(statistics.median(factors)) + span
+
+
+def shrinking(data: Path | None) -> None:
+    """How much each step of shrinking gains, in joint states: the factor and its range."""
+    print(
+        "shrinking: the factor by which joint states, merged before, get fewer; median (least-most)"
+    )
+    print(
+        "without: what is lost if only this step is left out; alone: only this step, after shaping"
+    )
+    print(f"{'':<28}{'':<9}" + "".join(f"{name:>18}" for name in ("all steps", *STEPS)))
+    for family, problems in families(data).items():
+        gained: list[float] = []
+        lost: dict[str, list[float]] = {step: [] for step in STEPS}
+        alone: dict[str, list[float]] = {step: [] for step in STEPS}
         for problem in problems:
             limits = Limits()
-            model = compile_problem(problem, limits=limits).model
-            options = {step: left_out not in (step, "all") for step in STEPS}
-            found = _core.reduce(model, **options, monitor=limits.monitor).report
-            factors.append(found.joint_before / found.joint_after)
-        name = "all steps" if left_out is None else f"without {left_out}"
-        print(f"{name:<34}{statistics.median(factors):>46.2f}")
+            compiled = compile_problem(problem, limits=limits)
+            before, model = compiled.joint_states, compiled.model
+            after = remaining(model, STEPS, limits)
+            gained.append(before / after)
+            for step in STEPS:
+                others = [each for each in STEPS if each != step]
+                lost[step].append(remaining(model, others, limits) / after)
+                alone[step].append(before / remaining(model, ("shape", step), limits))
+        rows = {"without": [shown(gained), *map(shown, lost.values())], "alone": [""]}
+        rows["alone"] += [shown(each) if step != "shape" else "-" for step, each in alone.items()]
+        for name, (kind, cells) in zip((family, ""), rows.items(), strict=True):
+            print(f"{name:<28}{kind:<9}" + "".join(f"{cell:>18}" for cell in cells))
+
+
+PARTS: dict[str, Callable[[Path | None], None]] = {
+    "kernel": lambda _: kernel_speed(),
+    "literature": lambda _: literature(),
+    "shrinking": shrinking,
+}
 
 
 def main() -> None:
-    """Run all parts."""
-    kernel_speed()
-    print()
-    literature()
-    print()
-    shrinking()
+    """Run the parts that are asked for, by default all."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--data", type=Path, metavar="DIR", help="a folder with problems to shrink as well"
+    )
+    parser.add_argument("--only", choices=PARTS, help="run one part only")
+    arguments = parser.parse_args()
+    data: Path | None = arguments.data
+    if data is not None and not data.is_dir():
+        parser.error(f"there is no folder {data}")
+    for number, part in enumerate([arguments.only] if arguments.only else PARTS):
+        print(end="\n" if number else "")
+        PARTS[part](data)
 
 
 if __name__ == "__main__":
