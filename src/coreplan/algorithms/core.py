@@ -103,8 +103,19 @@ def solve_core(
         0,
         0,
         message=engine.say(compiled.indexed.agent_names),
-        others={"kernel_cells": sum(team.kernel_cells for team in teams)},
+        others=_count(teams),
     )
+
+
+def _count(teams: Sequence[Team]) -> dict[str, float]:
+    """How much work it was, beside joint states and actions."""
+    counts: dict[str, float] = {"kernel_cells": sum(team.kernel_cells for team in teams)}
+    relaxations = [team.relaxation for team in teams if team.relaxation is not None]
+    if relaxations:
+        counts["clusters"] = sum(len(each.clusters) for each in relaxations)
+        counts["relaxation_rounds"] = sum(each.rounds for each in relaxations)
+        counts["interactions_bounded_coarsely"] = sum(each.coarse for each in relaxations)
+    return counts
 
 
 def _reduce(
