@@ -65,6 +65,28 @@ Description team(Index horizon, std::vector<AgentDescription> agents) {
     return description;
 }
 
+Description crowd(Index agents, Index states, Index horizon) {
+    std::vector<Choice> choices;
+    for (Index s = 0; s < states; ++s) {
+        std::vector<Branch> anywhere;
+        for (Index n = 0; n < states; ++n) anywhere.push_back({n, 1.0 / states});
+        choices.push_back({s, 0, s % 4 == 0 ? anywhere : std::vector<Branch>{{(7 * s + 3) % states}}});
+        choices.push_back({s, 1, {{(s + 1) % states, 0.5}, {(3 * s + 5) % states, 0.5}}});
+    }
+    Description made = team(horizon, std::vector(agents, agent(states, 2, choices)));
+    for (Index i = 0; i < agents; ++i) {
+        for (Index s = 0; s < states; ++s) {
+            const Member alone = when(made, i, on_states({s}));
+            made.entries.push_back(entry(0.1 * ((s * 13 + i) % 17), {alone}));
+        }
+        if (i == 0) continue;
+        const Member here = when(made, i, on_actions({1}));
+        const Member there = when(made, i - 1, on_actions({1}));
+        made.entries.push_back(entry(-0.5 - 0.1 * i, {there, here}));
+    }
+    return made;
+}
+
 CompiledModel compiled(const Description& description, bool merge) {
     Monitor monitor;
     return compile(unroll(description, monitor), merge, monitor);

@@ -56,6 +56,10 @@ Description team(Index horizon, std::vector<AgentDescription> agents);
 // entries each, which need not look at the same agents.
 Description random_team(std::uint64_t seed);
 
+// Agents that get from everywhere to everywhere, every neighbouring two of which interact. Nothing
+// can be merged, so that a stage has states^agents joint states soon.
+Description crowd(Index agents, Index states, Index horizon);
+
 // With no limits: what most tests want.
 CompiledModel compiled(const Description& description, bool merge = true);
 

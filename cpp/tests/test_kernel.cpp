@@ -69,6 +69,45 @@ TEST("the order of the agents does not change the value") {
     }
 }
 
+TEST("values of all layers can be kept, and storage used again") {
+    for (std::uint64_t seed = 0; seed < 100; ++seed) {
+        const testing::Context context("seed", seed);
+        const CompiledModel model = compiled(random_team(seed));
+        const PreparedTeam team(model, everyone(model));
+        Monitor monitor;
+        const TeamSolution plain = team.solve({.policy = true}, monitor);
+        const TeamSolution kept = team.solve({.policy = false, .values = true}, monitor);
+        CHECK(kept.values.size() == plain.decisions.size());
+        CHECK(kept.values[0] == plain.value);
+        CHECK(kept.value == plain.value);
+        CHECK(team.solve({.policy = true}, monitor).decisions == plain.decisions);
+    }
+}
+
+TEST("the kernel gives the same on every number of threads") {
+    // Large enough that a stage is shared out.
+    const CompiledModel model = compiled(crowd(3, 40, 6));
+    const PreparedTeam team(model, everyone(model));
+    Monitor monitor;
+    const TeamSolution one = team.solve({.policy = true}, monitor);
+    for (const unsigned threads : {2U, 3U}) {
+        const TeamSolution more = team.solve({.policy = true, .threads = threads}, monitor);
+        CHECK(more.value == one.value);
+        CHECK(more.decisions == one.decisions);
+    }
+}
+
+TEST("time runs out inside a stage") {
+    const CompiledModel model = compiled(crowd(3, 60, 30));
+    const PreparedTeam team(model, everyone(model));
+    for (const unsigned threads : {1U, 2U}) {
+        Monitor monitor(0.02);
+        const TeamSolution stopped = team.solve({.policy = true, .threads = threads}, monitor);
+        CHECK(stopped.stop == Stop::time_limit);
+        CHECK(monitor.seconds() < 1.0);
+    }
+}
+
 TEST("a team that does not fit is refused before memory is taken") {
     const CompiledModel model = compiled(random_team(1));
     Monitor monitor(Monitor::kNoLimit, 10);
