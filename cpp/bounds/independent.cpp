@@ -48,8 +48,9 @@ double solve_alone(const CompiledModel& model, const CompiledAgent& agent, const
                 if (gains != nullptr) {
                     const std::size_t label = at(agent.after_label[after]);
                     for (Index f = agent.label_begin[label]; f < agent.label_begin[label + 1]; ++f) {
-                        q += (*gains)[layer][at(agent.label_factor[f].signal)] *
-                             agent.label_factor[f].chance;
+                        const std::size_t signal = at(agent.label_factor[f].signal);
+                        if (signal >= (*gains)[layer].size()) continue;
+                        q += (*gains)[layer][signal] * agent.label_factor[f].chance;
                     }
                 }
                 for (Index o = agent.outcome_begin[after]; o < agent.outcome_begin[after + 1]; ++o) {
@@ -99,7 +100,10 @@ SignalChances best_chances(const CompiledModel& model) {
                  ++k) {
                 const std::size_t label = at(agent.after_label[k]);
                 for (Index f = agent.label_begin[label]; f < agent.label_begin[label + 1]; ++f) {
-                    double& chance = best[i][layer][at(agent.label_factor[f].signal)];
+                    // Labels may hold signals that no interaction of this model looks at.
+                    const std::size_t signal = at(agent.label_factor[f].signal);
+                    if (signal >= counts[i]) continue;
+                    double& chance = best[i][layer][signal];
                     chance = std::max(chance, agent.label_factor[f].chance);
                 }
             }

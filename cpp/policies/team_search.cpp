@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace coreplan {
 
@@ -11,6 +12,7 @@ constexpr double kMostListBytes = 256e6;
 constexpr std::size_t kStatesPerRound = 20;  // at which new bases are looked for
 constexpr std::size_t kFreshPerRound = 8;    // that are tried
 constexpr std::size_t kCandidates = 4;
+constexpr std::size_t kPool = 4;             // profiles that are kept, per one that is in use
 constexpr std::size_t kFirstTries = 12;      // of the local search, per agent
 constexpr std::size_t kTriesPerRound = 4;    // later, per agent
 constexpr std::size_t kGrowth = 8;           // of the states per layer, until all are kept
@@ -25,7 +27,7 @@ TeamSearch::TeamSearch(const CompiledModel& model, const TeamSearchOptions& opti
       options_(options),
       monitor_(monitor),
       random_(options.seed ^ 0x5eedULL),
-      profiles_(model, options.seed, options.bases, monitor, start),
+      profiles_(model, options.seed, kPool * options.bases, monitor, start),
       descent_(model, monitor),
       states_(options.first_states) {
     trivial_ = std::ranges::all_of(model.interactions,
@@ -121,7 +123,14 @@ bool TeamSearch::prepare() {
         base_policies_.push_back(policy);
         generated_of_base_.push_back(generated);
     };
-    for (const Profile& profile : profiles_.best()) use(profile.policy, nullptr, kNoBase);
+    // The best profiles, and some of the others, each time different ones.
+    std::vector<std::size_t> order(profiles_.best().size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    for (std::size_t k = (options_.bases + 1) / 2; k < std::min(options_.bases, order.size()); ++k) {
+        std::swap(order[k], order[k + random_.below(order.size() - k)]);
+    }
+    order.resize(std::min(options_.bases, order.size()));
+    for (const std::size_t k : order) use(profiles_.best()[k].policy, nullptr, kNoBase);
     if (bases.empty()) return false;
     use(alone_, nullptr, kNoBase);
     for (Known& known : fresh_) generated_.push_back(std::move(known));
@@ -142,6 +151,8 @@ bool TeamSearch::prepare() {
     options.candidates = kCandidates;
     options.threads = options_.threads;
     options.optimism = explores ? 0.5 + random_.unit() : 0;
+    // Now and then from nothing, so as not to be caught in what was found first.
+    if (explores && rounds_ % (2 * kExploreEvery) == 0) earlier.clear();
     last_rollout_.reset();
     try {
         rollout_ = std::make_shared<Rollout>(*outlooks_, std::move(bases), options, monitor_,

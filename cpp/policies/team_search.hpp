@@ -13,7 +13,7 @@ namespace coreplan {
 
 struct TeamSearchOptions {
     std::uint64_t seed = 1;
-    std::size_t bases = 8;             // profiles from the root
+    std::size_t bases = 8;             // profiles from the root in use at a time
     std::size_t generated = 60;        // bases made for later states
     std::size_t first_states = 64;     // per layer of the first rollout; grows from there
     std::size_t most_states = 20'000;  // per layer

@@ -92,6 +92,24 @@ TEST("masses that are not 1 leave the upper bound valid when they only ever grow
     CHECK(bounds.upper <= best * (1 + 1e-6));
 }
 
+TEST("signals that no interaction looks at any more count nothing") {
+    // Both agents make two signals; only the interaction of the first ones is left.
+    Description d = team(2, {one_state(3), one_state(3)});
+    for (Index a = 1; a < 3; ++a) {
+        d.entries.push_back(
+            entry(a, {when(d, 0, on_actions({a})), when(d, 1, on_actions({a}))}));
+    }
+    CompiledModel model = compiled(d);
+    model.interactions.pop_back();
+    for (Index layer = 0; layer < 2; ++layer) {
+        model.interactions_at[layer].pop_back();
+        model.values_at[layer].pop_back();
+    }
+    CHECK(signal_counts(model) == (std::vector<std::size_t>{1, 1}));
+    CHECK(best_chances(model)[0][0] == (std::vector<double>{1.0}));
+    CHECK_NEAR(bounds_of(model).upper, 2.0, 1e-9);
+}
+
 TEST("a limit that strikes before there are bounds is an exception") {
     const CompiledModel model = compiled(team(10, {one_state(2)}));
     Monitor monitor(0);
