@@ -108,26 +108,30 @@ Behaviour behave(const CompiledModel& model, const std::vector<std::vector<Index
     return behaviour;
 }
 
-Behaviour behave(const CompiledModel& model, const std::vector<std::vector<Index>>& touching,
-                 std::vector<AgentId> agents, std::vector<std::vector<Index>> policy,
-                 const Rollout& rollout, Monitor& monitor) {
-    Behaviour behaviour;
-    behaviour.agents = std::move(agents);
-    behaviour.otherwise = std::move(policy);
-    behaviour.table = rollout.table();
-    list_interactions(model, touching, behaviour);
-    const auto parts = parts_by_layer(model, behaviour);
-    const std::size_t n = behaviour.agents.size();
-    std::vector<std::vector<double>> made(n);  // per agent and signal, in the state in work
-    for (std::size_t m = 0; m < n; ++m) {
+namespace {
+
+// How many signals each agent of a group can make.
+std::vector<std::vector<double>> room_for_signals(const CompiledModel& model,
+                                                  const std::vector<AgentId>& agents) {
+    std::vector<std::vector<double>> made(agents.size());
+    for (std::size_t m = 0; m < agents.size(); ++m) {
         std::size_t most = 0;
-        for (const Factor& factor : model.agents[at(behaviour.agents[m])].label_factor) {
+        for (const Factor& factor : model.agents[at(agents[m])].label_factor) {
             most = std::max(most, at(factor.signal) + 1);
         }
         made[m].assign(most, 0.0);
     }
-    for (std::size_t l = 0; l < rollout.decided_layers(); ++l) {
-        const RolloutLayer& layer = rollout.layers()[l];
+    return made;
+}
+
+// Counts what is earned and matched in the joint states of the first layers, whose actions are known.
+void count_layers(const CompiledModel& model, const std::vector<RolloutLayer>& layers,
+                  std::size_t decided, Behaviour& behaviour, Monitor& monitor) {
+    const auto parts = parts_by_layer(model, behaviour);
+    const std::size_t n = behaviour.agents.size();
+    auto made = room_for_signals(model, behaviour.agents);  // in the state in work
+    for (std::size_t l = 0; l < decided; ++l) {
+        const RolloutLayer& layer = layers[l];
         for (std::size_t s = 0; s < layer.size(); ++s) {
             for (std::size_t m = 0; m < n; ++m) {
                 const CompiledAgent& agent = model.agents[at(behaviour.agents[m])];
@@ -149,8 +153,36 @@ Behaviour behave(const CompiledModel& model, const std::vector<std::vector<Index
             monitor.tick_or_throw(8 * n + 4 * parts[l].size());
         }
     }
+}
+
+}  // namespace
+
+Behaviour behave(const CompiledModel& model, const std::vector<std::vector<Index>>& touching,
+                 std::vector<AgentId> agents, std::vector<std::vector<Index>> policy,
+                 JointTable table, const std::vector<RolloutLayer>& layers, Monitor& monitor) {
+    Behaviour behaviour;
+    behaviour.agents = std::move(agents);
+    behaviour.otherwise = std::move(policy);
+    behaviour.table = std::move(table);
+    list_interactions(model, touching, behaviour);
+    count_layers(model, layers, model.layer_count(), behaviour, monitor);
+    return behaviour;
+}
+
+Behaviour behave(const CompiledModel& model, const std::vector<std::vector<Index>>& touching,
+                 std::vector<AgentId> agents, std::vector<std::vector<Index>> policy,
+                 const Rollout& rollout, Monitor& monitor) {
+    Behaviour behaviour;
+    behaviour.agents = std::move(agents);
+    behaviour.otherwise = std::move(policy);
+    behaviour.table = rollout.table();
+    list_interactions(model, touching, behaviour);
+    count_layers(model, rollout.layers(), rollout.decided_layers(), behaviour, monitor);
     if (rollout.decided_layers() == model.layer_count()) return behaviour;
     // From the first undecided layer on everyone follows the default, from each of its states.
+    const auto parts = parts_by_layer(model, behaviour);
+    const std::size_t n = behaviour.agents.size();
+    const auto made = room_for_signals(model, behaviour.agents);
     const auto first = static_cast<Index>(rollout.decided_layers());
     const RolloutLayer& cut = rollout.layers()[first];
     std::vector<std::map<ClassId, AgentFlow>> flows(n);

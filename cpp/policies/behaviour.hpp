@@ -36,6 +36,11 @@ Behaviour behave(const CompiledModel& model, const std::vector<std::vector<Index
                  std::vector<AgentId> agents, std::vector<std::vector<Index>> policy,
                  const Rollout& rollout, Monitor& monitor);
 
+// The same for joint states that are all known, layer by layer, up to the horizon.
+Behaviour behave(const CompiledModel& model, const std::vector<std::vector<Index>>& touching,
+                 std::vector<AgentId> agents, std::vector<std::vector<Index>> policy,
+                 JointTable table, const std::vector<RolloutLayer>& layers, Monitor& monitor);
+
 // The model of some agents as they see it while the others behave as they do: what interactions
 // with others are expected to bring is part of own rewards, or of the values of interactions among
 // several of the agents. `group_of` says, for every other agent, whom it belongs to.

@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include "policies/exact_answer.hpp"
+
 namespace coreplan {
 
 namespace {
 
 constexpr std::size_t kTriesPerAgent = 5;      // of the local search, before clusters are formed
 constexpr std::uint64_t kRoundsOfAnswer = 2;   // rollouts of a cluster at first; later more
+constexpr std::size_t kExactStates = 100'000;  // that an exact answer may get to
 constexpr double kEvenShare = 0.3;  // of weight that neighbours have whether they clash or not
 
 }  // namespace
@@ -148,8 +151,10 @@ void ClusterSearch::weigh() {
 // A random connected cluster, taken out of the pool; who clashes more comes in more often.
 std::vector<AgentId> ClusterSearch::grow(std::vector<AgentId>& pool) {
     std::vector<AgentId> cluster;
+    // Small ones can be answered exactly, large ones see more.
+    const std::size_t size = options_.cluster - random_.below(std::min<std::size_t>(options_.cluster - 1, 3));
     std::vector<std::pair<AgentId, double>> edge{{pool[random_.below(pool.size())], 1.0}};
-    while (cluster.size() < options_.cluster && !edge.empty()) {
+    while (cluster.size() < size && !edge.empty()) {
         double mass = 0;
         for (const auto& each : edge) mass += each.second;
         double draw = random_.unit() * mass;
@@ -231,9 +236,13 @@ bool ClusterSearch::answer(double end) {
         auto fresh = std::make_unique<Answer>();
         fresh->agents = rework_->parts[rework_->next];
         fresh->model = seen_by(model_, touching_, fresh->agents, groups_);
-        LocalPolicy policy;
-        for (const AgentId who : fresh->agents) {
-            policy.action.push_back(groups_[at(who)]->otherwise[0]);
+        std::vector<std::vector<Index>> actions;
+        for (const AgentId who : fresh->agents) actions.push_back(groups_[at(who)]->otherwise[0]);
+        if (auto exact = answer_exactly(fresh->model, kExactStates, options_.threads, monitor_)) {
+            take(fresh->agents, std::make_shared<Behaviour>(
+                                    behave(model_, touching_, fresh->agents, std::move(actions),
+                                           std::move(exact->table), exact->layers, monitor_)));
+            return true;
         }
         TeamSearchOptions options;
         options.seed = random_.next();
@@ -241,22 +250,32 @@ bool ClusterSearch::answer(double end) {
         options.first_states = options.most_states = options_.most_states;
         options.cut = true;
         options.threads = options_.threads;
+        const LocalPolicy policy{std::move(actions)};
         fresh->search = std::make_unique<TeamSearch>(fresh->model, options, monitor_, &policy);
         answer_ = std::move(fresh);
     }
-    const std::uint64_t rounds = kRoundsOfAnswer + std::min<std::uint64_t>(reworks_ / model_.agents.size(), 8);
+    const std::uint64_t rounds =
+        kRoundsOfAnswer + std::min<std::uint64_t>(reworks_ / model_.agents.size(), 8);
     TeamSearch& search = *answer_->search;
     search.improve(end - monitor_.seconds(), rounds);
     if (monitor_.stop() != Stop::none) return false;
     if (!search.done(rounds)) return false;
     const bool joint = search.rollout() != nullptr && search.exact();
-    auto behaviour = std::make_shared<Behaviour>(
-        joint ? behave(model_, touching_, answer_->agents, search.otherwise().action,
-                       *search.rollout(), monitor_)
-              : behave(model_, touching_, answer_->agents, search.otherwise().action, monitor_));
+    take(answer_->agents,
+         std::make_shared<Behaviour>(
+             joint ? behave(model_, touching_, answer_->agents, search.otherwise().action,
+                            *search.rollout(), monitor_)
+                   : behave(model_, touching_, answer_->agents, search.otherwise().action,
+                            monitor_)));
+    return true;
+}
+
+// What a cluster answered stands if it is no worse.
+void ClusterSearch::take(const std::vector<AgentId>& agents,
+                         const std::shared_ptr<const Behaviour>& behaviour) {
     Groups before = groups_;
     const double value_before = total_of(model_, groups_);
-    for (const AgentId who : answer_->agents) groups_[at(who)] = behaviour;
+    for (const AgentId who : agents) groups_[at(who)] = behaviour;
     const double value = total_of(model_, groups_);
     if (value < value_before) {
         groups_ = std::move(before);
@@ -266,7 +285,6 @@ bool ClusterSearch::answer(double end) {
     }
     answer_.reset();
     ++rework_->next;
-    return true;
 }
 
 TeamPolicy ClusterSearch::policy() const {

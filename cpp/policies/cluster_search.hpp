@@ -55,6 +55,8 @@ private:
     void weigh();
     void begin_rework();
     bool answer(double end);
+    void take(const std::vector<AgentId>& agents,
+              const std::shared_ptr<const Behaviour>& behaviour);
     void finish_rework();
     std::vector<AgentId> grow(std::vector<AgentId>& pool);
     void set_alone(AgentId who);

@@ -7,6 +7,9 @@ namespace coreplan {
 
 namespace {
 
+// Teams from here on are also searched in clusters, which may be answered exactly.
+constexpr std::size_t kWorthClusters = 4;
+
 bool fits(const CompiledModel& model, const LocalPolicy& policy) {
     if (policy.action.size() != model.agents.size()) return false;
     for (std::size_t i = 0; i < model.agents.size(); ++i) {
@@ -35,7 +38,8 @@ PolicySearch::PolicySearch(const CompiledModel& model, const PolicySearchOptions
         team.first_states = std::min(team.first_states, options.most_states);
         team.threads = options.threads;
         team_ = std::make_unique<TeamSearch>(model, team, monitor);
-    } else {
+    }
+    if (model.agents.size() > options.joint_agents || model.agents.size() >= kWorthClusters) {
         ClusterSearchOptions clusters;
         clusters.seed = options.seed;
         clusters.bases = options.bases;
@@ -47,32 +51,37 @@ PolicySearch::PolicySearch(const CompiledModel& model, const PolicySearchOptions
 
 bool PolicySearch::improve(double seconds, std::uint64_t moves) {
     if (monitor_.stop() != Stop::none) return false;
-    return team_ ? team_->improve(seconds, moves) : clusters_->improve(seconds, moves);
+    const double before = value();
+    const double share = team_ && clusters_ ? 0.5 * seconds : seconds;
+    if (team_) team_->improve(share, moves);
+    if (clusters_ && monitor_.stop() == Stop::none) clusters_->improve(share, moves);
+    return value() > before;
 }
 
 bool PolicySearch::start(const LocalPolicy& policy) {
     if (!fits(model_, policy)) throw std::invalid_argument("the policy is not one of this model");
     const double before = value();
     try {
-        if (team_) {
-            team_->add(policy);
-        } else {
-            clusters_->add(policy);
-        }
+        if (team_) team_->add(policy);
+        if (clusters_) clusters_->add(policy);
     } catch (const LimitReached&) {
         // What was found so far stands.
     }
     return value() > before;
 }
 
-double PolicySearch::value() const {
-    return (team_ ? team_->value() : clusters_->value()) + constant_ - error_;
+bool PolicySearch::clusters_lead() const {
+    return clusters_ && (!team_ || clusters_->value() > team_->value());
 }
 
-bool PolicySearch::exact() const { return error_ == 0 && (clusters_ || team_->exact()); }
+double PolicySearch::value() const {
+    return (clusters_lead() ? clusters_->value() : team_->value()) + constant_ - error_;
+}
+
+bool PolicySearch::exact() const { return error_ == 0 && (clusters_lead() || team_->exact()); }
 
 TeamPolicy PolicySearch::policy() const {
-    if (clusters_) return clusters_->policy();
+    if (clusters_lead()) return clusters_->policy();
     TeamPolicy policy{team_->otherwise(), {}};
     if (team_->table().size() == 0) return policy;
     Cluster& cluster = policy.clusters.emplace_back();

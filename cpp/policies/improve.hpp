@@ -36,11 +36,13 @@ public:
     [[nodiscard]] TeamPolicy policy() const;
 
 private:
+    [[nodiscard]] bool clusters_lead() const;
+
     const CompiledModel& model_;
     Monitor& monitor_;
     double constant_ = 0;
     double error_ = 0;
-    std::unique_ptr<TeamSearch> team_;         // one of the two
+    std::unique_ptr<TeamSearch> team_;         // one of the two, or both
     std::unique_ptr<ClusterSearch> clusters_;
 };
 
