@@ -10,7 +10,14 @@ import pytest
 import yaml
 
 import judge
-from coreplan import MaintenanceProblem, Status, read_problem, solve
+from coreplan import (
+    MaintenanceProblem,
+    Status,
+    evaluate_plan,
+    read_problem,
+    read_schedule,
+    solve,
+)
 from coreplan.formats.state import read_state
 from helpers import agrees
 
@@ -29,11 +36,23 @@ FILES = sorted(path for path in EXAMPLES.iterdir() if path.is_file() and path.su
 PROBLEMS = [path for path in FILES if raw(path).get("format") in ("ti-mmdp/1", "mpp/1")]
 
 
-STATES = [
+OTHERS = [
     (path, next(p for p in PROBLEMS if path.stem.startswith(f"{p.stem}_")))
     for path in FILES
     if path not in PROBLEMS
 ]
+SCHEDULES = [(path, of) for path, of in OTHERS if raw(path).get("format") == "schedule/1"]
+STATES = [each for each in OTHERS if each not in SCHEDULES]
+
+
+@pytest.mark.parametrize(("path", "of"), SCHEDULES, ids=lambda path: path.name)
+def test_schedules_can_be_evaluated(path: Path, of: Path) -> None:
+    """Example schedules are sound, and could be better."""
+    problem = read_problem(of)
+    assert isinstance(problem, MaintenanceProblem)
+    report = evaluate_plan(problem, read_schedule(path, problem))
+    assert report.gain is not None
+    assert report.gain > 1
 
 
 def test_there_are_examples_of_both_kinds() -> None:

@@ -19,7 +19,8 @@ from strategies import infeasible_mpp_dicts, problem_dicts
 from test_formats_problem import ROAD, ROBOTS
 from test_formats_result import EXAMPLE as RESULT
 
-FILES = {"ti-mmdp/1": ROBOTS, "mpp/1": ROAD, "result/1": RESULT}
+SCHEDULE = '{"format": "schedule/1", "Alpha": {"a1": 0}, "Beta": {"b1": 3}}'
+FILES = {"ti-mmdp/1": ROBOTS, "mpp/1": ROAD, "result/1": RESULT, "schedule/1": SCHEDULE}
 
 
 def validate(document: Any, name: str | None) -> None:
@@ -137,6 +138,10 @@ BROKEN: list[tuple[str, list[Any], Any]] = [
     ("result/1", ["gap"], -1),
     ("result/1", ["seconds"], -1),
     ("result/1", ["statistics", "crg_nodes"], "many"),
+    ("schedule/1", ["Alpha"], 3),
+    ("schedule/1", ["Alpha", "a1"], -1),
+    ("schedule/1", ["Alpha", "a1"], "0"),
+    ("schedule/1", ["Alpha", "a1"], None),
 ]
 
 

@@ -23,6 +23,7 @@ from coreplan.formats import (
     write_problem,
     write_result,
 )
+from coreplan.formats.schedule import read_schedule, write_schedule
 from coreplan.limits import Progress
 from coreplan.maintenance import (
     Contractor,
@@ -32,7 +33,10 @@ from coreplan.maintenance import (
     MaintenanceProblem,
     Task,
 )
+from coreplan.maintenance.money import Money
+from coreplan.maintenance.schedule import schedule_policy
 from coreplan.model import TIMMDP, Agent, Condition, Entry, RewardFunction, Transition
+from coreplan.plan import PlanReport, evaluate_plan
 from coreplan.policy import Policy
 from coreplan.result import Result, Statistics, Status
 from coreplan.sequences import ExecutionSequence, Returns, execution_sequences
@@ -63,6 +67,8 @@ __all__ = [
     "LimitError",
     "MaintenanceProblem",
     "ModelError",
+    "Money",
+    "PlanReport",
     "Policy",
     "Problem",
     "Progress",
@@ -77,12 +83,16 @@ __all__ = [
     "Transition",
     "build_crgs",
     "compile_problem",
+    "evaluate_plan",
     "execution_sequences",
     "read_problem",
     "read_result",
+    "read_schedule",
+    "schedule_policy",
     "schema",
     "solve",
     "trace_search",
     "write_problem",
     "write_result",
+    "write_schedule",
 ]

@@ -9,12 +9,14 @@ import math
 import os
 import sys
 import traceback
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, NoReturn
 
 import click
+from rich.console import Console
 
 from coreplan import __version__
 from coreplan.compile import AnyProblem, compile_problem
@@ -22,11 +24,15 @@ from coreplan.crg import ASSIGNMENTS, Assignment, ConditionalReturnGraphs, build
 from coreplan.errors import CoreplanError, FormatError, LimitError
 from coreplan.formats import read_problem, read_state, schema
 from coreplan.formats.reading import STANDARD_INPUT
+from coreplan.formats.schedule import read_plan, read_schedule
 from coreplan.formats.schemas import FORMATS
 from coreplan.formats.writing import write_text
 from coreplan.limits import Limits
 from coreplan.maintenance.problem import MaintenanceProblem
-from coreplan.result import Result
+from coreplan.maintenance.schedule import Schedule
+from coreplan.plan import evaluate_plan
+from coreplan.policy import Policy
+from coreplan.result import Result, Status
 from coreplan.solve import ALGORITHMS, DEFAULT_ALGORITHM
 from coreplan.solve import solve as solve_problem
 from coreplan.trace import MOST_STATES, trace_search
@@ -45,7 +51,14 @@ from coreplan.view.terminal import (
     print_summary,
     problem_dicts,
 )
-from coreplan.view.words import describe_problem, expected_money, first_steps, numbered
+from coreplan.view.words import (
+    describe_problem,
+    expected_money,
+    first_steps,
+    numbered,
+    plan_in_words,
+    unplanned,
+)
 
 OK, INTERNAL_ERROR, BAD_INPUT, LIMIT_STRUCK, NOT_CONFIRMED, INTERRUPTED = 0, 1, 2, 3, 4, 130
 _UNITS = {"K": 1e-3, "M": 1.0, "G": 1e3, "T": 1e6}
@@ -137,6 +150,12 @@ def cli() -> None:
 
 _file = click.argument("file", type=click.Path())
 _json = click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
+_time_limit = click.option(
+    "--time-limit",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="Stop after this time with the best plan so far.",
+)
 _memory_limit = click.option(
     "--memory-limit",
     type=MemoryAmount(),
@@ -157,6 +176,7 @@ _no_merge = click.option(
     coreplan solve works.yaml --json > result.json
     coreplan solve works.yaml --stage 7 --state now.yaml
     coreplan solve works.yaml --certificate proof.json.gz
+    coreplan solve works.yaml --start schedule.yaml --time-limit 60
     cat works.yaml | coreplan solve -
     """,
     short_help="Find an optimal plan.",
@@ -170,12 +190,7 @@ _no_merge = click.option(
     help="How to solve it: by our own engine, by plain dynamic programming, or by one of the "
     "paper's searches.",
 )
-@click.option(
-    "--time-limit",
-    type=click.FloatRange(min=0, min_open=True),
-    metavar="SECONDS",
-    help="Stop after this time with the best plan so far.",
-)
+@_time_limit
 @_memory_limit
 @_no_merge
 @click.option("--threads", type=click.IntRange(min=1), help="How many threads `core` may use.")
@@ -209,6 +224,14 @@ _no_merge = click.option(
     "'Alpha: {done: [a2], doing: a1, remaining: 2}'.",
 )
 @click.option(
+    "--start",
+    "start_file",
+    type=click.Path(),
+    metavar="FILE",
+    help="Let `core` start from a plan that there is: a policy/1 file, or a schedule, for instance "
+    "'Alpha: {a1: 0, a2: 4}'. The result is never worse.",
+)
+@click.option(
     "--save-policy", type=click.Path(), metavar="FILE", help="Write the plan as policy/1."
 )
 @click.option(
@@ -230,6 +253,7 @@ def solve(
     absolute_gap: float | None,
     stage: int,
     state_file: str | None,
+    start_file: str | None,
     save_policy: str | None,
     certificate: str | None,
     as_json: bool,
@@ -238,9 +262,9 @@ def solve(
 
     Ctrl-C stops with the best plan so far; a second Ctrl-C ends at once.
     """
-    if file == state_file == STANDARD_INPUT:
-        raise click.UsageError("only one of FILE and --state can be the standard input (-)")
-    sources = [file] if state_file is None else [file, state_file]
+    inputs = {"FILE": file, "--state": state_file, "--start": start_file}
+    _check_one_input(inputs)
+    sources = [each for each in inputs.values() if each is not None]
     if save_policy is not None:
         _check_writable(save_policy, sources)
     if certificate is not None:
@@ -254,6 +278,8 @@ def solve(
     options |= {"absolute_gap": absolute_gap} if absolute_gap is not None else {}
     options |= {"certificate": certificate} if certificate is not None else {}
     state = None if state_file is None else read_state(state_file, problem)
+    if start_file is not None:
+        options["start"] = read_plan(start_file, problem, stage=stage, state=state)
     _solve_and_print(
         problem,
         as_json,
@@ -265,6 +291,13 @@ def solve(
         state=state,
         **options,
     )
+
+
+def _check_one_input(sources: Mapping[str, str | None]) -> None:
+    """The standard input can be read once only."""
+    used = [name for name, path in sources.items() if path == STANDARD_INPUT]
+    if len(used) > 1:
+        raise click.UsageError(f"only one of {' and '.join(used)} can be the standard input (-)")
 
 
 def _check_writable(
@@ -308,16 +341,8 @@ def _solve_and_print(
     console = make_console(patient=save_policy is not None)
     console.print(f"[bold]coreplan {__version__}[/]  {options['algorithm']}")
     console.print(f"{problem.name}: {describe_problem(problem)}", markup=False)
-    handler = ConsoleLog(console)
-    logger = logging.getLogger("coreplan")
-    level = logger.level
-    logger.addHandler(handler)
-    logger.setLevel(logging.INFO)
-    try:
+    with _shown_log(console):
         result = solve_problem(problem, callback=LiveLog(console), **options)
-    finally:
-        logger.removeHandler(handler)
-        logger.setLevel(level)
     try:
         _save(result, save_policy)
     finally:
@@ -331,9 +356,138 @@ def _solve_and_print(
         console.print(f"the plan is in {save_policy}", markup=False)
 
 
+@contextmanager
+def _shown_log(console: Console) -> Iterator[None]:
+    """Show what the library says of its work."""
+    handler = ConsoleLog(console)
+    logger = logging.getLogger("coreplan")
+    level = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)
+
+
 def _save(result: Result, path: str | None) -> None:
     if path is not None and result.policy is not None:
         result.policy.save(path)
+
+
+@cli.command(
+    epilog="""
+    coreplan evaluate works.yaml --schedule schedule.yaml
+    coreplan evaluate works.yaml --schedule schedule.yaml --time-limit 60 --json
+    coreplan evaluate works.yaml --policy plan.json --no-bound
+    coreplan evaluate works.yaml --policy plan.json --estimate 100000 --seed 7
+    """,
+    short_help="Say how good a plan is that you have.",
+)
+@_file
+@click.option(
+    "--policy", "policy_file", type=click.Path(), metavar="FILE", help="The plan: a policy/1 file."
+)
+@click.option(
+    "--schedule",
+    "schedule_file",
+    type=click.Path(),
+    metavar="FILE",
+    help="The plan: for every contractor and work the step in which it starts, for instance "
+    "'Alpha: {a1: 0, a2: 4}'.",
+)
+@click.option(
+    "--bound/--no-bound",
+    default=True,
+    show_default=True,
+    help="Search for a better plan, and prove how much can be gained at most.",
+)
+@_time_limit
+@_memory_limit
+@click.option("--threads", type=click.IntRange(min=1), help="How many threads the search may use.")
+@click.option(
+    "--stage", type=click.IntRange(min=0), metavar="T", help="Follow the plan from this stage on."
+)
+@click.option(
+    "--state",
+    "state_file",
+    type=click.Path(),
+    metavar="FILE",
+    help="Follow it from where everybody stands: a file with a state for each agent.",
+)
+@click.option(
+    "--estimate",
+    "runs",
+    type=click.IntRange(min=2),
+    metavar="RUNS",
+    help="Simulate the plan so often besides; done anyway where its exact value is out of reach.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=1,
+    show_default=True,
+    help="Start of the simulation's random numbers.",
+)
+@_json
+def evaluate(
+    file: str,
+    policy_file: str | None,
+    schedule_file: str | None,
+    bound: bool,
+    time_limit: float | None,
+    memory_limit: float | None,
+    threads: int | None,
+    stage: int | None,
+    state_file: str | None,
+    runs: int | None,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Say what a plan for the problem in FILE is expected to earn or cost, exactly.
+
+    And, unless told --no-bound, how much could be gained at most by any other plan. Ctrl-C stops
+    with the best bound so far.
+    """
+    if (policy_file is None) == (schedule_file is None):
+        raise click.UsageError("say which plan: one of --policy FILE and --schedule FILE")
+    sources = {"FILE": file, "--policy": policy_file, "--schedule": schedule_file}
+    _check_one_input({**sources, "--state": state_file})
+    problem = read_problem(file)
+    state = None if state_file is None else read_state(state_file, problem)
+    plan: Policy | Schedule
+    if policy_file is not None:
+        plan = Policy.load(policy_file, problem)
+    elif isinstance(problem, MaintenanceProblem):
+        plan = read_schedule(str(schedule_file), problem, stage=stage or 0, state=state)
+    else:
+        raise click.UsageError("a schedule is for an mpp/1 problem; give a plan by --policy")
+    options: dict[str, Any] = {
+        "bound": bound,
+        "time_limit": time_limit,
+        "memory_limit": memory_limit,
+        "stage": stage,
+        "state": state,
+        "estimate_runs": runs,
+        "seed": seed,
+    }
+    options |= {"threads": threads} if threads is not None else {}
+    if as_json:
+        _print_json(evaluate_plan(problem, plan, **options).to_dict())
+        return
+    console = make_console()
+    console.print(f"{problem.name}: {describe_problem(problem)}", markup=False)
+    if isinstance(problem, MaintenanceProblem) and not isinstance(plan, Policy):
+        left_out = unplanned(problem, plan)
+        if left_out:
+            console.print(left_out, markup=False)
+    with _shown_log(console):
+        report = evaluate_plan(problem, plan, callback=LiveLog(console), **options)
+    for line in plan_in_words(report):
+        console.print(line, markup=False)
+    if report.result is not None and report.result.status is not Status.OPTIMAL:
+        console.print(report.result.summary(), style="dim", markup=False)
 
 
 @cli.command(

@@ -166,17 +166,25 @@ def compile_problem(
     """
     limits = limits or Limits()
     indexed = index_problem(problem, history=not merge, stage=stage, state=state, limits=limits)
+    graphs = unroll_problem(indexed, limits)
     try:
-        graphs = _core.unroll(describe(indexed), limits.monitor)
         model = _core.compile(graphs, merge, limits.monitor)
     except _core.LimitReached as error:
         raise LimitError(*error.args) from None
-    except _core.NoAction as error:
-        raise no_action(indexed, *error.args) from None
     compiled = CompiledProblem(problem, indexed, graphs, model, merge)
     if logger.isEnabledFor(logging.INFO):
         logger.info("%s", compiled)
     return compiled
+
+
+def unroll_problem(indexed: IndexedProblem, limits: Limits) -> _core.LocalGraphs:
+    """Unroll an indexed problem: which local states can be reached at which stage."""
+    try:
+        return _core.unroll(describe(indexed), limits.monitor)
+    except _core.LimitReached as error:
+        raise LimitError(*error.args) from None
+    except _core.NoAction as error:
+        raise no_action(indexed, *error.args) from None
 
 
 def no_action(indexed: IndexedProblem, agent: int, state: int, stage: int) -> ModelError:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 import operator
+import time
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
@@ -45,6 +46,7 @@ def evaluate_policy(
     policy: Policy,
     parts: Sequence[Sequence[int]] | None = None,
     most: int = MOST_JOINT_STATES,
+    time_limit: float = math.inf,
 ) -> float:
     """The expected value of a policy.
 
@@ -56,24 +58,38 @@ def evaluate_policy(
         The agents in sets that decide without a look at the others; by default those of the policy.
     most
         The number of joint states of a part at a stage beyond which it gives up.
+    time_limit
+        Seconds after which it gives up, about.
 
     Raises
     ------
     SolverError
-        If there are more joint states.
+        If there are more joint states, or it takes longer.
     """
-    return evaluate_and_count(policy, parts, most)[0]
+    return evaluate_and_count(policy, parts, most, time_limit=time_limit)[0]
+
+
+def evaluate_entries(policy: Policy, time_limit: float = math.inf) -> tuple[float, list[float]]:
+    """The expected value of a policy, and what each entry of the problem's rewards adds to it."""
+    added = [0.0] * len(policy.indexed.entries)
+    return evaluate_and_count(policy, added=added, time_limit=time_limit)[0], added
 
 
 def evaluate_and_count(
     policy: Policy,
     parts: Sequence[Sequence[int]] | None = None,
     most: int = MOST_JOINT_STATES,
+    added: list[float] | None = None,
+    time_limit: float = math.inf,
 ) -> tuple[float, float]:
-    """The same, and how many terms were added up, for whoever wants to bound rounding."""
+    """The same, and how many terms were added up, for whoever wants to bound rounding.
+
+    What each entry is expected to earn is added to its place in `added`.
+    """
     indexed = policy.indexed
     laws = Laws(indexed)
-    processes = [_Part(policy, laws, agents, most) for agents in parts or policy.parts]
+    end = time.monotonic() + time_limit
+    processes = [_Part(policy, laws, agents, most, end) for agents in parts or policy.parts]
     place = {i: (part, k) for part in processes for k, i in enumerate(part.agents)}
     terms = []
     for entry in indexed.entries:
@@ -94,6 +110,8 @@ def evaluate_and_count(
             for part, pattern in patterns:
                 value *= part.chance(pattern)
             total += mass * value
+            if added is not None:
+                added[number] += mass * value
             counted += len(patterns) + 1
     return total, counted + sum(part.terms for part in processes)
 
@@ -163,11 +181,14 @@ class Moves:
 class _Part:
     """Agents that decide without a look at the others, and where they can be."""
 
-    def __init__(self, policy: Policy, laws: Laws, agents: Sequence[int], most: int) -> None:
+    def __init__(
+        self, policy: Policy, laws: Laws, agents: Sequence[int], most: int, end: float
+    ) -> None:
         self.agents = tuple(agents)
         self._policy = policy
         self._laws = laws
         self._most = most
+        self._end = end
         # The joint states, a column per agent, and how likely each of them is.
         start = policy.indexed.find_state(policy.stage, None)
         self._states = [np.array([start[i]], np.uint32) for i in agents]
@@ -235,6 +256,11 @@ class _Part:
         states: list[Indices] = []
         weights = np.zeros(0)
         for rows in _blocks(fan):
+            if time.monotonic() > self._end:
+                raise SolverError(
+                    "its exact value takes too long to compute; Policy.estimate gives an interval "
+                    "for it by simulation"
+                )
             nexts, chances = self._outcomes(rows)
             if states:
                 nexts = [np.concatenate(both) for both in zip(states, nexts, strict=True)]

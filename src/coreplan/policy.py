@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -328,6 +329,11 @@ class Policy:
             self._choices(stage, i, each, slots[i]) for i, each in zip(agents, states, strict=True)
         ]
 
+    def local_actions(self, stage: int, agent: int, states: Indices) -> Indices:
+        """What an agent does by its own rule in some of its states: the numbers of the actions."""
+        slots = self._local_slots(stage, agent, self._nodes(stage, agent, states))
+        return self.maps[agent].node_action[slots]
+
     def _nodes(self, stage: int, agent: int, states: Indices) -> Integers:
         """The agent's nodes at a stage; an error if it cannot be in one of the states."""
         layer = stage - self.stage
@@ -431,7 +437,7 @@ class Policy:
 
     # -- what it is worth ---------------------------------------------------------------------
 
-    def evaluate(self, method: str = "forward") -> float:
+    def evaluate(self, method: str = "forward", *, time_limit: float = math.inf) -> float:
         """The exact expected value, from where the policy starts, recomputed from the problem.
 
         Parameters
@@ -441,11 +447,14 @@ class Policy:
             agent outside of teams on its own: the number of teams does not matter, only how many
             joint states each of them can get into; ``sequences`` enumerates all execution
             sequences, the paper's Eq. 4: small problems only.
+        time_limit
+            Seconds after which ``forward`` gives up, about.
 
         Raises
         ------
         SolverError
-            If a team can get into too many joint states; :meth:`estimate` then helps.
+            If a team can get into too many joint states, or it takes too long; :meth:`estimate`
+            then helps.
         """
         if method == "sequences":
             from coreplan.sequences import execution_sequences, returns
@@ -456,7 +465,7 @@ class Policy:
             )
         if method != "forward":
             raise ModelError(f"method is {found(method)}; expected 'forward' or 'sequences'")
-        return evaluate_policy(self)
+        return evaluate_policy(self, time_limit=time_limit)
 
     def estimate(self, runs: int, seed: int, confidence: float = 0.95) -> Estimate:
         """What it is worth by simulation: not exact, but within reach for any policy.

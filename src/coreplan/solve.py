@@ -58,7 +58,9 @@ def solve(
     **options
         Options of the algorithm. All have ``merge`` (default True): whether to merge equivalent
         local states; without, a maintenance problem's states keep start and end times, as in the
-        literature. ``core`` has ``threads`` and, to switch off other steps of shrinking, ``shape``,
+        literature. ``core`` has ``start``: a policy for the same problem, stage and state, or a
+        schedule ``{contractor: {work: step}}``, to start from; the result is never worse. It also
+        has ``threads`` and, to switch off other steps of shrinking, ``shape``,
         ``drop``, ``settle`` and ``eliminate``. The searches have ``memo`` (default False, as
         printed): whether to remember solved groups of agents, and ``assignment`` (see
         :func:`coreplan.build_crgs`); ``core-2016`` also ``relative_gap`` and ``absolute_gap``: how
@@ -74,9 +76,10 @@ def solve(
     LimitError
         If a limit strikes before there is any policy.
     ModelError
-        If the state makes no sense.
+        If the state, or a schedule to start from, makes no sense.
     SolverError
-        If an option is not known, or the numbers are too large.
+        If an option is not known, a plan to start from is for something else, or the numbers are
+        too large.
 
     Examples
     --------

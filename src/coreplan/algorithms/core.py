@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import math
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +14,7 @@ from numpy.typing import NDArray
 
 from coreplan import _core
 from coreplan.algorithms.certify import make_certificate
+from coreplan.algorithms.start import Base, Start, StartPlan, take_start
 from coreplan.algorithms.task import SolverTask
 from coreplan.algorithms.team import EXACT_AT_ONCE, EngineOptions, Team
 from coreplan.certificate import write_certificate
@@ -30,7 +33,7 @@ from coreplan.policy import (
     make_maps,
     number_joint_classes,
 )
-from coreplan.result import OPTIMAL_TOLERANCE, Result
+from coreplan.result import OPTIMAL_TOLERANCE, Result, is_closed
 
 logger = logging.getLogger(__name__)
 
@@ -53,6 +56,7 @@ def solve_core(
     settle: bool = True,
     eliminate: bool = True,
     merge: bool = True,
+    start: StartPlan | Start | None = None,
 ) -> Result:
     """Shape, shrink, decouple; solve small teams exactly and bound the others."""
     _check_number("threads", threads, 1)
@@ -68,6 +72,7 @@ def solve_core(
         raise SolverError("a certificate is about losses; it needs shape=True")
     compiled = task.compile(merge)
     limits = task.limits
+    given = None if start is None else take_start(task, compiled, start)
     limits.phase = "shrinking"
     reduction = _reduce(compiled, steps, limits)
     report = reduction.report
@@ -81,19 +86,25 @@ def solve_core(
     )
     constant = sum(compiled.model.constant_at(t) for t in range(task.stage, task.problem.horizon))
     engine = _Engine(teams, constant + reduction.offset, reduction.error, options)
+    if given is not None:
+        engine.known = given.value
+        engine.bases = given.bases(compiled, reduction)
     engine.run(float(relative_gap), float(absolute_gap))
-    lower, upper = engine.bounds()
+    lower, upper = engine.lower, engine.bounds()[1]
     limits.phase = "result"
     reduced = [_make_reduced(compiled, reduction, i) for i in range(len(compiled.indexed.agents))]
     policy, whole = _make_policy(task, compiled, reduction, reduced, teams)
     if not whole:
         lower = min(lower, policy.evaluate())
     if certificate is not None:
-        bounds = (lower, upper)
-        write_certificate(
-            make_certificate(task.problem, compiled, reduction, reduced, teams, policy, bounds),
-            certificate,
+        proof = make_certificate(
+            task.problem, compiled, reduction, reduced, teams, policy, (lower, upper)
         )
+        if given is not None and given.value >= lower and given.policy.history == proof.history:
+            proof = replace(proof, policy=given.policy, lower=given.value)
+        write_certificate(proof, certificate)
+    if given is not None and given.value >= lower:
+        lower, policy = given.value, given.policy
     return task.make_result(
         "core",
         lower,
@@ -150,10 +161,19 @@ class _Engine:
         self.limits = options.limits
         self.limits.alone = offset
         self.stop = _core.Stop.none
+        self.known = -math.inf
+        """What a plan that was given at the start is worth."""
+        self.bases: list[Base] | None = None
+        """That plan, agent by agent, where agents look at themselves only."""
+
+    @property
+    def lower(self) -> float:
+        """What the teams' own policies are worth."""
+        return self.offset + sum(team.lower for team in self.teams) - self.error
 
     def bounds(self) -> tuple[float, float]:
         """On the whole problem's value."""
-        lower = self.offset + sum(team.lower for team in self.teams) - self.error
+        lower = max(self.lower, self.known)
         upper = self.offset + sum(team.upper for team in self.teams) + self.error
         return lower, max(lower, upper)
 
@@ -170,6 +190,11 @@ class _Engine:
         for team in sorted(self.teams, key=lambda team: team.exact_seconds):
             if team.exact_seconds <= EXACT_AT_ONCE and not self._stopped():
                 team.solve_exactly()
+        if self.bases is not None:
+            for team in self.teams:
+                if team.solution is None and not self._stopped():
+                    self.limits.phase = "policies"
+                    team.start([self.bases[i] for i in team.agents])
         while not self._stopped():
             lower, upper = self.bounds()
             self.limits.report(lower, upper)
@@ -178,6 +203,8 @@ class _Engine:
             left = [t for t in self.teams if t.gap > closed and not t.exhausted]
             if not left or upper - lower <= allowed:
                 break
+            if self.known > self.lower and is_closed(lower, upper):
+                break  # the plan that was given is optimal
             slice_ = min(max(SHORTEST_SLICE, SLICE_OF_TIME * self.limits.seconds), LONGEST_SLICE)
             max(left, key=lambda team: team.gap).work(slice_)
         self.limits.report(*self.bounds())

@@ -77,7 +77,11 @@ def _write_state(state: Any) -> Any:
 
 def read_policy(path: str | Path, problem: AnyProblem) -> Policy:
     """Read a policy that was saved for this problem."""
-    document = Document.open(path)
+    return policy_of(Document.open(path), problem)
+
+
+def policy_of(document: Document, problem: AnyProblem) -> Policy:
+    """Make a policy of a document, or raise a FormatError with all its problems."""
     document.check_format(FORMAT)
     keys = ("problem", "problem_sha256", "stage", "horizon", "history", "start", "agents", "teams")
     top = document.fields(document.root, (), "the policy", ("format", *keys, "groups", "local"), ())

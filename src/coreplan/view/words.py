@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from coreplan.compile import AnyProblem
+from coreplan.maintenance.money import Money
 from coreplan.maintenance.problem import MaintenanceProblem
+from coreplan.maintenance.schedule import Schedule
 from coreplan.maintenance.states import ContractorState
 from coreplan.policy import Policy
+
+if TYPE_CHECKING:
+    from coreplan.plan import PlanReport
 
 
 def count(number: int, one: str, many: str | None = None) -> str:
@@ -55,6 +61,125 @@ def expected_money(value: float) -> str:
     if value < 0:
         return f"expected to cost {-value:,.2f} in all: works and hindrance, less revenue"
     return f"expected to earn {value:,.2f} in all: revenue, less works and hindrance"
+
+
+def plan_in_words(report: PlanReport) -> list[str]:
+    """What a plan is worth and how much could be gained, a line for each.
+
+    What is certain and what is an estimate are told apart.
+    """
+    works = report.policy is not None and isinstance(report.policy.problem, MaintenanceProblem)
+    speak = _Money() if works else _Worth()
+    lines = []
+    if report.value is not None:
+        lines.append(f"your plan {speak.is_expected(report.value)}")
+        if report.money is not None:
+            lines[-1] += (
+                f" in all: revenue {report.money.revenue:,.2f}, works {report.money.works:,.2f}, "
+                f"hindrance {report.money.hindrance:,.2f}"
+            )
+            lines += _most_hindrance(report.policy, report.money)
+    else:
+        lines.append("what your plan is worth exactly is out of reach")
+    if report.estimate is not None:
+        mean, low, high = (
+            speak.number(each)
+            for each in (report.estimate.mean, report.estimate.low, report.estimate.high)
+        )
+        runs = count(report.estimate.runs, "run")
+        lines.append(
+            f"estimated from {runs}, not exact: a value of about {mean}, between {low} and {high} "
+            f"with a confidence of {100 * report.estimate.confidence:g} %"
+        )
+    if report.upper_bound is not None and report.best_known is not None:
+        lines.append(_distance(report, speak, report.upper_bound, report.best_known))
+    if report.message:
+        lines.append(report.message)
+    return lines
+
+
+def _most_hindrance(policy: Policy | None, money: Money) -> list[str]:
+    """Which entry of the network costs the most, if there are several."""
+    if policy is None or not isinstance(policy.problem, MaintenanceProblem):
+        return []
+    if sum(cost > 0 for cost in money.hindrances) < 2:
+        return []
+    worst = max(range(len(money.hindrances)), key=lambda k: money.hindrances[k])
+    tasks = ", ".join(policy.problem.network[worst].tasks)
+    return [f"the most hindrance, {money.hindrances[worst]:,.2f}, is that of {tasks}"]
+
+
+def _distance(report: PlanReport, speak: _Worth, upper: float, best: float) -> str:
+    """How far a plan is from the best."""
+    if report.value is None:
+        return f"{speak.none_is_better(upper)}; {speak.is_known(best)}"
+    if report.optimal:
+        return f"{speak.none_is_better(upper)}: your plan is optimal"
+    assert report.gap is not None
+    relative = report.relative_gap
+    part = f" ({100 * relative:.3g} %)" if relative is not None and relative < 100 else ""
+    parts = [
+        speak.none_is_better(upper),
+        f"at most {speak.number(report.gap)}{part} can be {speak.gained(report.value)}",
+        speak.is_known(best) if report.gain else "no better plan is known",
+    ]
+    return "; ".join(parts)
+
+
+class _Worth:
+    """How to speak of values in general."""
+
+    def number(self, value: float) -> str:
+        return f"{value:.10g}"
+
+    def is_expected(self, value: float) -> str:
+        return f"is worth {self.number(value)}"
+
+    def none_is_better(self, value: float) -> str:
+        return f"no plan is worth more than {self.number(value)}"
+
+    def is_known(self, value: float) -> str:
+        return f"a plan worth {self.number(value)} is known"
+
+    def gained(self, value: float) -> str:
+        return "gained"
+
+
+class _Money(_Worth):
+    """How to speak of what is earned and, where it is below zero, of what it costs."""
+
+    def number(self, value: float) -> str:
+        return f"{value:,.2f}"
+
+    def is_expected(self, value: float) -> str:
+        verb = "cost" if value < 0 else "earn"
+        return f"is expected to {verb} {self.number(abs(value))}"
+
+    def none_is_better(self, value: float) -> str:
+        what = "cost less" if value < 0 else "earn more"
+        return f"no plan can {what} than {self.number(abs(value))}"
+
+    def is_known(self, value: float) -> str:
+        verb = "costs" if value < 0 else "earns"
+        return f"a plan that {verb} {self.number(abs(value))} is known"
+
+    def gained(self, value: float) -> str:
+        return "saved" if value < 0 else "gained"
+
+
+def unplanned(problem: MaintenanceProblem, schedule: Schedule) -> str:
+    """Which works a schedule leaves out, in words; an empty text if none."""
+    left_out = [
+        f"{contractor.name}/{task.name}"
+        for contractor in problem.contractors
+        for task in contractor.tasks
+        if task.name not in schedule.get(contractor.name, {})
+    ]
+    if not left_out:
+        return ""
+    what = "started only when they have to be" if problem.must_complete else "never started"
+    more = f" and {len(left_out) - 5:,} more" if len(left_out) > 5 else ""
+    return f"not in the schedule, so {what}: {', '.join(left_out[:5])}{more}"
 
 
 def first_steps(policy: Policy) -> list[str]:

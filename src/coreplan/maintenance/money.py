@@ -1,0 +1,69 @@
+"""What a plan earns and costs, by kind."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from coreplan.errors import ModelError
+from coreplan.evaluate import evaluate_entries
+from coreplan.maintenance.problem import MaintenanceProblem
+from coreplan.policy import Policy
+
+
+@dataclass(frozen=True)
+class Money:
+    """The expected value of a maintenance plan in its parts.
+
+    Attributes
+    ----------
+    value
+        Revenue, less works and hindrance.
+    revenue
+        What completed works earn.
+    works
+        What the works cost.
+    hindrance
+        What works that coincide cost.
+    hindrances
+        The same per entry of the network, in the problem's order.
+    """
+
+    value: float
+    revenue: float
+    works: float
+    hindrance: float
+    hindrances: tuple[float, ...]
+
+    def to_dict(self) -> dict[str, object]:
+        """The parts by name."""
+        return {
+            "revenue": self.revenue,
+            "works": self.works,
+            "hindrance": self.hindrance,
+            "hindrances": list(self.hindrances),
+        }
+
+
+def split_value(policy: Policy, time_limit: float = math.inf) -> Money:
+    """The exact expected revenue, cost of works and hindrance of a maintenance plan.
+
+    Raises
+    ------
+    SolverError
+        If the exact value is out of reach, also within the time limit in seconds.
+    """
+    if not isinstance(policy.problem, MaintenanceProblem):
+        raise ModelError("only a maintenance plan has revenue, works and hindrance")
+    contractors = len(policy.problem.contractors)
+    revenue = works = 0.0
+    hindrances = [0.0] * len(policy.problem.network)
+    value, amounts = evaluate_entries(policy, time_limit)
+    for entry, amount in zip(policy.indexed.entries, amounts, strict=True):
+        if entry.function >= contractors:
+            hindrances[entry.function - contractors] -= amount
+        elif entry.members[0][1] % 2:  # the condition that a task is completed
+            revenue += amount
+        else:
+            works -= amount
+    return Money(value, revenue, works, sum(hindrances), tuple(hindrances))
