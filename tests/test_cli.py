@@ -46,7 +46,7 @@ solve = cli.solve_problem
 def watched(problem, **options):
     inner = options.pop("callback", None)
     def callback(progress):
-        if progress.phase == "search":
+        if progress.phase not in ("compile", "shrinking"):
             print("searching", file=sys.stderr, flush=True)
             time.sleep(float(sys.argv[1]))
         return inner(progress) if inner else None
@@ -276,16 +276,15 @@ def test_amounts_of_nonsense(run: Run, small: Path, given: str) -> None:
 
 def test_limits_give_results(run: Run, large: Path) -> None:
     """A limit that strikes after there is a plan gives a result and exit code 0."""
-    for option, value, status in (
-        ("--time-limit", "0.2", "time_limit"),
-        ("--memory-limit", "20", "memory_limit"),
+    for algorithm, option, value, status in (
+        ("core", "--time-limit", "0.2", "time_limit"),
+        ("dp", "--memory-limit", "20", "memory_limit"),
     ):
-        code, out, err = run("solve", large, option, value, "--json")
+        command = ("solve", large, "--algorithm", algorithm, option, value)
+        code, out, err = run(*command, "--json")
         assert (code, err) == (0, "")
         assert valid_result(out)["status"] == status
-        assert (
-            f"stopped by the {status.replace('_', ' ')}" in run("solve", large, option, value).out
-        )
+        assert f"stopped by the {status.replace('_', ' ')}" in run(*command).out
 
 
 @pytest.mark.parametrize("command", ["solve", "info"])
