@@ -331,7 +331,7 @@ def crowd(count: int, mass: float = 1.0) -> TIMMDP:
 def test_local_policies_of_thirty_agents_are_evaluated_exactly(mass: float) -> None:
     """With far too many joint states the value is still exact: a sum of products of chances."""
     problem = crowd(30, mass)
-    result = solve(problem, memory_limit=50)
+    result = solve(problem, algorithm="dp", memory_limit=50)
     assert result.status is Status.MEMORY_LIMIT
     policy = result.policy
     assert policy is not None
