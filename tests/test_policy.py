@@ -35,9 +35,9 @@ from helpers import agrees, from_file, judged_policy_value, package_state, scale
 from strategies import mpp_dicts, problem_dicts, timmdp_dicts
 
 
-def policy_of(problem: AnyProblem, **options: Any) -> Policy:
-    """The policy that dynamic programming finds."""
-    policy = solve(problem, algorithm="dp", **options).policy
+def policy_of(problem: AnyProblem, algorithm: str = "dp", **options: Any) -> Policy:
+    """The policy that an algorithm finds, by default dynamic programming."""
+    policy = solve(problem, algorithm=algorithm, **options).policy
     assert policy is not None
     return policy
 
