@@ -105,14 +105,8 @@ private:
     [[nodiscard]] double term(Index layer, std::size_t k, const AfterId* afters) const {
         double value = model_.values_at[layer][k];
         for (const auto& member : model_.interactions[model_.interactions_at[layer][k]].members) {
-            const CompiledAgent& agent = model_.agents[at(member.agent)];
-            const std::size_t label = at(agent.after_label[at(afters[at(member.agent)])]);
-            double chance = 0;
-            for (Index f = agent.label_begin[label]; f < agent.label_begin[label + 1]; ++f) {
-                if (agent.label_factor[f].signal == member.signal) {
-                    chance = agent.label_factor[f].chance;
-                }
-            }
+            const double chance = model_.agents[at(member.agent)].chance(
+                at(afters[at(member.agent)]), member.signal);
             if (chance == 0) return 0;
             value *= chance;
         }

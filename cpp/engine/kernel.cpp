@@ -46,25 +46,20 @@ void add_bonds(Stage& stage, const CompiledModel& model, const Team& team, Index
     for (std::size_t m = 0; m < k; ++m) stage.factors[m].resize(stage.modes[m]->afters);
     for (const Index e : team.wide) {
         const CompiledInteraction& interaction = model.interactions[e];
-        const auto value =
-            std::ranges::lower_bound(interaction.values, model.first_stage + layer, {},
-                                     [](const auto& each) { return each.first; });
-        if (value == interaction.values.end() || value->first != model.first_stage + layer) continue;
+        const double value = interaction.value_at(model.first_stage + layer);
+        if (value == 0) continue;
         const auto b = static_cast<Index>(stage.bonds.size());
-        Bond bond{value->second, static_cast<Index>(interaction.members.size()), 0, {}};
+        Bond bond{value, static_cast<Index>(interaction.members.size()), 0, {}};
         std::vector<std::pair<Index, double>> mine;
         for (const InteractionMember& member : interaction.members) {
-            const auto m = static_cast<std::size_t>(
-                std::ranges::find(team.agents, member.agent) - team.agents.begin());
+            const std::size_t m = position_in(team.agents, member.agent);
             const CompiledAgent& agent = model.agents[at(member.agent)];
             mine.clear();
             for (Index f = 0; f < stage.modes[m]->afters; ++f) {
-                const std::size_t label = at(agent.after_label[stage.modes[m]->after_first + f]);
-                for (Index x = agent.label_begin[label]; x < agent.label_begin[label + 1]; ++x) {
-                    if (agent.label_factor[x].signal != member.signal) continue;
-                    mine.emplace_back(f, agent.label_factor[x].chance);
-                    stage.factors[m][f].emplace_back(b, agent.label_factor[x].chance);
-                }
+                const double chance = agent.chance(stage.modes[m]->after_first + f, member.signal);
+                if (chance == 0) continue;
+                mine.emplace_back(f, chance);
+                stage.factors[m][f].emplace_back(b, chance);
             }
             if (m >= bond.last) {
                 bond.last = m;
@@ -556,12 +551,9 @@ PreparedTeam::PreparedTeam(const CompiledModel& model, const std::vector<AgentId
         team_.modes.push_back(&modes_.emplace_back(make_modes(model, agent)));
         team_.rewards.push_back(model.agents[at(agent)].action_reward.data());
     }
-    const auto position = [&](AgentId agent) {
-        return static_cast<std::size_t>(std::ranges::find(agents, agent) - agents.begin());
-    };
     for (const PairBlock& block : blocks_) {
-        team_.pairs.push_back(
-            {position(block.first), position(block.second), &block, block.value.data()});
+        team_.pairs.push_back({position_in(agents, block.first), position_in(agents, block.second),
+                               &block, block.value.data()});
     }
     team_.wide = wide_interactions(model, agents);
 }

@@ -73,6 +73,7 @@ void solve_team(const CompiledModel& model, const Team& team, const KernelOption
 class PreparedTeam {
 public:
     PreparedTeam(const CompiledModel& model, const std::vector<AgentId>& agents);
+    [[nodiscard]] const Team& team() const noexcept { return team_; }
     // Throws if it does not fit into memory.
     [[nodiscard]] TeamSolution solve(const KernelOptions& options, Monitor& monitor) const;
 

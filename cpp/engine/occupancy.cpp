@@ -45,11 +45,8 @@ public:
         }
         wide_.clear();
         for (const Index e : team_.wide) {
-            const auto& values = model_.interactions[e].values;
-            const auto found = std::ranges::lower_bound(
-                values, model_.first_stage + layer, {}, [](const auto& each) { return each.first; });
-            if (found == values.end() || found->first != model_.first_stage + layer) continue;
-            wide_.emplace_back(e, found->second);
+            const double value = model_.interactions[e].value_at(model_.first_stage + layer);
+            if (value != 0) wide_.emplace_back(e, value);
         }
         return cells;
     }
@@ -143,17 +140,8 @@ private:
     [[nodiscard]] double wide_chance(const CompiledInteraction& interaction) const {
         double product = 1;
         for (const InteractionMember& member : interaction.members) {
-            const auto m = static_cast<std::size_t>(
-                std::ranges::find(team_.agents, member.agent) - team_.agents.begin());
-            const CompiledAgent& agent = model_.agents[at(member.agent)];
-            const std::size_t label = at(agent.after_label[after[m]]);
-            double chance = 0;
-            for (Index x = agent.label_begin[label]; x < agent.label_begin[label + 1]; ++x) {
-                if (agent.label_factor[x].signal == member.signal) {
-                    chance = agent.label_factor[x].chance;
-                }
-            }
-            product *= chance;
+            const std::size_t m = position_in(team_.agents, member.agent);
+            product *= model_.agents[at(member.agent)].chance(after[m], member.signal);
         }
         return product;
     }

@@ -126,44 +126,33 @@ Mode make_mode(const CompiledAgent& agent, Index layer) {
     return mode;
 }
 
-std::size_t position(const std::vector<AgentId>& agents, AgentId agent) {
-    return static_cast<std::size_t>(std::ranges::find(agents, agent) - agents.begin());
-}
-
 // Per after-state of a layer: the chances of one signal, where there are any.
 std::vector<std::pair<Index, double>> chances(const CompiledAgent& agent, Index layer,
                                               SignalId signal) {
     std::vector<std::pair<Index, double>> found;
     for (Index f = agent.after_layer_begin[layer]; f < agent.after_layer_begin[layer + 1]; ++f) {
-        const std::size_t label = at(agent.after_label[f]);
-        for (Index x = agent.label_begin[label]; x < agent.label_begin[label + 1]; ++x) {
-            if (agent.label_factor[x].signal == signal) {
-                found.emplace_back(f - agent.after_layer_begin[layer],
-                                   agent.label_factor[x].chance);
-            }
-        }
+        const double chance = agent.chance(f, signal);
+        if (chance != 0) found.emplace_back(f - agent.after_layer_begin[layer], chance);
     }
     return found;
 }
 
 // One interaction of a pair at one layer.
-struct Chances {
+struct PairChances {
     double value;
     std::vector<std::pair<Index, double>> rows;
     std::vector<std::pair<Index, double>> columns;
 };
 
-std::vector<Chances> chances_of(const CompiledModel& model, const std::vector<Index>& interactions,
+std::vector<PairChances> chances_of(const CompiledModel& model, const std::vector<Index>& interactions,
                                 Index layer, const PairBlock& block) {
-    std::vector<Chances> found;
+    std::vector<PairChances> found;
     for (const Index e : interactions) {
         const CompiledInteraction& interaction = model.interactions[e];
-        const auto value =
-            std::ranges::lower_bound(interaction.values, model.first_stage + layer, {},
-                                     [](const auto& each) { return each.first; });
-        if (value == interaction.values.end() || value->first != model.first_stage + layer) continue;
+        const double value = interaction.value_at(model.first_stage + layer);
+        if (value == 0) continue;
         const bool straight = interaction.members[0].agent == block.first;
-        found.push_back({value->second,
+        found.push_back({value,
                          chances(model.agents[at(block.first)], layer,
                                  interaction.members[straight ? 0 : 1].signal),
                          chances(model.agents[at(block.second)], layer,
@@ -189,8 +178,8 @@ std::vector<PairBlock> make_pair_blocks(const CompiledModel& model,
     for (std::size_t e = 0; e < model.interactions.size(); ++e) {
         const auto& members = model.interactions[e].members;
         if (members.size() != 2 || model.interactions[e].values.empty()) continue;
-        std::size_t one = position(agents, members[0].agent);
-        std::size_t other = position(agents, members[1].agent);
+        std::size_t one = position_in(agents, members[0].agent);
+        std::size_t other = position_in(agents, members[1].agent);
         if (one == agents.size() || other == agents.size()) continue;
         if (one > other) std::swap(one, other);
         pairs[{one, other}].push_back(static_cast<Index>(e));
@@ -215,7 +204,7 @@ std::vector<PairBlock> make_pair_blocks(const CompiledModel& model,
             for (Index f = 0; f < afters; ++f) {
                 touched.clear();
                 for (std::size_t e = 0; e < found.size(); ++e) {
-                    const Chances& each = found[e];
+                    const PairChances& each = found[e];
                     if (at[e] == each.rows.size() || each.rows[at[e]].first != f) continue;
                     const double chance = each.value * each.rows[at[e]++].second;
                     for (const auto& [column, other] : each.columns) {
@@ -246,7 +235,7 @@ std::vector<Index> wide_interactions(const CompiledModel& model,
         if (interaction.members.size() < 3 || interaction.values.empty()) continue;
         const bool inside =
             std::ranges::all_of(interaction.members, [&](const InteractionMember& member) {
-                return position(agents, member.agent) < agents.size();
+                return position_in(agents, member.agent) < agents.size();
             });
         if (inside) found.push_back(static_cast<Index>(e));
     }

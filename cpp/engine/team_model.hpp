@@ -1,6 +1,7 @@
 // What the kernel needs of agents and of pairs of agents, prepared once and shared by all teams.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -69,6 +70,11 @@ struct PairBlock {
 // Blocks of all pairs among some agents; in each, the agent that comes first in `agents` is first.
 std::vector<PairBlock> make_pair_blocks(const CompiledModel& model,
                                         const std::vector<AgentId>& agents);
+
+// Where an agent stands among others; their number if it is not one of them.
+inline std::size_t position_in(const std::vector<AgentId>& agents, AgentId agent) {
+    return static_cast<std::size_t>(std::ranges::find(agents, agent) - agents.begin());
+}
 
 // Interactions with three or more members, all of them among `agents`.
 std::vector<Index> wide_interactions(const CompiledModel& model,

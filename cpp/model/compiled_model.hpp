@@ -6,6 +6,9 @@
 // and an action only carries its expected own reward and, per signal, the chance that it matches.
 #pragma once
 
+#include <algorithm>
+#include <numeric>
+#include <utility>
 #include <vector>
 
 #include "model/local_graph.hpp"
@@ -44,12 +47,26 @@ struct CompiledAgent {
     [[nodiscard]] std::size_t layer_size(Index layer) const {
         return layer_begin[layer + 1] - layer_begin[layer];
     }
+    // How likely an after-state makes a signal.
+    [[nodiscard]] double chance(std::size_t after, SignalId signal) const {
+        const std::size_t label = at(after_label[after]);
+        for (Index f = label_begin[label]; f < label_begin[label + 1]; ++f) {
+            if (label_factor[f].signal == signal) return label_factor[f].chance;
+        }
+        return 0;
+    }
 };
 
 // An interaction at the stages at which it can happen.
 struct CompiledInteraction {
     std::vector<InteractionMember> members;
     std::vector<std::pair<Index, double>> values;  // (stage, value != 0), by stage
+
+    // Its value at a stage; 0 where it cannot happen.
+    [[nodiscard]] double value_at(Index stage) const {
+        const auto found = std::ranges::lower_bound(values, stage, {}, &std::pair<Index, double>::first);
+        return found != values.end() && found->first == stage ? found->second : 0.0;
+    }
 };
 
 struct CompiledModel {
@@ -65,6 +82,15 @@ struct CompiledModel {
     bool unit_mass = true;
 
     [[nodiscard]] Index layer_count() const noexcept { return horizon - first_stage; }
+    // What the team gets anyway, in all.
+    [[nodiscard]] double constant() const {
+        return std::accumulate(constant_at.begin(), constant_at.end(), 0.0);
+    }
+    [[nodiscard]] std::vector<AgentId> everyone() const {
+        std::vector<AgentId> all;
+        for (std::size_t i = 0; i < agents.size(); ++i) all.push_back(as<AgentId>(i));
+        return all;
+    }
 };
 
 // Merges, per stage, the nodes of one agent that have the same actions: equal expected own reward,
