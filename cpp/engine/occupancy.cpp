@@ -18,6 +18,19 @@ void collect(std::vector<double>& dense, Chances& sparse) {
     }
 }
 
+// The position of the pair's after-states in its block, or its size if they do not interact.
+std::size_t entry(const Team& team, const Team::Pair& pair, Index layer,
+                  const std::vector<Index>& after) {
+    const auto first = pair.block->column.begin();
+    const auto begin = first + pair.block->row_begin[after[pair.first]];
+    const auto end = first + pair.block->row_begin[after[pair.first] + 1];
+    if (begin == end) return pair.block->column.size();
+    const Index column = after[pair.second] - (*team.modes[pair.second])[layer].after_first;
+    const auto found = std::lower_bound(begin, end, column);
+    if (found == end || *found != column) return pair.block->column.size();
+    return static_cast<std::size_t>(found - first);
+}
+
 // Finds the best joint action of joint states of one layer.
 class Lookahead {
 public:
@@ -93,18 +106,6 @@ public:
         return outcomes_;
     }
 
-    // The position of the pair's after-states in its block, or its size if they do not interact.
-    [[nodiscard]] std::size_t entry(const Team::Pair& pair) const {
-        const auto first = pair.block->column.begin();
-        const auto begin = first + pair.block->row_begin[after[pair.first]];
-        const auto end = first + pair.block->row_begin[after[pair.first] + 1];
-        if (begin == end) return pair.block->column.size();
-        const Index column = after[pair.second] - (*team_.modes[pair.second])[layer_].after_first;
-        const auto found = std::lower_bound(begin, end, column);
-        if (found == end || *found != column) return pair.block->column.size();
-        return static_cast<std::size_t>(found - first);
-    }
-
 private:
     void take(const std::vector<Index>& digits) {
         for (std::size_t m = 0; m < k_; ++m) {
@@ -127,7 +128,7 @@ private:
         double sum = 0;
         for (std::size_t m = 0; m < k_; ++m) sum += team_.rewards[m][action[m]];
         for (const Team::Pair& pair : team_.pairs) {
-            const std::size_t x = entry(pair);
+            const std::size_t x = entry(team_, pair, layer_, after);
             if (x < pair.block->column.size()) sum += pair.value[x];
         }
         for (const auto& [e, value] : wide_) sum += value * wide_chance(model_.interactions[e]);
@@ -161,18 +162,8 @@ private:
 
 }  // namespace
 
-bool follow(const CompiledModel& model, const Team& team, const TeamSolution& solution,
-            Occupancy& occupancy, OccupancyBuffers& buffers, Monitor& monitor) {
-    const std::size_t k = team.agents.size();
-    buffers.actions.resize(k);
-    buffers.pairs.resize(team.pairs.size());
-    for (std::size_t m = 0; m < k; ++m) {
-        buffers.actions[m].assign(model.agents[at(team.agents[m])].action_reward.size(), 0.0);
-    }
-    for (std::size_t p = 0; p < team.pairs.size(); ++p) {
-        buffers.pairs[p].assign(team.pairs[p].block->column.size(), 0.0);
-    }
-    occupancy.states = 0;
+bool walk(const CompiledModel& model, const Team& team, const TeamSolution& solution,
+          WalkBuffers& buffers, Monitor& monitor, const std::function<bool(const Visit&)>& visit) {
     auto& now = buffers.now;
     auto& next = buffers.next;
     now.assign(1, 0);
@@ -185,22 +176,17 @@ bool follow(const CompiledModel& model, const Team& team, const TeamSolution& so
         for (std::size_t x = 0; x < now.size(); ++x) {
             const double chance = buffers.chance[x];
             ahead.choose(now[x]);
-            for (std::size_t m = 0; m < k; ++m) buffers.actions[m][ahead.action[m]] += chance;
-            for (std::size_t p = 0; p < team.pairs.size(); ++p) {
-                const std::size_t entry = ahead.entry(team.pairs[p]);
-                if (entry < buffers.pairs[p].size()) buffers.pairs[p][entry] += chance;
-            }
+            const bool goes_on = visit({layer, chance, ahead.state, ahead.action, ahead.after});
             const auto& outcomes = ahead.outcomes(chance);
             for (const auto& [there, mass] : outcomes) {
                 if (buffers.mass[there] == 0) next.push_back(there);
                 buffers.mass[there] += mass;
             }
-            if (monitor.tick(64 * outcomes.size())) {
+            if (!goes_on || monitor.tick(64 * outcomes.size())) {
                 for (const std::uint64_t there : next) buffers.mass[there] = 0;
                 return false;
             }
         }
-        occupancy.states += now.size();
         std::ranges::sort(next);
         next.erase(std::ranges::unique(next).begin(), next.end());
         buffers.chance.clear();
@@ -210,6 +196,31 @@ bool follow(const CompiledModel& model, const Team& team, const TeamSolution& so
         }
         std::swap(now, next);
     }
+    return true;
+}
+
+bool follow(const CompiledModel& model, const Team& team, const TeamSolution& solution,
+            Occupancy& occupancy, OccupancyBuffers& buffers, Monitor& monitor) {
+    const std::size_t k = team.agents.size();
+    buffers.actions.resize(k);
+    buffers.pairs.resize(team.pairs.size());
+    for (std::size_t m = 0; m < k; ++m) {
+        buffers.actions[m].assign(model.agents[at(team.agents[m])].action_reward.size(), 0.0);
+    }
+    for (std::size_t p = 0; p < team.pairs.size(); ++p) {
+        buffers.pairs[p].assign(team.pairs[p].block->column.size(), 0.0);
+    }
+    occupancy.states = 0;
+    const auto count = [&](const Visit& here) {
+        ++occupancy.states;
+        for (std::size_t m = 0; m < k; ++m) buffers.actions[m][here.actions[m]] += here.chance;
+        for (std::size_t p = 0; p < team.pairs.size(); ++p) {
+            const std::size_t x = entry(team, team.pairs[p], here.layer, here.afters);
+            if (x < buffers.pairs[p].size()) buffers.pairs[p][x] += here.chance;
+        }
+        return true;
+    };
+    if (!walk(model, team, solution, buffers.walk, monitor, count)) return false;
     occupancy.actions.resize(k);
     occupancy.pairs.resize(team.pairs.size());
     for (std::size_t m = 0; m < k; ++m) collect(buffers.actions[m], occupancy.actions[m]);

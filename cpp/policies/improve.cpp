@@ -26,8 +26,7 @@ bool fits(const CompiledModel& model, const LocalPolicy& policy) {
 
 PolicySearch::PolicySearch(const CompiledModel& model, const PolicySearchOptions& options,
                            Monitor& monitor)
-    : model_(model), monitor_(monitor) {
-    for (const double constant : model.constant_at) constant_ += constant;
+    : model_(model), monitor_(monitor), constant_(model.constant()) {
     // Probabilities are taken to sum to 1.
     if (!model.unit_mass) error_ = mass_error(model);
     if (model.agents.size() <= options.joint_agents) {
@@ -85,7 +84,7 @@ TeamPolicy PolicySearch::policy() const {
     TeamPolicy policy{team_->otherwise(), {}};
     if (team_->table().size() == 0) return policy;
     Cluster& cluster = policy.clusters.emplace_back();
-    for (std::size_t i = 0; i < model_.agents.size(); ++i) cluster.agents.push_back(as<AgentId>(i));
+    cluster.agents = model_.everyone();
     cluster.table = team_->table();
     return policy;
 }

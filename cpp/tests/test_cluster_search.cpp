@@ -17,8 +17,7 @@ TEST("clusters of a small team are worth what they say, at most the optimum") {
         const policies::Translation translation(d, true);
         const CompiledModel& model = translation.model();
         if (!model.unit_mass) continue;
-        double constant = 0;
-        for (const double each : model.constant_at) constant += each;
+        const double constant = model.constant();
         Monitor monitor;
         ClusterSearchOptions options;
         options.seed = seed;

@@ -25,13 +25,9 @@ TEST("an exact answer is optimal, and its table says what to do") {
             policy.otherwise.action.emplace_back(agent.class_count(), 0);
         }
         Cluster& cluster = policy.clusters.emplace_back();
-        for (std::size_t i = 0; i < model.agents.size(); ++i) {
-            cluster.agents.push_back(as<AgentId>(i));
-        }
+        cluster.agents = model.everyone();
         cluster.table = answer->table;
-        const double optimum =
-            solve_dp(model, monitor).lower -
-            std::accumulate(model.constant_at.begin(), model.constant_at.end(), 0.0);
+        const double optimum = solve_dp(model, monitor).lower - model.constant();
         CHECK_NEAR(teams::worth(model, policy), optimum, relative(optimum));
         for (std::size_t l = 0; l < model.layer_count(); ++l) {
             const auto& reach = answer->layers[l].reach;

@@ -1,7 +1,6 @@
 #include "engine/kernel.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 #include "baselines/dp.hpp"
 #include "check.hpp"
@@ -12,19 +11,9 @@ namespace {
 
 using namespace problems;
 
-std::vector<AgentId> everyone(const CompiledModel& model) {
-    std::vector<AgentId> all;
-    for (std::size_t i = 0; i < model.agents.size(); ++i) all.push_back(as<AgentId>(i));
-    return all;
-}
-
-double constants(const CompiledModel& model) {
-    return std::accumulate(model.constant_at.begin(), model.constant_at.end(), 0.0);
-}
-
 TeamSolution solved(const CompiledModel& model, bool policy = true, unsigned threads = 1) {
     Monitor monitor;
-    return solve_team(model, everyone(model), {.policy = policy, .threads = threads}, monitor);
+    return solve_team(model, model.everyone(), {.policy = policy, .threads = threads}, monitor);
 }
 
 TEST("the kernel finds the optimum of a team, with and without a policy") {
@@ -34,8 +23,8 @@ TEST("the kernel finds the optimum of a team, with and without a policy") {
         Monitor monitor;
         const DpResult dp = solve_dp(model, monitor);
         const double slack = relative(dp.lower, model.unit_mass ? 1e-9 : 1e-7);
-        CHECK_NEAR(solved(model).value + constants(model), dp.lower, slack);
-        CHECK_NEAR(solved(model, false).value + constants(model), dp.lower, slack);
+        CHECK_NEAR(solved(model).value + model.constant(), dp.lower, slack);
+        CHECK_NEAR(solved(model, false).value + model.constant(), dp.lower, slack);
     }
 }
 
@@ -61,7 +50,7 @@ TEST("the order of the agents does not change the value") {
     for (std::uint64_t seed = 0; seed < 100; ++seed) {
         const testing::Context context("seed", seed);
         const CompiledModel model = compiled(random_team(seed));
-        std::vector<AgentId> order = everyone(model);
+        std::vector<AgentId> order = model.everyone();
         std::ranges::reverse(order);
         Monitor monitor;
         const double reversed = solve_team(model, order, {.policy = false}, monitor).value;
@@ -73,7 +62,7 @@ TEST("values of all layers can be kept, and storage used again") {
     for (std::uint64_t seed = 0; seed < 100; ++seed) {
         const testing::Context context("seed", seed);
         const CompiledModel model = compiled(random_team(seed));
-        const PreparedTeam team(model, everyone(model));
+        const PreparedTeam team(model, model.everyone());
         Monitor monitor;
         const TeamSolution plain = team.solve({.policy = true}, monitor);
         const TeamSolution kept = team.solve({.policy = false, .values = true}, monitor);
@@ -87,7 +76,7 @@ TEST("values of all layers can be kept, and storage used again") {
 TEST("the kernel gives the same on every number of threads") {
     // Large enough that a stage is shared out.
     const CompiledModel model = compiled(crowd(3, 40, 6));
-    const PreparedTeam team(model, everyone(model));
+    const PreparedTeam team(model, model.everyone());
     Monitor monitor;
     const TeamSolution one = team.solve({.policy = true}, monitor);
     for (const unsigned threads : {2U, 3U}) {
@@ -99,7 +88,7 @@ TEST("the kernel gives the same on every number of threads") {
 
 TEST("time runs out inside a stage") {
     const CompiledModel model = compiled(crowd(3, 60, 30));
-    const PreparedTeam team(model, everyone(model));
+    const PreparedTeam team(model, model.everyone());
     for (const unsigned threads : {1U, 2U}) {
         Monitor monitor(0.02);
         const TeamSolution stopped = team.solve({.policy = true, .threads = threads}, monitor);
@@ -111,7 +100,7 @@ TEST("time runs out inside a stage") {
 TEST("a team that does not fit is refused before memory is taken") {
     const CompiledModel model = compiled(random_team(1));
     Monitor monitor(Monitor::kNoLimit, 10);
-    CHECK_THROWS(LimitReached, solve_team(model, everyone(model), {.policy = true}, monitor));
+    CHECK_THROWS(LimitReached, solve_team(model, model.everyone(), {.policy = true}, monitor));
 }
 
 }  // namespace

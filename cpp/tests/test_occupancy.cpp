@@ -1,7 +1,5 @@
 #include "engine/occupancy.hpp"
 
-#include <numeric>
-
 #include "check.hpp"
 #include "problems.hpp"
 
@@ -15,25 +13,10 @@ TEST("what the best policy does is worth its value") {
         const testing::Context context("seed", seed);
         const CompiledModel model = compiled(random_team(seed));
         if (!model.unit_mass) continue;
-        Team team;
-        std::vector<AgentModes> modes;
-        for (std::size_t i = 0; i < model.agents.size(); ++i) {
-            team.agents.push_back(as<AgentId>(i));
-            modes.push_back(make_modes(model, as<AgentId>(i)));
-        }
-        for (std::size_t i = 0; i < model.agents.size(); ++i) {
-            team.modes.push_back(&modes[i]);
-            team.rewards.push_back(model.agents[i].action_reward.data());
-        }
-        const auto blocks = make_pair_blocks(model, team.agents);
-        for (const PairBlock& block : blocks) {
-            team.pairs.push_back({at(block.first), at(block.second), &block, block.value.data()});
-        }
-        team.wide = wide_interactions(model, team.agents);
+        const PreparedTeam prepared(model, model.everyone());
+        const Team& team = prepared.team();
         Monitor monitor;
-        TeamSolution solution;
-        KernelBuffers buffers;
-        solve_team(model, team, {.policy = false, .values = true}, solution, buffers, monitor);
+        const TeamSolution solution = prepared.solve({.policy = false, .values = true}, monitor);
         Occupancy occupancy;
         OccupancyBuffers forward;
         CHECK(follow(model, team, solution, occupancy, forward, monitor));

@@ -11,25 +11,11 @@ namespace {
 
 using namespace problems;
 
-std::vector<AgentId> everyone(const CompiledModel& model) {
-    std::vector<AgentId> all;
-    for (std::size_t i = 0; i < model.agents.size(); ++i) all.push_back(as<AgentId>(i));
-    return all;
-}
-
-double chance(const CompiledAgent& agent, Index after, SignalId signal) {
-    const std::size_t label = at(agent.after_label[after]);
-    for (Index x = agent.label_begin[label]; x < agent.label_begin[label + 1]; ++x) {
-        if (agent.label_factor[x].signal == signal) return agent.label_factor[x].chance;
-    }
-    return 0;
-}
-
 TEST("pieces of a mode share no state, and every action is used once") {
     for (std::uint64_t seed = 0; seed < 200; ++seed) {
         const testing::Context context("seed", seed);
         const CompiledModel model = compiled(random_team(seed), seed % 2 == 0);
-        for (const AgentId who : everyone(model)) {
+        for (const AgentId who : model.everyone()) {
             for (const Mode& mode : make_modes(model, who)) {
                 std::set<Index> actions;
                 std::vector<Index> piece_of(mode.states, 0xffff'ffffU);
@@ -57,7 +43,7 @@ TEST("slots hold every action once, those of one rank side by side") {
     for (std::uint64_t seed = 0; seed < 200; ++seed) {
         const testing::Context context("seed", seed);
         const CompiledModel model = compiled(random_team(seed), seed % 2 == 0);
-        for (const AgentId who : everyone(model)) {
+        for (const AgentId who : model.everyone()) {
             const CompiledAgent& agent = model.agents[at(who)];
             for (const Mode& mode : make_modes(model, who)) {
                 for (std::size_t rank = 0; rank + 1 < mode.rank_begin.size(); ++rank) {
@@ -77,7 +63,7 @@ TEST("blocks of pairs hold the expected reward of every pair of after-states") {
     for (std::uint64_t seed = 0; seed < 150; ++seed) {
         const testing::Context context("seed", seed);
         const CompiledModel model = compiled(random_team(seed));
-        std::vector<AgentId> order = everyone(model);
+        std::vector<AgentId> order = model.everyone();
         if (seed % 2 == 1) std::ranges::reverse(order);
         for (const PairBlock& block : make_pair_blocks(model, order)) {
             const CompiledAgent& first = model.agents[at(block.first)];
@@ -97,8 +83,8 @@ TEST("blocks of pairs hold the expected reward of every pair of after-states") {
                             const auto& mine = members[straight ? 0 : 1];
                             const auto& theirs = members[straight ? 1 : 0];
                             if (theirs.agent != block.second) continue;
-                            expected += model.values_at[layer][e] * chance(first, f, mine.signal) *
-                                        chance(second, g, theirs.signal);
+                            expected += model.values_at[layer][e] * first.chance(f, mine.signal) *
+                                        second.chance(g, theirs.signal);
                         }
                         double found = 0;
                         for (Index x = block.row_begin[f]; x < block.row_begin[f + 1]; ++x) {
