@@ -9,4 +9,5 @@ NB_MODULE(_core, module) {
     coreplan::bindings::bind_core_2016(module);
     coreplan::bindings::bind_engine(module);
     coreplan::bindings::bind_policies(module);
+    coreplan::bindings::bind_search(module);
 }

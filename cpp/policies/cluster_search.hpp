@@ -33,6 +33,8 @@ public:
 
     [[nodiscard]] double value() const noexcept { return value_; }  // without constants
     [[nodiscard]] TeamPolicy policy() const;
+    // Profiles that were found, best first; never empty.
+    [[nodiscard]] const std::vector<Profile>& profiles() const noexcept { return profiles_.best(); }
 
 private:
     using Groups = std::vector<std::shared_ptr<const Behaviour>>;

@@ -79,6 +79,15 @@ double PolicySearch::value() const {
 
 bool PolicySearch::exact() const { return error_ == 0 && (clusters_lead() || team_->exact()); }
 
+std::vector<LocalPolicy> PolicySearch::bases(std::size_t most) const {
+    std::vector<LocalPolicy> found;
+    for (const Profile& profile : team_ ? team_->profiles() : clusters_->profiles()) {
+        if (found.size() == most) break;
+        found.push_back(profile.policy);
+    }
+    return found;
+}
+
 TeamPolicy PolicySearch::policy() const {
     if (clusters_lead()) return clusters_->policy();
     TeamPolicy policy{team_->otherwise(), {}};

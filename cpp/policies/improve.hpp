@@ -34,6 +34,8 @@ public:
     [[nodiscard]] double value() const;
     [[nodiscard]] bool exact() const;
     [[nodiscard]] TeamPolicy policy() const;
+    // The best policies of single agents that were found, `most` at most.
+    [[nodiscard]] std::vector<LocalPolicy> bases(std::size_t most) const;
 
 private:
     [[nodiscard]] bool clusters_lead() const;

@@ -46,6 +46,8 @@ public:
     // The finished rollout that gave the best value; null if that is a profile.
     [[nodiscard]] const Rollout* rollout() const noexcept { return best_rollout_.get(); }
     [[nodiscard]] std::uint64_t rounds() const noexcept { return rounds_; }
+    // Profiles that were found, best first; never empty.
+    [[nodiscard]] const std::vector<Profile>& profiles() const noexcept { return profiles_.best(); }
 
 private:
     enum class Step { search, roll, generate };

@@ -1,0 +1,116 @@
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/vector.h>
+
+#include "bindings/module.hpp"
+#include "policies/improve.hpp"
+#include "search/group_search.hpp"
+
+namespace coreplan::bindings {
+
+namespace {
+
+std::vector<Index> plain(const std::vector<AgentId>& agents) {
+    std::vector<Index> numbers;
+    for (const AgentId agent : agents) numbers.push_back(static_cast<Index>(at(agent)));
+    return numbers;
+}
+
+}  // namespace
+
+void bind_search(nb::module_& module) {
+    using Rows = GroupDecisions::Rows;
+    nb::class_<Rows>(module, "GroupRows")
+        .def_prop_ro("agents", [](const Rows& self) { return plain(self.agents); })
+        .def_prop_ro(
+            "layer", [](const Rows& self) { return to_numpy(self.layer); },
+            nb::rv_policy::automatic)
+        // Rows of one number per agent, one after the other.
+        .def_prop_ro(
+            "classes", [](const Rows& self) { return to_numpy(self.classes); },
+            nb::rv_policy::automatic)
+        .def_prop_ro(
+            "actions", [](const Rows& self) { return to_numpy(self.actions); },
+            nb::rv_policy::automatic);
+    nb::class_<GroupDecisions>(module, "GroupDecisions")
+        .def_ro("groups", &GroupDecisions::groups)
+        .def_ro("value", &GroupDecisions::value)
+        .def_ro("states", &GroupDecisions::states)
+        .def_ro("whole", &GroupDecisions::whole)
+        .def_ro("sound", &GroupDecisions::sound);
+    nb::class_<GroupSearch>(module, "GroupSearch")
+        .def(
+            "__init__",
+            [](GroupSearch* self, const CompiledModel& model, const Relaxation& relaxation,
+               const PolicySearch& policies, std::size_t bases, unsigned threads, double most_bytes,
+               bool split, bool skip, bool floors, bool tables, Monitor& monitor) {
+                const nb::gil_scoped_release release;
+                const std::vector<LocalPolicy> found = policies.bases(bases);
+                new (self) GroupSearch(model, relaxation, found,
+                                       {threads, most_bytes, split, skip, floors, tables}, monitor);
+            },
+            nb::arg("model"), nb::arg("relaxation"), nb::arg("policies"), nb::arg("bases"),
+            nb::arg("threads"), nb::arg("most_bytes"), nb::arg("split"), nb::arg("skip"),
+            nb::arg("floors"), nb::arg("tables"), nb::arg("monitor"), nb::keep_alive<1, 2>(),
+            nb::keep_alive<1, 3>(), nb::keep_alive<1, 12>())
+        .def("run", &GroupSearch::run, nb::arg("seconds"), nb::arg("tolerance"), nb::arg("monitor"),
+             nb::call_guard<nb::gil_scoped_release>())
+        .def_prop_ro("lower", &GroupSearch::lower)
+        .def_prop_ro("upper", &GroupSearch::upper)
+        .def_prop_ro("full", &GroupSearch::full)
+        .def_prop_ro("expanded", &GroupSearch::expanded)
+        .def_prop_ro("actions", &GroupSearch::actions)
+        .def_prop_ro("records", &GroupSearch::records)
+        .def("decisions", &GroupSearch::decisions, nb::arg("most_states"), nb::arg("monitor"),
+             nb::call_guard<nb::gil_scoped_release>())
+        // What agents can still take part in: per class the number of its list, and the lists.
+        .def(
+            "list_of",
+            [](const GroupSearch& self, std::size_t agent) {
+                return to_numpy(self.couplings().lists_of_classes(as<AgentId>(agent)));
+            },
+            nb::arg("agent"))
+        .def(
+            "list_begin",
+            [](const GroupSearch& self, std::size_t agent) {
+                std::vector<Index> begin{0};
+                for (Index l = 0; l < self.couplings().list_count(as<AgentId>(agent)); ++l) {
+                    begin.push_back(begin.back() +
+                                    static_cast<Index>(
+                                        self.couplings().runs(as<AgentId>(agent), l).size()));
+                }
+                return to_numpy(std::move(begin));
+            },
+            nb::arg("agent"))
+        .def(
+            "runs",
+            [](const GroupSearch& self, std::size_t agent) {
+                std::vector<Index> numbers;
+                for (Index l = 0; l < self.couplings().list_count(as<AgentId>(agent)); ++l) {
+                    for (const SignalRun& run : self.couplings().runs(as<AgentId>(agent), l)) {
+                        numbers.push_back(static_cast<Index>(at(run.signal)));
+                        numbers.push_back(run.first);
+                        numbers.push_back(run.last);
+                    }
+                }
+                return to_numpy(std::move(numbers));
+            },
+            nb::arg("agent"))
+        // Interactions that can happen: (agent, signal) pairs, and stages.
+        .def("events", [](const GroupSearch& self) {
+            std::vector<std::pair<std::vector<std::pair<Index, Index>>, std::vector<Index>>> events;
+            for (const Couplings::Bond& bond : self.couplings().bonds()) {
+                for (const Index e : bond.interactions) {
+                    const CompiledInteraction& interaction = self.model().interactions[e];
+                    auto& event = events.emplace_back();
+                    for (const InteractionMember& member : interaction.members) {
+                        event.first.emplace_back(static_cast<Index>(at(member.agent)),
+                                                 static_cast<Index>(at(member.signal)));
+                    }
+                    for (const auto& [stage, value] : interaction.values) event.second.push_back(stage);
+                }
+            }
+            return events;
+        });
+}
+
+}  // namespace coreplan::bindings

@@ -1,0 +1,111 @@
+#include "search/group_bound.hpp"
+
+#include <algorithm>
+
+namespace coreplan {
+
+RelaxationBound::RelaxationBound(const Relaxation& relaxation, const Shapes& shapes,
+                                 unsigned threads, Monitor& monitor)
+    : model_(shapes.model()), shapes_(shapes), threads_(threads) {
+    for (const AgentId agent : model_.everyone()) modes_.push_back(make_modes(model_, agent));
+    for (std::size_t c = 0; c < relaxation.cluster_count(); ++c) {
+        Cluster& cluster = clusters_.emplace_back();
+        cluster.agents = relaxation.agents_of(c);
+        for (std::size_t m = 0; m < cluster.agents.size(); ++m) {
+            cluster.shares.push_back(relaxation.share_of_agent(c, m));
+        }
+        const auto pairs = relaxation.pairs_of(c);
+        for (std::size_t p = 0; p < pairs.size(); ++p) {
+            cluster.pairs.push_back({pairs[p], relaxation.share_of_pair(c, p)});
+        }
+        cluster.wide = relaxation.wide_of(c);
+    }
+    remnants_.resize(clusters_.size());
+    for (std::size_t c = 0; c < clusters_.size(); ++c) remnant(c, clusters_[c].agents, monitor);
+}
+
+double RelaxationBound::bytes(const Relaxation& relaxation, const CompiledModel& model) {
+    double total = 0;
+    for (std::size_t c = 0; c < relaxation.cluster_count(); ++c) {
+        total += team_cells(model, relaxation.agents_of(c)) * sizeof(double);
+    }
+    return total;
+}
+
+const RelaxationBound::Remnant& RelaxationBound::remnant(std::size_t c,
+                                                         std::span<const AgentId> agents,
+                                                         Monitor& monitor) {
+    for (const auto& known : remnants_[c]) {
+        if (std::ranges::equal(known->team.agents, agents)) return *known;
+    }
+    const Cluster& cluster = clusters_[c];
+    auto made = std::make_unique<Remnant>();
+    Team& team = made->team;
+    team.agents.assign(agents.begin(), agents.end());
+    for (const AgentId agent : agents) {
+        team.rewards.push_back(cluster.shares[position_in(cluster.agents, agent)].data());
+        team.modes.push_back(&modes_[at(agent)]);
+    }
+    for (const SharedPair& pair : cluster.pairs) {
+        const std::size_t first = position_in(team.agents, pair.block->first);
+        const std::size_t second = position_in(team.agents, pair.block->second);
+        if (std::max(first, second) == team.agents.size()) continue;
+        team.pairs.push_back({first, second, pair.block, pair.value.data()});
+    }
+    for (const Index e : cluster.wide) {
+        const auto inside = [&](const InteractionMember& member) {
+            return position_in(team.agents, member.agent) < team.agents.size();
+        };
+        if (std::ranges::all_of(model_.interactions[e].members, inside)) team.wide.push_back(e);
+    }
+    const KernelOptions options{.policy = false, .values = true, .threads = threads_};
+    if (!shapes_.room().take(kernel_bytes(model_, team.agents, options))) {
+        throw LimitReached(Stop::memory_limit, "there is no room for the tables of a bound");
+    }
+    TeamSolution solution;
+    KernelBuffers buffers;
+    solve_team(model_, team, options, solution, buffers, monitor);
+    if (solution.stop != Stop::none) throw LimitReached(solution.stop, "no time for a bound");
+    made->table.layer_begin = std::move(solution.layer_begin);
+    made->table.values = std::move(solution.values);
+    remnants_[c].push_back(std::move(made));
+    return *remnants_[c].back();
+}
+
+void RelaxationBound::prepare(Shape& shape, Monitor& monitor) {
+    auto notes = std::make_unique<Parts>();
+    for (std::size_t c = 0; c < clusters_.size(); ++c) {
+        std::vector<AgentId> common;
+        std::ranges::set_intersection(clusters_[c].agents, shape.agents, std::back_inserter(common));
+        if (common.empty()) continue;
+        Part& part = notes->parts.emplace_back(&remnant(c, common, monitor), std::vector<Index>{});
+        for (const AgentId agent : common) {
+            part.places.push_back(static_cast<Index>(position_in(shape.agents, agent)));
+        }
+    }
+    shape.upper = std::move(notes);
+}
+
+double RelaxationBound::upper(const Shape& shape, Index layer,
+                              std::span<const Status> where) const {
+    double total = 0;
+    for (const Part& part : parts_of(shape)) {
+        total += shapes_.look_up(part.remnant->table, layer, shape.agents, part.places, where);
+    }
+    return total;
+}
+
+std::vector<ActionTerm> RelaxationBound::terms(const Shape& shape, Index layer,
+                                               std::span<const ClassId> classes) const {
+    std::vector<ActionTerm> terms;
+    for (const Part& part : parts_of(shape)) {
+        ActionTerm& term = terms.emplace_back();
+        term.agents = part.places;
+        std::vector<ClassId> own;
+        for (const Index m : part.places) own.push_back(classes[m]);
+        term.value = action_values(model_, part.remnant->team, part.remnant->table, layer, own);
+    }
+    return terms;
+}
+
+}  // namespace coreplan

@@ -1,0 +1,82 @@
+// Upper bounds of groups: what guides the search, and what it prunes by.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "engine/relaxation.hpp"
+#include "search/action_order.hpp"
+#include "search/shapes.hpp"
+
+namespace coreplan {
+
+class GroupBound {
+public:
+    virtual ~GroupBound() = default;
+    // Called once for every shape, one after the other, before anything is asked about it: fills
+    // in `shape.upper`.
+    virtual void prepare(Shape& shape, Monitor& monitor) = 0;
+    // No joint policy earns more from there on; constants are not counted.
+    [[nodiscard]] virtual double upper(const Shape& shape, Index layer,
+                                       std::span<const Status> where) const = 0;
+    // Terms that add up to a bound on every joint action's value in a joint state.
+    [[nodiscard]] virtual std::vector<ActionTerm> terms(const Shape& shape, Index layer,
+                                                        std::span<const ClassId> classes) const = 0;
+};
+
+// The tables of a relaxation's clusters. A group's bound is the sum over every cluster that has an
+// agent in the group; of one that is cut, the agents that remain, with that cluster's shares.
+class RelaxationBound final : public GroupBound {
+public:
+    // Takes the shares as they are now. Throws if the tables do not fit into memory.
+    RelaxationBound(const Relaxation& relaxation, const Shapes& shapes, unsigned threads,
+                    Monitor& monitor);
+
+    void prepare(Shape& shape, Monitor& monitor) override;
+    [[nodiscard]] double upper(const Shape& shape, Index layer,
+                               std::span<const Status> where) const override;
+    [[nodiscard]] std::vector<ActionTerm> terms(const Shape& shape, Index layer,
+                                                std::span<const ClassId> classes) const override;
+
+    // The memory that the tables of whole clusters take.
+    [[nodiscard]] static double bytes(const Relaxation& relaxation, const CompiledModel& model);
+
+private:
+    struct SharedPair {
+        const PairBlock* block;
+        std::vector<double> value;
+    };
+    struct Cluster {
+        std::vector<AgentId> agents;
+        std::vector<std::vector<double>> shares;  // per agent, by action
+        std::vector<SharedPair> pairs;
+        std::vector<Index> wide;
+    };
+    // Some agents of a cluster, with its shares.
+    struct Remnant {
+        Team team;
+        ValueTable table;
+    };
+    struct Part {
+        const Remnant* remnant;
+        std::vector<Index> places;  // of its agents in the group
+    };
+    struct Parts final : ShapeNotes {
+        std::vector<Part> parts;
+    };
+    static const std::vector<Part>& parts_of(const Shape& shape) {
+        return static_cast<const Parts&>(*shape.upper).parts;
+    }
+
+    const Remnant& remnant(std::size_t cluster, std::span<const AgentId> agents, Monitor& monitor);
+
+    const CompiledModel& model_;
+    const Shapes& shapes_;
+    unsigned threads_;
+    std::vector<AgentModes> modes_;
+    std::vector<Cluster> clusters_;
+    std::vector<std::vector<std::unique_ptr<Remnant>>> remnants_;  // per cluster
+};
+
+}  // namespace coreplan

@@ -1,0 +1,143 @@
+// The search that closes the gap: AND/OR branch and bound over groups of coupled agents.
+//
+// A record holds what is known of a group in a joint state: bounds [lower, upper] on what it earns
+// from there on. A joint action leads to several groups, each with a weight: outcomes are revealed
+// one agent at a time, agents that cannot interact any more go apart at once, and what is equal is
+// added up. Joint actions come one by one, the most promising first, so that the next one's bound
+// holds for all that have not come. Work goes down the most promising action into the group that
+// contributes most to the gap, until that action is no longer the most promising one or the gap is
+// small enough. Bounds are valid whenever it is stopped.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "search/group_bound.hpp"
+#include "search/group_floor.hpp"
+#include "search/shapes.hpp"
+#include "support/work_list.hpp"
+
+namespace coreplan {
+
+struct GroupSearchOptions {
+    unsigned threads = 1;
+    double most_bytes = 1e9;   // of all that it remembers
+    // Each idea can be switched off, to see what it gains.
+    bool split = true;         // agents that cannot interact any more go apart
+    bool skip = true;          // where there is one way on, go on
+    bool floors = true;        // lower bounds of groups from policies, not from search alone
+    bool tables = true;        // exact tables of groups that much work goes into
+};
+
+// Where to work next, and for how long.
+class SearchOrder {
+public:
+    // A group that an action leads to.
+    struct Branch {
+        double weight;
+        double gap;
+        unsigned visitors;  // threads that are at work on it
+    };
+    struct Situation {
+        double gap;        // of the record
+        double tolerance;  // that it should get to
+        double advantage;  // of the most promising action over the next one
+        std::span<const Branch> branches;
+    };
+    struct Choice {
+        std::size_t branch;
+        double tolerance;  // the gap that is small enough
+        double drop;       // of the upper bound that is large enough
+    };
+    virtual ~SearchOrder() = default;
+    [[nodiscard]] virtual Choice choose(const Situation& situation) const = 0;
+};
+
+// Recursive best first: what contributes most, until it contributes clearly less, or the action is
+// overtaken by a good part of the gap.
+class LargestContribution final : public SearchOrder {
+public:
+    [[nodiscard]] Choice choose(const Situation& situation) const override;
+};
+
+// What groups do, where they get to.
+struct GroupDecisions {
+    struct Rows {
+        std::vector<AgentId> agents;
+        std::vector<Index> layer;
+        std::vector<Index> classes;  // rows of one per agent: numbers within the layer
+        std::vector<Index> actions;  // rows: positions among the class's actions
+    };
+    std::vector<Rows> groups;
+    double value = 0;          // of the policy, constants not counted
+    std::uint64_t states = 0;  // group states that it gets to
+    bool whole = true;         // false: some follow the default; the value is then a lower bound
+    bool sound = false;        // false: a limit struck, there is no policy
+};
+
+class GroupSearch {
+public:
+    GroupSearch(const CompiledModel& model, const Relaxation& relaxation,
+                std::span<const LocalPolicy> policies, const GroupSearchOptions& options,
+                Monitor& monitor);
+    ~GroupSearch();
+    GroupSearch(const GroupSearch&) = delete;
+    GroupSearch& operator=(const GroupSearch&) = delete;
+
+    // Works for about that long, or until the bounds are as near as that; true if they are.
+    bool run(double seconds, double tolerance, Monitor& monitor);
+
+    // Bounds on the team's value; constants are not counted, `upper` includes rounding.
+    [[nodiscard]] double lower() const;
+    [[nodiscard]] double upper() const;
+    // There is no more room: going on is of no use.
+    [[nodiscard]] bool full() const noexcept { return full_.load(); }
+    // The policy whose value is `lower` at least, if it is whole. Where groups get into more joint
+    // states than that at a layer, the least likely follow the first of the policies given.
+    [[nodiscard]] GroupDecisions decisions(std::size_t most_states, Monitor& monitor);
+
+    [[nodiscard]] std::uint64_t expanded() const noexcept { return expanded_.load(); }
+    [[nodiscard]] std::uint64_t actions() const noexcept { return actions_.load(); }
+    [[nodiscard]] std::uint64_t records() const noexcept { return records_.load(); }
+    [[nodiscard]] const Couplings& couplings() const noexcept { return couplings_; }
+    [[nodiscard]] const CompiledModel& model() const noexcept { return model_; }
+
+private:
+    struct Record;
+    struct Child;
+    struct Option;
+    struct Body;
+    class Records;
+    class Worker;
+
+    [[nodiscard]] std::vector<Index> decide(Worker& worker, Shape& shape, Index layer,
+                                            std::span<const Status> where, const ValueTable* exact);
+
+    const CompiledModel& model_;
+    GroupSearchOptions options_;
+    Monitor& owner_;
+    double reserved_;
+    Room room_;
+    Couplings couplings_;
+    Shapes shapes_;
+    RelaxationBound bound_;
+    BaseFloor floor_;
+    LargestContribution order_;
+    double error_;
+    double scale_;
+    double lowest_;  // nobody can earn less
+    std::unique_ptr<Records> table_;
+    std::unique_ptr<Option> root_;
+    std::atomic<bool> full_{false};
+    std::atomic<std::uint64_t> expanded_{0};
+    std::atomic<std::uint64_t> actions_{0};
+    std::atomic<std::uint64_t> records_{0};
+    std::vector<std::unique_ptr<Worker>> workers_;
+    std::uint64_t sweeps_ = 0;
+    std::uint64_t actions_at_sweep_ = 0;
+};
+
+}  // namespace coreplan

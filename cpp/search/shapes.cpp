@@ -1,0 +1,308 @@
+#include "search/shapes.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace coreplan {
+
+double pair_value(const PairBlock& block, const double* value, AfterId first,
+                  Index second_in_layer) {
+    const auto begin = block.column.begin() + block.row_begin[at(first)];
+    const auto end = block.column.begin() + block.row_begin[at(first) + 1];
+    const auto found = std::lower_bound(begin, end, second_in_layer);
+    return found != end && *found == second_in_layer ? value[found - block.column.begin()] : 0.0;
+}
+
+Shapes::Shapes(const CompiledModel& model, const Couplings& couplings, Room& room)
+    : model_(model), couplings_(couplings), room_(room) {
+    for (const AgentId agent : model.everyone()) modes_.push_back(make_modes(model, agent));
+    blocks_ = make_pair_blocks(model, model.everyone());
+}
+
+std::size_t Shapes::count() const {
+    const std::lock_guard lock(mutex_);
+    return count_;
+}
+
+Shape& Shapes::get(std::span<const AgentId> agents, Monitor& monitor) {
+    std::size_t hash = 0x9e3779b97f4a7c15ULL;
+    for (const AgentId agent : agents) hash = (hash ^ at(agent)) * 0xbf58476d1ce4e5b9ULL;
+    const std::lock_guard lock(mutex_);
+    auto& bucket = known_[hash];
+    for (const auto& shape : bucket) {
+        if (std::ranges::equal(shape->agents, agents)) return *shape;
+    }
+    auto shape = std::make_unique<Shape>();
+    shape->agents.assign(agents.begin(), agents.end());
+    const auto place = [&](AgentId agent) {
+        return static_cast<Index>(std::ranges::lower_bound(shape->agents, agent) -
+                                  shape->agents.begin());
+    };
+    for (std::size_t b = 0; b < couplings_.bonds().size(); ++b) {
+        const auto& bond = couplings_.bonds()[b];
+        if (!std::ranges::includes(shape->agents, bond.agents)) continue;
+        auto& here = shape->bonds.emplace_back(b, std::vector<Index>{});
+        for (const AgentId agent : bond.agents) here.places.push_back(place(agent));
+    }
+    for (const PairBlock& block : blocks_) {
+        if (std::ranges::binary_search(shape->agents, block.first) &&
+            std::ranges::binary_search(shape->agents, block.second)) {
+            shape->pairs.push_back({&block, place(block.first), place(block.second)});
+        }
+    }
+    shape->wide = wide_interactions(model_, shape->agents);
+    shape->places.resize(shape->size());
+    std::iota(shape->places.begin(), shape->places.end(), Index{0});
+    shape->ties.assign(shape->size(), 0);
+    for (const Shape::BondAt& bond : shape->bonds) {
+        for (const Index m : bond.places) ++shape->ties[m];
+    }
+    shape->cells = team_cells(model_, shape->agents);
+    if (prepare_) prepare_(*shape, monitor);
+    ++count_;
+    bucket.push_back(std::move(shape));
+    return *bucket.back();
+}
+
+Index Shapes::split(const Shape& shape, std::span<const Index> lists,
+                    std::vector<Index>& part_of) const {
+    const std::size_t n = shape.size();
+    part_of.resize(n);
+    std::iota(part_of.begin(), part_of.end(), Index{0});
+    const auto leader = [&](Index m) {
+        while (part_of[m] != m) m = part_of[m];
+        return m;
+    };
+    Index parts = static_cast<Index>(n);
+    std::vector<Index> own;
+    for (const Shape::BondAt& bond : shape.bonds) {
+        if (parts == 1) break;
+        bool apart = false;
+        const Index first = leader(bond.places[0]);
+        for (const Index m : bond.places) apart = apart || leader(m) != first;
+        if (!apart) continue;
+        own.clear();
+        for (const Index m : bond.places) own.push_back(lists[m]);
+        if (!couplings_.alive(bond.bond, own)) continue;
+        for (const Index m : bond.places) {
+            const Index one = leader(bond.places[0]);
+            const Index other = leader(m);
+            if (one == other) continue;
+            part_of[std::max(one, other)] = std::min(one, other);
+            --parts;
+        }
+    }
+    // Leaders come before those whom they lead: numbers in the order of first members.
+    Index count = 0;
+    std::vector<Index> number(n);
+    for (Index m = 0; m < n; ++m) {
+        number[m] = part_of[m] == m ? count++ : number[part_of[m]];
+    }
+    part_of = std::move(number);
+    return count;
+}
+
+Team Shapes::team_of(const Shape& shape) const {
+    Team team;
+    team.agents = shape.agents;
+    for (const AgentId agent : shape.agents) {
+        team.modes.push_back(&modes_[at(agent)]);
+        team.rewards.push_back(model_.agents[at(agent)].action_reward.data());
+    }
+    for (const Shape::PairAt& pair : shape.pairs) {
+        team.pairs.push_back({pair.first, pair.second, pair.block, pair.block->value.data()});
+    }
+    team.wide = shape.wide;
+    return team;
+}
+
+bool Shapes::solve(Shape& shape, unsigned threads, Monitor& monitor) {
+    const std::lock_guard lock(solving_);
+    if (shape.exact.load() != nullptr) return true;
+    if (shape.refused.load()) return false;
+    const KernelOptions options{.policy = false, .values = true, .threads = threads};
+    const double bytes = kernel_bytes(model_, shape.agents, options);
+    if (!room_.take(bytes)) {
+        shape.refused = true;
+        return false;
+    }
+    TeamSolution solution;
+    KernelBuffers buffers;
+    solve_team(model_, team_of(shape), options, solution, buffers, monitor);
+    room_.give_back(bytes);
+    if (solution.stop != Stop::none) return false;
+    auto table = std::make_unique<ValueTable>();
+    table->layer_begin = std::move(solution.layer_begin);
+    table->values = std::move(solution.values);
+    room_.take(static_cast<double>(table->values.size() * sizeof(double)));
+    shape.exact.store(table.get(), std::memory_order_release);
+    tables_.push_back(std::move(table));
+    return true;
+}
+
+double Shapes::look_up(const ValueTable& table, Index layer, std::span<const AgentId> agents,
+                       std::span<const Index> places, std::span<const Status> where) const {
+    const double* values = table.values.data() + table.layer_begin[layer];
+    std::uint64_t cell = 0;
+    bool revealed = true;
+    for (const Index m : places) {
+        const CompiledAgent& agent = model_.agents[at(agents[m])];
+        revealed = revealed && where[m].revealed();
+        if (!revealed) break;
+        cell = cell * agent.layer_size(layer) + (at(where[m].class_id()) - agent.layer_begin[layer]);
+    }
+    if (revealed) return values[cell];
+    // All combinations of outcomes.
+    struct Hidden {
+        const CompiledAgent* agent;
+        std::uint64_t stride;
+        Index begin;
+        Index end;
+        Index now;
+    };
+    std::vector<Hidden> hidden;
+    std::uint64_t stride = 1;
+    cell = 0;
+    for (std::size_t x = places.size(); x-- > 0;) {
+        const Index m = places[x];
+        const CompiledAgent& agent = model_.agents[at(agents[m])];
+        if (where[m].revealed()) {
+            cell += stride * (at(where[m].class_id()) - agent.layer_begin[layer]);
+        } else {
+            const std::size_t after = at(where[m].after_id());
+            hidden.push_back({&agent, stride, agent.outcome_begin[after],
+                              agent.outcome_begin[after + 1], agent.outcome_begin[after]});
+        }
+        stride *= agent.layer_size(layer);
+    }
+    double sum = 0;
+    for (bool more = true; more;) {
+        double chance = 1;
+        std::uint64_t to = cell;
+        for (const Hidden& each : hidden) {
+            chance *= each.agent->outcome_probability[each.now];
+            to += each.stride *
+                  (at(each.agent->outcome_next[each.now]) - each.agent->layer_begin[layer]);
+        }
+        sum += chance * values[to];
+        more = false;
+        for (Hidden& each : hidden) {
+            if (++each.now < each.end) {
+                more = true;
+                break;
+            }
+            each.now = each.begin;
+        }
+    }
+    return sum;
+}
+
+double Shapes::interactions(const Shape& shape, Index layer,
+                            std::span<const AfterId> afters) const {
+    double total = 0;
+    for (const Shape::PairAt& pair : shape.pairs) {
+        const CompiledAgent& second = model_.agents[at(shape.agents[pair.second])];
+        total += pair_value(*pair.block, pair.block->value.data(), afters[pair.first],
+                            static_cast<Index>(at(afters[pair.second])) -
+                                second.after_layer_begin[layer]);
+    }
+    for (const Index e : shape.wide) {
+        const CompiledInteraction& interaction = model_.interactions[e];
+        double value = interaction.value_at(model_.first_stage + layer);
+        for (const InteractionMember& member : interaction.members) {
+            if (value == 0) break;
+            const auto m = static_cast<std::size_t>(
+                std::ranges::lower_bound(shape.agents, member.agent) - shape.agents.begin());
+            value *= model_.agents[at(member.agent)].chance(at(afters[m]), member.signal);
+        }
+        total += value;
+    }
+    return total;
+}
+
+std::vector<double> action_values(const CompiledModel& model, const Team& team,
+                                  const ValueTable& table, Index layer,
+                                  std::span<const ClassId> classes) {
+    const std::size_t n = classes.size();
+    struct Agent {
+        const CompiledAgent* model;
+        Index first;  // action
+        Index count;
+        Index after_first;
+        Index class_first;
+        std::uint64_t stride;
+    };
+    std::vector<Agent> agents(n);
+    std::size_t cells = 1;
+    const bool last = layer + 1 == model.layer_count();
+    std::uint64_t stride = 1;
+    for (std::size_t m = n; m-- > 0;) {
+        const CompiledAgent& agent = model.agents[at(team.agents[m])];
+        const std::size_t c = at(classes[m]);
+        agents[m] = {&agent, agent.action_begin[c], agent.action_begin[c + 1] - agent.action_begin[c],
+                     agent.after_layer_begin[layer], agent.layer_begin[layer + 1], stride};
+        cells *= agents[m].count;
+        if (!last) stride *= agent.layer_size(layer + 1);
+    }
+    std::vector<double> values(cells);
+    const double* future = last ? nullptr : table.values.data() +
+                                                table.layer_begin[layer + 1];
+    std::vector<Index> digit(n, 0);
+    std::vector<AfterId> after(n);
+    std::vector<Index> outcome(n);
+    for (std::size_t cell = 0; cell < cells; ++cell) {
+        double value = 0;
+        for (std::size_t m = 0; m < n; ++m) {
+            const Index action = agents[m].first + digit[m];
+            after[m] = agents[m].model->action_after[action];
+            value += team.rewards[m][action];
+        }
+        for (const Team::Pair& pair : team.pairs) {
+            value += pair_value(*pair.block, pair.value, after[pair.first],
+                                static_cast<Index>(at(after[pair.second])) -
+                                    agents[pair.second].after_first);
+        }
+        for (const Index e : team.wide) {
+            const CompiledInteraction& interaction = model.interactions[e];
+            double gain = interaction.value_at(model.first_stage + layer);
+            for (const InteractionMember& member : interaction.members) {
+                if (gain == 0) break;
+                const std::size_t m = position_in(team.agents, member.agent);
+                gain *= agents[m].model->chance(at(after[m]), member.signal);
+            }
+            value += gain;
+        }
+        if (future != nullptr) {
+            // All combinations of outcomes, the last agent's fastest.
+            for (std::size_t m = 0; m < n; ++m) outcome[m] = agents[m].model->outcome_begin[at(after[m])];
+            double sum = 0;
+            for (bool more = true; more;) {
+                double chance = 1;
+                std::uint64_t to = 0;
+                for (std::size_t m = 0; m < n; ++m) {
+                    chance *= agents[m].model->outcome_probability[outcome[m]];
+                    to += agents[m].stride *
+                          (at(agents[m].model->outcome_next[outcome[m]]) - agents[m].class_first);
+                }
+                sum += chance * future[to];
+                more = false;
+                for (std::size_t m = n; m-- > 0;) {
+                    if (++outcome[m] < agents[m].model->outcome_begin[at(after[m]) + 1]) {
+                        more = true;
+                        break;
+                    }
+                    outcome[m] = agents[m].model->outcome_begin[at(after[m])];
+                }
+            }
+            value += sum;
+        }
+        values[cell] = value;
+        for (std::size_t m = n; m-- > 0;) {
+            if (++digit[m] < agents[m].count) break;
+            digit[m] = 0;
+        }
+    }
+    return values;
+}
+
+}  // namespace coreplan
