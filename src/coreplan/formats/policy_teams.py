@@ -84,6 +84,8 @@ def _read_reduced(described: dict[str, Any], own: LocalMap, layers: int) -> Redu
     classes = int(own.class_count.sum())
     class_of = unpack(described["class_of"], classes, "class_of")
     class_count = unpack(described["class_count"], layers, "class_count")
+    if np.any(class_count > own.class_count[:layers]):
+        raise ValueError("class_count: a rule has more classes than the agent")
     action_begin = unpack(described["action_begin"], classes + 1, "action_begin")
     actions_of = np.concatenate(own.actions_of_classes())
     wide = action_begin.astype(np.int64)
