@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
+from random import Random
 
 import numpy as np
 
 from coreplan import Policy
 from coreplan.group_rule import Chances, Event, GroupRule, GroupTable
-from coreplan.policy import GONE, Reduced, TeamRule
+from coreplan.policy import GONE, LocalRule, Reduced, TeamRule
 from coreplan.rewards import TransitionRewards
 from team_rules import class_counts
 
@@ -197,3 +198,67 @@ def groups_of(rule: GroupRule, layer: int, classes: Mapping[int, int]) -> list[t
             groups = [group for group in groups if group not in linked]
             groups.append(set().union(*linked))
     return [tuple(sorted(group)) for group in groups]
+
+
+def random_groups(policy: Policy, random: Random) -> Policy:
+    """Anything may be decided in groups, but only actions that are left are taken, in any rule."""
+    agents = range(len(policy.maps))
+    made = [_leave_some(policy, i, random) for i in agents]
+    reduced = [each for each, _ in made]
+    local = []
+    for each, own in zip(reduced, policy.local.actions, strict=True):
+        rule = own.copy()
+        for k, (begin, end) in enumerate(itertools.pairwise(each.action_begin.tolist())):
+            if begin < end:
+                rule[k] = each.action_of[random.randrange(begin, end)]
+        local.append(rule)
+    bare = make_rule(policy, [agents], {}, reduced)
+    decisions = {}
+    for layer in range(policy.horizon - policy.stage):
+        for classes in itertools.product(*(range(len(widths[layer])) for _, widths in made)):
+            for group in groups_of(bare, layer, dict(enumerate(classes))):
+                key = (layer, group, tuple(classes[i] for i in group))
+                if key not in decisions and random.random() < 0.8:
+                    decisions[key] = tuple(
+                        random.randrange(made[i][1][layer][classes[i]]) for i in group
+                    )
+    rule = GroupRule(bare.chances, bare.events, make_tables(decisions), bare.reduced)
+    return Policy(
+        policy.problem,
+        policy.indexed,
+        policy.maps,
+        (),
+        LocalRule(tuple(local)),
+        history=policy.history,
+        groups=rule,
+    )
+
+
+def _leave_some(policy: Policy, agent: int, random: Random) -> tuple[Reduced, list[list[int]]]:
+    """Leave out actions, and classes that cannot be reached then; also the widths of the rest."""
+    each, who = policy.maps[agent], policy.indexed.agents[agent]
+    layers = policy.horizon - policy.stage
+    reached = {who.start}
+    class_of, begin, action_of, widths = [], [0], [], []
+    for layer in range(layers + 1):
+        kept: dict[int, list[int]] = {}  # by class of the map
+        following = set()
+        for node in range(int(each.layer_begin[layer]), int(each.layer_begin[layer + 1])):
+            state, own = int(each.node_state[node]), int(each.node_class[node])
+            if layer == layers or state not in reached:
+                continue
+            actions = each.node_action[each.action_begin[node] : each.action_begin[node + 1]]
+            if own not in kept:
+                kept[own] = random.sample(range(len(actions)), random.randint(1, len(actions)))
+            for k in kept[own]:
+                choice = who.choices(policy.stage + layer, state)[who.actions[actions[k]]]
+                following.update(after for _, after, _ in who.outcomes(choice))
+        reached = following
+        numbers = {own: number for number, own in enumerate(kept)}
+        for own in range(int(each.class_count[layer])):
+            class_of.append(numbers.get(own, GONE))
+            action_of += kept.get(own, [])
+            begin.append(len(action_of))
+        widths.append([len(row) for row in kept.values()])
+    columns = (class_of, [len(row) for row in widths[:layers]], begin, action_of)
+    return Reduced(*(np.array(column, np.uint32) for column in columns)), widths
