@@ -15,6 +15,7 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 import coreplan.evaluate
+import coreplan.rows
 import judge
 from coreplan import Policy, SolverError
 from coreplan.evaluate import evaluate_policy
@@ -66,7 +67,7 @@ def test_how_joint_states_are_held_does_not_matter(
     whole = [range(len(policy.maps))]
     expected = judged_policy_value(raw, policy)
     monkeypatch.setattr(coreplan.evaluate, "BLOCK", block)
-    monkeypatch.setattr(coreplan.evaluate, "MOST_KEYS", keys)
+    monkeypatch.setattr(coreplan.rows, "MOST_KEYS", keys)
     assert policy.evaluate() == pytest.approx(expected, rel=1e-12)
     assert evaluate_policy(policy, whole) == pytest.approx(expected, rel=1e-12)
 
@@ -105,10 +106,12 @@ class Counted(Policy):
 
     asked = 0
 
-    def choose_many(self, stage: int, agents: Sequence[int], states: Sequence[Any]) -> list[Any]:
+    def choose_many(
+        self, stage: int, agents: Sequence[int], states: Sequence[Any], absent: Any = None
+    ) -> list[Any]:
         """Count the joint states."""
         self.asked += len(states[0])
-        return super().choose_many(stage, agents, states)
+        return super().choose_many(stage, agents, states, absent)
 
 
 def random_small_team(entries: list[dict[str, Any]]) -> tuple[dict[str, Any], Policy]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import jsonschema
@@ -13,11 +14,13 @@ from hypothesis import given
 
 from coreplan import ModelError, schema, solve
 from coreplan.formats.schemas import FORMATS
-from helpers import from_file
+from group_rules import random_groups
+from helpers import from_file, random_mpp
 from judge import Problem
 from strategies import infeasible_mpp_dicts, problem_dicts
 from test_formats_problem import ROAD, ROBOTS
 from test_formats_result import EXAMPLE as RESULT
+from test_policy import policy_of
 
 SCHEDULE = '{"format": "schedule/1", "Alpha": {"a1": 0}, "Beta": {"b1": 3}}'
 FILES = {"ti-mmdp/1": ROBOTS, "mpp/1": ROAD, "result/1": RESULT, "schedule/1": SCHEDULE}
@@ -83,6 +86,22 @@ def test_saved_policies_are_valid(tmp_path: Path) -> None:
     for change in ({"teams": 3}, {"agents": []}, {"problem_sha256": "x"}, {"stage": -1}, {"x": 1}):
         with pytest.raises(jsonschema.ValidationError):
             validate({**document, **change}, "policy/1")
+
+
+def test_saved_rules_of_groups_are_valid(tmp_path: Path) -> None:
+    """With classes of its own or without, and as it was written before there were any."""
+    plain = policy_of(from_file(random_mpp(3, 1, 5)), algorithm="core-2016")
+    for policy in (plain, random_groups(plain, Random(1))):
+        path = tmp_path / "policy.json"
+        policy.save(path)
+        document = json.loads(path.read_text())
+        validate(document, "policy/1")
+        del document["groups"]["reduced"]
+        validate(document, "policy/1")
+        for key in document["groups"]:
+            groups = {each: value for each, value in document["groups"].items() if each != key}
+            with pytest.raises(jsonschema.ValidationError):
+                validate({**document, "groups": groups}, "policy/1")
 
 
 BROKEN: list[tuple[str, list[Any], Any]] = [

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from coreplan.checks import found
 from coreplan.errors import ModelError
 from coreplan.evaluate import evaluate_policy
-from coreplan.group_rule import GroupRule
+from coreplan.group_rule import GroupRule, GroupTable
 from coreplan.indexed import IndexedProblem, JointState
+from coreplan.rows import distinct_rows, rows_of_each
 from coreplan.simulate import Estimate, estimate_value
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class LocalMap:
 
 @dataclass(frozen=True, eq=False)
 class Reduced:
-    """One agent's way from the classes of its map to the fewer classes that a team's rule uses.
+    """One agent's way from the classes of its map to the fewer classes that a joint rule uses.
 
     Classes of the map are counted over all stages, those of the rule within a stage.
     """
@@ -191,6 +192,25 @@ def check_disjoint(teams: Iterable[Sequence[int]]) -> None:
         taken.update(agents)
 
 
+def check_groups(rule: GroupRule, maps: Sequence[LocalMap], teams: Iterable[TeamRule]) -> None:
+    """It must be about the agents that there are, none of them in a team, and about all classes."""
+    if len(rule.chances) != len(maps) or not rule.agents <= {*range(len(maps))}:
+        raise ModelError("a group rule is about other agents")
+    if rule.reduced is not None and len(rule.reduced) != len(maps):
+        raise ModelError("a group rule has classes of its own for some agents only")
+    if any(i in rule.agents for team in teams for i in team.agents):
+        raise ModelError("an agent is in a team and in a group")
+    for i, chances in enumerate(rule.chances):
+        counts = maps[i].class_count if rule.reduced is None else rule.reduced[i].class_count
+        if len(chances.list_of) != int(counts.sum(dtype=np.int64)):
+            raise ModelError("a group rule does not have a list for each class")
+
+
+def _count_before(class_count: Indices) -> Integers:
+    """Per stage: how many classes the stages before it have; one more for the end."""
+    return np.concatenate([[0], np.cumsum(class_count, dtype=np.int64)])
+
+
 class Policy:
     """What to do: a joint action for every stage and every joint state that can be reached.
 
@@ -227,9 +247,7 @@ class Policy:
         self.history = history
         self.stage = indexed.stage
         self.horizon = indexed.horizon
-        self._class_offset = [
-            np.concatenate([[0], np.cumsum(each.class_count, dtype=np.int64)]) for each in self.maps
-        ]
+        self._class_offset = [_count_before(each.class_count) for each in self.maps]
         self._numbering = [
             number_joint_classes(self.maps, team.agents, team.reduced, self.horizon - self.stage)
             for team in self.teams
@@ -237,6 +255,12 @@ class Policy:
         for team, numbering in zip(self.teams, self._numbering, strict=True):
             check_numbers(team, numbering)
         check_disjoint(team.agents for team in self.teams)
+        # The same for the classes that the rule of groups uses.
+        self._group_offset = self._class_offset
+        if groups is not None:
+            check_groups(groups, self.maps, self.teams)
+            if groups.reduced is not None:
+                self._group_offset = [_count_before(each.class_count) for each in groups.reduced]
         # Per agent, made when first needed: per place in `node_action` the choice, or -1.
         self._choice_of: list[Integers | None] = [None] * len(self.maps)
 
@@ -247,12 +271,15 @@ class Policy:
 
     @property
     def parts(self) -> list[tuple[int, ...]]:
-        """The agents in sets that decide without a look at the others: teams, and single agents."""
-        agents = range(len(self.maps))
+        """The agents in sets that decide without a look at the others.
+
+        They are teams, agents that may be in a group with each other, and single agents.
+        """
+        several = [team.agents for team in self.teams]
         if self.groups is not None:
-            return [tuple(agents)]
-        taken = {i for team in self.teams for i in team.agents}
-        return [*(team.agents for team in self.teams), *((i,) for i in agents if i not in taken)]
+            several += self.groups.components
+        taken = {i for agents in several for i in agents}
+        return [*several, *((i,) for i in range(len(self.maps)) if i not in taken)]
 
     # -- what to do ---------------------------------------------------------------------------
 
@@ -300,7 +327,11 @@ class Policy:
         return [int(each[0]) for each in self.choose_many(stage, range(len(columns)), columns)]
 
     def choose_many(
-        self, stage: int, agents: Sequence[int], states: Sequence[Indices]
+        self,
+        stage: int,
+        agents: Sequence[int],
+        states: Sequence[Indices],
+        absent: Sequence[NDArray[np.bool_]] | None = None,
     ) -> list[Integers]:
         """The choices of some agents in many joint states at once, all in numbers.
 
@@ -312,6 +343,9 @@ class Policy:
             One or more whole :attr:`parts`.
         states
             For each of the agents: its local state in each joint state.
+        absent
+            For each of the agents, where it is out of the others' reach: it is in no group, and
+            what it chooses there means nothing.
 
         Returns
         -------
@@ -321,7 +355,8 @@ class Policy:
         nodes = {i: self._nodes(stage, i, each) for i, each in zip(agents, states, strict=True)}
         slots = {i: self._local_slots(stage, i, each) for i, each in nodes.items()}
         if self.groups is not None:
-            self._decide_groups(self.groups, stage, nodes, slots)
+            away = {} if absent is None else dict(zip(agents, absent, strict=True))
+            self._decide_groups(self.groups, stage, nodes, slots, away)
         for team, numbering in zip(self.teams, self._numbering, strict=True):
             if team.agents[0] in slots:
                 self._decide_team(team, numbering, stage, nodes, slots)
@@ -422,18 +457,78 @@ class Policy:
         stage: int,
         nodes: Mapping[int, Integers],
         slots: Mapping[int, Integers],
+        absent: Mapping[int, NDArray[np.bool_]],
     ) -> None:
         """Overwrite the actions of agents where their group's decision is known."""
+        agents = sorted(rule.agents & nodes.keys())
+        if not agents:
+            return
+        own = {i: self._group_classes(rule, stage, i, nodes[i]) for i in agents}
+        for i in absent.keys() & own.keys():
+            own[i][absent[i]] = GONE
+        lists = [self._group_lists(rule, stage, i, own[i]) for i in agents]
+        first = rule.couplings.together(agents, lists)
+        for k, i in enumerate(agents):
+            # The groups whose first agent this is, in the situations where it is one.
+            rows = np.flatnonzero((first[k] == k) & (own[i] != GONE))
+            if not len(rows):
+                continue
+            members = first[k:, rows] == k
+            examples, group_of = distinct_rows(list(members))
+            places = rows_of_each(group_of, len(examples))
+            for example, at in zip(examples, places, strict=True):
+                group = tuple(agents[k + m] for m in np.flatnonzero(members[:, example]))
+                table = rule.table_of.get(group)
+                if table is not None:
+                    self._decide_group(rule, table, stage, rows[at], own, nodes, slots)
+
+    def _decide_group(
+        self,
+        rule: GroupRule,
+        table: GroupTable,
+        stage: int,
+        rows: Integers,
+        own: Mapping[int, Indices],
+        nodes: Mapping[int, Integers],
+        slots: Mapping[int, Integers],
+    ) -> None:
+        """Overwrite the actions of a group in the rows where its table has a decision."""
         layer = stage - self.stage
-        offsets = [int(each[layer]) for each in self._class_offset]
-        own = [each.node_class[nodes[i]].tolist() for i, each in enumerate(self.maps)]
-        for row, classes in enumerate(zip(*own, strict=True)):
-            numbers = [offset + each for offset, each in zip(offsets, classes, strict=True)]
-            for group in rule.groups(numbers):
-                positions = rule.decisions.get((layer, group, tuple(classes[i] for i in group)))
-                if positions is not None:
-                    for i, position in zip(group, positions, strict=True):
-                        slots[i][row] = int(self.maps[i].action_begin[nodes[i][row]]) + position
+        found_at = table.find(layer, [own[i][rows] for i in table.agents])
+        rows = rows[found_at >= 0]
+        decided = table.positions[found_at[found_at >= 0]]
+        for k, i in enumerate(table.agents):
+            node = nodes[i][rows]
+            position = decided[:, k]
+            if rule.reduced is not None:
+                number = self.maps[i].node_class[node] + self._class_offset[i][layer]
+                begin = rule.reduced[i].action_begin[number]
+                position = rule.reduced[i].action_of[begin + position]
+            slots[i][rows] = self.maps[i].action_begin[node] + position
+
+    def _group_classes(self, rule: GroupRule, stage: int, agent: int, nodes: Integers) -> Indices:
+        """The agent's classes within the stage, as the rule of groups has them."""
+        classes = self.maps[agent].node_class[nodes]
+        if rule.reduced is None:
+            return classes
+        numbers = classes + self._class_offset[agent][stage - self.stage]
+        known: Indices = rule.reduced[agent].class_of[numbers]
+        return known
+
+    def _group_lists(self, rule: GroupRule, stage: int, agent: int, classes: Indices) -> Integers:
+        """The lists of what an agent can still take part in, by classes of the rule."""
+        before = self._group_offset[agent][stage - self.stage]
+        lists = np.full(len(classes), rule.couplings.nothing(agent))
+        known = classes != GONE
+        lists[known] = rule.chances[agent].list_of[classes[known] + before]
+        return lists
+
+    def group_lists(self, stage: int, agent: int, states: Indices) -> Integers:
+        """Where there is a rule of groups: an agent's lists of what it can still take part in."""
+        assert self.groups is not None
+        nodes = self._nodes(stage, agent, states)
+        classes = self._group_classes(self.groups, stage, agent, nodes)
+        return self._group_lists(self.groups, stage, agent, classes)
 
     # -- what it is worth ---------------------------------------------------------------------
 
@@ -443,10 +538,10 @@ class Policy:
         Parameters
         ----------
         method
-            ``forward`` carries the distribution over joint states along, for each team and each
-            agent outside of teams on its own: the number of teams does not matter, only how many
-            joint states each of them can get into; ``sequences`` enumerates all execution
-            sequences, the paper's Eq. 4: small problems only.
+            ``forward`` carries the distribution over joint states along, for each team, each group
+            of agents that can still interact and each other agent on its own: their number does
+            not matter, only how many joint states each of them can get into; ``sequences``
+            enumerates all execution sequences, the paper's Eq. 4: small problems only.
         time_limit
             Seconds after which ``forward`` gives up, about.
 

@@ -13,7 +13,7 @@ from coreplan import _core
 from coreplan.algorithms.task import SolverTask
 from coreplan.crg import Assignment, ConditionalReturnGraphs, build_crgs
 from coreplan.errors import SolverError
-from coreplan.group_rule import Chances, Event, GroupRule
+from coreplan.group_rule import Chances, Event, GroupRule, GroupTable
 from coreplan.maintenance.states import ContractorStates, History, LocalState
 from coreplan.policy import LocalMap, LocalRule, Policy
 from coreplan.result import Result
@@ -156,17 +156,6 @@ def make_policy(
     classes = [_find_classes(crgs, i) for i in agents]
     groups = None
     if found is not None:
-        decisions = {
-            (
-                decision.layer,
-                tuple(decision.agents),
-                tuple(
-                    int(classes[i].of_node[node])
-                    for i, node in zip(decision.agents, decision.nodes, strict=True)
-                ),
-            ): tuple(decision.choices)
-            for decision in found.decisions
-        }
         chances = tuple(
             Chances(
                 crgs.core.run_list_of(i)[classes[i].example],
@@ -179,7 +168,7 @@ def make_policy(
             Event(tuple(members), None if stages is None else tuple(stages))
             for members, stages in crgs.core.events()
         )
-        groups = GroupRule(chances, events, decisions)
+        groups = GroupRule(chances, events, _make_tables(found, classes))
     return Policy(
         crgs.problem,
         crgs.indexed,
@@ -189,6 +178,23 @@ def make_policy(
         history=crgs.history,
         groups=groups,
     )
+
+
+def _make_tables(found: _core.CoreResult, classes: Sequence[_Classes]) -> tuple[GroupTable, ...]:
+    """The decisions of each group; of several for nodes of one class, the last."""
+    rows: dict[tuple[int, ...], dict[tuple[int, ...], list[int]]] = {}
+    for decision in found.decisions:
+        agents = tuple(decision.agents)
+        own = (
+            int(classes[i].of_node[node]) for i, node in zip(agents, decision.nodes, strict=True)
+        )
+        rows.setdefault(agents, {})[decision.layer, *own] = decision.choices
+    tables = []
+    for agents, decided in rows.items():
+        keys = np.array(list(decided), np.uint32)
+        positions = np.array(list(decided.values()), np.uint32)
+        tables.append(GroupTable(agents, keys[:, 0], keys[:, 1:], positions))
+    return tuple(tables)
 
 
 def _make_map(crgs: ConditionalReturnGraphs, agent: int, classes: _Classes) -> LocalMap:

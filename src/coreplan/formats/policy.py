@@ -122,10 +122,11 @@ def _make_policy(content: dict[str, Any], problem: AnyProblem) -> Policy:
         )
     )
     teams = read_teams(content["teams"], maps, problem.horizon - stage)
-    policy = Policy(problem, indexed, maps, teams, local, history=history)
-    _check_local_rule(policy)
+    groups = None
     if content["groups"] is not None:
-        policy.groups = read_groups(content["groups"], policy)
+        groups = read_groups(content["groups"], maps, problem.horizon - stage, problem.horizon)
+    policy = Policy(problem, indexed, maps, teams, local, history=history, groups=groups)
+    _check_local_rule(policy)
     return policy
 
 

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from coreplan.formats.policy_arrays import MOST_NUMBERS, pack, read_count, unpack
-from coreplan.group_rule import Chances, DecisionKey, Event, GroupRule
-from coreplan.policy import Policy
+from coreplan.formats.policy_teams import read_reduced, rule_widths, write_reduced
+from coreplan.group_rule import Chances, Event, GroupRule, GroupTable
+from coreplan.policy import LocalMap, Reduced
 
 
 def write_groups(rule: GroupRule) -> dict[str, Any]:
     """A group rule as plain dicts and arrays."""
-    by_agents: dict[tuple[int, ...], list[tuple[int, tuple[int, ...], tuple[int, ...]]]] = {}
-    for (layer, agents, classes), positions in rule.decisions.items():
-        by_agents.setdefault(agents, []).append((layer, classes, positions))
     return {
+        "reduced": write_reduced(rule.reduced),
         "chances": [
             {
                 "lists": len(each.list_begin) - 1,
@@ -35,66 +35,89 @@ def write_groups(rule: GroupRule) -> dict[str, Any]:
         ],
         "decisions": [
             {
-                "agents": list(agents),
-                "count": len(rows),
-                "layers": pack(np.array([layer for layer, _, _ in rows])),
-                "classes": pack(np.array([classes for _, classes, _ in rows]).ravel()),
-                "positions": pack(np.array([positions for _, _, positions in rows]).ravel()),
+                "agents": list(table.agents),
+                "count": len(table.layers),
+                "layers": pack(table.layers),
+                "classes": pack(table.classes.ravel()),
+                "positions": pack(table.positions.ravel()),
             }
-            for agents, rows in by_agents.items()
+            for table in rule.tables
         ],
     }
 
 
-def read_groups(content: dict[str, Any], policy: Policy) -> GroupRule:
+def read_groups(
+    content: dict[str, Any], maps: Sequence[LocalMap], layers: int, horizon: int
+) -> GroupRule:
     """The group rule of a policy; a ValueError (or KeyError, TypeError) if it makes no sense."""
-    agents = len(policy.maps)
-    layers = policy.horizon - policy.stage
-    chances = []
-    for described, each in zip(content["chances"], policy.maps, strict=True):
-        lists = read_count(described["lists"])
-        begin = unpack(described["list_begin"], lists + 1, "list_begin")
-        if np.any(np.diff(begin.astype(np.int64)) < 0) or 3 * int(begin[-1]) > MOST_NUMBERS:
-            raise ValueError("list_begin is not in order")
-        list_of = unpack(described["list_of"], int(each.class_count.sum()), "list_of")
-        if np.any(list_of >= lists):
-            raise ValueError("list_of names a list that there is not")
-        runs = unpack(described["runs"], 3 * int(begin[-1]), "runs")
-        if np.any(runs[2::3] >= policy.horizon):
-            raise ValueError("a run goes beyond the horizon")
-        chances.append(Chances(list_of, begin, runs))
+    reduced = read_reduced(content.get("reduced"), maps, layers)
+    counts = [each.class_count for each in (maps if reduced is None else reduced)]
+    chances = [
+        _read_chances(described, int(each.sum(dtype=np.int64)), horizon)
+        for described, each in zip(content["chances"], counts, strict=True)
+    ]
     events = []
     for event in content["events"]:
-        members = tuple((read_count(agent, agents), read_count(c)) for agent, c in event["members"])
+        members = tuple((read_count(i, len(maps)), read_count(c)) for i, c in event["members"])
         if not members:
             raise ValueError("an event has no members")
         stages = event["stages"]
         events.append(
             Event(members, None if stages is None else tuple(read_count(t) for t in stages))
         )
-    decisions: dict[DecisionKey, tuple[int, ...]] = {}
-    for part in content["decisions"]:
-        group = tuple(read_count(agent, agents) for agent in part["agents"])
-        count = read_count(part["count"])
-        at = unpack(part["layers"], count, "layers")
-        classes = unpack(part["classes"], count * len(group), "classes")
-        positions = unpack(part["positions"], count * len(group), "positions")
-        if np.any(at >= layers):
-            raise ValueError("a decision is beyond the horizon")
-        for k in range(count):
-            row = slice(k * len(group), (k + 1) * len(group))
-            key = (int(at[k]), group, tuple(int(c) for c in classes[row]))
-            decisions[key] = tuple(int(p) for p in positions[row])
-    rule = GroupRule(tuple(chances), tuple(events), decisions)
-    _check(rule, policy)
-    return rule
+    tables = [_read_table(described, len(maps)) for described in content["decisions"]]
+    _check_tables(tables, reduced, maps, layers)
+    return GroupRule(tuple(chances), tuple(events), tuple(tables), reduced)
 
 
-def _check(rule: GroupRule, policy: Policy) -> None:
+def _read_chances(described: dict[str, Any], classes: int, horizon: int) -> Chances:
+    lists = read_count(described["lists"])
+    begin = unpack(described["list_begin"], lists + 1, "list_begin")
+    if np.any(begin[1:] < begin[:-1]) or 3 * int(begin[-1]) > MOST_NUMBERS:
+        raise ValueError("list_begin is not in order")
+    list_of = unpack(described["list_of"], classes, "list_of")
+    if np.any(list_of >= lists):
+        raise ValueError("list_of names a list that there is not")
+    runs = unpack(described["runs"], 3 * int(begin[-1]), "runs")
+    if np.any(runs[2::3] >= horizon):
+        raise ValueError("a run goes beyond the horizon")
+    if np.any(runs[1::3] > runs[2::3]):
+        raise ValueError("a run ends before it begins")
+    return Chances(list_of, begin, runs)
+
+
+def _read_table(described: dict[str, Any], agents: int) -> GroupTable:
+    group = tuple(read_count(agent, agents) for agent in described["agents"])
+    count = read_count(described["count"])
+    shape = (count, len(group))
+    return GroupTable(
+        group,
+        unpack(described["layers"], count, "layers"),
+        unpack(described["classes"], count * len(group), "classes").reshape(shape),
+        unpack(described["positions"], count * len(group), "positions").reshape(shape),
+    )
+
+
+def _check_tables(
+    tables: Sequence[GroupTable],
+    reduced: Sequence[Reduced] | None,
+    maps: Sequence[LocalMap],
+    layers: int,
+) -> None:
     """Every decision must be for classes that exist, with actions that they have."""
-    counts = [each.actions_of_classes() for each in policy.maps]
-    for (layer, group, classes), positions in rule.decisions.items():
-        for agent, each, position in zip(group, classes, positions, strict=True):
-            row = counts[agent][layer]
-            if each >= len(row) or position >= row[each]:
+    # Per agent: how many actions the classes of all stages have, and where a stage begins.
+    widths = {}
+    for i in {i for table in tables for i in table.agents}:
+        rows = rule_widths(None if reduced is None else reduced[i], maps[i], layers)
+        sizes = np.array([len(row) for row in rows])
+        widths[i] = (np.concatenate(rows), sizes, np.cumsum(sizes) - sizes)
+    for table in tables:
+        if np.any(table.layers >= layers):
+            raise ValueError("a decision is beyond the horizon")
+        for k, i in enumerate(table.agents):
+            actions, sizes, first = widths[i]
+            own = table.classes[:, k]
+            if np.any(own >= sizes[table.layers]):
+                raise ValueError("a decision is for a class that there is not")
+            if np.any(table.positions[:, k] >= actions[first[table.layers] + own]):
                 raise ValueError("a decision names an action that there is not")

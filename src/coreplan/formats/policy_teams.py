@@ -31,18 +31,23 @@ def _write_team(team: TeamRule) -> dict[str, Any]:
     written: dict[str, Any] = {"agents": list(team.agents), "actions": pack(team.actions)}
     if team.numbers is not None:
         written["numbers"] = {"count": len(team.numbers), **pack_wide(team.numbers)}
-    written["reduced"] = None
-    if team.reduced is not None:
-        written["reduced"] = [
-            {
-                "class_of": pack(each.class_of),
-                "class_count": pack(each.class_count),
-                "action_begin": pack(each.action_begin),
-                "action_of": pack(each.action_of),
-            }
-            for each in team.reduced
-        ]
+    written["reduced"] = write_reduced(team.reduced)
     return written
+
+
+def write_reduced(reduced: Sequence[Reduced] | None) -> list[dict[str, str]] | None:
+    """The agents' ways to the classes of a joint rule as plain dicts and arrays."""
+    if reduced is None:
+        return None
+    return [
+        {
+            "class_of": pack(each.class_of),
+            "class_count": pack(each.class_count),
+            "action_begin": pack(each.action_begin),
+            "action_of": pack(each.action_of),
+        }
+        for each in reduced
+    ]
 
 
 def read_teams(content: Any, maps: Sequence[LocalMap], layers: int) -> list[TeamRule]:
@@ -53,12 +58,7 @@ def read_teams(content: Any, maps: Sequence[LocalMap], layers: int) -> list[Team
         if not agents or any(isinstance(i, bool) or i not in range(len(maps)) for i in agents):
             raise ValueError("a team names an agent that there is not")
         check_disjoint([*(team.agents for team in teams), agents])
-        reduced = None
-        if described["reduced"] is not None:
-            reduced = tuple(
-                _read_reduced(each, maps[i], layers)
-                for each, i in zip(described["reduced"], agents, strict=True)
-            )
+        reduced = read_reduced(described["reduced"], [maps[i] for i in agents], layers)
         numbering = number_joint_classes(maps, agents, reduced, layers)
         entries = numbering.layer_offset[-1]
         numbers = None
@@ -73,10 +73,19 @@ def read_teams(content: Any, maps: Sequence[LocalMap], layers: int) -> list[Team
     return teams
 
 
+def read_reduced(content: Any, maps: Sequence[LocalMap], layers: int) -> tuple[Reduced, ...] | None:
+    """The ways to the classes of a joint rule, for the agents with these maps."""
+    if content is None:
+        return None
+    return tuple(_read_reduced(each, own, layers) for each, own in zip(content, maps, strict=True))
+
+
 def _read_reduced(described: dict[str, Any], own: LocalMap, layers: int) -> Reduced:
     classes = int(own.class_count.sum())
     class_of = unpack(described["class_of"], classes, "class_of")
     class_count = unpack(described["class_count"], layers, "class_count")
+    if np.any(class_count > own.class_count[:layers]):
+        raise ValueError("class_count: a rule has more classes than the agent")
     action_begin = unpack(described["action_begin"], classes + 1, "action_begin")
     actions_of = np.concatenate(own.actions_of_classes())
     wide = action_begin.astype(np.int64)
@@ -94,8 +103,8 @@ def _read_reduced(described: dict[str, Any], own: LocalMap, layers: int) -> Redu
     return Reduced(class_of, class_count, action_begin, action_of)
 
 
-def _rule_widths(reduced: Reduced | None, own: LocalMap, layers: int) -> list[Indices]:
-    """Per stage and class of the rule: how many actions it has."""
+def rule_widths(reduced: Reduced | None, own: LocalMap, layers: int) -> list[Indices]:
+    """Per stage and class of a joint rule: how many actions it has."""
     if reduced is None:
         return own.actions_of_classes()[:layers]
     widths = np.diff(reduced.action_begin.astype(np.int64))
@@ -120,7 +129,7 @@ def _check_actions(
 ) -> None:
     """Every entry must be one of the joint actions of its joint class, or 0."""
     widths = [
-        _rule_widths(None if team.reduced is None else team.reduced[k], maps[i], layers)
+        rule_widths(None if team.reduced is None else team.reduced[k], maps[i], layers)
         for k, i in enumerate(team.agents)
     ]
     for layer in range(layers):
