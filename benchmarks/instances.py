@@ -52,7 +52,7 @@ def random_mpp(
                 Task(
                     f"w{k + 1}",
                     duration,
-                    [round(base * each, 2) for each in season],
+                    tuple(round(base * each, 2) for each in season),
                     delay=Delay(round(draw.random(), 3), delay) if delay else None,
                     revenue=0 if must_complete else round(draw.uniform(100, 300), 2),
                 )
@@ -120,7 +120,7 @@ def large(agents: int, seed: int, *, contention: str, horizon: int = 52) -> Main
                 Task(
                     f"w{k + 1}",
                     draw.randint(1, 3),
-                    [round(base * each, 2) for each in season],
+                    tuple(round(base * each, 2) for each in season),
                     delay=Delay(round(draw.random(), 3), draw.randint(1, 3)),
                 )
             )
