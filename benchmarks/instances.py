@@ -52,7 +52,7 @@ def random_mpp(
                 Task(
                     f"w{k + 1}",
                     duration,
-                    [round(base * each, 2) for each in season],
+                    tuple(round(base * each, 2) for each in season),
                     delay=Delay(round(draw.random(), 3), delay) if delay else None,
                     revenue=0 if must_complete else round(draw.uniform(100, 300), 2),
                 )
@@ -120,7 +120,7 @@ def large(agents: int, seed: int, *, contention: str, horizon: int = 52) -> Main
                 Task(
                     f"w{k + 1}",
                     draw.randint(1, 3),
-                    [round(base * each, 2) for each in season],
+                    tuple(round(base * each, 2) for each in season),
                     delay=Delay(round(draw.random(), 3), draw.randint(1, 3)),
                 )
             )
@@ -139,4 +139,72 @@ def large(agents: int, seed: int, *, contention: str, horizon: int = 52) -> Main
     ]
     return MaintenanceProblem(
         tuple(contractors), horizon, tuple(network), True, f"{agents} agents, {contention}"
+    )
+
+
+def realistic(agents: int, horizon: int, seed: int) -> MaintenanceProblem:
+    """Contractors of a road network: all works have to be done, and few hinder each other.
+
+    Three to five works each, of one to six weeks, most of which may take one or two weeks longer;
+    if they could fill more than four fifths of the weeks, the longest are made shorter. Week 0 is
+    in the middle of winter, when work costs most and traffic, and so hindrance, is densest. Every
+    contractor shares roads with two or three others, two of them its neighbours on a ring, so that
+    all are one team. A fourth of the pairs of works of two such contractors hinder each other, and
+    at least one pair does.
+
+    Parameters
+    ----------
+    agents
+        How many contractors, at least three.
+    horizon
+        How many weeks, at least 15: 26 for half a year, 52 for a year.
+    seed
+        The same seed gives the same problem.
+    """
+    draw = random.Random(f"realistic/{agents}/{horizon}/{seed}")
+    winter = [math.cos(2 * math.pi * week / 52) for week in range(horizon)]
+    contractors = []
+    for i in range(agents):
+        count = draw.randint(3, 5)
+        durations = [draw.randint(1, 6) for _ in range(count)]
+        delays = [draw.choice((0, 1, 1, 2)) for _ in range(count)]
+        while sum(durations) + sum(delays) > 0.8 * horizon:
+            longest = max(durations)
+            if longest == 1:
+                delays[delays.index(max(delays))] -= 1
+            else:
+                durations[durations.index(longest)] -= 1
+        works = []
+        for k, (duration, delay) in enumerate(zip(durations, delays, strict=True)):
+            base, swing = draw.uniform(10, 60), draw.uniform(0.05, 0.25)
+            works.append(
+                Task(
+                    f"w{k + 1}",
+                    duration,
+                    tuple(round(base * (1 + swing * each), 2) for each in winter),
+                    delay=Delay(round(draw.uniform(0.1, 0.4), 3), delay) if delay else None,
+                )
+            )
+        contractors.append(Contractor(f"C{i + 1}", tuple(works)))
+    ring = draw.sample(range(agents), agents)
+    pairs = {tuple(sorted((ring[k - 1], ring[k]))) for k in range(agents)}
+    # A third neighbour for some: nobody gets more than one.
+    free = draw.sample(range(agents), agents)
+    for one, other in zip(free[::2], free[1::2], strict=False):
+        if draw.random() < 0.6:
+            pairs.add((min(one, other), max(one, other)))
+    network = []
+    for one, other in sorted(pairs):
+        works_of = [(a, b) for a in contractors[one].tasks for b in contractors[other].tasks]
+        hindering = [each for each in works_of if draw.random() < 0.25] or [draw.choice(works_of)]
+        for a, b in hindering:
+            base = draw.uniform(5, 30)
+            network.append(
+                Hindrance(
+                    (f"C{one + 1}/{a.name}", f"C{other + 1}/{b.name}"),
+                    tuple(round(base * (1 + 0.3 * each), 2) for each in winter),
+                )
+            )
+    return MaintenanceProblem(
+        tuple(contractors), horizon, tuple(network), True, f"realistic {agents}x{horizon} {seed}"
     )

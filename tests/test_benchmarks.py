@@ -1,0 +1,133 @@
+"""Benchmarks do what they say; how fast anything is, is not tested."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+import search
+from coreplan import MaintenanceProblem, solve, write_problem
+from instances import pyramid, realistic
+
+QUICK = ["--quick", "--seeds", "1", "--time-limit", "0.2"]
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """A folder with a problem, its optimum, and something else."""
+    folder = tmp_path / "data"
+    folder.mkdir()
+    problem = pyramid(3, 2, 4, 0)
+    write_problem(problem, folder / "small.json")
+    (folder / "notes.txt").write_text("not a problem", encoding="utf-8")
+    known(folder, solve(problem).value)
+    return folder
+
+
+def known(folder: Path, value: float) -> None:
+    """Say what the optimum is."""
+    entries = [{"file": "small.json", "own_value": value}]
+    (folder / "values.json").write_text(json.dumps(entries), encoding="utf-8")
+
+
+@pytest.mark.parametrize("family", search.FAMILIES)
+def test_every_family_runs(
+    family: str, data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Every family gives lines of a table, runs in a file, and a plot with its name."""
+    file, picture = tmp_path / "runs.json", tmp_path / "proven.svg"
+    options = ["--data", str(data), "--json", str(file), "--plot", str(picture)]
+    assert search.main([*QUICK, "--only", family, *options]) == 0
+    printed = capsys.readouterr()
+    first, *lines = printed.out.splitlines()
+    assert first == search.header()
+    rows = [line for line in lines if line.startswith(f"{family} ")]
+    runs = json.loads(file.read_text(encoding="utf-8"))["runs"]
+    assert rows
+    assert len(runs) >= len(rows)
+    assert {run["family"] for run in runs} == {family}
+    assert len([line for line in printed.err.splitlines() if " of " in line]) == len(runs)
+    text = [each.text for each in ElementTree.parse(picture).iter() if each.text]
+    assert {family, "time in seconds", "proven optimal"} <= set(text)
+
+
+def test_known_optima_are_compared(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An optimum that is not what a file says it is gives exit code 1."""
+    command = [*QUICK, "--only", "real", "--data", str(data)]
+    assert search.main(command) == 0
+    assert "known optima" in capsys.readouterr().out
+    known(data, 1e6)
+    assert search.main(command) == 1
+    assert "CONTRADICTION: real, small, small: at least 1000000 (known)" in capsys.readouterr().out
+
+
+def test_files_need_a_folder(capsys: pytest.CaptureFixture[str]) -> None:
+    """Without a folder, the family of files is left out with a word."""
+    assert search.main([*QUICK, "--only", "real"]) == 0
+    assert "--data" in capsys.readouterr().err
+
+
+def test_ablation_asks_by_name(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An option that `core` does not have is left out with a word; others are compared."""
+    monkeypatch.setattr(search, "OPTIONS", {"merge": False, "magic": False})
+    assert search.main([*QUICK, "--only", "ablation"]) == 0
+    printed = capsys.readouterr()
+    assert "'magic'" in printed.err
+    assert "without magic" not in printed.out
+    assert printed.out.count("without merge") == 2
+
+
+def test_counts_of_the_statistics() -> None:
+    """A count that is not reported is a dash, not a zero."""
+    assert search.median_of([None, None]) is None
+    assert search.median_of([None, 3.0, 5.0]) == 4
+    assert [search.short(each) for each in (None, 0, 2.5, 1234.5, 5e7)] == [
+        "-",
+        "0",
+        "2.5",
+        "1,234",
+        "5.00e+07",
+    ]
+
+
+def test_limits_before_any_plan() -> None:
+    """A run that a limit stops before there is a plan is counted and drawn as not proven."""
+    instance = search.Instance("one", lambda: realistic(4, 52, 0))
+    case = search.Case("compare", "too large", "dp", [instance], 1e-6, "dp", how="dp")
+    run = search.measure(case, instance)
+    assert run.result is None
+    assert not run.proven
+    assert "0 of 1" in search.row(case, [run])
+    assert "no plan" in search.row(case, [run])
+    assert "dp: 0 of 1" in search.plot([run])
+    assert run.to_dict()["result"] is None
+
+
+@pytest.mark.parametrize("agents", [3, 6, 10])
+@pytest.mark.parametrize("weeks", [15, 26, 52])
+def test_realistic_problems(agents: int, weeks: int) -> None:
+    """Realistic problems are as described: works, seasons, and two or three neighbours each."""
+    for seed in range(10):
+        problem = realistic(agents, weeks, seed)
+        assert problem == realistic(agents, weeks, seed)
+        assert problem.must_complete
+        assert len(problem.contractors) == agents
+        for contractor in problem.contractors:
+            assert 3 <= len(contractor.tasks) <= 5
+            for task in contractor.tasks:
+                assert 1 <= task.duration <= 6
+                assert isinstance(task.cost, tuple)
+                assert task.cost[0] == max(task.cost)
+        assert set(neighbours(problem).values()) <= {2, 3}
+
+
+def neighbours(problem: MaintenanceProblem) -> Counter[str]:
+    """Per contractor, with how many others it interferes."""
+    pairs = {tuple(work.split("/")[0] for work in each.tasks) for each in problem.network}
+    return Counter(name for pair in pairs for name in pair)
