@@ -54,12 +54,23 @@ void bind_search(nb::module_& module) {
             nb::keep_alive<1, 3>(), nb::keep_alive<1, 12>())
         .def("run", &GroupSearch::run, nb::arg("seconds"), nb::arg("tolerance"), nb::arg("monitor"),
              nb::call_guard<nb::gil_scoped_release>())
+        .def_static(
+            "table_bytes",
+            [](const CompiledModel& model, const Relaxation& relaxation) {
+                return RelaxationBound::bytes(relaxation, model);
+            },
+            nb::arg("model"), nb::arg("relaxation"))
         .def_prop_ro("lower", &GroupSearch::lower)
         .def_prop_ro("upper", &GroupSearch::upper)
         .def_prop_ro("full", &GroupSearch::full)
         .def_prop_ro("expanded", &GroupSearch::expanded)
         .def_prop_ro("actions", &GroupSearch::actions)
         .def_prop_ro("records", &GroupSearch::records)
+        .def("usual",
+             [](const GroupSearch& self, std::size_t agent) {
+                 return to_numpy(self.usual().action.at(agent));
+             },
+             nb::arg("agent"))
         .def("decisions", &GroupSearch::decisions, nb::arg("most_states"), nb::arg("monitor"),
              nb::call_guard<nb::gil_scoped_release>())
         // What agents can still take part in: per class the number of its list, and the lists.

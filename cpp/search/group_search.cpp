@@ -196,9 +196,10 @@ public:
     void work(Record& record, double tolerance, double floor, double end, Monitor& monitor);
 
     // Follows the most promising actions from some records wherever they are likely to lead, and
-    // brings the bounds up to date from the end back.
-    void sweep(std::span<const Child> from, std::uint64_t number, double least, double end,
-               Monitor& monitor);
+    // brings the bounds up to date from the end back. Or follows the best policy that is known.
+    enum class Follow { promise, policy };
+    void sweep(std::span<const Child> from, Follow follow, std::uint64_t number, double least,
+               double end, Monitor& monitor);
 
     // Agents who stand somewhere, all of their interactions ahead: adds them to an option.
     void enter(Shape& shape, Index layer, std::span<const Status> where, double weight,
@@ -233,9 +234,12 @@ private:
 
     Record* visit(const Frame& frame, Frame& child, Monitor& monitor);
     static Top find_top(Record& record);
+    std::size_t promising(Record& record, Monitor& monitor);
+    std::size_t known_best(Record& record, Monitor& monitor);
     static double update(Record& record, const Top& top);
     void begin(Record& record, Monitor& monitor);
     bool add_option(Record& record, Monitor& monitor);
+    bool build(Record& record, Option option, Monitor& monitor);
 
     void part(Shape& shape, Index layer, std::span<const Status> where, double weight,
               Option& option, Monitor& monitor);
@@ -612,16 +616,20 @@ void GroupSearch::Worker::begin(Record& record, Monitor& monitor) {
 
 // Builds the next joint action; false if there is none, or a limit struck.
 bool GroupSearch::Worker::add_option(Record& record, Monitor& monitor) {
-    Body& body = *record.body;
     Option option;
-    if (!body.order->next(option.actions, monitor)) return false;
+    return record.body->order->next(option.actions, monitor) &&
+           build(record, std::move(option), monitor);
+}
+
+// Finds out where an option's actions lead, and keeps it.
+bool GroupSearch::Worker::build(Record& record, Option option, Monitor& monitor) {
     lead(*record.shape, record.layer, record.where(), option, monitor);
     if (monitor.stop() != Stop::none || search_.full_) return false;  // it may not be whole
     option.add_up();
     const double bytes = static_cast<double>(
         sizeof(Option) + option.children.capacity() * sizeof(Child) + option.actions.size() * 4);
     if (!search_.room_.take(bytes)) search_.full_ = true;
-    body.options.push_back(std::move(option));
+    record.body->options.push_back(std::move(option));
     search_.actions_.fetch_add(1, std::memory_order_relaxed);
     record.shape->work.fetch_add(1, std::memory_order_relaxed);
     return true;
@@ -663,8 +671,30 @@ double GroupSearch::Worker::update(Record& record, const Top& top) {
     return rest;
 }
 
-void GroupSearch::Worker::sweep(std::span<const Child> from, std::uint64_t number, double least,
-                                double end, Monitor& monitor) {
+// The most promising option, built if it is not there yet; none if a limit struck.
+std::size_t GroupSearch::Worker::promising(Record& record, Monitor& monitor) {
+    Top top = find_top(record);
+    const double best = top.option == kNone ? -kInfinity : record.body->options[top.option].upper;
+    if (update(record, top) <= best) return top.option;
+    if (!add_option(record, monitor)) return kNone;
+    return find_top(record).option;
+}
+
+// The option that the lower bound comes from, built if it is a policy's; none if a limit struck.
+std::size_t GroupSearch::Worker::known_best(Record& record, Monitor& monitor) {
+    Body& body = *record.body;
+    if (body.best != kNone) return body.best;
+    if (body.order == nullptr) return 0;
+    Option option;
+    eye_->act(*record.shape, record.layer, record.where(), option.actions);
+    for (std::size_t k = 0; k < body.options.size(); ++k) {
+        if (body.options[k].actions == option.actions) return k;
+    }
+    return build(record, std::move(option), monitor) ? body.options.size() - 1 : kNone;
+}
+
+void GroupSearch::Worker::sweep(std::span<const Child> from, Follow follow, std::uint64_t number,
+                                double least, double end, Monitor& monitor) {
     end_ = end;
     // In the order of time; what is hidden is revealed first.
     const std::size_t most = model_.agents.size();
@@ -692,15 +722,11 @@ void GroupSearch::Worker::sweep(std::span<const Child> from, std::uint64_t numbe
             }
             if (record->body == nullptr) begin(*record, monitor);
             if (record->body == nullptr) break;
-            Top top = find_top(*record);
-            if (update(*record, top) > (top.option == kNone ? -kInfinity
-                                                            : record->body->options[top.option].upper)) {
-                if (!add_option(*record, monitor)) break;
-                top = find_top(*record);
-            }
-            if (top.option == kNone) continue;
-            passed.emplace_back(record, top.option);
-            for (const Child& child : record->body->options[top.option].children) {
+            const std::size_t option = follow == Follow::promise ? promising(*record, monitor)
+                                                                 : known_best(*record, monitor);
+            if (option == kNone) break;
+            passed.emplace_back(record, option);
+            for (const Child& child : record->body->options[option].children) {
                 reach(*child.record, record->reach * child.weight);
             }
         }
@@ -814,6 +840,7 @@ GroupSearch::GroupSearch(const CompiledModel& model, const Relaxation& relaxatio
       shapes_(model, couplings_, room_),
       bound_(relaxation, shapes_, options.threads, monitor),
       floor_(model, policies, monitor),
+      usual_(policies.front()),
       error_(relaxation.error()),
       scale_(std::max(reward_scale(model), 1e-300)),
       lowest_(-2 * scale_),
@@ -852,7 +879,10 @@ bool GroupSearch::run(double seconds, double tolerance, Monitor& monitor) {
     while (!nearly() && !full_ && monitor.stop() == Stop::none && monitor.seconds() < end &&
            (sweeps_ < kSweeps || actions_ > 2 * actions_at_sweep_)) {
         const double gap = upper() - lower();
-        workers_[0]->sweep(root_->children, ++sweeps_, kLeastPart * gap, end, monitor);
+        for (const auto follow : {Worker::Follow::promise, Worker::Follow::policy}) {
+            workers_[0]->sweep(root_->children, follow, ++sweep_number_, kLeastPart * gap, end, monitor);
+        }
+        ++sweeps_;
         actions_at_sweep_ = actions_;
     }
     WorkList work(options_.threads);

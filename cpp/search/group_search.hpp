@@ -102,6 +102,8 @@ public:
     [[nodiscard]] std::uint64_t expanded() const noexcept { return expanded_.load(); }
     [[nodiscard]] std::uint64_t actions() const noexcept { return actions_.load(); }
     [[nodiscard]] std::uint64_t records() const noexcept { return records_.load(); }
+    // The policy that groups follow where nothing better is known, agent by agent.
+    [[nodiscard]] const LocalPolicy& usual() const noexcept { return usual_; }
     [[nodiscard]] const Couplings& couplings() const noexcept { return couplings_; }
     [[nodiscard]] const CompiledModel& model() const noexcept { return model_; }
 
@@ -125,6 +127,7 @@ private:
     Shapes shapes_;
     RelaxationBound bound_;
     BaseFloor floor_;
+    LocalPolicy usual_;
     LargestContribution order_;
     double error_;
     double scale_;
@@ -137,6 +140,7 @@ private:
     std::atomic<std::uint64_t> records_{0};
     std::vector<std::unique_ptr<Worker>> workers_;
     std::uint64_t sweeps_ = 0;
+    std::uint64_t sweep_number_ = 0;
     std::uint64_t actions_at_sweep_ = 0;
 };
 

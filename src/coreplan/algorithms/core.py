@@ -20,6 +20,7 @@ from coreplan.algorithms.team import EXACT_AT_ONCE, EngineOptions, Team
 from coreplan.certificate import write_certificate
 from coreplan.compile import CompiledProblem
 from coreplan.errors import SolverError
+from coreplan.group_rule import Chances, Event, GroupRule, GroupTable
 from coreplan.limits import Limits
 from coreplan.maintenance.states import ContractorStates
 from coreplan.policy import (
@@ -50,22 +51,28 @@ def solve_core(
     absolute_gap: float = 0.0,
     seed: int = 1,
     exact: bool = True,
+    search: bool = True,
     certificate: str | Path | None = None,
     shape: bool = True,
     drop: bool = True,
     settle: bool = True,
     eliminate: bool = True,
     merge: bool = True,
+    split: bool = True,
+    skip: bool = True,
+    floors: bool = True,
+    tables: bool = True,
     start: StartPlan | Start | None = None,
 ) -> Result:
-    """Shape, shrink, decouple; solve small teams exactly and bound the others."""
+    """Shape, shrink, decouple; solve small teams exactly, bound the others and search."""
     _check_number("threads", threads, 1)
     _check_number("seed", seed, 0)
     for name, gap in (("relative_gap", relative_gap), ("absolute_gap", absolute_gap)):
         if isinstance(gap, bool) or not isinstance(gap, int | float) or not gap >= 0:
             raise SolverError(f"{name} is {gap!r}; expected a number of at least 0")
     steps = {"shape": shape, "drop": drop, "settle": settle, "eliminate": eliminate, "merge": merge}
-    for name, value in {"exact": exact, **steps}.items():
+    ideas = {"split": split, "skip": skip, "floors": floors, "tables": tables}
+    for name, value in {"exact": exact, "search": search, **steps, **ideas}.items():
         if not isinstance(value, bool):
             raise SolverError(f"{name} is {value!r}; expected True or False")
     if certificate is not None and not shape:
@@ -76,7 +83,7 @@ def solve_core(
     limits.phase = "shrinking"
     reduction = _reduce(compiled, steps, limits)
     report = reduction.report
-    options = EngineOptions(limits, threads or os.cpu_count() or 1, seed, exact)
+    options = EngineOptions(limits, threads or os.cpu_count() or 1, seed, exact, search, ideas)
     teams = [Team(reduction.model, team, options) for team in _core.components(reduction.model)]
     logger.info(
         "%s",
@@ -98,7 +105,7 @@ def solve_core(
         lower = min(lower, policy.evaluate())
     if certificate is not None:
         proof = make_certificate(
-            task.problem, compiled, reduction, reduced, teams, policy, (lower, upper)
+            task.problem, compiled, reduction, reduced, teams, policy, (lower, engine.certified)
         )
         if given is not None and given.value >= lower and given.policy.history == proof.history:
             proof = replace(proof, policy=given.policy, lower=given.value)
@@ -111,8 +118,8 @@ def solve_core(
         upper,
         engine.stop,
         policy,
-        0,
-        0,
+        sum(team.expanded for team in teams),
+        sum(team.actions for team in teams),
         message=engine.say(compiled.indexed.agent_names),
         others=_count(teams),
     )
@@ -176,6 +183,12 @@ class _Engine:
         lower = max(self.lower, self.known)
         upper = self.offset + sum(team.upper for team in self.teams) + self.error
         return lower, max(lower, upper)
+
+    @property
+    def certified(self) -> float:
+        """The upper bound that comes from relaxations and exact solutions alone."""
+        upper = self.offset + sum(team.certified for team in self.teams) + self.error
+        return max(self.bounds()[1], upper)
 
     def run(self, relative_gap: float, absolute_gap: float) -> None:
         """Work until the bounds meet, nothing helps any more, or a limit strikes."""
@@ -255,12 +268,15 @@ def _make_policy(
             continue
         for k, i in enumerate(team.agents):
             local[i] = _map_local(compiled, reduction, reduced[i], i, team.local[k], local[i])
+        if team.decisions is not None:
+            continue
         for cluster in team.clusters:
             who = [team.agents[k] for k in cluster.agents]
             rule = _make_rule(compiled, reduction, maps, reduced, who, cluster)
             whole = whole and rule is not None
             if rule is not None:
                 rules.append(rule)
+    searched = [team for team in teams if team.decisions is not None]
     policy = Policy(
         task.problem,
         compiled.indexed,
@@ -268,8 +284,42 @@ def _make_policy(
         rules,
         LocalRule(tuple(local)),
         history=not compiled.merged,
+        groups=_make_groups(reduced, searched) if searched else None,
     )
     return policy, whole
+
+
+def _make_groups(reduced: Sequence[Reduced], teams: Sequence[Team]) -> GroupRule:
+    """What groups of agents do, in all teams that were searched."""
+    nothing = np.zeros(0, np.uint32)
+    chances = [Chances(nothing, np.zeros(1, np.uint32), nothing)] * len(reduced)
+    own = [replace(each, class_of=np.full_like(each.class_of, GONE)) for each in reduced]
+    own = [replace(each, class_count=np.zeros_like(each.class_count)) for each in own]
+    events: list[Event] = []
+    tables: list[GroupTable] = []
+    for team in teams:
+        assert team.decisions is not None
+        for k, i in enumerate(team.agents):
+            own[i] = reduced[i]
+            classes = int(reduced[i].class_count.sum())
+            list_of, list_begin, runs = team.lists[k]
+            chances[i] = Chances(list_of[:classes], list_begin, runs)
+        for members, stages in team.events:
+            named = tuple((team.agents[k], signal) for k, signal in members)
+            events.append(Event(tuple(sorted(named)), tuple(stages)))
+        for rows in team.decisions.groups:
+            who = [team.agents[k] for k in rows.agents]
+            order = np.argsort(who)
+            width = len(who)
+            tables.append(
+                GroupTable(
+                    tuple(sorted(who)),
+                    rows.layer,
+                    rows.classes.reshape(-1, width)[:, order],
+                    rows.actions.reshape(-1, width)[:, order],
+                )
+            )
+    return GroupRule(tuple(chances), tuple(events), tuple(tables), tuple(own))
 
 
 def _make_reduced(compiled: CompiledProblem, reduction: _core.Reduction, agent: int) -> Reduced:

@@ -1,22 +1,24 @@
 """One team of agents that can interact: solved if it is small, else bounded from both sides.
 
 The upper bound comes from a relaxation over clusters of agents, the lower one from policies whose
-value is known. Work goes to the side that gained more of late, and ends when the bounds meet, when
-neither moves any more, or when somebody stops it.
+value is known; a search over groups of agents, led by both, closes the gap between them. Work goes
+to whoever gained most of late, and ends when the bounds meet, when nothing moves any more, or when
+somebody stops it.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from coreplan import _core
 from coreplan.limits import Limits
+from coreplan.result import OPTIMAL_TOLERANCE
 
 SECONDS_PER_CELL = 8e-9
 """Of the tensor kernel with a policy, on one thread, about."""
@@ -33,10 +35,21 @@ SLOW_GAIN = 0.02
 STUCK_ROUNDS = 40
 STUCK_GAIN = 0.01
 """Without a time limit, a relaxation is given up if so many rounds closed less of the gap."""
-FAIR_PART = 0.3
-"""Of the time, that each of the two bounds gets at least."""
+FAIR_PART = 0.2
+"""Of the time, that each way to better bounds gets at least."""
 STALLED_AFTER = 12
 """Attempts at a better policy without success."""
+SEARCH_BASES = 8
+"""Policies that the search knows from the start."""
+SEARCH_MEMORY = 0.7
+"""Of the memory that is left, for the search."""
+MOST_MEMORY = 2.0**40
+BETTER_START = 0.25
+"""A search starts anew if its gap at the start would be smaller by this part."""
+POLICY_STATES = 50_000
+"""Groups' joint states per stage that a policy of the search tells apart."""
+POLICY_GAIN = 0.02
+"""Of the gap, that is worth writing down the search's policy."""
 
 
 @dataclass(frozen=True)
@@ -48,11 +61,15 @@ class EngineOptions:
     seed: int
     exact: bool = True
     """Whether teams may be solved by the tensor kernel as a whole."""
+    search: bool = True
+    """Whether to search for what the bounds leave open."""
+    ideas: Mapping[str, bool] = field(default_factory=dict)
+    """Ideas of the search that are switched on or off."""
 
 
 @dataclass
 class _Side:
-    """How well one of the two bounds has been coming along."""
+    """How well one way to better bounds has been coming along."""
 
     rate: float = math.inf
     idle: int = 0
@@ -88,11 +105,26 @@ class Team:
         """Groups of agents that do better together, in the states that their tables know."""
         self.solution: _core.TeamSolution | None = None
         self.relaxation: _core.Relaxation | None = None
-        self.search: _core.PolicySearch | None = None
+        self.policies: _core.PolicySearch | None = None
+        self.search: _core.GroupSearch | None = None
+        self.decisions: _core.GroupDecisions | None = None
+        """What groups of agents do, if that is the best that is known."""
+        self.lists: list[tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32]]] = []
+        """Per agent: what it can still take part in, as the search tells groups apart."""
+        self.events: list[tuple[list[tuple[int, int]], list[int]]] = []
+        """What agents can do together, and when."""
+        self.certified = self.upper
+        """The upper bound without the search."""
         self.memory_short = False
+        self.expanded = 0
+        self.actions = 0
         self.kernel_cells = 0
         self._upper_side = _Side()
         self._lower_side = _Side()
+        self._search_side = _Side(done=not options.search)
+        self._start_upper = math.inf
+        self._written = 0.0
+        self._writing = 0.0
         self._recent: list[float] = []
         self._next_growth = 0.0
 
@@ -106,12 +138,12 @@ class Team:
         """Whether more work is of no use."""
         if self.solution is not None:
             return True
-        lower, upper = self._lower_side, self._upper_side
+        lower = self._lower_side
         stalled = lower.done or (
             lower.idle >= STALLED_AFTER
-            and lower.idle_seconds >= max(0.5, 0.3 * (lower.seconds + upper.seconds))
+            and lower.idle_seconds >= max(0.5, 0.3 * (lower.seconds + self._upper_side.seconds))
         )
-        return upper.done and stalled
+        return self._upper_side.done and stalled and self._search_side.done
 
     @property
     def _monitor(self) -> _core.Monitor:
@@ -146,40 +178,54 @@ class Team:
         if solution.stop != _core.Stop.none:
             return False
         self.solution = solution
-        self.lower = self.upper = solution.value
+        self.lower = self.upper = self.certified = solution.value
         return True
 
     # -- from both sides ----------------------------------------------------------------------
 
     def work(self, seconds: float) -> None:
         """Improve one of the bounds for about so long."""
-        upper, lower = self._upper_side, self._lower_side
-        spent = upper.seconds + lower.seconds
-        if lower.done or upper.done:
-            above = not upper.done
-        elif min(upper.seconds, lower.seconds) < FAIR_PART * spent:
-            above = upper.seconds < lower.seconds
-        else:
-            above = upper.rate >= lower.rate
+        ways = {
+            self._improve_upper: self._upper_side,
+            self._improve_lower: self._lower_side,
+            self._improve_both: self._search_side,
+        }
+        spent = sum(side.seconds for side in ways.values())
+        open_ = [way for way, side in ways.items() if not side.done]
+        # The search needs something to go by.
+        if len(open_) > 1 and not self._ready:
+            open_ = [way for way in open_ if way != self._improve_both]
+        behind = [way for way in open_ if ways[way].seconds < FAIR_PART * spent]
+        way = (
+            min(behind, key=lambda way: ways[way].seconds)
+            if behind
+            else max(open_, key=lambda way: ways[way].rate)
+        )
         begin = time.perf_counter()
-        before = self.gap
-        if above:
-            self._improve_upper(seconds)
-        else:
-            self._improve_lower(seconds)
-        side = upper if above else lower
-        side.note(before - self.gap, time.perf_counter() - begin)
+        before = self._promised_gap
+        way(seconds)
+        ways[way].note(before - self._promised_gap, time.perf_counter() - begin)
+
+    @property
+    def _ready(self) -> bool:
+        """Whether there are a relaxation and policies for a search to go by."""
+        return self.relaxation is not None and self.policies is not None
+
+    @property
+    def _promised_gap(self) -> float:
+        """The gap, as if the search's policy were written down."""
+        return self.gap if self.search is None else self.upper - max(self.lower, self.search.lower)
 
     def start(self, local: Sequence[NDArray[np.uint32]]) -> None:
         """Take a policy of single agents, by class of the team's model, as a start."""
-        self._begin_search()
-        if self.search is not None:
-            self.search.start([list(map(int, each)) for each in local])
+        self._begin_policies()
+        if self.policies is not None:
+            self.policies.start([list(map(int, each)) for each in local])
             self._take_policy()
 
-    def _begin_search(self) -> None:
+    def _begin_policies(self) -> None:
         try:
-            self.search = _core.PolicySearch(
+            self.policies = _core.PolicySearch(
                 self.model,
                 self.options.seed,
                 BASES,
@@ -195,15 +241,16 @@ class Team:
 
     def _improve_lower(self, seconds: float) -> None:
         self.options.limits.phase = "policies"
-        if self.search is None:
-            self._begin_search()
+        if self.policies is None:
+            self._begin_policies()
             return
-        self.search.improve(seconds)
+        self.policies.improve(seconds)
         self._take_policy()
 
     def _take_policy(self) -> None:
-        if self.search is not None and self.search.value > self.lower:
-            self.lower = self.search.value
+        if self.policies is not None and self.policies.value > self.lower:
+            self.lower = self.policies.value
+            self.decisions = None
             self.upper = max(self.upper, self.lower)  # equal up to rounding
 
     def _improve_upper(self, seconds: float) -> None:
@@ -268,13 +315,111 @@ class Team:
 
     def _take_bound(self) -> None:
         assert self.relaxation is not None
-        self.upper = max(min(self.upper, self.relaxation.upper), self.lower)
+        self.certified = min(self.certified, self.relaxation.upper)
+        upper = min(self.upper, self.certified)
+        if self.search is not None:
+            upper = min(upper, self.search.upper)
+        self.upper = max(upper, self.lower)
+
+    # -- by search ----------------------------------------------------------------------------
+
+    def _improve_both(self, seconds: float) -> None:
+        """Search groups of agents, from the bounds that there are."""
+        self.options.limits.phase = "search"
+        if not self._ready:
+            self._search_side.done = True
+            return
+        if self.search is None or self._worth_a_new_start():
+            self._begin_search()
+        if self.search is None:
+            return
+        closed = 0.25 * OPTIMAL_TOLERANCE * max(1.0, abs(self.upper))
+        found = self.search.run(seconds, closed, self._monitor)
+        self._take_bound()
+        spent = self._search_side.seconds
+        gain = self.search.lower - self.lower
+        if gain > 0 and (
+            found
+            or self.search.full
+            or (gain > POLICY_GAIN * self.gap and spent > self._written + 8 * self._writing)
+        ):
+            self._write_policy()
+        if found or self.search.full:
+            self.memory_short = self.memory_short or not found
+            self._search_side.done = True
+
+    def _worth_a_new_start(self) -> bool:
+        """Whether the relaxation is so much better that the search had better start anew."""
+        assert self.relaxation is not None
+        assert self.search is not None
+        lower = max(self.lower, self.search.lower)
+        reached = self.search.upper - lower
+        return (
+            self.relaxation.upper - lower < (1 - BETTER_START) * (self._start_upper - lower)
+            and self.relaxation.upper - lower < 2 * reached
+            and _core.GroupSearch.table_bytes(self.model, self.relaxation)
+            < 0.5 * SEARCH_MEMORY * self._monitor.memory_left
+        )
+
+    def _begin_search(self) -> None:
+        assert self.relaxation is not None
+        assert self.policies is not None
+        if self.search is not None:
+            if self.search.lower > self.lower:
+                self._write_policy()
+            self._count_search()
+            self.search = None
+        ideas = {"split": True, "skip": True, "floors": True, "tables": True}
+        try:
+            self.search = _core.GroupSearch(
+                self.model,
+                self.relaxation,
+                self.policies,
+                SEARCH_BASES,
+                self.options.threads,
+                min(SEARCH_MEMORY * self._monitor.memory_left, MOST_MEMORY),
+                **{**ideas, **self.options.ideas},
+                monitor=self._monitor,
+            )
+        except _core.LimitReached:
+            self._search_side.done = True
+            return
+        self._start_upper = self.relaxation.upper
+        self._take_bound()
+
+    def _write_policy(self) -> None:
+        """Write down what the search's groups do."""
+        assert self.search is not None
+        begin = time.perf_counter()
+        decisions = self.search.decisions(POLICY_STATES, self._monitor)
+        if decisions.sound and decisions.value > self.lower:
+            self.decisions = decisions
+            self.lower = decisions.value
+            self.upper = max(self.upper, self.lower)  # equal up to rounding
+            self.local = [self.search.usual(k) for k in self.everyone]
+            if not self.lists:
+                self.events = self.search.events()
+                self.lists = [
+                    (self.search.list_of(k), self.search.list_begin(k), self.search.runs(k))
+                    for k in self.everyone
+                ]
+        self._writing = time.perf_counter() - begin
+        self._written = self._search_side.seconds
+
+    def _count_search(self) -> None:
+        assert self.search is not None
+        self.expanded += self.search.expanded
+        self.actions += self.search.actions
 
     def finish(self) -> None:
         """Fetch the policy in hand."""
         if self.relaxation is not None:
             self.kernel_cells += self.relaxation.cells
-        if self.solution is None and self.search is not None and self.search.value >= self.lower:
-            policy = self.search.policy()
+        if self.search is not None:
+            self._count_search()
+        if self.solution is not None or self.decisions is not None:
+            return
+        if self.policies is not None and self.policies.value >= self.lower:
+            policy = self.policies.policy()
             self.local = [policy.local(k) for k in self.everyone]
             self.clusters = [each for each in policy.clusters if len(each.layer) > 0]
