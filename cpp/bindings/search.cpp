@@ -37,6 +37,31 @@ void bind_search(nb::module_& module) {
         .def_ro("states", &GroupDecisions::states)
         .def_ro("whole", &GroupDecisions::whole)
         .def_ro("sound", &GroupDecisions::sound);
+    nb::class_<SearchProof::Rows>(module, "ProofRows")
+        .def_prop_ro("agents", [](const SearchProof::Rows& self) { return plain(self.agents); })
+        .def_prop_ro(
+            "layer", [](const SearchProof::Rows& self) { return to_numpy(self.layer); },
+            nb::rv_policy::automatic)
+        // Rows of one number per agent: a class of the model or, where the outcome is not revealed,
+        // 2^31 + an after-state of the layer before.
+        .def_prop_ro(
+            "where",
+            [](const SearchProof::Rows& self) {
+                std::vector<Index> codes;
+                for (const Status each : self.where) codes.push_back(each.code());
+                return to_numpy(std::move(codes));
+            },
+            nb::rv_policy::automatic)
+        .def_prop_ro(
+            "upper", [](const SearchProof::Rows& self) { return to_numpy(self.upper); },
+            nb::rv_policy::automatic);
+    nb::class_<SearchProof>(module, "SearchProof")
+        .def_ro("groups", &SearchProof::groups)
+        .def_prop_ro("solved", [](const SearchProof& self) {
+            std::vector<std::vector<Index>> solved;
+            for (const auto& agents : self.solved) solved.push_back(plain(agents));
+            return solved;
+        });
     nb::class_<GroupSearch>(module, "GroupSearch")
         .def(
             "__init__",
@@ -63,6 +88,7 @@ void bind_search(nb::module_& module) {
         .def_prop_ro("lower", &GroupSearch::lower)
         .def_prop_ro("upper", &GroupSearch::upper)
         .def_prop_ro("full", &GroupSearch::full)
+        .def("proof", &GroupSearch::proof, nb::call_guard<nb::gil_scoped_release>())
         .def_prop_ro("expanded", &GroupSearch::expanded)
         .def_prop_ro("actions", &GroupSearch::actions)
         .def_prop_ro("records", &GroupSearch::records)

@@ -9,6 +9,7 @@
 #include <numeric>
 #include <thread>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "bounds/independent.hpp"
 
@@ -1029,6 +1030,35 @@ GroupDecisions GroupSearch::decisions(std::size_t most_states, Monitor& monitor)
         }
     }
     found.sound = true;
+    return found;
+}
+
+SearchProof GroupSearch::proof() const {
+    SearchProof found;
+    std::map<std::vector<AgentId>, std::size_t> rows_of;
+    std::unordered_set<const Record*> seen;
+    std::vector<const Record*> left;
+    const auto reach = [&](const Option& option) {
+        for (const Child& child : option.children) {
+            if (seen.insert(child.record).second) left.push_back(child.record);
+        }
+    };
+    reach(*root_);
+    while (!left.empty()) {
+        const Record& record = *left.back();
+        left.pop_back();
+        if (record.shape->exact.load() != nullptr || record.body == nullptr) continue;
+        const auto [place, is_new] = rows_of.emplace(record.shape->agents, found.groups.size());
+        if (is_new) found.groups.emplace_back().agents = record.shape->agents;
+        auto& rows = found.groups[place->second];
+        rows.layer.push_back(record.layer);
+        rows.where.insert(rows.where.end(), record.where().begin(), record.where().end());
+        rows.upper.push_back(record.upper.load());
+        for (const Option& option : record.body->options) reach(option);
+    }
+    for (const Shape* shape : shapes_.all()) {
+        if (shape->exact.load() != nullptr) found.solved.push_back(shape->agents);
+    }
     return found;
 }
 

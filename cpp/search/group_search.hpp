@@ -78,6 +78,20 @@ struct GroupDecisions {
     bool sound = false;        // false: a limit struck, there is no policy
 };
 
+// What the upper bound rests on. For every record, no joint action is worth more than the record's
+// upper bound, if groups that it leads to are worth their records' bounds, what exact solution says,
+// or else what the relaxation says.
+struct SearchProof {
+    struct Rows {
+        std::vector<AgentId> agents;
+        std::vector<Index> layer;
+        std::vector<Status> where;  // rows of one per agent
+        std::vector<double> upper;
+    };
+    std::vector<Rows> groups;
+    std::vector<std::vector<AgentId>> solved;  // groups that were solved exactly
+};
+
 class GroupSearch {
 public:
     GroupSearch(const CompiledModel& model, const Relaxation& relaxation,
@@ -93,6 +107,8 @@ public:
     // Bounds on the team's value; constants are not counted, `upper` includes rounding.
     [[nodiscard]] double lower() const;
     [[nodiscard]] double upper() const;
+    // The records that prove `upper`.
+    [[nodiscard]] SearchProof proof() const;
     // There is no more room: going on is of no use.
     [[nodiscard]] bool full() const noexcept { return full_.load(); }
     // The policy whose value is `lower` at least, if it is whole. Where groups get into more joint

@@ -19,9 +19,13 @@ Shapes::Shapes(const CompiledModel& model, const Couplings& couplings, Room& roo
     blocks_ = make_pair_blocks(model, model.everyone());
 }
 
-std::size_t Shapes::count() const {
+std::vector<const Shape*> Shapes::all() const {
     const std::lock_guard lock(mutex_);
-    return count_;
+    std::vector<const Shape*> found;
+    for (const auto& [hash, bucket] : known_) {
+        for (const auto& shape : bucket) found.push_back(shape.get());
+    }
+    return found;
 }
 
 Shape& Shapes::get(std::span<const AgentId> agents, Monitor& monitor) {
@@ -59,7 +63,6 @@ Shape& Shapes::get(std::span<const AgentId> agents, Monitor& monitor) {
     }
     shape->cells = team_cells(model_, shape->agents);
     if (prepare_) prepare_(*shape, monitor);
-    ++count_;
     bucket.push_back(std::move(shape));
     return *bucket.back();
 }

@@ -102,7 +102,8 @@ public:
 
     // The shape of some agents (ascending); made when first asked for. Safe on several threads.
     Shape& get(std::span<const AgentId> agents, Monitor& monitor);
-    [[nodiscard]] std::size_t count() const;
+    // All that there are, in no particular order.
+    [[nodiscard]] std::vector<const Shape*> all() const;
 
     // Which of a group's agents belong together, given a list of each: per position the number of
     // its part. Returns how many parts there are.
@@ -131,7 +132,6 @@ private:
     std::vector<PairBlock> blocks_;
     mutable std::mutex mutex_;
     std::unordered_map<std::size_t, std::vector<std::unique_ptr<Shape>>> known_;
-    std::size_t count_ = 0;
     Prepare prepare_;
     std::mutex solving_;
     std::vector<std::unique_ptr<ValueTable>> tables_;
