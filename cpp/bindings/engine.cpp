@@ -128,8 +128,8 @@ void bind_engine(nb::module_& module) {
             nb::keep_alive<1, 2>())
         .def("step", &Relaxation::step, nb::arg("lower"), nb::arg("monitor"),
              nb::call_guard<nb::gil_scoped_release>())
-        .def("grow", &Relaxation::grow, nb::arg("seconds"), nb::arg("monitor"),
-             nb::call_guard<nb::gil_scoped_release>())
+        .def("grow", &Relaxation::grow, nb::arg("seconds"), nb::arg("most_agents"),
+             nb::arg("monitor"), nb::call_guard<nb::gil_scoped_release>())
         .def_prop_ro("upper", &Relaxation::upper)
         .def_prop_ro("error", &Relaxation::error)
         .def_prop_ro("settled", &Relaxation::settled)

@@ -80,6 +80,7 @@ void bind_monitor(nb::module_& module) {
         .def_prop_ro("stop", &Monitor::stop)
         .def("look", [](Monitor& self) { return self.tick(1ULL << 40U); })
         .def_prop_ro("reserved", &Monitor::reserved)
+        .def_prop_ro("memory_limit", &Monitor::memory_limit)
         .def_prop_ro("memory_left", [](const Monitor& self) {
             return self.memory_limit() - self.reserved();
         });

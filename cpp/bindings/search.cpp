@@ -79,6 +79,8 @@ void bind_search(nb::module_& module) {
             nb::keep_alive<1, 3>(), nb::keep_alive<1, 12>())
         .def("run", &GroupSearch::run, nb::arg("seconds"), nb::arg("tolerance"), nb::arg("monitor"),
              nb::call_guard<nb::gil_scoped_release>())
+        .def("adopt", &GroupSearch::adopt, nb::arg("relaxation"), nb::arg("monitor"),
+             nb::call_guard<nb::gil_scoped_release>())
         .def_static(
             "table_bytes",
             [](const CompiledModel& model, const Relaxation& relaxation) {

@@ -558,7 +558,7 @@ bool Relaxation::step(double lower, Monitor& monitor) {
     return false;
 }
 
-bool Relaxation::grow(double seconds, Monitor& monitor) {
+bool Relaxation::grow(double seconds, std::size_t most_agents, Monitor& monitor) {
     std::size_t largest = 0;
     double round = 0;
     for (const Cluster& cluster : clusters_) {
@@ -570,6 +570,7 @@ bool Relaxation::grow(double seconds, Monitor& monitor) {
     // of it have at stake.
     std::map<std::vector<AgentId>, double> candidates;
     for (const Cluster& cluster : clusters_) {
+        if (cluster.agents.size() >= most_agents) continue;
         std::set<AgentId> neighbours;
         for (const AgentId agent : cluster.agents) {
             for (const std::size_t p : linked_[at(agent)]) {

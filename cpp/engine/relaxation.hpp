@@ -37,8 +37,9 @@ public:
     bool step(double lower, Monitor& monitor);
 
     // Larger clusters, those of which the bound needs most, as far as a round then takes at most
-    // about `seconds` and memory allows. The bound does not get worse. False if nothing changed.
-    bool grow(double seconds, Monitor& monitor);
+    // about `seconds` and memory allows, and no larger than that. The bound does not get worse.
+    // False if nothing changed.
+    bool grow(double seconds, std::size_t most_agents, Monitor& monitor);
 
     // No joint policy has a higher value; constants are not counted. Includes `error`.
     [[nodiscard]] double upper() const noexcept { return upper_; }

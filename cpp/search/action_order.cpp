@@ -8,6 +8,7 @@ namespace coreplan {
 namespace {
 
 constexpr std::size_t kMostCells = 1U << 12U;  // of a table made by elimination
+constexpr std::size_t kMostEnumerated = 256;   // joint actions that are worked out at once
 constexpr Index kNone = ~Index{0};
 
 // Counts on to the next combination of digits.
@@ -29,7 +30,69 @@ bool BestFirstActions::Later::operator()(Index a, Index b) const {
     return a > b;
 }
 
-BestFirstActions::BestFirstActions(std::span<const Index> choices, std::vector<ActionTerm> terms)
+EnumeratedActions::EnumeratedActions(std::span<const Index> choices,
+                                     std::span<const ActionTerm> terms)
+    : choices_(choices.begin(), choices.end()) {
+    std::size_t count = 1;
+    for (const Index each : choices_) count *= each;
+    heap_.reserve(count);
+    for (std::size_t code = 0; code < count; ++code) heap_.push_back({0.0, static_cast<Index>(code)});
+    std::vector<std::size_t> step(choices_.size());
+    std::vector<Index> digit(choices_.size());
+    for (const ActionTerm& term : terms) {
+        // What one choice more of each agent adds to the place in the table.
+        std::ranges::fill(step, 0);
+        std::size_t stride = 1;
+        for (std::size_t x = term.agents.size(); x-- > 0;) {
+            step[term.agents[x]] = stride;
+            stride *= choices_[term.agents[x]];
+        }
+        std::ranges::fill(digit, 0);
+        std::size_t cell = 0;
+        for (Joint& joint : heap_) {
+            joint.value += term.value[cell];
+            for (std::size_t m = digit.size(); m-- > 0;) {
+                cell += step[m];
+                if (++digit[m] < choices_[m]) break;
+                cell -= step[m] * choices_[m];
+                digit[m] = 0;
+            }
+        }
+    }
+    std::make_heap(heap_.begin(), heap_.end());
+}
+
+double EnumeratedActions::next_bound() const {
+    return heap_.empty() ? -std::numeric_limits<double>::infinity() : heap_.front().value;
+}
+
+bool EnumeratedActions::next(std::vector<Index>& actions, Monitor& /*monitor*/) {
+    if (heap_.empty()) return false;
+    std::pop_heap(heap_.begin(), heap_.end());
+    std::size_t code = heap_.back().code;
+    heap_.pop_back();
+    actions.assign(choices_.size(), 0);
+    for (std::size_t m = choices_.size(); m-- > 0;) {
+        actions[m] = static_cast<Index>(code % choices_[m]);
+        code /= choices_[m];
+    }
+    return true;
+}
+
+std::size_t EnumeratedActions::bytes() const {
+    return sizeof(*this) + heap_.capacity() * sizeof(Joint) + choices_.size() * sizeof(Index);
+}
+
+std::unique_ptr<ActionOrder> order_actions(std::span<const Index> choices,
+                                           std::span<const ActionTerm> terms) {
+    std::size_t count = 1;
+    for (const Index each : choices) count = std::min(count * each, kMostEnumerated + 1);
+    if (count <= kMostEnumerated) return std::make_unique<EnumeratedActions>(choices, terms);
+    return std::make_unique<BestFirstActions>(choices, terms);
+}
+
+BestFirstActions::BestFirstActions(std::span<const Index> choices,
+                                   std::span<const ActionTerm> terms)
     : choices_(choices.begin(), choices.end()) {
     // Agents that share terms with many come first; the others then fall apart.
     std::vector<std::size_t> links(choices_.size(), 0);
@@ -46,13 +109,13 @@ BestFirstActions::BestFirstActions(std::span<const Index> choices, std::vector<A
     message_.resize(order_.size());
     digits_.assign(order_.size(), 0);
     nodes_.push_back({0.0, kNone, 0, 0});
-    for (ActionTerm& term : terms) add(std::move(term), place_of);
+    for (const ActionTerm& term : terms) add(term, place_of);
     for (std::size_t k = order_.size(); k-- > 0;) eliminate(k);
     heap_.push_back(0);
 }
 
 // Terms over agents become tables over places; agents without a choice are left out.
-void BestFirstActions::add(ActionTerm term, const std::vector<Index>& place_of) {
+void BestFirstActions::add(const ActionTerm& term, const std::vector<Index>& place_of) {
     std::vector<Index> from;
     for (const Index i : term.agents) {
         if (place_of[i] != kNone) from.push_back(place_of[i]);
@@ -64,7 +127,7 @@ void BestFirstActions::add(ActionTerm term, const std::vector<Index>& place_of) 
     Factor factor{from, {}};
     std::ranges::sort(factor.places);
     if (factor.places == from) {
-        factor.value = std::move(term.value);
+        factor.value = term.value;
     } else {
         const auto size_at = [&](std::size_t x) { return choices_[order_[from[x]]]; };
         std::vector<std::size_t> step(from.size());
@@ -82,6 +145,12 @@ void BestFirstActions::add(ActionTerm term, const std::vector<Index>& place_of) 
             factor.value[cell] = each;
             count_on(digit, size_at);
         }
+    }
+    // Tables over the same places are one.
+    for (Factor& known : bucket_[factor.places.back()]) {
+        if (known.places != factor.places) continue;
+        for (std::size_t k = 0; k < known.value.size(); ++k) known.value[k] += factor.value[k];
+        return;
     }
     bucket_[factor.places.back()].push_back(std::move(factor));
 }

@@ -7,6 +7,7 @@
 // searched as a whole.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -33,10 +34,31 @@ public:
     [[nodiscard]] virtual std::size_t bytes() const = 0;
 };
 
+// All joint actions, worked out at once: for groups with few of them.
+class EnumeratedActions final : public ActionOrder {
+public:
+    EnumeratedActions(std::span<const Index> choices, std::span<const ActionTerm> terms);
+
+    [[nodiscard]] double next_bound() const override;
+    bool next(std::vector<Index>& actions, Monitor& monitor) override;
+    [[nodiscard]] std::size_t bytes() const override;
+
+private:
+    struct Joint {
+        double value;
+        Index code;
+        friend bool operator<(const Joint& one, const Joint& other) {
+            return one.value != other.value ? one.value < other.value : one.code > other.code;
+        }
+    };
+    std::vector<Index> choices_;
+    std::vector<Joint> heap_;
+};
+
 class BestFirstActions final : public ActionOrder {
 public:
     // `choices` has the number of actions of every agent of the group.
-    BestFirstActions(std::span<const Index> choices, std::vector<ActionTerm> terms);
+    BestFirstActions(std::span<const Index> choices, std::span<const ActionTerm> terms);
 
     [[nodiscard]] double next_bound() const override;
     bool next(std::vector<Index>& actions, Monitor& monitor) override;
@@ -59,7 +81,7 @@ private:
         bool operator()(Index a, Index b) const;
     };
 
-    void add(ActionTerm term, const std::vector<Index>& place_of);
+    void add(const ActionTerm& term, const std::vector<Index>& place_of);
     void eliminate(std::size_t place);
     [[nodiscard]] double look_up(const Factor& factor) const;
     bool advance(Monitor& monitor);
@@ -74,5 +96,9 @@ private:
     std::vector<Index> heap_;     // best first
     std::vector<Index> digits_;   // per place, of the node in work
 };
+
+// Whichever is better for so many.
+std::unique_ptr<ActionOrder> order_actions(std::span<const Index> choices,
+                                           std::span<const ActionTerm> terms);
 
 }  // namespace coreplan

@@ -59,9 +59,11 @@ const RelaxationBound::Remnant& RelaxationBound::remnant(std::size_t c,
         if (std::ranges::all_of(model_.interactions[e].members, inside)) team.wide.push_back(e);
     }
     const KernelOptions options{.policy = false, .values = true, .threads = threads_};
-    if (!shapes_.room().take(kernel_bytes(model_, team.agents, options))) {
+    const double bytes = kernel_bytes(model_, team.agents, options);
+    if (!shapes_.room().take(bytes)) {
         throw LimitReached(Stop::memory_limit, "there is no room for the tables of a bound");
     }
+    taken_ += bytes;
     TeamSolution solution;
     KernelBuffers buffers;
     solve_team(model_, team, options, solution, buffers, monitor);
@@ -86,26 +88,59 @@ void RelaxationBound::prepare(Shape& shape, Monitor& monitor) {
     shape.upper = std::move(notes);
 }
 
-double RelaxationBound::upper(const Shape& shape, Index layer,
-                              std::span<const Status> where) const {
-    double total = 0;
-    for (const Part& part : parts_of(shape)) {
-        total += shapes_.look_up(part.remnant->table, layer, shape.agents, part.places, where);
-    }
-    return total;
-}
+// Remembers what joint actions of clusters promise: many groups have the same agents in the same
+// classes.
+class RelaxationBound::TableEye final : public GroupBound::Eye {
+public:
+    explicit TableEye(const RelaxationBound& bound) : bound_(bound), known_(kKnown) {}
 
-std::vector<ActionTerm> RelaxationBound::terms(const Shape& shape, Index layer,
-                                               std::span<const ClassId> classes) const {
-    std::vector<ActionTerm> terms;
-    for (const Part& part : parts_of(shape)) {
-        ActionTerm& term = terms.emplace_back();
-        term.agents = part.places;
-        std::vector<ClassId> own;
-        for (const Index m : part.places) own.push_back(classes[m]);
-        term.value = action_values(model_, part.remnant->team, part.remnant->table, layer, own);
+    double upper(const Shape& shape, Index layer, std::span<const Status> where) override {
+        double total = 0;
+        for (const Part& part : parts_of(shape)) {
+            total += bound_.shapes_.look_up(part.remnant->table, layer, shape.agents, part.places, where);
+        }
+        return total;
     }
-    return terms;
+
+    void terms(const Shape& shape, Index layer, std::span<const ClassId> classes,
+               std::vector<ActionTerm>& terms) override {
+        const std::vector<Part>& parts = parts_of(shape);
+        terms.resize(parts.size());
+        for (std::size_t p = 0; p < parts.size(); ++p) {
+            terms[p].agents = parts[p].places;
+            own_.clear();
+            std::size_t hash = reinterpret_cast<std::uintptr_t>(parts[p].remnant);
+            for (const Index m : parts[p].places) {
+                own_.push_back(classes[m]);
+                hash = (hash ^ at(classes[m])) * 0xbf58476d1ce4e5b9ULL;
+                hash ^= hash >> 29U;
+            }
+            Known& known = known_[hash % kKnown];
+            if (known.remnant != parts[p].remnant || known.classes != own_) {
+                known.remnant = parts[p].remnant;
+                known.classes = own_;
+                known.values = action_values(bound_.model_, known.remnant->team,
+                                             known.remnant->table, layer, own_);
+            }
+            terms[p].value = known.values;
+        }
+    }
+
+private:
+    static constexpr std::size_t kKnown = 1U << 15U;
+    struct Known {
+        const Remnant* remnant = nullptr;
+        std::vector<ClassId> classes;
+        std::vector<double> values;
+    };
+
+    const RelaxationBound& bound_;
+    std::vector<Known> known_;
+    std::vector<ClassId> own_;
+};
+
+std::unique_ptr<GroupBound::Eye> RelaxationBound::eye() const {
+    return std::make_unique<TableEye>(*this);
 }
 
 }  // namespace coreplan

@@ -17,12 +17,18 @@ public:
     // Called once for every shape, one after the other, before anything is asked about it: fills
     // in `shape.upper`.
     virtual void prepare(Shape& shape, Monitor& monitor) = 0;
-    // No joint policy earns more from there on; constants are not counted.
-    [[nodiscard]] virtual double upper(const Shape& shape, Index layer,
-                                       std::span<const Status> where) const = 0;
-    // Terms that add up to a bound on every joint action's value in a joint state.
-    [[nodiscard]] virtual std::vector<ActionTerm> terms(const Shape& shape, Index layer,
-                                                        std::span<const ClassId> classes) const = 0;
+
+    // What one thread asks through.
+    class Eye {
+    public:
+        virtual ~Eye() = default;
+        // No joint policy earns more from there on; constants are not counted.
+        virtual double upper(const Shape& shape, Index layer, std::span<const Status> where) = 0;
+        // Terms that add up to a bound on every joint action's value in a joint state.
+        virtual void terms(const Shape& shape, Index layer, std::span<const ClassId> classes,
+                           std::vector<ActionTerm>& terms) = 0;
+    };
+    [[nodiscard]] virtual std::unique_ptr<Eye> eye() const = 0;
 };
 
 // The tables of a relaxation's clusters. A group's bound is the sum over every cluster that has an
@@ -32,12 +38,12 @@ public:
     // Takes the shares as they are now. Throws if the tables do not fit into memory.
     RelaxationBound(const Relaxation& relaxation, const Shapes& shapes, unsigned threads,
                     Monitor& monitor);
+    ~RelaxationBound() override { shapes_.room().give_back(taken_); }
+    RelaxationBound(const RelaxationBound&) = delete;
+    RelaxationBound& operator=(const RelaxationBound&) = delete;
 
     void prepare(Shape& shape, Monitor& monitor) override;
-    [[nodiscard]] double upper(const Shape& shape, Index layer,
-                               std::span<const Status> where) const override;
-    [[nodiscard]] std::vector<ActionTerm> terms(const Shape& shape, Index layer,
-                                                std::span<const ClassId> classes) const override;
+    [[nodiscard]] std::unique_ptr<Eye> eye() const override;
 
     // The memory that the tables of whole clusters take.
     [[nodiscard]] static double bytes(const Relaxation& relaxation, const CompiledModel& model);
@@ -62,6 +68,7 @@ private:
         const Remnant* remnant;
         std::vector<Index> places;  // of its agents in the group
     };
+    class TableEye;
     struct Parts final : ShapeNotes {
         std::vector<Part> parts;
     };
@@ -74,6 +81,7 @@ private:
     const CompiledModel& model_;
     const Shapes& shapes_;
     unsigned threads_;
+    double taken_ = 0;  // bytes
     std::vector<AgentModes> modes_;
     std::vector<Cluster> clusters_;
     std::vector<std::vector<std::unique_ptr<Remnant>>> remnants_;  // per cluster

@@ -20,12 +20,13 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::size_t kShards = 64;
 constexpr Index kNone = ~Index{0};
-constexpr double kSecondsPerCell = 6e-9;     // of the kernel, about
+constexpr double kSecondsPerCell = 2e-8;     // of the kernel, at most about
 constexpr double kEqual = 1e-14;             // of the scale: bounds that are as good as the same
 constexpr double kSmallTable = 2e4;          // joint states that are always worth a table
 constexpr double kFewOutcomes = 32;          // combinations that are revealed all at once
 constexpr std::uint64_t kSweeps = 3;         // at the beginning
 constexpr double kLeastPart = 1e-5;          // of the gap, that is worth a look in a sweep
+constexpr double kPatience = 0.2;            // seconds that a sweep may always take
 
 std::size_t mix(std::size_t hash, std::size_t value) {
     hash = (hash ^ value) * 0xbf58476d1ce4e5b9ULL;
@@ -79,6 +80,8 @@ struct GroupSearch::Option {
 // What can be done in a joint state; where outcomes are not revealed, the one option is to wait.
 struct GroupSearch::Body {
     std::unique_ptr<ActionOrder> order;
+    double order_bytes = 0;
+    bool stale = false;  // the order goes by a bound that has changed
     std::vector<Option> options;
     std::size_t best = kNone;  // the option that the lower bound comes from; none: a policy's
 };
@@ -152,6 +155,13 @@ public:
         return {&record, true};
     }
 
+    template <class Visit>
+    void for_each(const Visit& visit) {
+        for (Shard& shard : shards_) {
+            for (Record& record : shard.records) visit(record);
+        }
+    }
+
 private:
     struct Shard {
         std::mutex guard;
@@ -190,7 +200,11 @@ private:
 class GroupSearch::Worker {
 public:
     explicit Worker(GroupSearch& search)
-        : search_(search), model_(search.model_), shapes_(search.shapes_), eye_(search.floor_.eye()) {}
+        : search_(search),
+          model_(search.model_),
+          shapes_(search.shapes_),
+          above_(search.bound_->eye()),
+          below_(search.floor_.eye()) {}
 
     // Works on a record until its bounds are near enough, its upper bound has come down far enough,
     // or it is time to stop.
@@ -209,7 +223,10 @@ public:
     void lead(Shape& shape, Index layer, std::span<const Status> where, Option& option,
               Monitor& monitor);
 
-    [[nodiscard]] GroupFloor::Eye& eye() { return *eye_; }
+    [[nodiscard]] GroupFloor::Eye& eye() { return *below_; }
+    [[nodiscard]] GroupBound::Eye& above() { return *above_; }
+    // The bound has changed.
+    void look_again() { above_ = search_.bound_->eye(); }
 
     // Who is told of every group that is reached, all outcomes revealed, instead of making records.
     using Arrival = std::function<void(Shape&, Index, std::span<const Status>, double)>;
@@ -238,7 +255,10 @@ private:
     std::size_t promising(Record& record, Monitor& monitor);
     std::size_t known_best(Record& record, Monitor& monitor);
     static double update(Record& record, const Top& top);
+    bool open(Record& record, Monitor& monitor);
     void begin(Record& record, Monitor& monitor);
+    void order_actions_of(Record& record);
+    void clear_outcomes();
     bool add_option(Record& record, Monitor& monitor);
     bool build(Record& record, Option option, Monitor& monitor);
 
@@ -267,7 +287,9 @@ private:
     GroupSearch& search_;
     const CompiledModel& model_;
     Shapes& shapes_;
-    std::unique_ptr<GroupFloor::Eye> eye_;
+    std::unique_ptr<GroupBound::Eye> above_;
+    std::unique_ptr<GroupFloor::Eye> below_;
+    std::vector<ActionTerm> terms_;
     std::vector<Frame> stack_;
     std::vector<SearchOrder::Branch> branches_;
     double build_seconds_ = 50e-6;
@@ -416,11 +438,15 @@ void GroupSearch::Worker::spread(Index layer, Option& option, Monitor& monitor) 
             }
         }
     }
+    clear_outcomes();
+    join_children(option);
+}
+
+void GroupSearch::Worker::clear_outcomes() {
     for (auto& level : levels_) level.clear();
     pool_.clear();
     for (const std::size_t s : used_slots_) slots_[s] = 0;
     used_slots_.clear();
-    join_children(option);
 }
 
 // Going on where there is one way on may have led to the same.
@@ -442,6 +468,7 @@ void GroupSearch::Worker::join_children(Option& option) {
 
 void GroupSearch::Worker::enter(Shape& shape, Index layer, std::span<const Status> where,
                                 double weight, Option& option, Monitor& monitor) {
+    clear_outcomes();  // a limit may have struck the last time
     part(shape, layer, where, weight, option, monitor);
     spread(layer, option, monitor);
 }
@@ -498,9 +525,9 @@ void GroupSearch::Worker::add_record(Shape& shape, Index layer, std::span<const 
                                      double weight, Option& option) {
     Record* record = search_.table_->find(shape, where);
     if (record == nullptr) {
-        const double lower = search_.options_.floors ? eye_->lower(shape, layer, where)
+        const double lower = search_.options_.floors ? below_->lower(shape, layer, where)
                                                      : search_.lowest_;
-        const double upper = std::max(search_.bound_.upper(shape, layer, where), lower);
+        const double upper = std::max(above_->upper(shape, layer, where), lower);
         if (upper - lower <= kEqual * search_.scale_) {
             option.fixed_lower += weight * lower;
             option.fixed_upper += weight * upper;
@@ -589,37 +616,57 @@ void GroupSearch::Worker::begin(Record& record, Monitor& monitor) {
     if (hidden_count(record.where()) > 0) {
         // Reveal one outcome at least.
         Option option;
-        const std::size_t at_pool = pool_.size();
-        pool_.insert(pool_.end(), record.where().begin(), record.where().end());
-        reveal({record.shape, at_pool, 1.0}, record.layer, option, monitor);
+        clear_outcomes();
+        pool_.assign(record.where().begin(), record.where().end());
+        reveal({record.shape, 0, 1.0}, record.layer, option, monitor);
         spread(record.layer, option, monitor);
         if (monitor.stop() != Stop::none || search_.full_) return;  // it may not be whole
         option.add_up();
         bytes += static_cast<double>(sizeof(Option) + option.children.capacity() * sizeof(Child));
         body->options.push_back(std::move(option));
-    } else {
-        std::vector<Index> choices;
-        std::vector<ClassId> classes;
-        for (std::size_t m = 0; m < record.shape->size(); ++m) {
-            const CompiledAgent& agent = model_.agents[at(record.shape->agents[m])];
-            const std::size_t c = at(record.where()[m].class_id());
-            choices.push_back(agent.action_begin[c + 1] - agent.action_begin[c]);
-            classes.push_back(as<ClassId>(c));
-        }
-        body->order = std::make_unique<BestFirstActions>(
-            choices, search_.bound_.terms(*record.shape, record.layer, classes));
-        bytes += static_cast<double>(body->order->bytes());
     }
     if (!search_.room_.take(bytes)) search_.full_ = true;
     record.body = std::move(body);
+    if (hidden_count(record.where()) == 0) order_actions_of(record);
     search_.expanded_.fetch_add(1, std::memory_order_relaxed);
+}
+
+// Makes a record ready to be looked into; false if a limit struck.
+bool GroupSearch::Worker::open(Record& record, Monitor& monitor) {
+    if (record.body == nullptr) begin(record, monitor);
+    if (record.body == nullptr) return false;
+    if (record.body->stale) order_actions_of(record);
+    return true;
+}
+
+void GroupSearch::Worker::order_actions_of(Record& record) {
+    std::vector<Index> choices;
+    std::vector<ClassId> classes;
+    for (std::size_t m = 0; m < record.shape->size(); ++m) {
+        const CompiledAgent& agent = model_.agents[at(record.shape->agents[m])];
+        const std::size_t c = at(record.where()[m].class_id());
+        choices.push_back(agent.action_begin[c + 1] - agent.action_begin[c]);
+        classes.push_back(as<ClassId>(c));
+    }
+    above_->terms(*record.shape, record.layer, classes, terms_);
+    Body& body = *record.body;
+    body.order = order_actions(choices, terms_);
+    body.stale = false;
+    const auto bytes = static_cast<double>(body.order->bytes());
+    if (bytes > body.order_bytes) {
+        if (!search_.room_.take(bytes - body.order_bytes)) search_.full_ = true;
+        body.order_bytes = bytes;
+    }
 }
 
 // Builds the next joint action; false if there is none, or a limit struck.
 bool GroupSearch::Worker::add_option(Record& record, Monitor& monitor) {
     Option option;
-    return record.body->order->next(option.actions, monitor) &&
-           build(record, std::move(option), monitor);
+    const auto known = [&](const Option& each) { return each.actions == option.actions; };
+    if (!record.body->order->next(option.actions, monitor)) return false;
+    // What a policy does, or what came before the bound changed, may be there already.
+    if (std::ranges::any_of(record.body->options, known)) return true;
+    return build(record, std::move(option), monitor);
 }
 
 // Finds out where an option's actions lead, and keeps it.
@@ -678,7 +725,7 @@ std::size_t GroupSearch::Worker::promising(Record& record, Monitor& monitor) {
     const double best = top.option == kNone ? -kInfinity : record.body->options[top.option].upper;
     if (update(record, top) <= best) return top.option;
     if (!add_option(record, monitor)) return kNone;
-    return find_top(record).option;
+    return find_top(record).option;  // another one, if it does not keep its promise
 }
 
 // The option that the lower bound comes from, built if it is a policy's; none if a limit struck.
@@ -687,7 +734,7 @@ std::size_t GroupSearch::Worker::known_best(Record& record, Monitor& monitor) {
     if (body.best != kNone) return body.best;
     if (body.order == nullptr) return 0;
     Option option;
-    eye_->act(*record.shape, record.layer, record.where(), option.actions);
+    below_->act(*record.shape, record.layer, record.where(), option.actions);
     for (std::size_t k = 0; k < body.options.size(); ++k) {
         if (body.options[k].actions == option.actions) return k;
     }
@@ -721,8 +768,7 @@ void GroupSearch::Worker::sweep(std::span<const Child> from, Follow follow, std:
                                               record->shape->places, record->where()));
                 continue;
             }
-            if (record->body == nullptr) begin(*record, monitor);
-            if (record->body == nullptr) break;
+            if (!open(*record, monitor)) break;
             const std::size_t option = follow == Follow::promise ? promising(*record, monitor)
                                                                  : known_best(*record, monitor);
             if (option == kNone) break;
@@ -752,8 +798,7 @@ GroupSearch::Record* GroupSearch::Worker::visit(const Frame& frame, Frame& child
                                      record.shape->places, record.where()));
         return nullptr;
     }
-    if (record.body == nullptr) begin(record, monitor);
-    if (record.body == nullptr) return nullptr;
+    if (!open(record, monitor)) return nullptr;
     Body& body = *record.body;
     for (;;) {
         const Top top = find_top(record);
@@ -839,7 +884,7 @@ GroupSearch::GroupSearch(const CompiledModel& model, const Relaxation& relaxatio
       room_(options.most_bytes),
       couplings_(model, monitor),
       shapes_(model, couplings_, room_),
-      bound_(relaxation, shapes_, options.threads, monitor),
+      bound_(std::make_unique<RelaxationBound>(relaxation, shapes_, options.threads, monitor)),
       floor_(model, policies, monitor),
       usual_(policies.front()),
       error_(relaxation.error()),
@@ -849,7 +894,7 @@ GroupSearch::GroupSearch(const CompiledModel& model, const Relaxation& relaxatio
       root_(std::make_unique<Option>()) {
     monitor.reserve(reserved_, "the search");
     shapes_.set_prepare([this](Shape& shape, Monitor& own) {
-        bound_.prepare(shape, own);
+        bound_->prepare(shape, own);
         floor_.prepare(shape);
         if (shape.size() == 1 || (options_.tables && (shape.size() == 2 || shape.cells <= kSmallTable))) {
             shapes_.solve(shape, 1, own);
@@ -876,15 +921,23 @@ GroupSearch::~GroupSearch() { owner_.release(reserved_); }
 bool GroupSearch::run(double seconds, double tolerance, Monitor& monitor) {
     const double end = monitor.seconds() + seconds;
     const auto nearly = [&] { return upper() - lower() <= tolerance; };
-    // Sweeps for good policies, each time twice as much has been done.
-    while (!nearly() && !full_ && monitor.stop() == Stop::none && monitor.seconds() < end &&
+    // Sweeps for good policies, each time twice as much has been done, ever closer looks.
+    const double begin = monitor.seconds();
+    while (!nearly() && !full_ && monitor.stop() == Stop::none &&
            (sweeps_ < kSweeps || actions_ > 2 * actions_at_sweep_)) {
-        const double gap = upper() - lower();
+        const double least = std::max(kLeastPart, std::pow(0.1, 2.0 + static_cast<double>(sweeps_)));
+        const double patience = std::max(seconds, kPatience + spent_);
         for (const auto follow : {Worker::Follow::promise, Worker::Follow::policy}) {
-            workers_[0]->sweep(root_->children, follow, ++sweep_number_, kLeastPart * gap, end, monitor);
+            try {
+                workers_[0]->sweep(root_->children, follow, ++sweep_number_,
+                                   least * (upper() - lower()), monitor.seconds() + patience, monitor);
+            } catch (const LimitReached& limit) {
+                if (limit.stop == Stop::memory_limit) full_ = true;
+            }
         }
         ++sweeps_;
         actions_at_sweep_ = actions_;
+        if (monitor.seconds() >= end) break;
     }
     WorkList work(options_.threads);
     std::atomic<bool> done{false};
@@ -905,13 +958,48 @@ bool GroupSearch::run(double seconds, double tolerance, Monitor& monitor) {
                 }
                 if (most == nullptr || nearly()) break;
                 const double share = 0.9 * tolerance / static_cast<double>(root_->children.size());
-                workers_[worker]->work(*most, share, -kInfinity, own_end, own);
+                try {
+                    workers_[worker]->work(*most, share, -kInfinity, own_end, own);
+                } catch (const LimitReached& limit) {
+                    if (limit.stop == Stop::memory_limit) full_ = true;
+                }
                 own.tick(1U << 20U);
             }
             done = true;
         },
         monitor);
+    spent_ += monitor.seconds() - begin;
     return nearly();
+}
+
+bool GroupSearch::adopt(const Relaxation& relaxation, Monitor& monitor) {
+    try {
+        auto fresh = std::make_unique<RelaxationBound>(relaxation, shapes_, options_.threads, monitor);
+        std::vector<std::pair<Shape*, std::unique_ptr<ShapeNotes>>> before;
+        for (Shape* shape : shapes_.all()) {
+            before.emplace_back(shape, std::move(shape->upper));
+            try {
+                fresh->prepare(*shape, monitor);
+            } catch (...) {
+                for (auto& [each, notes] : before) each->upper = std::move(notes);
+                throw;
+            }
+        }
+        bound_ = std::move(fresh);
+    } catch (const LimitReached&) {
+        return false;
+    }
+    error_ = std::max(error_, relaxation.error());
+    for (const auto& worker : workers_) worker->look_again();
+    table_->for_each([&](Record& record) {
+        if (record.body != nullptr && record.body->order != nullptr) record.body->stale = true;
+        if (record.gap() <= 0) return;
+        const double upper =
+            std::max(workers_[0]->above().upper(*record.shape, record.layer, record.where()),
+                     record.lower.load());
+        if (upper < record.upper.load()) record.upper = upper;
+    });
+    return true;
 }
 
 GroupDecisions GroupSearch::decisions(std::size_t most_states, Monitor& monitor) {

@@ -104,6 +104,10 @@ public:
     // Works for about that long, or until the bounds are as near as that; true if they are.
     bool run(double seconds, double tolerance, Monitor& monitor);
 
+    // Goes by a relaxation that has become better, and keeps what is known. False if there is no
+    // room for its tables, or no time.
+    bool adopt(const Relaxation& relaxation, Monitor& monitor);
+
     // Bounds on the team's value; constants are not counted, `upper` includes rounding.
     [[nodiscard]] double lower() const;
     [[nodiscard]] double upper() const;
@@ -141,7 +145,7 @@ private:
     Room room_;
     Couplings couplings_;
     Shapes shapes_;
-    RelaxationBound bound_;
+    std::unique_ptr<RelaxationBound> bound_;
     BaseFloor floor_;
     LocalPolicy usual_;
     LargestContribution order_;
@@ -157,6 +161,7 @@ private:
     std::vector<std::unique_ptr<Worker>> workers_;
     std::uint64_t sweeps_ = 0;
     std::uint64_t sweep_number_ = 0;
+    double spent_ = 0;  // seconds
     std::uint64_t actions_at_sweep_ = 0;
 };
 

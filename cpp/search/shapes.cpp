@@ -19,9 +19,9 @@ Shapes::Shapes(const CompiledModel& model, const Couplings& couplings, Room& roo
     blocks_ = make_pair_blocks(model, model.everyone());
 }
 
-std::vector<const Shape*> Shapes::all() const {
+std::vector<Shape*> Shapes::all() const {
     const std::lock_guard lock(mutex_);
-    std::vector<const Shape*> found;
+    std::vector<Shape*> found;
     for (const auto& [hash, bucket] : known_) {
         for (const auto& shape : bucket) found.push_back(shape.get());
     }

@@ -103,7 +103,7 @@ public:
     // The shape of some agents (ascending); made when first asked for. Safe on several threads.
     Shape& get(std::span<const AgentId> agents, Monitor& monitor);
     // All that there are, in no particular order.
-    [[nodiscard]] std::vector<const Shape*> all() const;
+    [[nodiscard]] std::vector<Shape*> all() const;
 
     // Which of a group's agents belong together, given a list of each: per position the number of
     // its part. Returns how many parts there are.

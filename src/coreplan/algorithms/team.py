@@ -35,18 +35,24 @@ SLOW_GAIN = 0.02
 STUCK_ROUNDS = 40
 STUCK_GAIN = 0.01
 """Without a time limit, a relaxation is given up if so many rounds closed less of the gap."""
-FAIR_PART = 0.2
-"""Of the time, that each way to better bounds gets at least."""
+UPPER_PART = 0.3
+LOWER_PART = 0.15
+SEARCH_PART = 0.55
+"""Of the time, for the relaxation, the policies and the search."""
+PREPARE = 0.1
+"""Seconds for relaxation and policies before the search begins."""
 STALLED_AFTER = 12
 """Attempts at a better policy without success."""
+SEARCH_CLUSTER = 5
+"""Agents of a cluster that is good for a search."""
 SEARCH_BASES = 8
 """Policies that the search knows from the start."""
 SEARCH_MEMORY = 0.7
 """Of the memory that is left, for the search."""
 MOST_MEMORY = 2.0**40
-BETTER_START = 0.25
-"""A search starts anew if its gap at the start would be smaller by this part."""
-POLICY_STATES = 50_000
+BETTER_START = 0.1
+"""A search goes by a relaxation that has gained this part of the gap."""
+POLICY_STATES = 100_000
 """Groups' joint states per stage that a policy of the search tells apart."""
 POLICY_GAIN = 0.02
 """Of the gap, that is worth writing down the search's policy."""
@@ -71,7 +77,6 @@ class EngineOptions:
 class _Side:
     """How well one way to better bounds has been coming along."""
 
-    rate: float = math.inf
     idle: int = 0
     seconds: float = 0.0
     idle_seconds: float = 0.0
@@ -79,8 +84,6 @@ class _Side:
 
     def note(self, gain: float, seconds: float) -> None:
         self.seconds += seconds
-        fresh = gain / max(seconds, 1e-9)
-        self.rate = fresh if math.isinf(self.rate) else 0.5 * self.rate + 0.5 * fresh
         self.idle = 0 if gain > 0 else self.idle + 1
         self.idle_seconds = 0.0 if gain > 0 else self.idle_seconds + seconds
 
@@ -124,6 +127,7 @@ class Team:
         self._search_side = _Side(done=not options.search)
         self._start_upper = math.inf
         self._written = 0.0
+        self._most_states = POLICY_STATES
         self._writing = 0.0
         self._recent: list[float] = []
         self._next_growth = 0.0
@@ -185,26 +189,37 @@ class Team:
 
     def work(self, seconds: float) -> None:
         """Improve one of the bounds for about so long."""
-        ways = {
-            self._improve_upper: self._upper_side,
-            self._improve_lower: self._lower_side,
-            self._improve_both: self._search_side,
-        }
-        spent = sum(side.seconds for side in ways.values())
-        open_ = [way for way, side in ways.items() if not side.done]
-        # The search needs something to go by.
-        if len(open_) > 1 and not self._ready:
-            open_ = [way for way in open_ if way != self._improve_both]
-        behind = [way for way in open_ if ways[way].seconds < FAIR_PART * spent]
-        way = (
-            min(behind, key=lambda way: ways[way].seconds)
-            if behind
-            else max(open_, key=lambda way: ways[way].rate)
-        )
+        ways = [
+            (self._improve_upper, self._upper_side, UPPER_PART),
+            (self._improve_lower, self._lower_side, LOWER_PART),
+            (self._improve_both, self._search_side, SEARCH_PART),
+        ]
+        # The search needs something to go by, but not much.
+        prepared = self._ready and self._spent >= PREPARE
+        if not prepared:
+            ways.pop()
+        ways = [each for each in ways if not each[1].done]
+        if len(ways) > 1 and self._upper_waits:
+            ways = [each for each in ways if each[1] is not self._upper_side]
+        way, side, _ = min(ways, key=lambda each: each[1].seconds / each[2])
         begin = time.perf_counter()
         before = self._promised_gap
         way(seconds)
-        ways[way].note(before - self._promised_gap, time.perf_counter() - begin)
+        side.note(before - self._promised_gap, time.perf_counter() - begin)
+
+    @property
+    def _spent(self) -> float:
+        """Seconds of work so far."""
+        return sum(side.seconds for side in (self._upper_side, self._lower_side, self._search_side))
+
+    @property
+    def _upper_waits(self) -> bool:
+        """Whether the relaxation can only become better by growing, and it is not time for that."""
+        return (
+            self.relaxation is not None
+            and self.relaxation.settled
+            and self._spent < self._next_growth
+        )
 
     @property
     def _ready(self) -> bool:
@@ -278,7 +293,7 @@ class Team:
                 if self.solution is not None:
                     return
                 if not grown and (self.relaxation.settled or self._hardly_moves()):
-                    self._upper_side.done = True
+                    self._upper_side.done = self._search_side.done
                     return
             if time.perf_counter() >= end:
                 return
@@ -296,17 +311,18 @@ class Team:
         """Solve the whole team if that is near enough, else enlarge the relaxation's clusters."""
         assert self.relaxation is not None
         limits = self.options.limits
-        spent = self._upper_side.seconds + self._lower_side.seconds
+        spent = self._spent
         budget = min(max(0.3, 0.5 * spent), limits.seconds_left / 10)
-        settled = self.relaxation.settled
-        if settled:
+        if self._search_side.done and self.relaxation.settled:
             budget = limits.seconds_left / 4  # nothing else is left to do
         elif spent < self._next_growth:
             return False
-        if self.exact_seconds <= 5 * budget and self.solve_exactly():
+        if self.exact_seconds <= 2 * budget and self.solve_exactly():
             return True
         limits.phase = "relaxation"
-        grown = self.relaxation.grow(budget, self._monitor)
+        # The search looks into all clusters again and again: large ones would slow it down.
+        most = len(self.agents) if self._search_side.done else SEARCH_CLUSTER
+        grown = self.relaxation.grow(budget, most, self._monitor)
         if grown:
             self._recent.clear()
         self._next_growth = 0.0 if grown else 2 * spent
@@ -326,12 +342,14 @@ class Team:
     def _improve_both(self, seconds: float) -> None:
         """Search groups of agents, from the bounds that there are."""
         self.options.limits.phase = "search"
-        if not self._ready:
+        if self.relaxation is None or self.policies is None:
             self._search_side.done = True
             return
-        if self.search is None or self._worth_a_new_start():
-            self._begin_search()
         if self.search is None:
+            self._begin_search()
+        elif self._relaxation_helps() and self.search.adopt(self.relaxation, self._monitor):
+            self._start_upper = self.relaxation.upper
+        if self.search is None or self._stopped:
             return
         closed = 0.25 * OPTIMAL_TOLERANCE * max(1.0, abs(self.upper))
         found = self.search.run(seconds, closed, self._monitor)
@@ -344,31 +362,29 @@ class Team:
             or (gain > POLICY_GAIN * self.gap and spent > self._written + 8 * self._writing)
         ):
             self._write_policy()
+        if found and self.gap > closed:
+            # The policy has more states than were told apart.
+            self._most_states *= 10
+            self._write_policy()
         if found or self.search.full:
             self.memory_short = self.memory_short or not found
             self._search_side.done = True
 
-    def _worth_a_new_start(self) -> bool:
-        """Whether the relaxation is so much better that the search had better start anew."""
+    def _relaxation_helps(self) -> bool:
+        """Whether the relaxation is so much better now that the search should go by it."""
         assert self.relaxation is not None
         assert self.search is not None
         lower = max(self.lower, self.search.lower)
-        reached = self.search.upper - lower
+        gained = self._start_upper - self.relaxation.upper
         return (
-            self.relaxation.upper - lower < (1 - BETTER_START) * (self._start_upper - lower)
-            and self.relaxation.upper - lower < 2 * reached
+            gained > BETTER_START * (self.search.upper - lower)
             and _core.GroupSearch.table_bytes(self.model, self.relaxation)
-            < 0.5 * SEARCH_MEMORY * self._monitor.memory_left
+            < 0.3 * SEARCH_MEMORY * self._monitor.memory_limit
         )
 
     def _begin_search(self) -> None:
         assert self.relaxation is not None
         assert self.policies is not None
-        if self.search is not None:
-            if self.search.lower > self.lower:
-                self._write_policy()
-            self._count_search()
-            self.search = None
         ideas = {"split": True, "skip": True, "floors": True, "tables": True}
         try:
             self.search = _core.GroupSearch(
@@ -391,7 +407,7 @@ class Team:
         """Write down what the search's groups do."""
         assert self.search is not None
         begin = time.perf_counter()
-        decisions = self.search.decisions(POLICY_STATES, self._monitor)
+        decisions = self.search.decisions(self._most_states, self._monitor)
         if decisions.sound and decisions.value > self.lower:
             self.decisions = decisions
             self.lower = decisions.value
@@ -406,17 +422,12 @@ class Team:
         self._writing = time.perf_counter() - begin
         self._written = self._search_side.seconds
 
-    def _count_search(self) -> None:
-        assert self.search is not None
-        self.expanded += self.search.expanded
-        self.actions += self.search.actions
-
     def finish(self) -> None:
         """Fetch the policy in hand."""
         if self.relaxation is not None:
             self.kernel_cells += self.relaxation.cells
         if self.search is not None:
-            self._count_search()
+            self.expanded, self.actions = self.search.expanded, self.search.actions
         if self.solution is not None or self.decisions is not None:
             return
         if self.policies is not None and self.policies.value >= self.lower:
