@@ -4,9 +4,18 @@
 
 namespace coreplan {
 
+namespace {
+
+constexpr double kMostOfRoom = 0.5;  // that tables may take before they are rounded
+
+}  // namespace
+
 RelaxationBound::RelaxationBound(const Relaxation& relaxation, const Shapes& shapes,
                                  unsigned threads, Monitor& monitor)
-    : model_(shapes.model()), shapes_(shapes), threads_(threads) {
+    : model_(shapes.model()),
+      shapes_(shapes),
+      threads_(threads),
+      rough_(2 * bytes(relaxation, shapes.model()) > kMostOfRoom * shapes.room().left()) {
     for (const AgentId agent : model_.everyone()) modes_.push_back(make_modes(model_, agent));
     for (std::size_t c = 0; c < relaxation.cluster_count(); ++c) {
         Cluster& cluster = clusters_.emplace_back();
@@ -24,10 +33,18 @@ RelaxationBound::RelaxationBound(const Relaxation& relaxation, const Shapes& sha
     for (std::size_t c = 0; c < clusters_.size(); ++c) remnant(c, clusters_[c].agents, monitor);
 }
 
+std::vector<ValueTable> RelaxationBound::take_tables() {
+    std::vector<ValueTable> taken;
+    for (const auto& cluster : remnants_) {
+        for (const auto& each : cluster) taken.push_back(std::move(each->table));
+    }
+    return taken;
+}
+
 double RelaxationBound::bytes(const Relaxation& relaxation, const CompiledModel& model) {
     double total = 0;
     for (std::size_t c = 0; c < relaxation.cluster_count(); ++c) {
-        total += team_cells(model, relaxation.agents_of(c)) * sizeof(double);
+        total += team_cells(model, relaxation.agents_of(c)) * sizeof(float);
     }
     return total;
 }
@@ -63,13 +80,20 @@ const RelaxationBound::Remnant& RelaxationBound::remnant(std::size_t c,
     if (!shapes_.room().take(bytes)) {
         throw LimitReached(Stop::memory_limit, "there is no room for the tables of a bound");
     }
-    taken_ += bytes;
     TeamSolution solution;
     KernelBuffers buffers;
     solve_team(model_, team, options, solution, buffers, monitor);
-    if (solution.stop != Stop::none) throw LimitReached(solution.stop, "no time for a bound");
     made->table.layer_begin = std::move(solution.layer_begin);
     made->table.values = std::move(solution.values);
+    if (rough_) made->table.round_up();
+    const double kept = static_cast<double>(made->table.values.size() * sizeof(double) +
+                                            made->table.rough.size() * sizeof(float));
+    shapes_.room().give_back(bytes);
+    if (solution.stop != Stop::none) throw LimitReached(solution.stop, "no time for a bound");
+    if (!shapes_.room().take(kept)) {
+        throw LimitReached(Stop::memory_limit, "there is no room for the tables of a bound");
+    }
+    taken_ += kept;
     remnants_[c].push_back(std::move(made));
     return *remnants_[c].back();
 }

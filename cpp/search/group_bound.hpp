@@ -35,7 +35,8 @@ public:
 // agent in the group; of one that is cut, the agents that remain, with that cluster's shares.
 class RelaxationBound final : public GroupBound {
 public:
-    // Takes the shares as they are now. Throws if the tables do not fit into memory.
+    // Takes the shares as they are now. Where memory is short, tables are rounded up. Throws if
+    // they do not fit into memory all the same.
     RelaxationBound(const Relaxation& relaxation, const Shapes& shapes, unsigned threads,
                     Monitor& monitor);
     ~RelaxationBound() override { shapes_.room().give_back(taken_); }
@@ -45,7 +46,10 @@ public:
     void prepare(Shape& shape, Monitor& monitor) override;
     [[nodiscard]] std::unique_ptr<Eye> eye() const override;
 
-    // The memory that the tables of whole clusters take.
+    // Hands over all tables; nothing may be asked any more.
+    std::vector<ValueTable> take_tables();
+
+    // The memory that the tables of whole clusters take, at least.
     [[nodiscard]] static double bytes(const Relaxation& relaxation, const CompiledModel& model);
 
 private:
@@ -82,6 +86,7 @@ private:
     const Shapes& shapes_;
     unsigned threads_;
     double taken_ = 0;  // bytes
+    bool rough_;
     std::vector<AgentModes> modes_;
     std::vector<Cluster> clusters_;
     std::vector<std::vector<std::unique_ptr<Remnant>>> remnants_;  // per cluster

@@ -26,6 +26,7 @@ constexpr double kSmallTable = 2e4;          // joint states that are always wor
 constexpr double kFewOutcomes = 32;          // combinations that are revealed all at once
 constexpr std::uint64_t kSweeps = 3;         // at the beginning
 constexpr double kLeastPart = 1e-5;          // of the gap, that is worth a look in a sweep
+constexpr std::uint64_t kQuicklyFreed = 50'000;  // records
 constexpr double kPatience = 0.2;            // seconds that a sweep may always take
 
 std::size_t mix(std::size_t hash, std::size_t value) {
@@ -916,7 +917,19 @@ GroupSearch::GroupSearch(const CompiledModel& model, const Relaxation& relaxatio
     }
 }
 
-GroupSearch::~GroupSearch() { owner_.release(reserved_); }
+GroupSearch::~GroupSearch() {
+    owner_.release(reserved_);
+    // Millions of small pieces of memory: giving them back would keep whoever waits for the answer.
+    struct Rest {
+        std::unique_ptr<Records> records;
+        std::vector<ValueTable> tables;
+        std::vector<ValueTable> more;
+    };
+    Rest rest{std::move(table_), {}, shapes_.take_tables()};
+    if (bound_ != nullptr) rest.tables = bound_->take_tables();
+    if (records_ < kQuicklyFreed) return;
+    std::thread([rest = std::move(rest)]() mutable { rest = Rest{}; }).detach();
+}
 
 bool GroupSearch::run(double seconds, double tolerance, Monitor& monitor) {
     const double end = monitor.seconds() + seconds;
@@ -973,20 +986,24 @@ bool GroupSearch::run(double seconds, double tolerance, Monitor& monitor) {
 }
 
 bool GroupSearch::adopt(const Relaxation& relaxation, Monitor& monitor) {
+    // Both old and new tables at a time, or the new ones only. Without either, it cannot go on.
+    if (RelaxationBound::bytes(relaxation, model_) > 0.5 * room_.left()) bound_.reset();
     try {
         auto fresh = std::make_unique<RelaxationBound>(relaxation, shapes_, options_.threads, monitor);
-        std::vector<std::pair<Shape*, std::unique_ptr<ShapeNotes>>> before;
-        for (Shape* shape : shapes_.all()) {
-            before.emplace_back(shape, std::move(shape->upper));
+        std::vector<std::unique_ptr<ShapeNotes>> before;
+        const std::vector<Shape*> shapes = shapes_.all();
+        for (Shape* shape : shapes) {
+            before.push_back(std::move(shape->upper));
             try {
                 fresh->prepare(*shape, monitor);
             } catch (...) {
-                for (auto& [each, notes] : before) each->upper = std::move(notes);
+                for (std::size_t k = 0; k < before.size(); ++k) shapes[k]->upper = std::move(before[k]);
                 throw;
             }
         }
         bound_ = std::move(fresh);
     } catch (const LimitReached&) {
+        if (bound_ == nullptr) full_ = true;
         return false;
     }
     error_ = std::max(error_, relaxation.error());

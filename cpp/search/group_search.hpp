@@ -105,7 +105,7 @@ public:
     bool run(double seconds, double tolerance, Monitor& monitor);
 
     // Goes by a relaxation that has become better, and keeps what is known. False if there is no
-    // room for its tables, or no time.
+    // room for its tables, or no time; it may then be `full`.
     bool adopt(const Relaxation& relaxation, Monitor& monitor);
 
     // Bounds on the team's value; constants are not counted, `upper` includes rounding.

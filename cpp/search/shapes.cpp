@@ -1,6 +1,8 @@
 #include "search/shapes.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <numeric>
 
 namespace coreplan {
@@ -11,6 +13,17 @@ double pair_value(const PairBlock& block, const double* value, AfterId first,
     const auto end = block.column.begin() + block.row_begin[at(first) + 1];
     const auto found = std::lower_bound(begin, end, second_in_layer);
     return found != end && *found == second_in_layer ? value[found - block.column.begin()] : 0.0;
+}
+
+void ValueTable::round_up() {
+    rough.resize(values.size());
+    for (std::size_t k = 0; k < values.size(); ++k) {
+        const auto near = static_cast<float>(values[k]);
+        rough[k] = static_cast<double>(near) >= values[k]
+                       ? near
+                       : std::nextafter(near, std::numeric_limits<float>::infinity());
+    }
+    values = {};
 }
 
 Shapes::Shapes(const CompiledModel& model, const Couplings& couplings, Room& room)
@@ -143,9 +156,15 @@ bool Shapes::solve(Shape& shape, unsigned threads, Monitor& monitor) {
     return true;
 }
 
+std::vector<ValueTable> Shapes::take_tables() {
+    std::vector<ValueTable> taken;
+    for (const auto& table : tables_) taken.push_back(std::move(*table));
+    return taken;
+}
+
 double Shapes::look_up(const ValueTable& table, Index layer, std::span<const AgentId> agents,
                        std::span<const Index> places, std::span<const Status> where) const {
-    const double* values = table.values.data() + table.layer_begin[layer];
+    const std::uint64_t first = table.layer_begin[layer];
     std::uint64_t cell = 0;
     bool revealed = true;
     for (const Index m : places) {
@@ -154,7 +173,7 @@ double Shapes::look_up(const ValueTable& table, Index layer, std::span<const Age
         if (!revealed) break;
         cell = cell * agent.layer_size(layer) + (at(where[m].class_id()) - agent.layer_begin[layer]);
     }
-    if (revealed) return values[cell];
+    if (revealed) return table.at(first + cell);
     // All combinations of outcomes.
     struct Hidden {
         const CompiledAgent* agent;
@@ -187,7 +206,7 @@ double Shapes::look_up(const ValueTable& table, Index layer, std::span<const Age
             to += each.stride *
                   (at(each.agent->outcome_next[each.now]) - each.agent->layer_begin[layer]);
         }
-        sum += chance * values[to];
+        sum += chance * table.at(first + to);
         more = false;
         for (Hidden& each : hidden) {
             if (++each.now < each.end) {
@@ -248,8 +267,7 @@ std::vector<double> action_values(const CompiledModel& model, const Team& team,
         if (!last) stride *= agent.layer_size(layer + 1);
     }
     std::vector<double> values(cells);
-    const double* future = last ? nullptr : table.values.data() +
-                                                table.layer_begin[layer + 1];
+    const std::uint64_t future = last ? 0 : table.layer_begin[layer + 1];
     std::vector<Index> digit(n, 0);
     std::vector<AfterId> after(n);
     std::vector<Index> outcome(n);
@@ -275,7 +293,7 @@ std::vector<double> action_values(const CompiledModel& model, const Team& team,
             }
             value += gain;
         }
-        if (future != nullptr) {
+        if (!last) {
             // All combinations of outcomes, the last agent's fastest.
             for (std::size_t m = 0; m < n; ++m) outcome[m] = agents[m].model->outcome_begin[at(after[m])];
             double sum = 0;
@@ -287,7 +305,7 @@ std::vector<double> action_values(const CompiledModel& model, const Team& team,
                     to += agents[m].stride *
                           (at(agents[m].model->outcome_next[outcome[m]]) - agents[m].class_first);
                 }
-                sum += chance * future[to];
+                sum += chance * table.at(future + to);
                 more = false;
                 for (std::size_t m = n; m-- > 0;) {
                     if (++outcome[m] < agents[m].model->outcome_begin[at(after[m]) + 1]) {

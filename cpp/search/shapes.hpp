@@ -37,6 +37,13 @@ private:
 struct ValueTable {
     std::vector<std::uint64_t> layer_begin;  // per layer before the horizon
     std::vector<double> values;
+    std::vector<float> rough;  // instead, where memory is short: rounded up
+
+    [[nodiscard]] double at(std::uint64_t place) const {
+        return rough.empty() ? values[place] : static_cast<double>(rough[place]);
+    }
+    // Takes half the memory from now on.
+    void round_up();
 };
 
 // Memory that is shared out, on several threads.
@@ -119,6 +126,9 @@ public:
     [[nodiscard]] Team team_of(const Shape& shape) const;
     // Works out what the group earns at best; false if there is no room, or a limit strikes.
     bool solve(Shape& shape, unsigned threads, Monitor& monitor);
+
+    // Hands over all tables; nothing may be asked any more.
+    std::vector<ValueTable> take_tables();
 
     // What a group gets from interactions at once, if its agents go to these after-states.
     [[nodiscard]] double interactions(const Shape& shape, Index layer,

@@ -22,6 +22,8 @@ from coreplan.result import OPTIMAL_TOLERANCE
 
 SECONDS_PER_CELL = 8e-9
 """Of the tensor kernel with a policy, on one thread, about."""
+SECONDS_PER_BYTE = 1.5e-9
+"""Of the tables that the search goes by, on one thread, about."""
 EXACT_AT_ONCE = 0.5
 """Seconds that an exact solution may take before anything else is tried."""
 CUTS = 24
@@ -39,6 +41,10 @@ UPPER_PART = 0.3
 LOWER_PART = 0.15
 SEARCH_PART = 0.55
 """Of the time, for the relaxation, the policies and the search."""
+LEAST_PART = 0.1
+"""Of its part of the time, that whoever does badly still gets."""
+RATE_MEMORY = 0.5
+"""Seconds of work that tell how well somebody does of late."""
 PREPARE = 0.1
 """Seconds for relaxation and policies before the search begins."""
 STALLED_AFTER = 12
@@ -77,13 +83,23 @@ class EngineOptions:
 class _Side:
     """How well one way to better bounds has been coming along."""
 
+    part: float = 1.0
+    """Of the time, that it gets if it does as well as the others."""
+    rate: float = math.inf
+    """Of the gap, that it closed per second of late."""
     idle: int = 0
     seconds: float = 0.0
+    credit: float = 0.0
+    """Seconds that it should have had by now, beyond what it had."""
     idle_seconds: float = 0.0
     done: bool = False
 
-    def note(self, gain: float, seconds: float) -> None:
+    def note(self, gain: float, gap: float, seconds: float) -> None:
         self.seconds += seconds
+        self.credit -= seconds
+        fresh = gain / max(gap * seconds, 1e-300)
+        weight = min(1.0, seconds / RATE_MEMORY)
+        self.rate = fresh if math.isinf(self.rate) else (1 - weight) * self.rate + weight * fresh
         self.idle = 0 if gain > 0 else self.idle + 1
         self.idle_seconds = 0.0 if gain > 0 else self.idle_seconds + seconds
 
@@ -122,10 +138,11 @@ class Team:
         self.expanded = 0
         self.actions = 0
         self.kernel_cells = 0
-        self._upper_side = _Side()
-        self._lower_side = _Side()
-        self._search_side = _Side(done=not options.search)
+        self._upper_side = _Side(UPPER_PART)
+        self._lower_side = _Side(LOWER_PART)
+        self._search_side = _Side(SEARCH_PART, done=not options.search)
         self._start_upper = math.inf
+        self._search_memory = 0.0
         self._written = 0.0
         self._most_states = POLICY_STATES
         self._writing = 0.0
@@ -189,28 +206,47 @@ class Team:
 
     def work(self, seconds: float) -> None:
         """Improve one of the bounds for about so long."""
-        ways = [
-            (self._improve_upper, self._upper_side, UPPER_PART),
-            (self._improve_lower, self._lower_side, LOWER_PART),
-            (self._improve_both, self._search_side, SEARCH_PART),
-        ]
+        sides = [side for side in self._sides if not side.done]
         # The search needs something to go by, but not much.
-        prepared = self._ready and self._spent >= PREPARE
-        if not prepared:
-            ways.pop()
-        ways = [each for each in ways if not each[1].done]
-        if len(ways) > 1 and self._upper_waits:
-            ways = [each for each in ways if each[1] is not self._upper_side]
-        way, side, _ = min(ways, key=lambda each: each[1].seconds / each[2])
+        if len(sides) > 1 and (not self._ready or self._spent < PREPARE):
+            sides = [side for side in sides if side is not self._search_side]
+        if len(sides) > 1 and self._upper_waits:
+            sides = [side for side in sides if side is not self._upper_side]
+        # Whoever does well gets its part of the time, the others less.
+        best = max(side.rate for side in sides)
+        parts = [
+            side.part * (1.0 if side.rate >= best else max(LEAST_PART, side.rate / best))
+            for side in sides
+        ]
+        if self._search_side is sides[-1] and self._search_behind:
+            parts[-1] = self._search_side.part * LEAST_PART
+        for side, part in zip(sides, parts, strict=True):
+            side.credit += seconds * part / sum(parts)
+        side = max(sides, key=lambda side: side.credit)
         begin = time.perf_counter()
-        before = self._promised_gap
-        way(seconds)
-        side.note(before - self._promised_gap, time.perf_counter() - begin)
+        gap = self._promised_gap
+        if side is self._upper_side:
+            self._improve_upper(seconds)
+        elif side is self._lower_side:
+            self._improve_lower(seconds)
+        else:
+            self._improve_both(seconds)
+        side.note(gap - self._promised_gap, gap, time.perf_counter() - begin)
+
+    @property
+    def _sides(self) -> tuple[_Side, _Side, _Side]:
+        return (self._upper_side, self._lower_side, self._search_side)
 
     @property
     def _spent(self) -> float:
         """Seconds of work so far."""
-        return sum(side.seconds for side in (self._upper_side, self._lower_side, self._search_side))
+        return sum(side.seconds for side in self._sides)
+
+    @property
+    def _search_behind(self) -> bool:
+        """Whether the search has a way to go before it gains anything."""
+        search = self.search
+        return search is not None and search.upper > self.upper and search.lower < self.lower
 
     @property
     def _upper_waits(self) -> bool:
@@ -376,16 +412,19 @@ class Team:
         assert self.search is not None
         lower = max(self.lower, self.search.lower)
         gained = self._start_upper - self.relaxation.upper
+        limits = self.options.limits
+        size = _core.GroupSearch.table_bytes(self.model, self.relaxation)
         return (
             gained > BETTER_START * (self.search.upper - lower)
-            and _core.GroupSearch.table_bytes(self.model, self.relaxation)
-            < 0.3 * SEARCH_MEMORY * self._monitor.memory_limit
+            and size < 0.7 * self._search_memory
+            and size * SECONDS_PER_BYTE / self.options.threads < 0.2 * limits.seconds_left
         )
 
     def _begin_search(self) -> None:
         assert self.relaxation is not None
         assert self.policies is not None
         ideas = {"split": True, "skip": True, "floors": True, "tables": True}
+        self._search_memory = min(SEARCH_MEMORY * self._monitor.memory_left, MOST_MEMORY)
         try:
             self.search = _core.GroupSearch(
                 self.model,
@@ -393,7 +432,7 @@ class Team:
                 self.policies,
                 SEARCH_BASES,
                 self.options.threads,
-                min(SEARCH_MEMORY * self._monitor.memory_left, MOST_MEMORY),
+                self._search_memory,
                 **{**ideas, **self.options.ideas},
                 monitor=self._monitor,
             )
