@@ -10,6 +10,7 @@
 #include <thread>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "bounds/independent.hpp"
 
@@ -27,6 +28,7 @@ constexpr double kFewOutcomes = 32;          // combinations that are revealed a
 constexpr std::uint64_t kSweeps = 3;         // at the beginning
 constexpr double kLeastPart = 1e-5;          // of the gap, that is worth a look in a sweep
 constexpr std::uint64_t kQuicklyFreed = 50'000;  // records
+constexpr double kEnoughFreed = 0.1;         // of all memory, so that it is worth going on
 constexpr double kPatience = 0.2;            // seconds that a sweep may always take
 
 std::size_t mix(std::size_t hash, std::size_t value) {
@@ -68,6 +70,11 @@ struct GroupSearch::Child {
 
 // A joint action and where it leads.
 struct GroupSearch::Option {
+    [[nodiscard]] double bytes() const {
+        return static_cast<double>(sizeof(Option) + children.capacity() * sizeof(Child) +
+                                   actions.capacity() * sizeof(Index));
+    }
+
     std::vector<Index> actions;
     std::vector<Child> children;
     double fixed_lower = 0;  // rewards, and groups that are known
@@ -82,7 +89,7 @@ struct GroupSearch::Option {
 struct GroupSearch::Body {
     std::unique_ptr<ActionOrder> order;
     double order_bytes = 0;
-    bool stale = false;  // the order goes by a bound that has changed
+    bool stale = false;  // the order goes by a bound that has changed, or an action is missing
     std::vector<Option> options;
     std::size_t best = kNone;  // the option that the lower bound comes from; none: a policy's
 };
@@ -97,6 +104,7 @@ struct GroupSearch::Record {
     std::atomic<unsigned> visitors{0};
     std::atomic_flag busy;
     std::unique_ptr<Body> body;
+    bool forgotten = false;   // it is not in the table any more
     std::uint64_t swept = 0;  // the last sweep that came by
     double reach = 0;         // how likely it is then
 
@@ -119,6 +127,11 @@ void GroupSearch::Option::add_up() {
     }
 }
 
+double GroupSearch::record_bytes(const Shape& shape) {
+    return 1.5 * (sizeof(Record) + 2 * sizeof(Record*)) +
+           static_cast<double>(shape.size() * sizeof(Status));
+}
+
 class GroupSearch::Records {
 public:
     Record* find(const Shape& shape, std::span<const Status> where) {
@@ -136,30 +149,59 @@ public:
         const std::lock_guard lock(shard.guard);
         Record** slot = slot_of(shard, hash, shape, where);
         if (*slot != nullptr) return {*slot, false};
-        Record& record = shard.records.emplace_back();
-        if (shard.room < where.size()) {
+        Record* reused = nullptr;
+        if (!shard.unused.empty() && shard.unused.back()->shape->size() >= where.size()) {
+            reused = shard.unused.back();
+            shard.unused.pop_back();
+        }
+        Record& record = reused != nullptr ? *reused : shard.records.emplace_back();
+        if (reused != nullptr) {
+            std::ranges::copy(where, const_cast<Status*>(record.first));
+            record.forgotten = false;
+        } else if (shard.room < where.size()) {
             shard.room = std::max<std::size_t>(4096, where.size());
             shard.chunks.push_back(std::make_unique<Status[]>(shard.room));
             shard.next = shard.chunks.back().get();
         }
-        std::ranges::copy(where, shard.next);
-        record.first = shard.next;
-        shard.next += where.size();
-        shard.room -= where.size();
+        if (reused == nullptr) {
+            std::ranges::copy(where, shard.next);
+            record.first = shard.next;
+            shard.next += where.size();
+            shard.room -= where.size();
+        }
         record.shape = &shape;
         record.layer = layer;
         record.number = count_.fetch_add(1);
         record.lower = lower;
         record.upper = upper;
         *slot = &record;
-        if (2 * shard.records.size() > shard.slots.size()) grow(shard);
+        if (2 * shard.records.size() > shard.slots.size()) rehash(shard, 2 * shard.slots.size());
         return {&record, true};
+    }
+
+    // Forgets records that are not to be kept; their memory is used again. Returns how many.
+    template <class Keep>
+    std::uint64_t forget(const Keep& keep) {
+        std::uint64_t forgotten = 0;
+        for (Shard& shard : shards_) {
+            for (Record& record : shard.records) {
+                if (record.forgotten || keep(record)) continue;
+                record.forgotten = true;
+                record.body.reset();
+                shard.unused.push_back(&record);
+                ++forgotten;
+            }
+            rehash(shard, shard.slots.size());
+        }
+        return forgotten;
     }
 
     template <class Visit>
     void for_each(const Visit& visit) {
         for (Shard& shard : shards_) {
-            for (Record& record : shard.records) visit(record);
+            for (Record& record : shard.records) {
+                if (!record.forgotten) visit(record);
+            }
         }
     }
 
@@ -167,6 +209,7 @@ private:
     struct Shard {
         std::mutex guard;
         std::deque<Record> records;
+        std::vector<Record*> unused;
         std::vector<Record*> slots = std::vector<Record*>(64, nullptr);
         std::vector<std::unique_ptr<Status[]>> chunks;
         Status* next = nullptr;
@@ -183,9 +226,10 @@ private:
         return &shard.slots[k];
     }
 
-    static void grow(Shard& shard) {
-        shard.slots.assign(2 * shard.slots.size(), nullptr);
+    static void rehash(Shard& shard, std::size_t size) {
+        shard.slots.assign(size, nullptr);
         for (Record& record : shard.records) {
+            if (record.forgotten) continue;
             std::size_t k = (hash_of(*record.shape, record.where()) / kShards) &
                             (shard.slots.size() - 1);
             while (shard.slots[k] != nullptr) k = (k + 1) & (shard.slots.size() - 1);
@@ -534,9 +578,7 @@ void GroupSearch::Worker::add_record(Shape& shape, Index layer, std::span<const 
             option.fixed_upper += weight * upper;
             return;
         }
-        const double bytes = 1.5 * (sizeof(Record) + 2 * sizeof(Record*)) +
-                             static_cast<double>(where.size() * sizeof(Status));
-        if (!search_.room_.take(bytes)) {
+        if (!search_.room_.take(record_bytes(shape))) {
             search_.full_ = true;
             return;
         }
@@ -623,7 +665,7 @@ void GroupSearch::Worker::begin(Record& record, Monitor& monitor) {
         spread(record.layer, option, monitor);
         if (monitor.stop() != Stop::none || search_.full_) return;  // it may not be whole
         option.add_up();
-        bytes += static_cast<double>(sizeof(Option) + option.children.capacity() * sizeof(Child));
+        bytes += option.bytes();
         body->options.push_back(std::move(option));
     }
     if (!search_.room_.take(bytes)) search_.full_ = true;
@@ -672,12 +714,13 @@ bool GroupSearch::Worker::add_option(Record& record, Monitor& monitor) {
 
 // Finds out where an option's actions lead, and keeps it.
 bool GroupSearch::Worker::build(Record& record, Option option, Monitor& monitor) {
+    // If a limit strikes, the option may not be whole, and its action must not get lost.
+    const bool stale = std::exchange(record.body->stale, true);
     lead(*record.shape, record.layer, record.where(), option, monitor);
-    if (monitor.stop() != Stop::none || search_.full_) return false;  // it may not be whole
+    if (monitor.stop() != Stop::none || search_.full_) return false;
+    record.body->stale = stale;
     option.add_up();
-    const double bytes = static_cast<double>(
-        sizeof(Option) + option.children.capacity() * sizeof(Child) + option.actions.size() * 4);
-    if (!search_.room_.take(bytes)) search_.full_ = true;
+    if (!search_.room_.take(option.bytes())) search_.full_ = true;
     record.body->options.push_back(std::move(option));
     search_.actions_.fetch_add(1, std::memory_order_relaxed);
     record.shape->work.fetch_add(1, std::memory_order_relaxed);
@@ -712,6 +755,7 @@ GroupSearch::Worker::Top GroupSearch::Worker::find_top(Record& record) {
 // Brings the upper bound up to date; returns the bound of joint actions that have not come yet.
 double GroupSearch::Worker::update(Record& record, const Top& top) {
     Body& body = *record.body;
+    if (body.stale) return kInfinity;
     const double rest = body.order == nullptr ? -kInfinity : body.order->next_bound();
     const double best = top.option == kNone ? -kInfinity : body.options[top.option].upper;
     const double upper = std::min(record.upper.load(std::memory_order_relaxed), std::max(best, rest));
@@ -982,6 +1026,7 @@ bool GroupSearch::run(double seconds, double tolerance, Monitor& monitor) {
         },
         monitor);
     spent_ += monitor.seconds() - begin;
+    if (full_ && bound_ != nullptr && monitor.stop() == Stop::none && forget()) full_ = false;
     return nearly();
 }
 
@@ -1017,6 +1062,71 @@ bool GroupSearch::adopt(const Relaxation& relaxation, Monitor& monitor) {
         if (upper < record.upper.load()) record.upper = upper;
     });
     return true;
+}
+
+// Makes room: keeps the policy in hand and the bounds of records that work went into, but forgets
+// how they came about. False if that is of little use.
+bool GroupSearch::forget() {
+    // The policy in hand: records whose lower bounds it needs, each with the option it takes.
+    std::unordered_set<const Record*> kept;
+    std::unordered_set<const Record*> used;
+    std::vector<Record*> left;
+    const auto follow = [&](const Option& option) {
+        for (const Child& child : option.children) {
+            if (used.insert(child.record).second) left.push_back(child.record);
+        }
+    };
+    follow(*root_);
+    double freed = 0;
+    while (!left.empty()) {
+        Record& record = *left.back();
+        left.pop_back();
+        if (record.body == nullptr || record.body->best == kNone) continue;
+        kept.insert(&record);
+        follow(record.body->options[record.body->best]);
+    }
+    GroupFloor::Eye& eye = workers_[0]->eye();
+    table_->for_each([&](Record& record) {
+        if (record.body == nullptr) return;
+        Body& body = *record.body;
+        const bool keep = kept.contains(&record);
+        for (std::size_t k = 0; k < body.options.size(); ++k) {
+            if (!keep || k != body.best) freed += body.options[k].bytes();
+        }
+        freed += body.order_bytes;
+        if (keep) {
+            Option option = std::move(body.options[body.best]);
+            body.options.clear();
+            body.options.push_back(std::move(option));
+            body.best = 0;
+            body.stale = hidden_count(record.where()) == 0;
+            body.order.reset();
+            body.order_bytes = 0;
+            return;
+        }
+        // Without its options the lower bound has to stand by itself.
+        if (body.best != kNone && record.shape->exact.load() == nullptr) {
+            record.lower = options_.floors ? eye.lower(*record.shape, record.layer, record.where())
+                                           : lowest_;
+        }
+        freed += sizeof(Body);
+        record.body.reset();
+    });
+    // Records that nobody refers to: first those that nobody looked into.
+    const auto forget_all = [&](const auto& dispensable) {
+        table_->forget([&](const Record& record) {
+            if (used.contains(&record) || !dispensable(record)) return true;
+            freed += record_bytes(*record.shape);
+            return false;
+        });
+    };
+    GroupBound::Eye& above = workers_[0]->above();
+    forget_all([&](const Record& record) {
+        return record.upper.load() >= above.upper(*record.shape, record.layer, record.where());
+    });
+    if (freed < kEnoughFreed * options_.most_bytes) forget_all([](const Record&) { return true; });
+    room_.give_back(freed);
+    return freed >= kEnoughFreed * options_.most_bytes;
 }
 
 GroupDecisions GroupSearch::decisions(std::size_t most_states, Monitor& monitor) {

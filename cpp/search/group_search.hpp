@@ -135,6 +135,8 @@ private:
     class Records;
     class Worker;
 
+    bool forget();
+    static double record_bytes(const Shape& shape);
     [[nodiscard]] std::vector<Index> decide(Worker& worker, Shape& shape, Index layer,
                                             std::span<const Status> where, const ValueTable* exact);
 
