@@ -53,6 +53,12 @@ OPTIONS: dict[str, object] = {
     "settle": False,
     "eliminate": False,
     "merge": False,
+    "exact": False,
+    "search": False,
+    "split": False,
+    "skip": False,
+    "floors": False,
+    "tables": False,
 }
 """Options of `core` and what switches them off, for the ablation; unknown ones are left out."""
 

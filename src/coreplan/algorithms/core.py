@@ -133,6 +133,14 @@ def _count(teams: Sequence[Team]) -> dict[str, float]:
         counts["clusters"] = sum(len(each.clusters) for each in relaxations)
         counts["relaxation_rounds"] = sum(each.rounds for each in relaxations)
         counts["interactions_bounded_coarsely"] = sum(each.coarse for each in relaxations)
+    searched = [team for team in teams if team.search is not None]
+    if searched:
+        counts["search_records"] = sum(t.search.records for t in searched if t.search is not None)
+    written = [team for team in teams if team.decisions is not None]
+    if written:
+        states = sum(team.decisions.states for team in written if team.decisions is not None)
+        counts["policy_states"] = states
+        counts["search_overhead"] = sum(team.expanded for team in written) / max(states, 1)
     return counts
 
 
