@@ -60,8 +60,8 @@ BETTER_START = 0.1
 """A search goes by a relaxation that has gained this part of the gap."""
 POLICY_STATES = 100_000
 """Groups' joint states per stage that a policy of the search tells apart."""
-POLICY_GAIN = 0.02
-"""Of the gap, that is worth writing down the search's policy."""
+POLICY_HOPE = 0.2
+"""Of the gap, that the search's policy may be worth more than its bound says."""
 
 
 @dataclass(frozen=True)
@@ -394,13 +394,12 @@ class Team:
         closed = 0.25 * OPTIMAL_TOLERANCE * max(1.0, abs(self.upper))
         found = self.search.run(seconds, closed, self._monitor)
         self._take_bound()
-        spent = self._search_side.seconds
+        # Written down, the policy is often better than the search's own bound says.
         gain = self.search.lower - self.lower
-        if gain > 0 and (
-            found
-            or self.search.full
-            or (gain > POLICY_GAIN * self.gap and spent > self._written + 8 * self._writing)
-        ):
+        last = found or self.search.full
+        pause = 1 if gain > POLICY_HOPE * self.gap else 8
+        due = self._search_side.seconds > self._written + pause * self._writing
+        if (last and gain > 0) or (due and gain > -POLICY_HOPE * self.gap):
             self._write_policy()
         if found and self.gap > closed:
             # The policy has more states than were told apart.
