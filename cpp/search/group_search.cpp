@@ -887,18 +887,28 @@ void GroupSearch::Worker::work(Record& record, double tolerance, double floor, d
     stack_.clear();
     stack_.push_back({&record, tolerance, floor});
     record.visitors.fetch_add(1);
+    const auto leave = [&] {
+        for (const Frame& each : stack_) each.record->visitors.fetch_sub(1);
+        stack_.clear();
+    };
     while (!stack_.empty()) {
         const Frame frame = stack_.back();
         Record& here = *frame.record;
-        while (here.busy.test_and_set(std::memory_order_acquire)) std::this_thread::yield();
+        while (here.busy.test_and_set(std::memory_order_acquire)) {
+            // Somebody else is at it, perhaps for long.
+            if (stopping(monitor)) {
+                leave();
+                return;
+            }
+            std::this_thread::yield();
+        }
         Frame child{};
         Record* next = nullptr;
         try {
             next = visit(frame, child, monitor);
         } catch (...) {
             here.busy.clear(std::memory_order_release);
-            for (const Frame& each : stack_) each.record->visitors.fetch_sub(1);
-            stack_.clear();
+            leave();
             throw;
         }
         here.busy.clear(std::memory_order_release);
