@@ -200,5 +200,31 @@ TEST("an interaction of some stages only binds while such a stage lies ahead, ho
     }
 }
 
+TEST("memory is counted and given back; with little of it nothing but answers is forgotten") {
+    std::mt19937_64 random(2);
+    for (std::uint64_t seed = 0; seed < 40; ++seed) {
+        const testing::Context context("seed", seed);
+        const CompiledModel model = compiled(random_team(seed));
+        Monitor monitor;
+        const Couplings plenty(model, monitor);
+        for (double bytes = 1; bytes < 1e6; bytes *= 4) {
+            Monitor tight(Monitor::kNoLimit, bytes);
+            try {
+                const Couplings couplings(model, tight);
+                CHECK(tight.reserved() <= bytes);
+                for (std::size_t b = 0; b < plenty.bonds().size(); ++b) {
+                    const auto layer = static_cast<Index>(random() % model.layer_count());
+                    const auto where = groups::somewhere(model, plenty.bonds()[b].agents, layer, 0.3,
+                                                         random);
+                    CHECK(is_alive(couplings, b, where) == is_alive(plenty, b, where));
+                }
+            } catch (const LimitReached&) {
+                CHECK(tight.reserved() == 0.0);
+            }
+            CHECK(tight.reserved() == 0.0);
+        }
+    }
+}
+
 }  // namespace
 }  // namespace coreplan

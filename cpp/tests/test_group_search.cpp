@@ -266,6 +266,23 @@ TEST("with little memory it says that it is full, and bounds hold") {
     CHECK(closed > 5);
 }
 
+TEST("what is reserved is given back") {
+    Monitor monitor(Monitor::kNoLimit, 1e7);
+    const CompiledModel model = teams::ring(5, 4, 1);
+    const Relaxation relaxation(model, {}, monitor);
+    const double before = monitor.reserved();
+    std::mt19937_64 random(1);
+    const std::vector<LocalPolicy> given{groups::random_policy(model, random)};
+    {
+        const GroupSearch search(model, relaxation, given, {.most_bytes = 5e6}, monitor);
+        CHECK(monitor.reserved() >= before + 5e6);
+        CHECK_THROWS(LimitReached, GroupSearch(model, relaxation, given, {.most_bytes = 6e6}, monitor));
+    }
+    CHECK(monitor.reserved() == before);
+    CHECK_THROWS(LimitReached, GroupSearch(model, relaxation, given, {.most_bytes = 100}, monitor));
+    CHECK(monitor.reserved() == before);
+}
+
 TEST("work goes where weight times gap is largest, those at work counted") {
     const LargestContribution order;
     using Branch = SearchOrder::Branch;
