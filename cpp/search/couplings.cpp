@@ -10,6 +10,7 @@ namespace coreplan {
 namespace {
 
 constexpr std::size_t kMostKnown = 1U << 24U;  // answers that a bond remembers
+constexpr double kPartOfMemory = 0.05;         // for answers of all bonds
 
 struct Stages {
     Index first;
@@ -66,7 +67,7 @@ void join(std::vector<SignalRun>& runs) {
 
 }  // namespace
 
-Couplings::Couplings(const CompiledModel& model, Monitor& monitor) : model_(model) {
+Couplings::Couplings(const CompiledModel& model, Monitor& monitor) : model_(model), lease_(monitor) {
     for (std::size_t i = 0; i < model.agents.size(); ++i) {
         SignalRuns found = remaining_signals(model, as<AgentId>(i), monitor);
         Lists& lists = agents_.emplace_back();
@@ -86,18 +87,23 @@ Couplings::Couplings(const CompiledModel& model, Monitor& monitor) : model_(mode
         std::ranges::sort(who);
         bonds[std::move(who)].push_back(static_cast<Index>(e));
     }
+    double left = kPartOfMemory * (monitor.memory_limit() - monitor.reserved());
     for (auto& [agents, interactions] : bonds) {
         Memo& memo = memos_.emplace_back();
         if (agents.size() == 2) {
             const std::size_t rows = list_count(agents[0]);
             const std::size_t columns = list_count(agents[1]);
-            if (rows <= kMostKnown / columns) {
+            const auto bytes = static_cast<double>(rows) * static_cast<double>(columns);
+            if (rows <= kMostKnown / columns && bytes <= left) {
+                monitor.reserve(bytes, "what is known of who can still interact");
+                left -= bytes;
                 memo.columns = columns;
                 memo.known = std::make_unique<std::atomic<char>[]>(rows * columns);
             }
         }
         bonds_.push_back({agents, std::move(interactions)});
     }
+    lease_.settle();
 }
 
 // Lists of after-states: what any of the outcomes can still take part in.

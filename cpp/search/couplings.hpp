@@ -15,6 +15,7 @@ namespace coreplan {
 
 class Couplings {
 public:
+    // The monitor has to outlive it: what is reserved is given back.
     Couplings(const CompiledModel& model, Monitor& monitor);
 
     // What an agent can still take part in, as the number of a list: from a class on, and after an
@@ -59,10 +60,31 @@ private:
         std::unique_ptr<std::atomic<char>[]> known;
     };
 
+    // Gives back what has been reserved since it was made.
+    class Lease {
+    public:
+        explicit Lease(Monitor& monitor) : monitor_(monitor), before_(monitor.reserved()) {}
+        Lease(const Lease&) = delete;
+        Lease& operator=(const Lease&) = delete;
+        ~Lease() { monitor_.release(settled_ ? bytes_ : monitor_.reserved() - before_); }
+        // Whatever is reserved from now on is not its business.
+        void settle() {
+            bytes_ = monitor_.reserved() - before_;
+            settled_ = true;
+        }
+
+    private:
+        Monitor& monitor_;
+        double before_;
+        double bytes_ = 0;
+        bool settled_ = false;
+    };
+
     void unite_outcomes(const CompiledAgent& agent, Lists& lists) const;
     [[nodiscard]] bool find_alive(const Bond& bond, std::span<const Index> lists) const;
 
     const CompiledModel& model_;
+    Lease lease_;
     std::vector<Lists> agents_;
     std::vector<Bond> bonds_;
     std::vector<Memo> memos_;
