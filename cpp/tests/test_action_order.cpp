@@ -86,7 +86,8 @@ private:
     std::mt19937_64 random_;
 };
 
-void check_order(const Group& group) {
+template <class Order>
+void check_order_of(const Group& group) {
     double scale = 1;
     for (const ActionTerm& term : group.terms) {
         double most = 0;
@@ -101,7 +102,7 @@ void check_order(const Group& group) {
     } while (groups::count_on(actions, group.choices));
     std::ranges::sort(left);
     std::vector<char> seen(left.size(), 0);
-    BestFirstActions order(group.choices, group.terms);
+    Order order(group.choices, group.terms);
     CHECK(order.bytes() > 0);
     Monitor monitor;
     double before = kInfinity;
@@ -125,6 +126,11 @@ void check_order(const Group& group) {
     CHECK(left.empty());
     CHECK(order.next_bound() == -kInfinity);
     CHECK(!order.next(actions, monitor));
+}
+
+void check_order(const Group& group) {
+    check_order_of<BestFirstActions>(group);
+    check_order_of<EnumeratedActions>(group);
 }
 
 TEST("joint actions come best first, all of them once, and never more than was promised") {
