@@ -38,15 +38,15 @@ STUCK_ROUNDS = 40
 STUCK_GAIN = 0.01
 """Without a time limit, a relaxation is given up if so many rounds closed less of the gap."""
 UPPER_PART = 0.3
-LOWER_PART = 0.15
-SEARCH_PART = 0.55
+LOWER_PART = 0.3
+SEARCH_PART = 0.4
 """Of the time, for the relaxation, the policies and the search."""
 LEAST_PART = 0.1
 """Of its part of the time, that whoever does badly still gets."""
 RATE_MEMORY = 0.5
 """Seconds of work that tell how well somebody does of late."""
 PREPARE = 0.1
-"""Seconds for relaxation and policies before the search begins."""
+"""Seconds for relaxation and policies of up to ten agents before the search begins."""
 STALLED_AFTER = 12
 """Attempts at a better policy without success."""
 SEARCH_CLUSTER = 5
@@ -208,7 +208,8 @@ class Team:
         """Improve one of the bounds for about so long."""
         sides = [side for side in self._sides if not side.done]
         # The search needs something to go by, but not much.
-        if len(sides) > 1 and (not self._ready or self._spent < PREPARE):
+        prepare = PREPARE * max(1.0, (len(self.agents) / 10) ** 1.5)
+        if len(sides) > 1 and (not self._ready or self._spent < prepare):
             sides = [side for side in sides if side is not self._search_side]
         if len(sides) > 1 and self._upper_waits:
             sides = [side for side in sides if side is not self._upper_side]
@@ -234,7 +235,7 @@ class Team:
         else:
             self._improve_both(seconds)
         side.note(gap - self._promised_gap, gap, time.perf_counter() - begin)
-        side.credit = max(side.credit, -4 * seconds)  # some work cannot be cut short
+        side.credit = max(side.credit, -16 * seconds)  # some work cannot be cut short
 
     @property
     def _sides(self) -> tuple[_Side, _Side, _Side]:
