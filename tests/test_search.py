@@ -302,6 +302,31 @@ def test_stopped_by_an_interrupt_in_the_search(plain_sigint: None) -> None:
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+def test_a_policy_of_those_who_stay_together() -> None:
+    """Where agents never go apart, the policy is worth its value all the same."""
+    raw, optimum = larger(2)
+    options: dict[str, Any] = {"exact": False, "tables": False, "threads": 1, "time_limit": 5}
+    check_stopped(raw, optimum, solve(from_file(raw), split=False, **options))
+
+
+def test_a_search_without_room_is_said_to_be_short_of_memory() -> None:
+    """If there is no memory for a search, that is why the gap stays open."""
+    raw, optimum = larger(1)
+    result = solve(from_file(raw), exact=False, threads=1, memory_limit=0.1, time_limit=5)
+    check_stopped(raw, optimum, result)
+    assert result.status is Status.MEMORY_LIMIT
+
+
+@settings(max_examples=10)
+@given(seed=seeds)
+def test_threads_do_not_matter(seed: int) -> None:
+    """The value is the same on any number of threads."""
+    raw = coupled_team(seed)
+    for threads in (1, 2, 4):
+        result = search(raw, tables=False, threads=threads)
+        assert result.status is Status.OPTIMAL or not closes(raw)
+
+
 # -- problems to remember -----------------------------------------------------------------------
 
 
