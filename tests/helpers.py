@@ -185,3 +185,70 @@ def dense_team(horizon: int, seed: int = 1) -> dict[str, Any]:
         "agents": agents,
         "rewards": rewards,
     }
+
+
+def coupled_team(seed: int) -> dict[str, Any]:
+    """A seeded random ``ti-mmdp/1`` problem whose bounds do not meet by themselves, as a rule.
+
+    Some agents, cyclic, interact for better and worse, in twos and threes, at some stages or all,
+    by states, actions or outcomes. Some of the problems have an agent apart, and some have
+    probabilities that sum to 1 only as far as the format asks for.
+    """
+    draw = random.Random(seed)
+    count = draw.choice([3, 3, 4])
+    horizon = draw.randint(3, 5 if count == 3 else 4)
+    names = [f"A{i}" for i in range(count)]
+    states = [f"s{k}" for k in range(draw.randint(2, 3) if count == 3 else 2)]
+    actions = ["x", "y"]
+    off = draw.choice([0.0, 0.0, 0.0, 4e-10])
+
+    def law() -> dict[str, float]:
+        nexts = draw.sample(states, draw.randint(1, 2))
+        if len(nexts) == 1:
+            return {nexts[0]: 1.0}
+        first = draw.choice([0.5, 0.25, 0.1, round(draw.random(), 3)])
+        return {nexts[0]: first, nexts[1]: 1 - first + draw.choice([-off, off])}
+
+    def condition() -> dict[str, Any]:
+        kind = draw.choice(["action", "action", "state", "next", "both"])
+        parts: dict[str, Any] = {}
+        if kind in ("action", "both"):
+            parts["action"] = draw.choice(actions)
+        if kind in ("state", "both"):
+            parts["state"] = draw.choice(states)
+        if kind == "next":
+            parts["next"] = draw.choice(states)
+        return parts
+
+    def entry(scope: list[str], value: float) -> dict[str, Any]:
+        made: dict[str, Any] = {"when": {name: condition() for name in scope}, "value": value}
+        if draw.random() < 0.3:
+            made["stages"] = sorted(draw.sample(range(horizon), draw.randint(1, horizon)))
+        return made
+
+    agents = [
+        {
+            "name": name,
+            "initial": states[0],
+            "transitions": {state: {action: law() for action in actions} for state in states},
+        }
+        for name in names
+    ]
+    apart = draw.random() < 0.2
+    scopes = [
+        list(scope)
+        for size in (2, 2, 3)
+        for scope in itertools.combinations(names[1:] if apart else names, size)
+        if draw.random() < 0.7
+    ]
+    functions = [
+        {"scope": scope, "entries": [entry(scope, round(draw.uniform(-5, 4), 2)) for _ in range(3)]}
+        for scope in [*([name] for name in names), *scopes]
+    ]
+    return {
+        "format": "ti-mmdp/1",
+        "name": f"coupled {seed}",
+        "horizon": horizon,
+        "agents": agents,
+        "rewards": functions,
+    }

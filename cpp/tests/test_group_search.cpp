@@ -316,5 +316,136 @@ TEST("decisions are as good as the lower bound also where large groups were solv
     }
 }
 
+TEST("threads find the same optimum") {
+    const auto check = [](Case& c) {
+        for (const unsigned threads : {1U, 2U, 4U}) {
+            const testing::Context number("threads", threads);
+            for (const double seconds : {10.0, 1e-4}) {
+                const auto search = c.search({.threads = threads, .tables = false});
+                bool found = false;
+                for (int slice = 0; slice < 2000 && !found; ++slice) {
+                    found = search->run(seconds, c.tolerance, c.monitor);
+                    c.check_bounds(*search);
+                }
+                CHECK(found);
+                c.check_closed(*search);
+                const GroupDecisions decisions = search->decisions(100'000, c.monitor);
+                CHECK(decisions.sound);
+                CHECK_NEAR(decisions.value, c.optimum, c.tolerance + c.slack);
+            }
+        }
+    };
+    for (std::uint64_t seed = 0; seed < 40; ++seed) {
+        const testing::Context context("seed", seed);
+        Case c = random_case(seed);
+        check(c);
+    }
+    for (std::uint64_t seed = 0; seed < 4; ++seed) {
+        const testing::Context context("ring", seed);
+        Case c(teams::ring(6, 5, seed), seed);
+        check(c);
+    }
+}
+
+TEST("when a limit of the caller strikes, bounds hold and there is no policy") {
+    for (std::uint64_t seed = 0; seed < 4; ++seed) {
+        const testing::Context context("ring", seed);
+        Case c(teams::ring(7, 5, seed), seed);
+        for (const unsigned threads : {1U, 2U}) {
+            for (const double limit : {0.0, 1e-5, 1e-4, 1e-3}) {
+                const auto search = c.search({.threads = threads, .tables = false});
+                Monitor over(limit);
+                search->run(10, c.tolerance, over);
+                c.check_bounds(*search);
+                CHECK(over.seconds() < limit + 1);
+                Monitor late(0.0);
+                late.tick(1ULL << 40U);
+                CHECK(!search->decisions(100'000, late).sound);
+                const GroupDecisions decisions = search->decisions(100'000, c.monitor);
+                CHECK(decisions.sound);
+                CHECK(decisions.value >= search->lower() - c.slack);
+                CHECK(decisions.value <= c.optimum + c.slack);
+            }
+        }
+    }
+}
+
+TEST("after a limit of the caller, another call goes on to the optimum") {
+    for (std::uint64_t seed = 0; seed < 4; ++seed) {
+        const testing::Context context("ring", seed);
+        Case c(teams::ring(7, 5, seed), seed);
+        const auto search = c.search(kNoTables);
+        for (const double limit : {0.0, 1e-5, 1e-4, 1e-3}) {
+            Monitor over(limit);
+            search->run(10, c.tolerance, over);
+            c.check_bounds(*search);
+        }
+        CHECK(search->run(20, c.tolerance, c.monitor));
+        c.check_closed(*search);
+    }
+}
+
+TEST("decisions that leave some to the default are worth what they say at least") {
+    int left = 0;
+    const auto check = [&](Case& c, const GroupSearchOptions& options) {
+        const auto search = c.search(options);
+        for (const double seconds : {0.0, 1e-4, 10.0}) {
+            search->run(seconds, c.tolerance, c.monitor);
+            for (const std::size_t most : {1U, 2U, 5U}) {
+                const testing::Context states("most states", most);
+                const GroupDecisions decisions = search->decisions(most, c.monitor);
+                CHECK(decisions.sound);
+                if (!decisions.whole) ++left;
+                const double value = groups::worth(c.model, search->couplings(), decisions,
+                                                   search->usual(), options.split);
+                CHECK(value >= decisions.value - c.slack);
+                CHECK(value <= c.optimum + c.slack);
+            }
+        }
+    };
+    for (std::uint64_t seed = 0; seed < 100; ++seed) {
+        const testing::Context context("seed", seed);
+        Case c = random_case(seed);
+        const auto all = variants();
+        const auto& [name, options] = all[seed % all.size()];
+        const testing::Context variant("variant", name);
+        check(c, options);
+    }
+    CHECK(left > 50);
+}
+
+TEST("running out of room is no exception: the search is full") {
+    for (std::uint64_t seed = 0; seed < 6; ++seed) {
+        const testing::Context context("ring", seed);
+        Case c(teams::ring(6, 5, seed), seed);
+        const double tables = RelaxationBound::bytes(c.relaxation, c.model);
+        for (double bytes = tables; bytes < 64 * tables; bytes *= 1.2) {
+            const testing::Context room("bytes", bytes);
+            std::optional<GroupSearch> search;
+            try {
+                search.emplace(c.model, c.relaxation, c.given,
+                               GroupSearchOptions{.most_bytes = bytes, .tables = false}, c.monitor);
+            } catch (const LimitReached&) {
+                continue;  // not even for the bounds at the start
+            }
+            const bool found = search->run(5.0, c.tolerance, c.monitor);
+            CHECK((found || search->full()));
+            c.check_bounds(*search);
+        }
+    }
+}
+
+TEST("wherever the clock strikes, bounds hold") {
+    Case c(teams::ring(6, 5, 1), 1);
+    for (const unsigned threads : {1U, 2U}) {
+        for (int k = 0; k < 80; ++k) {
+            const auto search = c.search({.threads = threads, .tables = false});
+            Monitor over(1e-4 * (1 + k % 40));
+            search->run(10, c.tolerance, over);
+            c.check_bounds(*search);
+        }
+    }
+}
+
 }  // namespace
 }  // namespace coreplan
