@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coreplan import LimitError, Policy, Progress, Result, Status, solve
+from coreplan.algorithms import team
 from helpers import (
     agrees,
     coupled_team,
@@ -44,6 +45,15 @@ SOLVERS: list[tuple[str, dict[str, Any]]] = [
 ]
 
 seeds = st.integers(0, 10**6)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _little_to_go_by() -> Iterator[None]:
+    """Let the search begin at once, with pairs only, so that it has something to do."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(team, "SEARCH_CLUSTER", 2)
+        patch.setattr(team, "PREPARE", 0.0)
+        yield
 
 
 def precise(raw: dict[str, Any]) -> bool:

@@ -131,6 +131,8 @@ void bind_model(nb::module_& module) {
                nb::call_guard<nb::gil_scoped_release>());
 
     nb::class_<CompiledModel>(module, "CompiledModel")
+        .def_ro("first_stage", &CompiledModel::first_stage)
+        .def_ro("horizon", &CompiledModel::horizon)
         .def_ro("unit_mass", &CompiledModel::unit_mass)
         .def("constant_at",
              [](const CompiledModel& self, Index stage) {

@@ -326,7 +326,8 @@ private:
         return std::span(pool_).subspan(partial.begin, partial.shape->size());
     }
     [[nodiscard]] bool stopping(Monitor& monitor) const {
-        return monitor.tick(300) || search_.full_ || monitor.seconds() >= end_;
+        return monitor.stop() != Stop::none || monitor.tick(300) || search_.full_ ||
+               monitor.seconds() >= end_;
     }
 
     GroupSearch& search_;
@@ -471,7 +472,10 @@ void GroupSearch::Worker::reveal(const Partial& from, Index layer, Option& optio
 void GroupSearch::Worker::spread(Index layer, Option& option, Monitor& monitor) {
     for (std::size_t level = levels_.size(); level-- > 0;) {
         for (std::size_t k = 0; k < levels_[level].size(); ++k) {
-            if (monitor.tick(200) || (search_.full_ && !on_arrival)) break;
+            if (monitor.tick(200) || monitor.stop() != Stop::none ||
+                (search_.full_ && !on_arrival)) {
+                break;
+            }
             const Partial from = levels_[level][k];
             if (level > 0 &&
                 (on_arrival || outcomes(*from.shape, where_of(from)) <= kFewOutcomes)) {
@@ -867,6 +871,9 @@ GroupSearch::Record* GroupSearch::Worker::visit(const Frame& frame, Frame& child
             total += each.weight * gap;
         }
         if (total <= kEqual * search_.scale_) {
+            // Others may have closed the groups since they were added up.
+            const double fixed = option.fixed_upper - option.fixed_lower;
+            if (option.upper - option.lower > fixed + 64 * kEqual * search_.scale_) continue;
             // Nothing is left to be gained below: this is as near as rounding allows.
             record.upper.store(lower, std::memory_order_relaxed);
             return nullptr;
@@ -1229,6 +1236,13 @@ GroupDecisions GroupSearch::decisions(std::size_t most_states, Monitor& monitor)
         for (Node& node : layers[layer]) {
             node.value = node.reward;
             for (const auto& [to, weight] : node.next) node.value += weight * layers[layer + 1][to].value;
+            if (found.whole || node.actions.empty()) continue;
+            // Whoever relied too much on states that follow the default follows it as well: those
+            // who get here from such a state count on no less.
+            const double usual = worker.eye().usual(*node.shape, layer, node.where);
+            if (node.value >= usual) continue;
+            node.value = usual;
+            node.actions.clear();
         }
     }
     for (const auto& [to, weight] : roots) found.value += weight * layers[0][to].value;

@@ -442,6 +442,7 @@ class Team:
             )
         except _core.LimitReached:
             self._search_side.done = True
+            self.memory_short = not self._stopped
             return
         self._start_upper = self.relaxation.upper
         self._take_bound()
@@ -457,13 +458,26 @@ class Team:
             self.upper = max(self.upper, self.lower)  # equal up to rounding
             self.local = [self.search.usual(k) for k in self.everyone]
             if not self.lists:
-                self.events = self.search.events()
-                self.lists = [
-                    (self.search.list_of(k), self.search.list_begin(k), self.search.runs(k))
-                    for k in self.everyone
-                ]
+                self._say_who_belongs_together()
         self._writing = time.perf_counter() - begin
         self._written = self._search_side.seconds
+
+    def _say_who_belongs_together(self) -> None:
+        assert self.search is not None
+        if self.options.ideas.get("split", True):
+            self.events = self.search.events()
+            self.lists = [
+                (self.search.list_of(k), self.search.list_begin(k), self.search.runs(k))
+                for k in self.everyone
+            ]
+            return
+        # All of them, for ever.
+        stages = list(range(self.model.first_stage, self.model.horizon))
+        self.events = [([(k, 0) for k in self.everyone], stages)]
+        begin, run = np.array([0, 1], np.uint32), np.array([0, stages[0], stages[-1]], np.uint32)
+        for k in self.everyone:
+            classes = int(self.model.layer_begin(k)[-1])
+            self.lists.append((np.zeros(classes, np.uint32), begin, run))
 
     def finish(self) -> None:
         """Fetch the policy in hand."""
