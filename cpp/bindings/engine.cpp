@@ -2,6 +2,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "bindings/module.hpp"
+#include "bindings/shares.hpp"
 #include "engine/components.hpp"
 #include "engine/kernel.hpp"
 #include "engine/reduction.hpp"
@@ -116,7 +117,8 @@ void bind_engine(nb::module_& module) {
         nb::arg("model"), nb::arg("agents"), nb::arg("policy"), nb::arg("threads"),
         nb::arg("monitor"), nb::call_guard<nb::gil_scoped_release>());
 
-    nb::class_<Relaxation>(module, "Relaxation")
+    nb::class_<Relaxation> relaxation(module, "Relaxation");
+    relaxation
         .def(
             "__init__",
             [](Relaxation* self, const CompiledModel& model, unsigned threads, std::size_t cuts,
@@ -136,51 +138,10 @@ void bind_engine(nb::module_& module) {
         .def_prop_ro("coarse", &Relaxation::coarse)
         .def_prop_ro("rounds", &Relaxation::rounds)
         .def_prop_ro("cells", &Relaxation::cells)
-        .def_prop_ro("clusters", [](const Relaxation& self) {
-            std::vector<std::vector<Index>> clusters;
-            for (std::size_t c = 0; c < self.cluster_count(); ++c) {
-                auto& plain = clusters.emplace_back();
-                for (const AgentId agent : self.agents_of(c)) {
-                    plain.push_back(static_cast<Index>(at(agent)));
-                }
-            }
-            return clusters;
-        })
-        .def("share_of_agent",
-             [](const Relaxation& self, std::size_t cluster, std::size_t member) {
-                 return to_numpy(self.share_of_agent(cluster, member));
-             },
-             nb::arg("cluster"), nb::arg("member"))
-        .def("pairs_of",
-             [](const Relaxation& self, std::size_t cluster) {
-                 std::vector<std::pair<Index, Index>> pairs;
-                 for (const PairBlock* block : self.pairs_of(cluster)) {
-                     pairs.emplace_back(static_cast<Index>(at(block->first)),
-                                        static_cast<Index>(at(block->second)));
-                 }
-                 return pairs;
-             },
-             nb::arg("cluster"))
-        // Rows are after-states of the pair's first agent, all layers; columns those of the second,
-        // within the layer.
-        .def("pair_rows",
-             [](const Relaxation& self, std::size_t cluster, std::size_t pair) {
-                 return to_numpy(self.pairs_of(cluster).at(pair)->row_begin);
-             },
-             nb::arg("cluster"), nb::arg("pair"))
-        .def("pair_columns",
-             [](const Relaxation& self, std::size_t cluster, std::size_t pair) {
-                 return to_numpy(self.pairs_of(cluster).at(pair)->column);
-             },
-             nb::arg("cluster"), nb::arg("pair"))
-        .def("share_of_pair",
-             [](const Relaxation& self, std::size_t cluster, std::size_t pair) {
-                 return to_numpy(self.share_of_pair(cluster, pair));
-             },
-             nb::arg("cluster"), nb::arg("pair"))
         .def("wide_of",
              [](const Relaxation& self, std::size_t cluster) { return self.wide_of(cluster); },
              nb::arg("cluster"));
+    bind_shares(relaxation);
 }
 
 }  // namespace coreplan::bindings

@@ -152,6 +152,13 @@ void bind_model(nb::module_& module) {
         .def("action_after", [](const CompiledModel& self, std::size_t agent) {
             return ids_to_numpy(agent_of(self.agents, agent).action_after);
         })
+        // Per after-state: where its outcomes begin; per outcome: the class that it leads to.
+        .def("outcome_begin", [](const CompiledModel& self, std::size_t agent) {
+            return to_numpy(agent_of(self.agents, agent).outcome_begin);
+        })
+        .def("outcome_next", [](const CompiledModel& self, std::size_t agent) {
+            return ids_to_numpy(agent_of(self.agents, agent).outcome_next);
+        })
         .def("after_layer_begin", [](const CompiledModel& self, std::size_t agent) {
             return to_numpy(agent_of(self.agents, agent).after_layer_begin);
         })

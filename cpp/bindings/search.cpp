@@ -2,6 +2,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "bindings/module.hpp"
+#include "bindings/shares.hpp"
 #include "policies/improve.hpp"
 #include "search/group_search.hpp"
 
@@ -62,6 +63,8 @@ void bind_search(nb::module_& module) {
             for (const auto& agents : self.solved) solved.push_back(plain(agents));
             return solved;
         });
+    nb::class_<RelaxationBound> bound(module, "RelaxationBound");
+    bind_shares(bound);
     nb::class_<GroupSearch>(module, "GroupSearch")
         .def(
             "__init__",
@@ -91,6 +94,7 @@ void bind_search(nb::module_& module) {
         .def_prop_ro("upper", &GroupSearch::upper)
         .def_prop_ro("full", &GroupSearch::full)
         .def("proof", &GroupSearch::proof, nb::call_guard<nb::gil_scoped_release>())
+        .def_prop_ro("bound", &GroupSearch::bound, nb::rv_policy::reference_internal)
         .def_prop_ro("expanded", &GroupSearch::expanded)
         .def_prop_ro("actions", &GroupSearch::actions)
         .def_prop_ro("records", &GroupSearch::records)

@@ -49,6 +49,12 @@ double RelaxationBound::bytes(const Relaxation& relaxation, const CompiledModel&
     return total;
 }
 
+std::vector<const PairBlock*> RelaxationBound::pairs_of(std::size_t cluster) const {
+    std::vector<const PairBlock*> blocks;
+    for (const SharedPair& pair : clusters_[cluster].pairs) blocks.push_back(pair.block);
+    return blocks;
+}
+
 const RelaxationBound::Remnant& RelaxationBound::remnant(std::size_t c,
                                                          std::span<const AgentId> agents,
                                                          Monitor& monitor) {

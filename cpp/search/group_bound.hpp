@@ -49,6 +49,21 @@ public:
     // Hands over all tables; nothing may be asked any more.
     std::vector<ValueTable> take_tables();
 
+    // The clusters and the shares that it took.
+    [[nodiscard]] std::size_t cluster_count() const noexcept { return clusters_.size(); }
+    [[nodiscard]] const std::vector<AgentId>& agents_of(std::size_t cluster) const {
+        return clusters_[cluster].agents;
+    }
+    [[nodiscard]] const std::vector<double>& share_of_agent(std::size_t cluster,
+                                                            std::size_t member) const {
+        return clusters_[cluster].shares[member];
+    }
+    [[nodiscard]] std::vector<const PairBlock*> pairs_of(std::size_t cluster) const;
+    [[nodiscard]] const std::vector<double>& share_of_pair(std::size_t cluster,
+                                                           std::size_t pair) const {
+        return clusters_[cluster].pairs[pair].value;
+    }
+
     // The memory that the tables of whole clusters take, at least.
     [[nodiscard]] static double bytes(const Relaxation& relaxation, const CompiledModel& model);
 

@@ -1286,13 +1286,20 @@ SearchProof GroupSearch::proof() const {
     while (!left.empty()) {
         const Record& record = *left.back();
         left.pop_back();
-        if (record.shape->exact.load() != nullptr || record.body == nullptr) continue;
+        if (record.shape->exact.load() != nullptr) continue;
+        // Nobody looked into it; but what it is known for may come from a bound that has changed.
+        if (record.body == nullptr &&
+            (bound_ == nullptr || record.upper.load() >= workers_[0]->above().upper(
+                                                             *record.shape, record.layer, record.where()))) {
+            continue;
+        }
         const auto [place, is_new] = rows_of.emplace(record.shape->agents, found.groups.size());
         if (is_new) found.groups.emplace_back().agents = record.shape->agents;
         auto& rows = found.groups[place->second];
         rows.layer.push_back(record.layer);
         rows.where.insert(rows.where.end(), record.where().begin(), record.where().end());
         rows.upper.push_back(record.upper.load());
+        if (record.body == nullptr) continue;
         for (const Option& option : record.body->options) reach(option);
     }
     for (const Shape* shape : shapes_.all()) {

@@ -113,6 +113,8 @@ public:
     [[nodiscard]] double upper() const;
     // The records that prove `upper`.
     [[nodiscard]] SearchProof proof() const;
+    // The bound that the search goes by, with its shares; null if there was no room for it.
+    [[nodiscard]] const RelaxationBound* bound() const noexcept { return bound_.get(); }
     // There is no more room: going on is of no use.
     [[nodiscard]] bool full() const noexcept { return full_.load(); }
     // The policy whose value is `lower` at least, if it is whole. Where groups get into more joint

@@ -35,6 +35,8 @@ from coreplan.policy import GONE, LocalMap, Policy, Reduced
 FORMAT = "certificate/1"
 MOST_BYTES = 4_000_000_000
 """A compressed certificate that is longer than this is not read."""
+MOST_COMBINATIONS = 2_000_000
+"""Joint actions of one record, and joint classes that they lead to, at most."""
 
 Numbers = NDArray[np.float64]
 T = TypeVar("T")
@@ -107,6 +109,29 @@ class Cluster:
 
 
 @dataclass(frozen=True, eq=False)
+class GroupRecords:
+    """Joint classes of some agents that the bound looks into one step further."""
+
+    agents: tuple[int, ...]
+    """Ascending."""
+    layer: Indices
+    """Per record."""
+    classes: Indices
+    """Per record and agent: the number of the class within the layer."""
+    least: Numbers
+    """Per record: what the agents pay from there on, at least."""
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """What a search adds to the clusters' bound."""
+
+    groups: tuple[GroupRecords, ...]
+    solved: tuple[tuple[int, ...], ...] = ()
+    """Sets of agents, ascending, whose least costs are to be computed exactly."""
+
+
+@dataclass(frozen=True, eq=False)
 class Certificate:
     """Both bounds of a solution, with what is needed to compute them again."""
 
@@ -121,6 +146,8 @@ class Certificate:
     """The policy that is worth `lower`."""
     history: bool = False
     """Whether local states of an MPP keep start and end times."""
+    search: Search | None = None
+    """Records of a search, where there was one that the upper bound rests on."""
 
 
 def index_for_certificate(
@@ -208,7 +235,7 @@ def certificate_to_dict(certificate: Certificate) -> dict[str, Any]:
             certificate.policy.save(file)
             policy = json.loads(file.read_text(encoding="utf-8"))
     start = policy["start"] if policy is not None else _write_start(certificate)
-    return {
+    document = {
         "format": FORMAT,
         "problem": certificate.problem.name,
         "problem_sha256": problem_hash(certificate.problem),
@@ -225,6 +252,9 @@ def certificate_to_dict(certificate: Certificate) -> dict[str, Any]:
         "clusters": [_write_cluster(cluster) for cluster in certificate.clusters],
         "policy": policy,
     }
+    if certificate.search is not None:
+        document["search"] = _write_search(certificate.search)
+    return document
 
 
 def _write_start(certificate: Certificate) -> dict[str, Any]:
@@ -275,6 +305,22 @@ def _write_cluster(cluster: Cluster) -> dict[str, Any]:
     }
 
 
+def _write_search(search: Search) -> dict[str, Any]:
+    return {
+        "groups": [
+            {
+                "agents": list(group.agents),
+                "count": len(group.layer),
+                "layer": pack(group.layer),
+                "classes": pack(group.classes.reshape(-1)),
+                "least": _pack_numbers(group.least),
+            }
+            for group in search.groups
+        ],
+        "solved": [list(each) for each in search.solved],
+    }
+
+
 def _pack_numbers(values: Numbers) -> str:
     return pack(np.ascontiguousarray(values, dtype="<f8").view("<u4"))
 
@@ -308,7 +354,7 @@ def read_certificate(path: str | Path, problem: TIMMDP | MaintenanceProblem) -> 
         (),
         "the certificate",
         ("format", *_KEYS, "agents", "clusters", "policy"),
-        (),
+        ("search",),
     )
     if document.problems:
         raise document.error()
@@ -339,6 +385,7 @@ def read_certificate(path: str | Path, problem: TIMMDP | MaintenanceProblem) -> 
     if document.problems:
         raise document.error()
     _check_owners(document, clusters)
+    search = _read_search(document, content["search"], classes) if "search" in content else None
     certificate = Certificate(
         problem,
         indexed,
@@ -348,6 +395,7 @@ def read_certificate(path: str | Path, problem: TIMMDP | MaintenanceProblem) -> 
         tuple(clusters),
         None,
         history=content["history"],
+        search=search,
     )
     if content["policy"] is None:
         return certificate
@@ -502,9 +550,7 @@ def _read_pair(
     first, second = _numbers_of(described["agents"], "agents of a pair", len(classes))
     if first not in agents or second not in agents:
         raise ValueError("pairs: the cluster does not have both agents of a pair")
-    count = described["count"]
-    if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count < 2**31:
-        raise ValueError(f"count is {found(count)}; expected a number of entries")
+    count = _read_count(described)
     layer = unpack(described["layer"], count, "layer")
     after_first = unpack(described["after_first"], count, "after_first")
     after_second = unpack(described["after_second"], count, "after_second")
@@ -519,6 +565,51 @@ def _read_pair(
             raise ValueError("pairs: no action of the layer has such an after-state")
     value = _unpack_numbers(described["value"], count, "value")
     return PairShare((first, second), layer, after_first, after_second, value)
+
+
+def _read_search(document: Document, described: Any, classes: list[AgentClasses]) -> Search:
+    top = _attempt(document, ("search",), partial(_read_parts_of_search, described, len(classes)))
+    groups = []
+    for g, group in enumerate(top[0]):
+        place = ("search", "groups", g)
+        groups.append(_attempt(document, place, partial(_read_group, group, classes)))
+    return Search(tuple(groups), top[1])
+
+
+def _read_parts_of_search(
+    described: Any, agents: int
+) -> tuple[list[Any], tuple[tuple[int, ...], ...]]:
+    if not isinstance(described, dict) or described.keys() != {"groups", "solved"}:
+        raise ValueError("expected the keys 'groups' and 'solved'")
+    groups, solved = described["groups"], described["solved"]
+    if not isinstance(groups, list) or not isinstance(solved, list):
+        raise ValueError("groups and solved: expected lists")
+    return groups, tuple(_numbers_of(each, "solved", agents) for each in solved)
+
+
+def _read_group(described: Any, classes: list[AgentClasses]) -> GroupRecords:
+    agents = _numbers_of(described["agents"], "agents", len(classes))
+    if not agents:
+        raise ValueError("agents: a group needs one or more")
+    unknown = [k for k in described if k not in ("agents", "count", "layer", "classes", "least")]
+    if unknown:
+        raise ValueError(f"a group has no key {found(unknown[0])}")
+    count = _read_count(described)
+    layer = unpack(described["layer"], count, "layer")
+    if np.any(layer >= len(classes[0].class_count)):
+        raise ValueError("layer: there is no such layer")
+    rows = unpack(described["classes"], count * len(agents), "classes").reshape(count, len(agents))
+    for place, i in enumerate(agents):
+        if np.any(rows[:, place] >= classes[i].class_count[layer]):
+            raise ValueError("classes: the layer has no such class")
+    return GroupRecords(agents, layer, rows, _unpack_numbers(described["least"], count, "least"))
+
+
+def _read_count(described: dict[str, Any]) -> int:
+    count = described["count"]
+    if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count < 2**31:
+        raise ValueError(f"count is {found(count)}; expected a number of entries")
+    return count
 
 
 def _check_owners(document: Document, clusters: list[Cluster]) -> None:

@@ -27,6 +27,7 @@ from coreplan.verification.classes import ClassModel, Listing, RefusalError, mak
 from coreplan.verification.elimination import Needed, find_needed
 from coreplan.verification.local import UNIT, LocalModel, Rewards
 from coreplan.verification.relaxation import MOST_CELLS, Relaxation
+from coreplan.verification.search import RecordCheck, SearchBound
 
 CLAIM_TOLERANCE = 1e-9
 """A claim is confirmed if the recomputed bound is no worse by more than this part of the scale."""
@@ -58,6 +59,11 @@ class Verification:
         Time it took.
     notes
         Why something is not proven, and what else is worth knowing.
+    records
+        Records of a search that were checked for the upper bound.
+    records_wrong
+        How many of them claim more than could be shown. If there are any, the upper bound that the
+        certificate claims is not confirmed; `upper` does not rest on what they claim.
     """
 
     problem: str
@@ -72,6 +78,8 @@ class Verification:
     upper_proven: bool
     seconds: float
     notes: tuple[str, ...] = ()
+    records: int = 0
+    records_wrong: int = 0
 
     @property
     def confirmed(self) -> bool:
@@ -105,6 +113,8 @@ class Verification:
             "upper_proven": self.upper_proven,
             "lower_error": self.lower_error,
             "upper_error": self.upper_error,
+            "records": self.records,
+            "records_wrong": self.records_wrong,
             "tolerance": self.tolerance,
             "seconds": self.seconds,
             "notes": list(self.notes),
@@ -123,6 +133,12 @@ class Verification:
                 said = f"NOT CONFIRMED: what is proven is {words} {value:.12g}"
             counted = "" if value is None else f" (rounding: {error:.2g})"
             lines.append(f"{side} bound {claimed:.12g}: {said}{counted}")
+        if self.records:
+            right = f"{self.records - self.records_wrong:,} of {self.records:,}"
+            said = "all confirmed" if not self.records_wrong else f"{right} confirmed"
+            lines.append(
+                f"records of the search that the upper bound rests on: {self.records:,}, {said}"
+            )
         if self.gap is not None:
             lines.append(f"proven gap: {self.gap:.6g}")
         return "\n".join([*lines, *self.notes])
@@ -159,9 +175,10 @@ def verify(
     notes: list[str] = []
     with np.errstate(all="ignore"):
         team = _Team(certificate.indexed)
-        upper, upper_error = _recompute_upper(certificate, team, most_cells, notes)
+        upper, upper_error, shown = _recompute_upper(certificate, team, most_cells, notes)
     lower, lower_error = _recompute_lower(certificate, team, most_joint_states, notes)
     tolerance = CLAIM_TOLERANCE * team.scale
+    wrong = 0 if shown is None else shown.wrong
     return Verification(
         problem=problem.name,
         lower=lower,
@@ -172,10 +189,24 @@ def verify(
         upper_error=upper_error,
         tolerance=tolerance,
         lower_proven=lower is not None and lower >= certificate.lower - tolerance,
-        upper_proven=upper is not None and upper <= certificate.upper + tolerance,
+        upper_proven=upper is not None and upper <= certificate.upper + tolerance and not wrong,
         seconds=time.perf_counter() - start,
         notes=tuple(notes),
+        records=0 if shown is None else shown.records,
+        records_wrong=wrong,
     )
+
+
+def prove_upper(certificate: Certificate) -> tuple[float | None, SearchBound | None, float]:
+    """The upper bound that a certificate proves, what its records show, and the tolerance.
+
+    For those who write certificates: a claim is confirmed if it is no less than the bound, less the
+    tolerance.
+    """
+    with np.errstate(all="ignore"):
+        team = _Team(certificate.indexed)
+        upper, _, shown = _recompute_upper(certificate, team, MOST_CELLS, [])
+    return upper, shown, CLAIM_TOLERANCE * team.scale
 
 
 class _Team:
@@ -226,7 +257,7 @@ class _Team:
 
 def _recompute_upper(
     certificate: Certificate, team: _Team, most_cells: int, notes: list[str]
-) -> tuple[float | None, float]:
+) -> tuple[float | None, float, SearchBound | None]:
     try:
         listings = [
             Listing(agent, classes)
@@ -238,13 +269,17 @@ def _recompute_upper(
             make_classes(listing, needed, i, by_after=i in shared)
             for i, listing in enumerate(listings)
         ]
-        paid, rounding = Relaxation(certificate, models, needed, most_cells).solve()
+        relaxation = Relaxation(certificate, models, needed, most_cells)
+        paid, rounding = relaxation.solve()
     except RefusalError as refusal:
         notes.append(f"no upper bound is proven: {refusal}")
-        return None, 0.0
+        return None, 0.0, None
     except MemoryError:
         notes.append("no upper bound is proven: the memory of this machine is not enough")
-        return None, 0.0
+        return None, 0.0, None
+    shown = _check_records(certificate, team, models, relaxation, most_cells, notes)
+    if shown is not None and shown.paid - shown.error > paid:
+        paid, rounding = shown.paid, rounding + shown.error
     parts = [team.rewards.constant, *(agent.alone for agent in team.agents), -paid]
     sizes = team.rewards.constant_size * (team.rewards.constants + 2) + sum(map(abs, parts))
     error = math.fsum(
@@ -260,8 +295,35 @@ def _recompute_upper(
     upper = math.fsum(parts) + error
     if not math.isfinite(upper):
         notes.append("no upper bound is proven: the shares are too large to compute with")
-        return None, 0.0
-    return upper, error
+        return None, 0.0, shown
+    return upper, error, shown
+
+
+def _check_records(
+    certificate: Certificate,
+    team: _Team,
+    models: Sequence[ClassModel],
+    relaxation: Relaxation,
+    most_cells: int,
+    notes: list[str],
+) -> SearchBound | None:
+    """What the records of a search add, if there are any."""
+    if certificate.search is None:
+        return None
+    try:
+        check = RecordCheck(
+            certificate.search, models, relaxation, most_cells, CLAIM_TOLERANCE * team.scale
+        )
+        shown = check.solve()
+    except RefusalError as refusal:
+        notes.append(f"the records of the search prove nothing: {refusal}")
+        return None
+    except MemoryError:
+        notes.append("the records of the search prove nothing: the memory is not enough")
+        return None
+    if shown.wrong:
+        notes.append(shown.worst)
+    return shown
 
 
 def _merging_error(models: Sequence[ClassModel], needed: Needed) -> float:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coreplan import _core
-from coreplan.algorithms.certify import make_certificate
+from coreplan.algorithms.certify import TeamProof, certify
 from coreplan.algorithms.start import Base, Start, StartPlan, take_start
 from coreplan.algorithms.task import SolverTask
 from coreplan.algorithms.team import EXACT_AT_ONCE, EngineOptions, Team
@@ -104,8 +104,8 @@ def solve_core(
     if not whole:
         lower = min(lower, policy.evaluate())
     if certificate is not None:
-        proof = make_certificate(
-            task.problem, compiled, reduction, reduced, teams, policy, (lower, engine.certified)
+        proof = certify(
+            task.problem, compiled, reduction, reduced, teams, policy, lower, engine.certified
         )
         if given is not None and given.value >= lower and given.policy.history == proof.history:
             proof = replace(proof, policy=given.policy, lower=given.value)
@@ -192,11 +192,13 @@ class _Engine:
         upper = self.offset + sum(team.upper for team in self.teams) + self.error
         return lower, max(lower, upper)
 
-    @property
-    def certified(self) -> float:
-        """The upper bound that comes from relaxations and exact solutions alone."""
-        upper = self.offset + sum(team.certified for team in self.teams) + self.error
-        return max(self.bounds()[1], upper)
+    def certified(self, proofs: Sequence[TeamProof | None]) -> float:
+        """The upper bound that relaxations, exact solutions and proofs of searches show."""
+        shown = [
+            team.certified if proof is None else proof.upper
+            for team, proof in zip(self.teams, proofs, strict=True)
+        ]
+        return max(self.bounds()[1], self.offset + sum(shown) + self.error)
 
     def run(self, relative_gap: float, absolute_gap: float) -> None:
         """Work until the bounds meet, nothing helps any more, or a limit strikes."""

@@ -32,6 +32,8 @@ class ClassLayer:
     """One agent's classes at one stage that can be reached, those with most actions first."""
 
     classes: int
+    numbers: Integers
+    """Per class: its number in the certificate."""
     first_action: int
     """Position of the layer's first class action among those of all layers."""
     choices: list[tuple[Integers, Integers]]
@@ -240,6 +242,7 @@ class _LayerMaker:
         loss[~used] = 0.0
         self.layer = ClassLayer(
             len(self.classes),
+            self.classes,
             listing.first_action(t),
             self._choices(group_of),
             loss,

@@ -267,7 +267,7 @@ class Interactions:
                     each.first[possible], each.second[possible], each.value[possible]
                 )
         wide = tuple(e for e in self.wide if all(best[i][k] > 0 for i, k in e.members))
-        return Interactions(pairs, wide, self.error)
+        return Interactions(pairs, wide, self.error if pairs or wide else 0.0)
 
     def size(self, best: Sequence[Numbers]) -> float:
         """A bound on the absolute sum of what is earned."""

@@ -6,7 +6,8 @@ team; and shares add up to all that is to be paid. So the sum over clusters boun
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -30,6 +31,8 @@ class Relaxation:
     ----------
     error
         How far the shares can be from adding up, for rounding.
+    values
+        Per cluster: its least cost.
     """
 
     def __init__(
@@ -46,6 +49,7 @@ class Relaxation:
         self.layers = len(needed.live)
         self.clusters = certificate.clusters
         self.error = sum(live.error for live in self.live)
+        self.values: list[float] = []
         self._outcomes = [
             max(max(1, len(layer.laws)) for layer in model.layers) for model in models
         ]
@@ -67,17 +71,18 @@ class Relaxation:
             if i < j
         }
         for cluster in self.all_clusters:
-            self._check_size(cluster, most_cells)
+            self.check_size(cluster.agents, most_cells)
 
-    def _check_size(self, cluster: Cluster, most_cells: int) -> None:
+    def check_size(self, agents: Sequence[int], most_cells: int) -> None:
+        """Refuse what is too large to solve."""
         for t in range(self.layers):
             cells = 1
-            for i in cluster.agents:
+            for i in agents:
                 layer = self.models[i].layers[t]
                 cells *= max(layer.groups, layer.classes)
             if cells > most_cells:
                 raise RefusalError(
-                    f"a cluster of {len(cluster.agents)} agents has {cells:,} joint states after "
+                    f"a cluster of {len(agents)} agents has {cells:,} joint states after "
                     f"actions at one stage, more than {most_cells:,}: too many to solve here"
                 )
 
@@ -156,7 +161,7 @@ class Relaxation:
         """Per layer: what a cluster counts of two agents' interactions; None for nothing."""
         if self.last_pair[pair] != k:
             return self._given_pair(cluster, pair)
-        costs = [self._true_pair(t, pair) for t in range(self.layers)]
+        costs = [self.true_pair(t, pair) for t in range(self.layers)]
         for other in self.clusters[:k]:
             for t, given in enumerate(self._given_pair(other, pair)):
                 if given is None:
@@ -171,7 +176,8 @@ class Relaxation:
                 self.error += 2 * UNIT * size
         return costs
 
-    def _true_pair(self, t: int, pair: Pair) -> Numbers | None:
+    def true_pair(self, t: int, pair: Pair) -> Numbers | None:
+        """What two agents' interactions are expected to cost, per group of either."""
         each = self.live[t].pairs.get(pair)
         if each is None:
             return None
@@ -208,24 +214,25 @@ class Relaxation:
                 costs[t] = table[np.ix_(own, other)]
         return costs
 
-    def _wide_costs(self, k: int, cluster: Cluster, t: int) -> tuple[Numbers | None, float]:
-        """What a cluster counts of interactions of three or more agents; and its size."""
-        owned = [e for e in self.live[t].wide if self._owner(e) == k]
+    def _wide_costs(
+        self, owned: Sequence[WideEntry], agents: Sequence[int], t: int
+    ) -> tuple[Numbers | None, float]:
+        """What interactions of three or more agents cost; and the size of that."""
         if not owned:
             return None, 0.0
         size = sum(abs(e.value) for e in owned)
-        operations = len(owned) + sum(self._outcomes[i] + 2 for i in cluster.agents) + 8
+        operations = len(owned) + sum(self._outcomes[i] + 2 for i in agents) + 8
         self.error += operations * UNIT * size
         product = np.array([[-e.value for e in owned]])
         last = np.ones((0, 0))
-        for place, i in enumerate(cluster.agents):
+        for place, i in enumerate(agents):
             factors = self.models[i].layers[t].factors
             columns = np.ones((len(factors), len(owned)))
             for column, e in enumerate(owned):
                 condition = dict(e.members).get(i)
                 if condition is not None:
                     columns[:, column] = factors[:, condition]
-            if place == len(cluster.agents) - 1:
+            if place == len(agents) - 1:
                 last = columns
             else:
                 product = (product[:, None, :] * columns[None, :, :]).reshape(-1, len(owned))
@@ -236,38 +243,108 @@ class Relaxation:
 
     def solve(self) -> tuple[float, float]:
         """A lower bound on losses and interaction costs, and how far it can be off for rounding."""
-        total, size, error = 0.0, 0.0, 0.0
+        size, error = 0.0, 0.0
+        self.values = []
         for k, cluster in enumerate(self.all_clusters):
-            value, off = self._solve_cluster(k, cluster)
-            total += value
+            table = self.table(k, cluster.agents)
+            for t in range(self.layers - 1, -1, -1):
+                table.advance(t)
+            value = float(table.value.flat[0])
+            self.values.append(value)
             size += abs(value)
-            error += off
+            error += table.error
+        total = sum(self.values)
         return total, error + self.error + (len(self.all_clusters) + 2) * UNIT * size
 
-    def _solve_cluster(self, k: int, cluster: Cluster) -> tuple[float, float]:
-        """Backward induction; expectation and choice one agent at a time."""
-        agents = cluster.agents
-        shares = [self._share(k, cluster, place) for place in range(len(agents))]
+    def table(self, k: int, agents: tuple[int, ...]) -> Table:
+        """Some agents of a cluster with the cluster's shares, ready for backward induction."""
+        cluster = self.all_clusters[k]
+        own = [self._share(k, cluster, cluster.agents.index(i)) for i in agents]
         pairs = {
             (a, b): self._pair_costs(k, cluster, (agents[a], agents[b]))
             for a in range(len(agents))
             for b in range(a + 1, len(agents))
         }
-        value: Numbers = np.zeros((1,) * len(agents))
-        largest, error = 0.0, 0.0
-        for t in range(self.layers - 1, -1, -1):
-            layers = [self.models[i].layers[t] for i in agents]
-            here = {places: costs[t] for places, costs in pairs.items()}
-            costs = {places: each for places, each in here.items() if each is not None}
-            own = [each[t] for each in shares]
-            wide, wide_size = self._wide_costs(k, cluster, t)
-            value = _step(value, layers, costs, wide, own)
-            size = largest + wide_size
-            size += sum(float(np.abs(each).max(initial=0.0)) for each in (*costs.values(), *own))
-            operations = 4 + sum(len(layer.laws) + 6 for layer in layers) + 2 * len(costs)
-            error += operations * UNIT * size
-            largest = max(-float(value.min()), float(value.max()))
-        return float(value.flat[0]), error
+
+        def costs(t: int) -> Costs:
+            here = {places: each[t] for places, each in pairs.items()}
+            owned = [e for e in self.wide_among(t, agents) if self._owner(e) == k]
+            return Costs(
+                [each[t] for each in own],
+                {places: each for places, each in here.items() if each is not None},
+                *self._wide_costs(owned, agents, t),
+            )
+
+        return Table([self.models[i].layers for i in agents], costs)
+
+    def exact_table(self, agents: tuple[int, ...]) -> Table:
+        """Some agents by themselves, with all that they lose and pay, nothing shared."""
+
+        def costs(t: int) -> Costs:
+            true = {
+                (a, b): self.true_pair(t, (agents[a], agents[b]))
+                for a in range(len(agents))
+                for b in range(a + 1, len(agents))
+            }
+            return Costs(
+                [self.models[i].layers[t].loss for i in agents],
+                {places: each for places, each in true.items() if each is not None},
+                *self._wide_costs(self.wide_among(t, agents), agents, t),
+            )
+
+        return Table([self.models[i].layers for i in agents], costs)
+
+    def wide_among(self, t: int, agents: Sequence[int]) -> list[WideEntry]:
+        """The interactions of three or more agents that are all among some."""
+        return [e for e in self.live[t].wide if {i for i, _ in e.members} <= {*agents}]
+
+
+@dataclass(frozen=True, eq=False)
+class Costs:
+    """What some agents pay at one stage."""
+
+    own: list[Numbers]
+    """Per agent and class action."""
+    pairs: dict[Pair, Numbers]
+    """By places of agents; per group of either."""
+    wide: Numbers | None
+    wide_size: float
+
+
+class Table:
+    """Least costs of some agents together, by joint class, from the end back.
+
+    Attributes
+    ----------
+    value
+        Per joint class of the layer that was come to.
+    largest
+        The largest absolute value of any layer so far.
+    error
+        How far values can be off for rounding.
+    """
+
+    def __init__(
+        self, layers: Sequence[Sequence[ClassLayer]], costs: Callable[[int], Costs]
+    ) -> None:
+        self._layers = layers
+        self._costs = costs
+        self.value: Numbers = np.zeros((1,) * len(layers))
+        self._size = 0.0
+        self.largest = 0.0
+        self.error = 0.0
+
+    def advance(self, t: int) -> None:
+        """From the layer after t to t: expectation and choice, one agent at a time."""
+        layers = [each[t] for each in self._layers]
+        costs = self._costs(t)
+        size = self._size + costs.wide_size
+        size += sum(float(np.abs(x).max(initial=0.0)) for x in (*costs.pairs.values(), *costs.own))
+        operations = 4 + sum(len(layer.laws) + 6 for layer in layers) + 2 * len(costs.pairs)
+        self.error += operations * UNIT * size
+        self.value = _step(self.value, layers, costs.pairs, costs.wide, costs.own)
+        self._size = max(-float(self.value.min()), float(self.value.max()))
+        self.largest = max(self.largest, self._size)
 
 
 def _step(
