@@ -83,7 +83,9 @@ def solve_core(
     limits.phase = "shrinking"
     reduction = _reduce(compiled, steps, limits)
     report = reduction.report
-    options = EngineOptions(limits, threads or os.cpu_count() or 1, seed, exact, search, ideas)
+    options = EngineOptions(
+        limits, threads or os.cpu_count() or 1, seed, exact, search, certificate is not None, ideas
+    )
     teams = [Team(reduction.model, team, options) for team in _core.components(reduction.model)]
     logger.info(
         "%s",

@@ -75,6 +75,8 @@ class EngineOptions:
     """Whether teams may be solved by the tensor kernel as a whole."""
     search: bool = True
     """Whether to search for what the bounds leave open."""
+    certify: bool = False
+    """Whether what the search finds is to be proven to others afterwards."""
     ideas: Mapping[str, bool] = field(default_factory=dict)
     """Ideas of the search that are switched on or off."""
 
@@ -414,6 +416,8 @@ class Team:
         """Whether the relaxation is so much better now that the search should go by it."""
         assert self.relaxation is not None
         assert self.search is not None
+        if self.options.certify:
+            return False  # a certificate has one set of shares for all records
         lower = max(self.lower, self.search.lower)
         gained = self._start_upper - self.relaxation.upper
         limits = self.options.limits
