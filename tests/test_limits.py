@@ -173,6 +173,8 @@ def test_callback_stops(algorithm: str, calls: int) -> None:
     seen: list[Progress] = []
 
     def stop(progress: Progress) -> bool:
+        if progress.phase == "compile":
+            return False  # on a slow machine; there is no plan yet
         seen.append(progress)
         return len(seen) == calls
 

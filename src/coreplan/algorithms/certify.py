@@ -22,7 +22,6 @@ from coreplan.certificate import (
 )
 from coreplan.compile import AnyProblem, CompiledProblem
 from coreplan.policy import Policy, Reduced
-from coreplan.verify import prove_upper
 
 logger = logging.getLogger(__name__)
 
@@ -90,6 +89,8 @@ def certify(
 
 def _settle(certificate: Certificate, otherwise: float) -> Certificate | None:
     """Claim what the records show; None if that is no better than what there is without them."""
+    from coreplan.verify import prove_upper  # seldom needed, and slow to import
+
     proven, shown, tolerance = prove_upper(certificate)
     if proven is None or shown is None or certificate.search is None:
         return None
