@@ -8,16 +8,15 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from coreplan import _core
-from coreplan.algorithms.certify import TeamProof, certify
 from coreplan.algorithms.start import Base, Start, StartPlan, take_start
 from coreplan.algorithms.task import SolverTask
 from coreplan.algorithms.team import EXACT_AT_ONCE, EngineOptions, Team
-from coreplan.certificate import write_certificate
 from coreplan.compile import CompiledProblem
 from coreplan.errors import SolverError
 from coreplan.group_rule import Chances, Event, GroupRule, GroupTable
@@ -35,6 +34,9 @@ from coreplan.policy import (
     number_joint_classes,
 )
 from coreplan.result import OPTIMAL_TOLERANCE, Result, is_closed
+
+if TYPE_CHECKING:
+    from coreplan.algorithms.certify import TeamProof
 
 logger = logging.getLogger(__name__)
 
@@ -106,6 +108,10 @@ def solve_core(
     if not whole:
         lower = min(lower, policy.evaluate())
     if certificate is not None:
+        # Seldom needed, and slow to import.
+        from coreplan.algorithms.certify import certify
+        from coreplan.certificate import write_certificate
+
         proof = certify(
             task.problem, compiled, reduction, reduced, teams, policy, lower, engine.certified
         )
