@@ -956,7 +956,7 @@ GroupSearch::GroupSearch(const CompiledModel& model, const Relaxation& relaxatio
       root_(std::make_unique<Option>()) {
     monitor.reserve(reserved_, "the search");
     shapes_.set_prepare([this](Shape& shape, Monitor& own) {
-        bound_->prepare(shape, own);
+        if (bound_ != nullptr) bound_->prepare(shape, own);  // without one, policies only
         floor_.prepare(shape);
         if (shape.size() == 1 || (options_.tables && (shape.size() == 2 || shape.cells <= kSmallTable))) {
             shapes_.solve(shape, 1, own);
