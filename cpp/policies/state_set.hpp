@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "support/hashing.hpp"
 #include "support/ids.hpp"
 
 namespace coreplan {
@@ -49,12 +50,9 @@ public:
     [[nodiscard]] std::size_t size() const noexcept { return count_; }
 
     static std::size_t hash(std::span<const ClassId> row) {
-        std::uint64_t h = 0x9e3779b97f4a7c15ULL;
-        for (const ClassId each : row) {
-            h = (h ^ at(each)) * 0xbf58476d1ce4e5b9ULL;
-            h ^= h >> 29U;
-        }
-        return static_cast<std::size_t>(h);
+        std::size_t hash = kHashSeed;
+        for (const ClassId each : row) hash = hash_on(hash, at(each));
+        return hash;
     }
 
 private:

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "support/hashing.hpp"
+
 namespace coreplan {
 
 namespace {
@@ -16,7 +18,6 @@ RelaxationBound::RelaxationBound(const Relaxation& relaxation, const Shapes& sha
       shapes_(shapes),
       threads_(threads),
       rough_(2 * bytes(relaxation, shapes.model()) > kMostOfRoom * shapes.room().left()) {
-    for (const AgentId agent : model_.everyone()) modes_.push_back(make_modes(model_, agent));
     for (std::size_t c = 0; c < relaxation.cluster_count(); ++c) {
         Cluster& cluster = clusters_.emplace_back();
         cluster.agents = relaxation.agents_of(c);
@@ -67,7 +68,7 @@ const RelaxationBound::Remnant& RelaxationBound::remnant(std::size_t c,
     team.agents.assign(agents.begin(), agents.end());
     for (const AgentId agent : agents) {
         team.rewards.push_back(cluster.shares[position_in(cluster.agents, agent)].data());
-        team.modes.push_back(&modes_[at(agent)]);
+        team.modes.push_back(&shapes_.modes(agent));
     }
     for (const SharedPair& pair : cluster.pairs) {
         const std::size_t first = position_in(team.agents, pair.block->first);
@@ -142,8 +143,7 @@ public:
             std::size_t hash = reinterpret_cast<std::uintptr_t>(parts[p].remnant);
             for (const Index m : parts[p].places) {
                 own_.push_back(classes[m]);
-                hash = (hash ^ at(classes[m])) * 0xbf58476d1ce4e5b9ULL;
-                hash ^= hash >> 29U;
+                hash = hash_on(hash, at(classes[m]));
             }
             Known& known = known_[hash % kKnown];
             if (known.remnant != parts[p].remnant || known.classes != own_) {

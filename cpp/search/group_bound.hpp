@@ -102,7 +102,6 @@ private:
     unsigned threads_;
     double taken_ = 0;  // bytes
     bool rough_;
-    std::vector<AgentModes> modes_;
     std::vector<Cluster> clusters_;
     std::vector<std::vector<std::unique_ptr<Remnant>>> remnants_;  // per cluster
 };

@@ -5,6 +5,8 @@
 #include <limits>
 #include <numeric>
 
+#include "support/hashing.hpp"
+
 namespace coreplan {
 
 double pair_value(const PairBlock& block, const double* value, AfterId first,
@@ -42,8 +44,8 @@ std::vector<Shape*> Shapes::all() const {
 }
 
 Shape& Shapes::get(std::span<const AgentId> agents, Monitor& monitor) {
-    std::size_t hash = 0x9e3779b97f4a7c15ULL;
-    for (const AgentId agent : agents) hash = (hash ^ at(agent)) * 0xbf58476d1ce4e5b9ULL;
+    std::size_t hash = kHashSeed;
+    for (const AgentId agent : agents) hash = hash_on(hash, at(agent));
     const std::lock_guard lock(mutex_);
     auto& bucket = known_[hash];
     for (const auto& shape : bucket) {

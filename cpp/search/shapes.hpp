@@ -105,6 +105,7 @@ public:
 
     [[nodiscard]] const CompiledModel& model() const noexcept { return model_; }
     [[nodiscard]] Room& room() const noexcept { return room_; }
+    [[nodiscard]] const AgentModes& modes(AgentId agent) const { return modes_[at(agent)]; }
     [[nodiscard]] const Couplings& couplings() const noexcept { return couplings_; }
 
     // The shape of some agents (ascending); made when first asked for. Safe on several threads.
@@ -116,6 +117,11 @@ public:
     // its part. Returns how many parts there are.
     Index split(const Shape& shape, std::span<const Index> lists, std::vector<Index>& part_of) const;
 
+    // The value of a group's own table.
+    [[nodiscard]] double look_up(const ValueTable& table, const Shape& shape, Index layer,
+                                 std::span<const Status> where) const {
+        return look_up(table, layer, shape.agents, shape.places, where);
+    }
     // The table's value where these agents stand, expected over outcomes that are not revealed.
     // `places` are the positions of the table's agents among them.
     [[nodiscard]] double look_up(const ValueTable& table, Index layer,

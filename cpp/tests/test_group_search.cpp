@@ -67,6 +67,15 @@ std::vector<std::pair<const char*, GroupSearchOptions>> variants() {
     return all;
 }
 
+// Runs a check with one of the variants.
+template <class Check>
+void check_variant(Case& c, std::uint64_t seed, const Check& check) {
+    const auto all = variants();
+    const auto& [name, options] = all[seed % all.size()];
+    const testing::Context variant("variant", name);
+    check(c, options);
+}
+
 TEST("bounds bracket the optimum after every slice, never get worse, and meet there") {
     std::uint64_t slices = 0;
     const auto check = [&](Case& c, const GroupSearchOptions& options) {
@@ -168,18 +177,12 @@ TEST("decisions are worth what they say, no less than the lower bound, whenever 
     for (std::uint64_t seed = 0; seed < 100; ++seed) {
         const testing::Context context("seed", seed);
         Case c = random_case(seed);
-        const auto all = variants();
-        const auto& [name, options] = all[seed % all.size()];
-        const testing::Context variant("variant", name);
-        check(c, options);
+        check_variant(c, seed, check);
     }
     for (std::uint64_t seed = 0; seed < 6; ++seed) {
         const testing::Context context("ring", seed);
         Case c(teams::ring(5, 5, seed), seed);
-        const auto all = variants();
-        const auto& [name, options] = all[seed % all.size()];
-        const testing::Context variant("variant", name);
-        check(c, options);
+        check_variant(c, seed, check);
     }
     CHECK(unfinished > 50);
 }
@@ -209,10 +212,7 @@ TEST("the proof's records bound what their groups earn at best") {
     for (std::uint64_t seed = 0; seed < 80; ++seed) {
         const testing::Context context("seed", seed);
         Case c = random_case(seed);
-        const auto all = variants();
-        const auto& [name, options] = all[seed % all.size()];
-        const testing::Context variant("variant", name);
-        check(c, options);
+        check_variant(c, seed, check);
     }
     for (std::uint64_t seed = 0; seed < 3; ++seed) {
         const testing::Context context("ring", seed);
@@ -406,10 +406,7 @@ TEST("decisions that leave some to the default are worth what they say at least"
     for (std::uint64_t seed = 0; seed < 100; ++seed) {
         const testing::Context context("seed", seed);
         Case c = random_case(seed);
-        const auto all = variants();
-        const auto& [name, options] = all[seed % all.size()];
-        const testing::Context variant("variant", name);
-        check(c, options);
+        check_variant(c, seed, check);
     }
     CHECK(left > 50);
 }

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "check.hpp"
+#include "groups.hpp"
 #include "policies.hpp"
 #include "problems.hpp"
 
@@ -14,18 +15,6 @@ namespace {
 using namespace problems;
 
 constexpr double kNoLimit = std::numeric_limits<double>::infinity();
-
-LocalPolicy random_policy(const CompiledModel& model, std::mt19937_64& random) {
-    LocalPolicy policy;
-    for (const CompiledAgent& who : model.agents) {
-        auto& actions = policy.action.emplace_back();
-        for (std::size_t c = 0; c < who.class_count(); ++c) {
-            const Index count = who.action_begin[c + 1] - who.action_begin[c];
-            actions.push_back(count == 0 ? 0 : static_cast<Index>(random() % count));
-        }
-    }
-    return policy;
-}
 
 // All joint states of a stage that can be reached, in terms of the description.
 std::vector<reference::JointState> states_at(const LocalGraphs& graphs, Index layer) {
@@ -66,7 +55,7 @@ TEST("an outlook is the exact value of its policy from every joint state, and of
         Lookup lookup(outlooks);
         const double slack = model.unit_mass ? 1e-9 : 1e-6;
         for (int round = 0; round < 2; ++round) {
-            const LocalPolicy policy = random_policy(model, random);
+            const LocalPolicy policy = groups::random_policy(model, random);
             const Standing from = somewhere(model, random);
             const auto base = round == 0 ? outlooks.add(policy) : outlooks.add(policy, from);
             reference::Bellman bellman(d, translation.rule(policy));
@@ -109,7 +98,7 @@ TEST("bases share what is expected of agents that do the same") {
     Monitor monitor;
     Outlooks outlooks(model, kNoLimit, monitor);
     std::mt19937_64 random(1);
-    const LocalPolicy policy = random_policy(model, random);
+    const LocalPolicy policy = groups::random_policy(model, random);
     const auto one = outlooks.add(policy);
     const auto other = outlooks.add(policy, root_of(model));
     for (std::size_t i = 0; i < model.agents.size(); ++i) CHECK(one->agents[i] == other->agents[i]);

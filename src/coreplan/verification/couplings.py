@@ -59,12 +59,12 @@ class Couplings:
             later = found[t + 1] if t + 1 < count else None
             if later is not None:
                 for place, layer in enumerate(layers):
-                    later = _any_outcome(later, layer.laws, place)
+                    later = _any(later, layer.laws, place)
                 table = later if table is None else table | later
             if table is None:
                 continue
             for place, layer in enumerate(layers):
-                table = _any_choice(table, layer.choices, place)
+                table = _any(table, layer.choices, place)
             if table.any():
                 found[t] = table
                 self._kept += table.size
@@ -140,19 +140,15 @@ def _join(partition: Partition, bond: Agents) -> Partition:
     return tuple(sorted([*(part for part in partition if part not in touched), joined]))
 
 
-def _any_outcome(table: Flags, laws: list[tuple[Integers, Numbers]], place: int) -> Flags:
-    (into, _), *more = laws
+def _any(
+    table: Flags,
+    ways: Sequence[tuple[Integers, Numbers]] | Sequence[tuple[Integers, Integers]],
+    place: int,
+) -> Flags:
+    """Whether it holds for any of an agent's outcomes, or of its choices."""
+    (into, _), *more = ways
     result: Flags = np.take(table, into, axis=place)
     for into, _ in more:
         head = result[(*(slice(None),) * place, slice(0, len(into)))]
         head |= np.take(table, into, axis=place)
-    return result
-
-
-def _any_choice(table: Flags, choices: list[tuple[Integers, Integers]], place: int) -> Flags:
-    (groups, _), *more = choices
-    result: Flags = np.take(table, groups, axis=place)
-    for groups, _ in more:
-        head = result[(*(slice(None),) * place, slice(0, len(groups)))]
-        head |= np.take(table, groups, axis=place)
     return result

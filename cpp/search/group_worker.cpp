@@ -1,0 +1,559 @@
+#include "search/group_worker.hpp"
+
+#include <map>
+#include <thread>
+#include <utility>
+
+namespace coreplan {
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kSecondsPerCell = 2e-8;     // of the kernel, at most about
+constexpr double kSecondsPerOption = 5e-5;   // to build one, about
+constexpr double kEqual = 1e-14;             // of the scale: bounds that are as good as the same
+constexpr double kFewOutcomes = 32;          // combinations that are revealed all at once
+constexpr std::size_t kLevelBits = 12;
+
+}  // namespace
+
+void GroupSearch::Worker::grow_slots() {
+    slots_.assign(std::max<std::size_t>(256, 4 * slots_.size()), 0);
+    used_slots_.clear();
+    for (std::size_t level = 0; level < levels_.size(); ++level) {
+        for (std::size_t k = 0; k < levels_[level].size(); ++k) {
+            const Partial& each = levels_[level][k];
+            std::size_t s = hash_of(*each.shape, where_of(each)) & (slots_.size() - 1);
+            while (slots_[s] != 0) s = (s + 1) & (slots_.size() - 1);
+            slots_[s] = ((k << kLevelBits) | level) + 1;
+            used_slots_.push_back(s);
+        }
+    }
+}
+
+// Remembers agents who stand somewhere; those who are there already become likelier.
+void GroupSearch::Worker::put(Shape& shape, std::span<const Status> where, double weight) {
+    if (4 * used_slots_.size() >= slots_.size()) grow_slots();
+    std::size_t s = hash_of(shape, where) & (slots_.size() - 1);
+    for (; slots_[s] != 0; s = (s + 1) & (slots_.size() - 1)) {
+        const std::size_t code = slots_[s] - 1;
+        Partial& each = levels_[code & ((1U << kLevelBits) - 1)][code >> kLevelBits];
+        if (each.shape == &shape && std::ranges::equal(where_of(each), where)) {
+            each.weight += weight;
+            return;
+        }
+    }
+    const std::size_t level = hidden_count(where);
+    if (levels_.size() <= level) levels_.resize(level + 1);
+    slots_[s] = ((levels_[level].size() << kLevelBits) | level) + 1;
+    used_slots_.push_back(s);
+    levels_[level].push_back({&shape, pool_.size(), weight});
+    pool_.insert(pool_.end(), where.begin(), where.end());
+}
+
+// Takes apart those who cannot interact any more, and counts those whose value is known. Calls
+// `meet(shape, where)` for every other group.
+template <class Meet>
+void GroupSearch::Worker::part(Shape& shape, Index layer, std::span<const Status> where,
+                               double weight, Option& option, Monitor& monitor, const Meet& meet) {
+    const auto take = [&](Shape& mine, std::span<const Status> own) {
+        const ValueTable* exact = mine.exact.load(std::memory_order_acquire);
+        if (exact == nullptr || on_arrival) {
+            meet(mine, own);
+        } else {
+            option.add(weight * shapes_.look_up(*exact, mine, layer, own));
+        }
+    };
+    Index parts = 1;
+    if (search_.options_.split) {
+        lists_.clear();
+        for (std::size_t m = 0; m < where.size(); ++m) {
+            const AgentId agent = shape.agents[m];
+            lists_.push_back(where[m].revealed()
+                                 ? search_.couplings_.list(agent, where[m].class_id())
+                                 : search_.couplings_.list(agent, where[m].after_id()));
+        }
+        parts = shapes_.split(shape, lists_, part_of_);
+    }
+    if (parts == 1) {
+        take(shape, where);
+        return;
+    }
+    std::vector<AgentId> agents;
+    std::vector<Status> own;
+    for (Index p = 0; p < parts; ++p) {
+        agents.clear();
+        own.clear();
+        for (std::size_t m = 0; m < where.size(); ++m) {
+            if (part_of_[m] != p) continue;
+            agents.push_back(shape.agents[m]);
+            own.push_back(where[m]);
+        }
+        take(shapes_.get(agents, monitor), own);
+    }
+}
+
+// The same for outcomes in work: they are put with the others.
+void GroupSearch::Worker::part_and_put(Shape& shape, Index layer, std::span<const Status> where,
+                                       double weight, Option& option, Monitor& monitor) {
+    part(shape, layer, where, weight, option, monitor,
+         [&](Shape& mine, std::span<const Status> own) { put(mine, own, weight); });
+}
+
+// Combinations of outcomes that are not revealed.
+double GroupSearch::Worker::outcomes(const Shape& shape, std::span<const Status> where) const {
+    double count = 1;
+    for (std::size_t m = 0; m < where.size(); ++m) {
+        if (where[m].revealed()) continue;
+        const auto& begin = model_.agents[at(shape.agents[m])].outcome_begin;
+        const std::size_t after = at(where[m].after_id());
+        count *= begin[after + 1] - begin[after];
+    }
+    return count;
+}
+
+// Reveals the outcome of the agent that most others are tied to.
+void GroupSearch::Worker::reveal(const Partial& from, Index layer, Option& option,
+                                 Monitor& monitor) {
+    const auto before = where_of(from);
+    std::vector<Status> where(before.begin(), before.end());
+    std::size_t who = where.size();
+    for (std::size_t m = 0; m < where.size(); ++m) {
+        if (where[m].revealed()) continue;
+        if (who == where.size() || from.shape->ties[m] > from.shape->ties[who]) who = m;
+    }
+    const CompiledAgent& agent = model_.agents[at(from.shape->agents[who])];
+    const std::size_t after = at(where[who].after_id());
+    for (Index o = agent.outcome_begin[after]; o < agent.outcome_begin[after + 1]; ++o) {
+        where[who] = Status(agent.outcome_next[o]);
+        part_and_put(*from.shape, layer, where, from.weight * agent.outcome_probability[o], option,
+                     monitor);
+    }
+}
+
+// Reveals what is hidden as far as that is little, and hands over what is reached.
+void GroupSearch::Worker::spread(Index layer, Option& option, Monitor& monitor) {
+    for (std::size_t level = levels_.size(); level-- > 0;) {
+        for (std::size_t k = 0; k < levels_[level].size(); ++k) {
+            if (monitor.tick(200) || monitor.stop() != Stop::none ||
+                (search_.full_ && !on_arrival)) {
+                break;
+            }
+            const Partial from = levels_[level][k];
+            if (level > 0 &&
+                (on_arrival || outcomes(*from.shape, where_of(from)) <= kFewOutcomes)) {
+                reveal(from, layer, option, monitor);
+            } else {
+                const auto where = where_of(from);
+                arrive(*from.shape, layer, where, from.weight, option, monitor);
+            }
+        }
+    }
+    clear_outcomes();
+    join_children(option);
+}
+
+void GroupSearch::Worker::clear_outcomes() {
+    for (auto& level : levels_) level.clear();
+    pool_.clear();
+    for (const std::size_t s : used_slots_) slots_[s] = 0;
+    used_slots_.clear();
+}
+
+// Going on where there is one way on may have led to the same.
+void GroupSearch::Worker::join_children(Option& option) {
+    auto& children = option.children;
+    if (children.size() < 2) return;
+    std::ranges::stable_sort(children, {}, [](const Child& each) { return each.record->number; });
+    std::size_t kept = 0;
+    for (std::size_t k = 1; k < children.size(); ++k) {
+        if (children[k].record == children[kept].record) {
+            children[kept].weight += children[k].weight;
+        } else {
+            children[++kept] = children[k];
+        }
+    }
+    children.resize(kept + 1);
+    children.shrink_to_fit();
+}
+
+void GroupSearch::Worker::enter(Shape& shape, Index layer, std::span<const Status> where,
+                                double weight, Option& option, Monitor& monitor) {
+    clear_outcomes();  // a limit may have struck the last time
+    part_and_put(shape, layer, where, weight, option, monitor);
+    spread(layer, option, monitor);
+}
+
+void GroupSearch::Worker::lead(Shape& shape, Index layer, std::span<const Status> where,
+                               Option& option, Monitor& monitor) {
+    double reward = 0;
+    double mass = 1;  // of agents with one outcome: 1, up to what the input says
+    std::vector<AfterId> afters;
+    std::vector<Status> next;
+    for (std::size_t m = 0; m < where.size(); ++m) {
+        const CompiledAgent& agent = model_.agents[at(shape.agents[m])];
+        const Index action = agent.action_begin[at(where[m].class_id())] + option.actions[m];
+        const AfterId after = agent.action_after[action];
+        const Index o = agent.outcome_begin[at(after)];
+        reward += agent.action_reward[action];
+        afters.push_back(after);
+        if (agent.outcome_begin[at(after) + 1] == o + 1) {
+            next.emplace_back(agent.outcome_next[o]);
+            mass *= agent.outcome_probability[o];
+        } else {
+            next.emplace_back(after);
+        }
+    }
+    reward += shapes_.interactions(shape, layer, afters);
+    option.add(reward);
+    if (layer + 1 < model_.layer_count()) enter(shape, layer + 1, next, mass, option, monitor);
+}
+
+// Whether there is one way on for all; if so, what it brings and where it leads.
+bool GroupSearch::Worker::go_on(Shape& shape, Index layer, std::span<const Status> where,
+                                double& reward, std::vector<Status>& next) const {
+    reward = 0;
+    next.clear();
+    std::vector<AfterId> afters;
+    for (std::size_t m = 0; m < where.size(); ++m) {
+        if (!where[m].revealed()) return false;
+        const CompiledAgent& agent = model_.agents[at(shape.agents[m])];
+        const std::size_t c = at(where[m].class_id());
+        const Index a = agent.action_begin[c];
+        const std::size_t after = at(agent.action_after[a]);
+        const Index o = agent.outcome_begin[after];
+        if (agent.action_begin[c + 1] != a + 1 || agent.outcome_begin[after + 1] != o + 1) return false;
+        reward += agent.action_reward[a];
+        afters.push_back(as<AfterId>(after));
+        next.emplace_back(agent.outcome_next[o]);
+    }
+    reward += shapes_.interactions(shape, layer, afters);
+    return true;
+}
+
+void GroupSearch::Worker::add_record(Shape& shape, Index layer, std::span<const Status> where,
+                                     double weight, Option& option) {
+    Record* record = search_.table_->find(shape, where);
+    if (record == nullptr) {
+        const double lower = floor_of(shape, layer, where);
+        const double upper = std::max(above_->upper(shape, layer, where), lower);
+        if (upper - lower <= kEqual * search_.scale_) {
+            option.fixed_lower += weight * lower;
+            option.fixed_upper += weight * upper;
+            return;
+        }
+        if (!search_.room_.take(record_bytes(shape))) {
+            search_.full_ = true;
+            return;
+        }
+        const auto made = search_.table_->insert(shape, layer, where, lower, upper);
+        record = made.first;
+        if (made.second) search_.records_.fetch_add(1, std::memory_order_relaxed);
+    }
+    option.children.push_back({record, weight});
+}
+
+// A group that is reached: goes on while there is one way on, then makes it a child.
+void GroupSearch::Worker::arrive(Shape& shape, Index layer, std::span<const Status> where,
+                                 double weight, Option& option, Monitor& monitor) {
+    if (on_arrival) {
+        on_arrival(shape, layer, where, weight);
+        return;
+    }
+    struct Place {
+        Shape* shape;
+        Index layer;
+        std::vector<Status> where;
+    };
+    const bool skips = search_.options_.skip && model_.unit_mass;
+    double reward = 0;
+    std::vector<Status> next;
+    std::vector<Place> left{{&shape, layer, {where.begin(), where.end()}}};
+    while (!left.empty()) {
+        const Place here = std::move(left.back());
+        left.pop_back();
+        if (!skips || !go_on(*here.shape, here.layer, here.where, reward, next)) {
+            add_record(*here.shape, here.layer, here.where, weight, option);
+            continue;
+        }
+        option.add(weight * reward);
+        if (here.layer + 1 == model_.layer_count()) continue;
+        part(*here.shape, here.layer + 1, next, weight, option, monitor,
+             [&](Shape& mine, std::span<const Status> own) {
+                 left.push_back({&mine, here.layer + 1, {own.begin(), own.end()}});
+             });
+    }
+}
+
+void GroupSearch::Worker::begin(Record& record, Monitor& monitor) {
+    auto body = std::make_unique<Body>();
+    double bytes = sizeof(Body);
+    if (hidden_count(record.where()) > 0) {
+        // Reveal one outcome at least.
+        Option option;
+        clear_outcomes();
+        pool_.assign(record.where().begin(), record.where().end());
+        reveal({record.shape, 0, 1.0}, record.layer, option, monitor);
+        spread(record.layer, option, monitor);
+        if (monitor.stop() != Stop::none || search_.full_) return;  // it may not be whole
+        option.add_up();
+        bytes += option.bytes();
+        body->options.push_back(std::move(option));
+    }
+    if (!search_.room_.take(bytes)) search_.full_ = true;
+    record.body = std::move(body);
+    if (hidden_count(record.where()) == 0) order_actions_of(record);
+    search_.expanded_.fetch_add(1, std::memory_order_relaxed);
+}
+
+// Makes a record ready to be looked into; false if a limit struck.
+bool GroupSearch::Worker::open(Record& record, Monitor& monitor) {
+    if (record.body == nullptr) begin(record, monitor);
+    if (record.body == nullptr) return false;
+    if (record.body->stale) order_actions_of(record);
+    return true;
+}
+
+void GroupSearch::Worker::order_actions_of(Record& record) {
+    std::vector<Index> choices;
+    std::vector<ClassId> classes;
+    for (std::size_t m = 0; m < record.shape->size(); ++m) {
+        const CompiledAgent& agent = model_.agents[at(record.shape->agents[m])];
+        const std::size_t c = at(record.where()[m].class_id());
+        choices.push_back(agent.action_begin[c + 1] - agent.action_begin[c]);
+        classes.push_back(as<ClassId>(c));
+    }
+    above_->terms(*record.shape, record.layer, classes, terms_);
+    Body& body = *record.body;
+    body.order = order_actions(choices, terms_);
+    body.stale = false;
+    const auto bytes = static_cast<double>(body.order->bytes());
+    if (bytes > body.order_bytes) {
+        if (!search_.room_.take(bytes - body.order_bytes)) search_.full_ = true;
+        body.order_bytes = bytes;
+    }
+}
+
+// Builds the next joint action; false if there is none, or a limit struck.
+bool GroupSearch::Worker::add_option(Record& record, Monitor& monitor) {
+    Option option;
+    const auto known = [&](const Option& each) { return each.actions == option.actions; };
+    if (!record.body->order->next(option.actions, monitor)) return false;
+    // What a policy does, or what came before the bound changed, may be there already.
+    if (std::ranges::any_of(record.body->options, known)) return true;
+    return build(record, std::move(option), monitor);
+}
+
+// Finds out where an option's actions lead, and keeps it.
+bool GroupSearch::Worker::build(Record& record, Option option, Monitor& monitor) {
+    // If a limit strikes, the option may not be whole, and its action must not get lost.
+    const bool stale = std::exchange(record.body->stale, true);
+    lead(*record.shape, record.layer, record.where(), option, monitor);
+    if (monitor.stop() != Stop::none || search_.full_) return false;
+    record.body->stale = stale;
+    option.add_up();
+    if (!search_.room_.take(option.bytes())) search_.full_ = true;
+    record.body->options.push_back(std::move(option));
+    search_.actions_.fetch_add(1, std::memory_order_relaxed);
+    record.shape->work.fetch_add(1, std::memory_order_relaxed);
+    return true;
+}
+
+// Bounds of the other options may be out of date, which is safe.
+GroupSearch::Worker::Top GroupSearch::Worker::find_top(Record& record) {
+    Body& body = *record.body;
+    for (;;) {
+        Top top{kNoOption, -kInfinity};
+        for (std::size_t k = 0; k < body.options.size(); ++k) {
+            if (top.option == kNoOption || body.options[k].upper > body.options[top.option].upper) {
+                if (top.option != kNoOption) top.second = body.options[top.option].upper;
+                top.option = k;
+            } else {
+                top.second = std::max(top.second, body.options[k].upper);
+            }
+        }
+        if (top.option == kNoOption) return top;
+        Option& option = body.options[top.option];
+        const double before = option.upper;
+        option.add_up();
+        record.raise_lower(top.option);
+        if (option.upper >= std::min(before, top.second)) return top;
+    }
+}
+
+// Brings the upper bound up to date; returns the bound of joint actions that have not come yet.
+double GroupSearch::Worker::update(Record& record, const Top& top) {
+    Body& body = *record.body;
+    if (body.stale) return kInfinity;
+    const double rest = body.order == nullptr ? -kInfinity : body.order->next_bound();
+    const double best = top.option == kNoOption ? -kInfinity : body.options[top.option].upper;
+    const double upper = std::min(record.upper.load(std::memory_order_relaxed), std::max(best, rest));
+    record.upper.store(std::max(upper, record.lower.load(std::memory_order_relaxed)),
+                       std::memory_order_relaxed);
+    return rest;
+}
+
+// The most promising option, built if it is not there yet; none if a limit struck.
+std::size_t GroupSearch::Worker::promising(Record& record, Monitor& monitor) {
+    Top top = find_top(record);
+    const double best = top.option == kNoOption ? -kInfinity : record.body->options[top.option].upper;
+    if (update(record, top) <= best) return top.option;
+    if (!add_option(record, monitor)) return kNoOption;
+    return find_top(record).option;  // another one, if it does not keep its promise
+}
+
+// The option that the lower bound comes from, built if it is a policy's; none if a limit struck.
+std::size_t GroupSearch::Worker::known_best(Record& record, Monitor& monitor) {
+    Body& body = *record.body;
+    if (body.best != kNoOption) return body.best;
+    if (body.order == nullptr) return 0;
+    Option option;
+    below_->act(*record.shape, record.layer, record.where(), option.actions);
+    for (std::size_t k = 0; k < body.options.size(); ++k) {
+        if (body.options[k].actions == option.actions) return k;
+    }
+    return build(record, std::move(option), monitor) ? body.options.size() - 1 : kNoOption;
+}
+
+void GroupSearch::Worker::sweep(std::span<const Child> from, Follow follow, std::uint64_t number,
+                                double least, double end, Monitor& monitor) {
+    end_ = end;
+    // In the order of time; what is hidden is revealed first.
+    const std::size_t most = model_.agents.size();
+    std::map<std::size_t, std::vector<Record*>> ahead;
+    const auto reach = [&](Record& record, double weight) {
+        if (record.swept != number) {
+            record.swept = number;
+            record.reach = 0;
+            ahead[record.layer * (most + 1) + (most - hidden_count(record.where()))].push_back(&record);
+        }
+        record.reach += weight;
+    };
+    for (const Child& each : from) reach(*each.record, each.weight);
+    std::vector<std::pair<Record*, std::size_t>> passed;
+    while (!ahead.empty() && !stopping(monitor)) {
+        const auto records = std::move(ahead.begin()->second);
+        ahead.erase(ahead.begin());
+        for (Record* record : records) {
+            if (record->reach * record->gap() <= least) continue;
+            if (stopping(monitor)) break;
+            if (const ValueTable* exact = record->shape->exact.load(std::memory_order_acquire)) {
+                record->close(
+                    shapes_.look_up(*exact, *record->shape, record->layer, record->where()));
+                continue;
+            }
+            if (!open(*record, monitor)) break;
+            const std::size_t option = follow == Follow::promise ? promising(*record, monitor)
+                                                                 : known_best(*record, monitor);
+            if (option == kNoOption) break;
+            passed.emplace_back(record, option);
+            for (const Child& child : record->body->options[option].children) {
+                reach(*child.record, record->reach * child.weight);
+            }
+        }
+    }
+    for (std::size_t k = passed.size(); k-- > 0;) {
+        Record& record = *passed[k].first;
+        record.body->options[passed[k].second].add_up();
+        record.raise_lower(passed[k].second);
+        update(record, find_top(record));
+    }
+}
+
+// One look at a record: null if it is done with, else the group to work on next.
+GroupSearch::Record* GroupSearch::Worker::visit(const Frame& frame, Frame& child, Monitor& monitor) {
+    Record& record = *frame.record;
+    if (const ValueTable* exact = record.shape->exact.load(std::memory_order_acquire)) {
+        record.close(shapes_.look_up(*exact, *record.shape, record.layer, record.where()));
+        return nullptr;
+    }
+    if (!open(record, monitor)) return nullptr;
+    Body& body = *record.body;
+    for (;;) {
+        const Top top = find_top(record);
+        const double rest = update(record, top);
+        const double best = top.option == kNoOption ? -kInfinity : body.options[top.option].upper;
+        const double lower = record.lower.load(std::memory_order_relaxed);
+        const double upper = record.upper.load(std::memory_order_relaxed);
+        if (upper - lower <= frame.tolerance || upper <= frame.floor) return nullptr;
+        if (stopping(monitor)) return nullptr;
+        if (rest > best) {
+            if (!add_option(record, monitor)) return nullptr;
+            continue;
+        }
+        const Option& option = body.options[top.option];
+        branches_.clear();
+        double total = 0;
+        for (const Child& each : option.children) {
+            const double gap = std::max(0.0, each.record->gap());
+            branches_.push_back(
+                {each.weight, gap, each.record->visitors.load(std::memory_order_relaxed)});
+            total += each.weight * gap;
+        }
+        if (total <= kEqual * search_.scale_) {
+            // Others may have closed the groups since they were added up.
+            const double fixed = option.fixed_upper - option.fixed_lower;
+            if (option.upper - option.lower > fixed + 64 * kEqual * search_.scale_) continue;
+            // Nothing is left to be gained below: this is as near as rounding allows.
+            record.upper.store(lower, std::memory_order_relaxed);
+            return nullptr;
+        }
+        const auto choice = search_.order_.choose(
+            {upper - lower, frame.tolerance, best - std::max({top.second, rest, frame.floor, lower}),
+             branches_});
+        Record* next = option.children[choice.branch].record;
+        child = {next, choice.tolerance,
+                 next->upper.load(std::memory_order_relaxed) - choice.drop};
+        return next;
+    }
+}
+
+void GroupSearch::Worker::work(Record& record, double tolerance, double floor, double end,
+                               Monitor& monitor) {
+    end_ = end;
+    stack_.clear();
+    stack_.push_back({&record, tolerance, floor});
+    record.visitors.fetch_add(1);
+    const auto leave = [&] {
+        for (const Frame& each : stack_) each.record->visitors.fetch_sub(1);
+        stack_.clear();
+    };
+    while (!stack_.empty()) {
+        const Frame frame = stack_.back();
+        Record& here = *frame.record;
+        while (here.busy.test_and_set(std::memory_order_acquire)) {
+            // Somebody else is at it, perhaps for long.
+            if (stopping(monitor)) {
+                leave();
+                return;
+            }
+            std::this_thread::yield();
+        }
+        Frame child{};
+        Record* next = nullptr;
+        try {
+            next = visit(frame, child, monitor);
+        } catch (...) {
+            here.busy.clear(std::memory_order_release);
+            leave();
+            throw;
+        }
+        here.busy.clear(std::memory_order_release);
+        if (next == nullptr || stopping(monitor)) {
+            here.visitors.fetch_sub(1);
+            stack_.pop_back();
+            continue;
+        }
+        // A group that much work goes into is worth a table.
+        Shape& shape = *next->shape;
+        if (search_.options_.tables && shape.exact.load() == nullptr && !shape.refused.load() &&
+            static_cast<double>(shape.work.load(std::memory_order_relaxed)) * kSecondsPerOption >
+                shape.cells * kSecondsPerCell) {
+            shapes_.solve(shape, 1, monitor);
+        }
+        next->visitors.fetch_add(1);
+        stack_.push_back(child);
+    }
+}
+
+}  // namespace coreplan

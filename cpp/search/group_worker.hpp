@@ -1,0 +1,130 @@
+// What one thread of the search does; for the search's own files only.
+#pragma once
+
+#include <functional>
+
+#include "search/group_records.hpp"
+
+namespace coreplan {
+
+// What one thread needs.
+class GroupSearch::Worker {
+public:
+    explicit Worker(GroupSearch& search)
+        : search_(search),
+          model_(search.model_),
+          shapes_(search.shapes_),
+          above_(search.bound_->eye()),
+          below_(search.floor_.eye()) {}
+
+    // Works on a record until its bounds are near enough, its upper bound has come down far enough,
+    // or it is time to stop.
+    void work(Record& record, double tolerance, double floor, double end, Monitor& monitor);
+
+    // Follows the most promising actions from some records wherever they are likely to lead, and
+    // brings the bounds up to date from the end back. Or follows the best policy that is known.
+    enum class Follow { promise, policy };
+    void sweep(std::span<const Child> from, Follow follow, std::uint64_t number, double least,
+               double end, Monitor& monitor);
+
+    // Where everybody is at first.
+    void start(Option& option, Monitor& monitor) {
+        const std::vector<Status> where(model_.agents.size(), Status(ClassId{0}));
+        enter(shapes_.get(model_.everyone(), monitor), 0, where, 1.0, option, monitor);
+    }
+    // What the option's actions bring in a joint state, and where they lead.
+    void lead(Shape& shape, Index layer, std::span<const Status> where, Option& option,
+              Monitor& monitor);
+
+    // What some policy earns from there on.
+    [[nodiscard]] double floor_of(const Shape& shape, Index layer, std::span<const Status> where) {
+        return search_.options_.floors ? below_->lower(shape, layer, where) : search_.lowest_;
+    }
+    [[nodiscard]] GroupFloor::Eye& eye() { return *below_; }
+    [[nodiscard]] GroupBound::Eye& above() { return *above_; }
+    // The bound has changed.
+    void look_again() { above_ = search_.bound_->eye(); }
+
+    // Who is told of every group that is reached, all outcomes revealed, instead of making records.
+    using Arrival = std::function<void(Shape&, Index, std::span<const Status>, double)>;
+    Arrival on_arrival;
+
+private:
+    struct Frame {
+        Record* record;
+        double tolerance;
+        double floor;
+    };
+    // Agents of which some outcomes are not revealed yet, and how likely that is.
+    struct Partial {
+        Shape* shape;
+        std::size_t begin;  // into `pool_`
+        double weight;
+    };
+
+    struct Top {
+        std::size_t option;  // the most promising one, its bounds up to date
+        double second;       // no other one promises more
+    };
+
+    Record* visit(const Frame& frame, Frame& child, Monitor& monitor);
+    static Top find_top(Record& record);
+    std::size_t promising(Record& record, Monitor& monitor);
+    std::size_t known_best(Record& record, Monitor& monitor);
+    static double update(Record& record, const Top& top);
+    bool open(Record& record, Monitor& monitor);
+    void begin(Record& record, Monitor& monitor);
+    void order_actions_of(Record& record);
+    void clear_outcomes();
+    bool add_option(Record& record, Monitor& monitor);
+    bool build(Record& record, Option option, Monitor& monitor);
+
+    template <class Meet>
+    void part(Shape& shape, Index layer, std::span<const Status> where, double weight,
+              Option& option, Monitor& monitor, const Meet& meet);
+    void part_and_put(Shape& shape, Index layer, std::span<const Status> where, double weight,
+                      Option& option, Monitor& monitor);
+    void put(Shape& shape, std::span<const Status> where, double weight);
+    void grow_slots();
+    void reveal(const Partial& from, Index layer, Option& option, Monitor& monitor);
+    void spread(Index layer, Option& option, Monitor& monitor);
+    // Agents who stand somewhere, all of their interactions ahead: adds them to an option.
+    void enter(Shape& shape, Index layer, std::span<const Status> where, double weight,
+               Option& option, Monitor& monitor);
+    void arrive(Shape& shape, Index layer, std::span<const Status> where, double weight,
+                Option& option, Monitor& monitor);
+    void add_record(Shape& shape, Index layer, std::span<const Status> where, double weight,
+                    Option& option);
+    bool go_on(Shape& shape, Index layer, std::span<const Status> where, double& reward,
+               std::vector<Status>& next) const;
+    [[nodiscard]] double outcomes(const Shape& shape, std::span<const Status> where) const;
+    static void join_children(Option& option);
+
+    [[nodiscard]] std::span<const Status> where_of(const Partial& partial) const {
+        return std::span(pool_).subspan(partial.begin, partial.shape->size());
+    }
+    [[nodiscard]] bool stopping(Monitor& monitor) const {
+        return monitor.stop() != Stop::none || monitor.tick(300) || search_.full_ ||
+               monitor.seconds() >= end_;
+    }
+
+    GroupSearch& search_;
+    const CompiledModel& model_;
+    Shapes& shapes_;
+    std::unique_ptr<GroupBound::Eye> above_;
+    std::unique_ptr<GroupFloor::Eye> below_;
+    std::vector<ActionTerm> terms_;
+    std::vector<Frame> stack_;
+    std::vector<SearchOrder::Branch> branches_;
+    double end_ = 0;
+
+    // Of the outcomes in work.
+    std::vector<std::vector<Partial>> levels_;  // by how many are not revealed
+    std::vector<Status> pool_;
+    std::vector<std::size_t> slots_;  // 1 + position and level of a partial, or 0
+    std::vector<std::size_t> used_slots_;
+    std::vector<Index> part_of_;
+    std::vector<Index> lists_;
+};
+
+}  // namespace coreplan
