@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-SHORTEST_SLICE = 0.05
+SHORTEST_SLICE = 0.02
 LONGEST_SLICE = 1.0
 SLICE_OF_TIME = 0.05
 """Work goes to one bound of one team at a time, for this part of the time spent so far."""

@@ -12,6 +12,7 @@ import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +25,10 @@ SECONDS_PER_CELL = 3e-9
 """Of the tensor kernel with a policy, per agent, on one thread, about."""
 SECONDS_PER_BYTE = 1.5e-9
 """Of the tables that the search goes by, on one thread, about."""
-EXACT_AT_ONCE = 0.5
+EXACT_AT_ONCE = 0.03
 """Seconds that an exact solution may take before anything else is tried."""
+EXACT_PART = 0.25
+"""Of the time that is left, that an exact solution may take later on."""
 CUTS = 24
 BASES = 6
 STATES_PER_LAYER = 20_000
@@ -45,8 +48,10 @@ LEAST_PART = 0.1
 """Of its part of the time, that whoever does badly still gets."""
 RATE_MEMORY = 0.5
 """Seconds of work that tell how well somebody does of late."""
-PREPARE = 0.1
+PREPARE = 0.04
 """Seconds for relaxation and policies of up to ten agents before the search begins."""
+SHORTEST_GROWTH = 0.05
+"""Seconds that clusters of a relaxation may be enlarged for, right from the start."""
 STALLED_AFTER = 12
 """Attempts at a better policy without success."""
 SEARCH_CLUSTER = 5
@@ -60,6 +65,10 @@ BETTER_START = 0.1
 """A search goes by a relaxation that has gained this part of the gap."""
 POLICY_STATES = 100_000
 """Groups' joint states per stage that a policy of the search tells apart."""
+WRITING_PAUSE = 8
+"""Times as long as it took to write a policy down, that the search goes on before the next one."""
+LAST_WRITING = 1.0
+"""Seconds, more or less, that the last writing comes before the end."""
 POLICY_HOPE = 0.2
 """Of the gap, that the search's policy may be worth more than its bound says."""
 
@@ -87,8 +96,9 @@ class _Side:
 
     part: float = 1.0
     """Of the time, that it gets if it does as well as the others."""
-    rate: float = math.inf
-    """Of the gap, that it closed per second of late."""
+    recent_gain: float = 0.0
+    """Of the gap, that it closed of late."""
+    recent_seconds: float = 0.0
     idle: int = 0
     seconds: float = 0.0
     credit: float = 0.0
@@ -96,12 +106,17 @@ class _Side:
     idle_seconds: float = 0.0
     done: bool = False
 
+    @property
+    def rate(self) -> float:
+        """Of the gap, that it closed per second of late."""
+        return self.recent_gain / self.recent_seconds if self.recent_seconds > 0 else math.inf
+
     def note(self, gain: float, gap: float, seconds: float) -> None:
         self.seconds += seconds
         self.credit -= seconds
-        fresh = gain / max(gap * seconds, 1e-300)
-        weight = min(1.0, seconds / RATE_MEMORY)
-        self.rate = fresh if math.isinf(self.rate) else (1 - weight) * self.rate + weight * fresh
+        kept = math.exp(-seconds / RATE_MEMORY)
+        self.recent_gain = kept * self.recent_gain + gain / max(gap, 1e-300)
+        self.recent_seconds = kept * self.recent_seconds + seconds
         self.idle = 0 if gain > 0 else self.idle + 1
         self.idle_seconds = 0.0 if gain > 0 else self.idle_seconds + seconds
 
@@ -137,6 +152,7 @@ class Team:
         self.certified = self.upper
         """The upper bound without the search."""
         self.memory_short = False
+        self._exact_failed = False
         self.expanded = 0
         self.actions = 0
         self.kernel_cells = 0
@@ -147,7 +163,9 @@ class Team:
         self._search_memory = 0.0
         self._written = 0.0
         self._most_states = POLICY_STATES
+        self._written_whole = True
         self._writing = 0.0
+        self._left_when_written = math.inf
         self._recent: list[float] = []
         self._next_growth = 0.0
 
@@ -166,7 +184,8 @@ class Team:
             lower.idle >= STALLED_AFTER
             and lower.idle_seconds >= max(0.5, 0.3 * (lower.seconds + self._upper_side.seconds))
         )
-        return self._upper_side.done and stalled and self._search_side.done
+        done = self._upper_side.done and stalled and self._search_side.done
+        return done and not self._fits_exactly
 
     @property
     def _monitor(self) -> _core.Monitor:
@@ -178,14 +197,20 @@ class Team:
 
     # -- exactly ------------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def exact_seconds(self) -> float:
         """How long an exact solution would take, about; infinite if it does not fit."""
         need = _core.kernel_bytes(self.model, self.everyone, True, self.options.threads)
-        if not self.options.exact or not math.isfinite(need) or self.memory_short:
+        if not self.options.exact or not math.isfinite(need):
             return math.inf
         cells = _core.team_cells(self.model, self.everyone)
         return cells * len(self.agents) * SECONDS_PER_CELL / self.options.threads
+
+    @property
+    def _fits_exactly(self) -> bool:
+        """Whether there are time and memory for an exact solution."""
+        left = self.options.limits.seconds_left
+        return not self._exact_failed and self.exact_seconds < min(EXACT_PART * left, math.inf)
 
     def solve_exactly(self) -> bool:
         """Solve it by the tensor kernel; False if it does not fit or a limit strikes."""
@@ -195,10 +220,11 @@ class Team:
                 self.model, self.everyone, True, self.options.threads, self._monitor
             )
         except _core.LimitReached:
-            self.memory_short = True
+            self._exact_failed = self.memory_short = True
             return False
         self.kernel_cells += solution.cells
         if solution.stop != _core.Stop.none:
+            self._exact_failed = True
             return False
         self.solution = solution
         self.lower = self.upper = self.certified = solution.value
@@ -209,6 +235,12 @@ class Team:
     def work(self, seconds: float) -> None:
         """Improve one of the bounds for about so long."""
         sides = [side for side in self._sides if not side.done]
+        # By now an exact solution would have been found.
+        due = self._spent > self.exact_seconds or not sides
+        if due and self._fits_exactly and self.solve_exactly():
+            return
+        if not sides:
+            return
         # The search needs something to go by, but not much.
         prepare = PREPARE * max(1.0, (len(self.agents) / 10) ** 1.5)
         if len(sides) > 1 and (not self._ready or self._spent < prepare):
@@ -225,9 +257,8 @@ class Team:
             parts[sides.index(self._lower_side)] *= max(LEAST_PART, 0.7**self._lower_side.idle)
         if self._search_side is sides[-1] and self._search_behind:
             parts[-1] = self._search_side.part * LEAST_PART
-        for side, part in zip(sides, parts, strict=True):
-            side.credit += seconds * part / sum(parts)
-        side = max(sides, key=lambda side: side.credit)
+        shares = [part / sum(parts) for part in parts]
+        side = max(sides, key=lambda side: side.credit + seconds * shares[sides.index(side)])
         begin = time.perf_counter()
         gap = self._promised_gap
         if side is self._upper_side:
@@ -236,7 +267,10 @@ class Team:
             self._improve_lower(seconds)
         else:
             self._improve_both(seconds)
-        side.note(gap - self._promised_gap, gap, time.perf_counter() - begin)
+        spent = time.perf_counter() - begin
+        for each, share in zip(sides, shares, strict=True):
+            each.credit += spent * share
+        side.note(gap - self._promised_gap, gap, spent)
         side.credit = max(side.credit, -16 * seconds)  # some work cannot be cut short
 
     @property
@@ -332,8 +366,6 @@ class Team:
             slow = len(recent) == SLOW_ROUNDS and sum(recent) < SLOW_GAIN * self.gap
             if (slow or self.relaxation.settled) and not self._stopped:
                 grown = self._grow()
-                if self.solution is not None:
-                    return
                 if not grown and (self.relaxation.settled or self._hardly_moves()):
                     self._upper_side.done = self._search_side.done
                     return
@@ -350,18 +382,15 @@ class Team:
         )
 
     def _grow(self) -> bool:
-        """Solve the whole team if that is near enough, else enlarge the relaxation's clusters."""
+        """Enlarge the relaxation's clusters."""
         assert self.relaxation is not None
         limits = self.options.limits
         spent = self._spent
-        budget = min(max(0.3, 0.5 * spent), limits.seconds_left / 10)
+        budget = min(max(SHORTEST_GROWTH, 0.5 * spent), limits.seconds_left / 10)
         if self._search_side.done and self.relaxation.settled:
             budget = limits.seconds_left / 4  # nothing else is left to do
         elif spent < self._next_growth:
             return False
-        searched = self._search_side.done or self._search_side.seconds > 0.5 * self.exact_seconds
-        if searched and self.exact_seconds <= 2 * budget and self.solve_exactly():
-            return True
         limits.phase = "relaxation"
         # The search looks into all clusters again and again: large ones would slow it down.
         most = len(self.agents) if self._search_side.done else SEARCH_CLUSTER
@@ -400,17 +429,26 @@ class Team:
         # Written down, the policy is often better than the search's own bound says.
         gain = self.search.lower - self.lower
         last = found or self.search.full
-        pause = 1 if gain > POLICY_HOPE * self.gap else 8
-        due = self._search_side.seconds > self._written + pause * self._writing
-        if (last and gain > 0) or (due and gain > -POLICY_HOPE * self.gap):
+        if (last and gain > 0) or (self._due_to_write and gain > -POLICY_HOPE * self.gap):
             self._write_policy()
-        if found and self.gap > closed:
+        if found and self.gap > closed and not self._written_whole:
             # The policy has more states than were told apart.
             self._most_states *= 10
             self._write_policy()
         if found or self.search.full:
             self.memory_short = self.memory_short or not found
             self._search_side.done = True
+
+    @property
+    def _due_to_write(self) -> bool:
+        """Whether it is time to write down the search's policy: now and then, and near the end."""
+        left = self.options.limits.seconds_left
+        if left < 2 * self._writing:
+            return False  # it would not be finished
+        late = 3 * self._writing + LAST_WRITING
+        if left < late:
+            return self._left_when_written >= late
+        return self._search_side.seconds > self._written + WRITING_PAUSE * self._writing
 
     def _relaxation_helps(self) -> bool:
         """Whether the relaxation is so much better now that the search should go by it."""
@@ -422,10 +460,11 @@ class Team:
         gained = self._start_upper - self.relaxation.upper
         limits = self.options.limits
         size = _core.GroupSearch.table_bytes(self.model, self.relaxation)
+        cost = size * SECONDS_PER_BYTE / self.options.threads
         return (
             gained > BETTER_START * (self.search.upper - lower)
             and size < 0.7 * self._search_memory
-            and size * SECONDS_PER_BYTE / self.options.threads < 0.2 * limits.seconds_left
+            and cost < min(0.2 * limits.seconds_left, 0.3 * self._spent)
         )
 
     def _begin_search(self) -> None:
@@ -463,7 +502,9 @@ class Team:
             self.local = [self.search.usual(k) for k in self.everyone]
             if not self.lists:
                 self._say_who_belongs_together()
+        self._written_whole = decisions.whole
         self._writing = time.perf_counter() - begin
+        self._left_when_written = self.options.limits.seconds_left
         self._written = self._search_side.seconds
 
     def _say_who_belongs_together(self) -> None:
