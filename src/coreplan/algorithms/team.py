@@ -23,7 +23,7 @@ from coreplan.result import OPTIMAL_TOLERANCE
 
 SECONDS_PER_CELL = 3e-9
 """Of the tensor kernel with a policy, per agent, on one thread, about."""
-SECONDS_PER_BYTE = 1.5e-9
+SECONDS_PER_BYTE = 8e-9
 """Of the tables that the search goes by, on one thread, about."""
 EXACT_AT_ONCE = 0.03
 """Seconds that an exact solution may take before anything else is tried."""
@@ -51,14 +51,18 @@ RATE_MEMORY = 0.5
 PREPARE = 0.04
 """Seconds for relaxation and policies of up to ten agents before the search begins."""
 SHORTEST_GROWTH = 0.05
-"""Seconds that clusters of a relaxation may be enlarged for, right from the start."""
+"""Seconds that a round with larger clusters may take, right from the start."""
+ROUNDS_LEFT = 30
+"""Rounds for which there should be time after clusters are enlarged."""
+GROWTH_PAUSE = 1.3
+"""Times as much work as so far until they may be enlarged again, if that was out of reach."""
 STALLED_AFTER = 12
 """Attempts at a better policy without success."""
 SEARCH_CLUSTER = 5
 """Agents of a cluster that is good for a search."""
 SEARCH_BASES = 8
 """Policies that the search knows from the start."""
-SEARCH_MEMORY = 0.7
+SEARCH_MEMORY = 0.5
 """Of the memory that is left, for the search."""
 MOST_MEMORY = 2.0**40
 BETTER_START = 0.1
@@ -261,6 +265,7 @@ class Team:
         side = max(sides, key=lambda side: side.credit + seconds * shares[sides.index(side)])
         begin = time.perf_counter()
         gap = self._promised_gap
+        bound = self._relaxed
         if side is self._upper_side:
             self._improve_upper(seconds)
         elif side is self._lower_side:
@@ -270,7 +275,10 @@ class Team:
         spent = time.perf_counter() - begin
         for each, share in zip(sides, shares, strict=True):
             each.credit += spent * share
-        side.note(gap - self._promised_gap, gap, spent)
+        gain = gap - self._promised_gap
+        if side is self._upper_side and self.search is not None:
+            gain = bound - self._relaxed  # the search can go by it
+        side.note(gain, gap, spent)
         side.credit = max(side.credit, -16 * seconds)  # some work cannot be cut short
 
     @property
@@ -301,6 +309,11 @@ class Team:
     def _ready(self) -> bool:
         """Whether there are a relaxation and policies for a search to go by."""
         return self.relaxation is not None and self.policies is not None
+
+    @property
+    def _relaxed(self) -> float:
+        """The relaxation's own bound."""
+        return self.upper if self.relaxation is None else self.relaxation.upper
 
     @property
     def _promised_gap(self) -> float:
@@ -386,7 +399,9 @@ class Team:
         assert self.relaxation is not None
         limits = self.options.limits
         spent = self._spent
-        budget = min(max(SHORTEST_GROWTH, 0.5 * spent), limits.seconds_left / 10)
+        left = limits.seconds_left if math.isfinite(limits.seconds_left) else 0.0
+        budget = max(SHORTEST_GROWTH, 0.5 * spent, left / ROUNDS_LEFT)
+        budget = min(budget, limits.seconds_left / 10)
         if self._search_side.done and self.relaxation.settled:
             budget = limits.seconds_left / 4  # nothing else is left to do
         elif spent < self._next_growth:
@@ -397,7 +412,7 @@ class Team:
         grown = self.relaxation.grow(budget, most, self._monitor)
         if grown:
             self._recent.clear()
-        self._next_growth = 0.0 if grown else 2 * spent
+        self._next_growth = 0.0 if grown else GROWTH_PAUSE * spent
         self._take_bound()
         return grown
 
