@@ -16,7 +16,20 @@ import coreplan
 from cli_runs import SMALL, Run, one_json, shell
 from coreplan import cli
 
-COMMANDS = ["solve", "evaluate", "check", "info", "crg", "schema", "trace", "verify", "demo"]
+COMMANDS = [
+    "solve",
+    "evaluate",
+    "compare",
+    "check",
+    "info",
+    "crg",
+    "schema",
+    "trace",
+    "verify",
+    "cross-check",
+    "export",
+    "demo",
+]
 
 
 @pytest.mark.parametrize("command", ["solve", "info"])
@@ -60,7 +73,7 @@ def test_usage(run: Run, small: Path) -> None:
         assert "coreplan" in err
 
 
-@pytest.mark.parametrize("command", ["solve", "info", "check"])
+@pytest.mark.parametrize("command", ["solve", "info", "check", "compare"])
 def test_files_that_cannot_be_read(run: Run, tmp_path: Path, command: str) -> None:
     """A missing file, a folder and a file that is no problem are errors on stderr: code 2."""
     garbage = tmp_path / "garbage"

@@ -12,10 +12,13 @@ import click
 
 from coreplan import __version__
 from coreplan.cli.check import check as check_command
+from coreplan.cli.compare import compare as compare_command
 from coreplan.cli.crg import crg as crg_command
+from coreplan.cli.cross_check import cross_check as cross_check_command
 from coreplan.cli.demo import demo as demo_command
 from coreplan.cli.demo import example_path
 from coreplan.cli.evaluate import evaluate as evaluate_command
+from coreplan.cli.export import export as export_command
 from coreplan.cli.info import info as info_command
 from coreplan.cli.schema import print_schema as schema_command
 from coreplan.cli.shared import BAD_INPUT, INTERNAL_ERROR, INTERRUPTED, LIMIT_STRUCK, OK, Command
@@ -59,12 +62,15 @@ def cli() -> None:
 for command in (
     solve_command,
     evaluate_command,
+    compare_command,
     check_command,
     info_command,
     crg_command,
     schema_command,
     trace_command,
     verify_command,
+    cross_check_command,
+    export_command,
     demo_command,
 ):
     cli.add_command(command)
@@ -75,7 +81,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
 
     Exit codes: 0 with a result, 2 for bad input or usage, 3 if a limit struck before there was any
     result, 4 if a certificate's claims are not confirmed, 130 if interrupted, 1 for an internal
-    error.
+    error or if algorithms or tools contradict each other.
     """
     sys.exit(_run(arguments))
 

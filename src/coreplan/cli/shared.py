@@ -17,6 +17,7 @@ from coreplan.formats.reading import STANDARD_INPUT
 from coreplan.view.terminal import ConsoleLog
 
 OK, INTERNAL_ERROR, BAD_INPUT, LIMIT_STRUCK, NOT_CONFIRMED, INTERRUPTED = 0, 1, 2, 3, 4, 130
+DISAGREE = INTERNAL_ERROR  # one of those who disagree is wrong
 _UNITS = {"K": 1e-3, "M": 1.0, "G": 1e3, "T": 1e6}
 
 
