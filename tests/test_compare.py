@@ -34,7 +34,7 @@ def judged(*results: Result) -> coreplan.Comparison:
 @given(problem_dicts(max_work=1000))
 def test_all_algorithms_agree(raw: Problem) -> None:
     """On problems of all kinds all algorithms prove the judge's value, decentralised ones less."""
-    comparison = compare(from_file(raw))
+    comparison = compare(from_file(raw), time_limit=20)
     assert comparison.contradictions == ()
     assert all(run.result is not None for run in comparison.runs)
     expected = judge.optimal_value(raw)
