@@ -137,6 +137,18 @@ def test_every_step_is_shifted_to_zero_or_more(raw: Problem) -> None:
     assert model.shift >= 0
 
 
+def test_numbers_next_to_nothing() -> None:
+    """Chances and values so small that Storm cannot read them are left out."""
+    raw = {**TINY, "rewards": [{"scope": ["A"], "entries": [{"value": 1e-310}]}]}
+    raw["agents"] = [
+        {"name": "A", "initial": "s", "transitions": {"s": {"x": {"s": 1, "t": 1e-310}}, "t": {}}}
+    ]
+    raw["horizon"] = 1
+    text = to_prism(from_file(raw), merge=False).text
+    assert "[move] place0=0 -> 1.0:(place0'=0);" in text
+    assert "e-3" not in text
+
+
 def test_names_cannot_leave_their_comments() -> None:
     """Names with line breaks or quotes stay in one comment."""
     raw = {**TINY, "name": 'x"\nmdp'}

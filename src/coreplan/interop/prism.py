@@ -31,6 +31,7 @@ the value grows by the sum of the constants, whatever is done.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -44,6 +45,9 @@ from coreplan.limits import Limits
 from coreplan.solve import check_problem
 
 T = TypeVar("T")
+
+SMALLEST = sys.float_info.min
+"""Numbers nearer to 0 count as 0: Storm cannot read them, and no value shows the difference."""
 
 MOST_NAMES = 3
 """How many local states a comment names."""
@@ -249,7 +253,8 @@ class _AgentReader:
         for arc in arcs:
             place = self._place[self._node_class[self._arc_next[arc]]]
             parts.setdefault(place, []).append(self._arc_chance[arc])
-        return tuple(sorted((place, math.fsum(each)) for place, each in parts.items()))
+        sums = sorted((place, math.fsum(each)) for place, each in parts.items())
+        return tuple((place, chance) for place, chance in sums if chance >= SMALLEST)
 
 
 def _names(labels: Sequence[str]) -> str:
@@ -259,7 +264,7 @@ def _names(labels: Sequence[str]) -> str:
 
 
 def _number(value: float) -> str:
-    return repr(finite(value))
+    return repr(finite(value)) if abs(value) >= SMALLEST else "0.0"
 
 
 class _Writer:
