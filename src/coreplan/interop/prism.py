@@ -42,7 +42,7 @@ from coreplan.indexed import JointState
 from coreplan.interop.expectations import Expectations
 from coreplan.interop.text import finite, quoted
 from coreplan.limits import Limits
-from coreplan.solve import check_problem
+from coreplan.solve import check_problem, errors_of_the_core
 
 T = TypeVar("T")
 
@@ -108,7 +108,8 @@ def to_prism(
     'R{"value"}max=? [ C<=4 ]'
     """
     check_problem(problem)
-    compiled = compile_problem(problem, merge=merge, stage=stage, state=state, limits=limits)
+    with errors_of_the_core():
+        compiled = compile_problem(problem, merge=merge, stage=stage, state=state, limits=limits)
     expectations = Expectations(compiled.indexed)
     agents = [
         _AgentReader(compiled, expectations, agent).read()

@@ -33,7 +33,7 @@ from coreplan.indexed import IndexedProblem, JointState
 from coreplan.interop.expectations import Expectations, Members, StageValue
 from coreplan.interop.text import finite, quoted
 from coreplan.limits import Limits
-from coreplan.solve import check_problem
+from coreplan.solve import check_problem, errors_of_the_core
 
 MOST_ACTIONS = 10_000
 """Joint actions of a file, at most."""
@@ -144,7 +144,8 @@ class _Agent:
 def _read_agents(
     indexed: IndexedProblem, expectations: Expectations, limits: Limits
 ) -> list[_Agent]:
-    graphs = unroll_problem(indexed, limits)
+    with errors_of_the_core():
+        graphs = unroll_problem(indexed, limits)
     reasons = list(_changing_rewards(indexed, expectations))
     agents = []
     for number, described in enumerate(indexed.agents):
