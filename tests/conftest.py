@@ -6,6 +6,10 @@ import os
 
 from hypothesis import HealthCheck, settings
 
+from cli_runs import large, run, schedule, small
+
+__all__ = ["large", "run", "schedule", "small"]  # fixtures
+
 # Problems are slow to draw and to judge; how long one takes says nothing of right or wrong.
 _COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("default", max_examples=100, **_COMMON)

@@ -6,6 +6,7 @@ The way of the data: a file or Python description → :class:`TIMMDP` or :class:
 
 import logging
 
+from coreplan.compare import ComparedRun, Comparison, compare
 from coreplan.compile import AgentSize, CompiledProblem, compile_problem
 from coreplan.crg import ConditionalReturnGraph, ConditionalReturnGraphs, CrgSize, build_crgs
 from coreplan.errors import (
@@ -51,6 +52,8 @@ __all__ = [
     "TIMMDP",
     "Agent",
     "AgentSize",
+    "ComparedRun",
+    "Comparison",
     "CompiledProblem",
     "Condition",
     "ConditionalReturnGraph",
@@ -82,6 +85,7 @@ __all__ = [
     "Task",
     "Transition",
     "build_crgs",
+    "compare",
     "compile_problem",
     "evaluate_plan",
     "execution_sequences",

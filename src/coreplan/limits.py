@@ -10,7 +10,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from numbers import Real
 from pathlib import Path
@@ -97,6 +97,12 @@ def peak_memory_mb() -> float:
     # Linux counts in KiB, macOS in bytes.
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / BYTES_PER_MB
+
+
+def forget_peak_memory() -> None:
+    """Let the most memory be counted from now on, where the system can do that (Linux)."""
+    with suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
 
 
 class Limits:

@@ -1,0 +1,126 @@
+"""The command line: parse, call, print."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+import traceback
+from typing import NoReturn
+
+import click
+
+from coreplan import __version__
+from coreplan.cli.check import check as check_command
+from coreplan.cli.compare import compare as compare_command
+from coreplan.cli.crg import crg as crg_command
+from coreplan.cli.cross_check import cross_check as cross_check_command
+from coreplan.cli.demo import demo as demo_command
+from coreplan.cli.demo import example_path
+from coreplan.cli.evaluate import evaluate as evaluate_command
+from coreplan.cli.export import export as export_command
+from coreplan.cli.info import info as info_command
+from coreplan.cli.schema import print_schema as schema_command
+from coreplan.cli.shared import BAD_INPUT, INTERNAL_ERROR, INTERRUPTED, LIMIT_STRUCK, OK, Command
+from coreplan.cli.solve import solve as solve_command
+from coreplan.cli.trace import trace as trace_command
+from coreplan.cli.verify import verify as verify_command
+from coreplan.errors import CoreplanError, LimitError
+from coreplan.view.terminal import drop_output, print_error
+
+__all__ = ["cli", "example_path", "main"]
+
+
+class Group(click.Group):
+    """A group of commands, listed in the order in which they were added."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names of the commands."""
+        return list(self.commands)
+
+    format_epilog = Command.format_epilog
+
+
+@click.group(
+    cls=Group,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="""
+    coreplan demo
+    coreplan check works.yaml
+    coreplan solve works.yaml --time-limit 60
+    """,
+)
+@click.version_option(__version__, prog_name="coreplan")
+def cli() -> None:
+    """Plan for a team of agents under uncertainty: optimal, or with a proven gap.
+
+    Problems are files in the formats mpp/1 (road works: contractors, tasks, delays, hindrance) or
+    ti-mmdp/1 (any transition-independent multi-agent MDP), in YAML or JSON.
+    """
+
+
+for command in (
+    solve_command,
+    evaluate_command,
+    compare_command,
+    check_command,
+    info_command,
+    crg_command,
+    schema_command,
+    trace_command,
+    verify_command,
+    cross_check_command,
+    export_command,
+    demo_command,
+):
+    cli.add_command(command)
+
+
+def main(arguments: list[str] | None = None) -> NoReturn:
+    """Run the command line and exit.
+
+    Exit codes: 0 with a result, 2 for bad input or usage, 3 if a limit struck before there was any
+    result, 4 if a certificate's claims are not confirmed, 130 if interrupted, 1 for an internal
+    error or if algorithms or tools contradict each other.
+    """
+    sys.exit(_run(arguments))
+
+
+def _run(arguments: list[str] | None) -> int:
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # names may be beyond the terminal's encoding
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        code = cli.main(arguments, prog_name="coreplan", standalone_mode=False)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        return code if isinstance(code, int) else OK
+    except LimitError as error:
+        print_error(str(error))
+        return INTERRUPTED if error.reason == "interrupted" else LIMIT_STRUCK
+    except CoreplanError as error:
+        print_error(str(error))
+        return BAD_INPUT
+    except click.ClickException as error:
+        error.show()
+        return BAD_INPUT
+    except (KeyboardInterrupt, click.Abort):
+        print_error("interrupted")
+        return INTERRUPTED
+    except (BrokenPipeError, SystemExit):
+        # Whoever read our output has had enough; click and rich then exit.
+        drop_output()
+        return OK
+    except OSError as error:
+        drop_output()
+        print_error(f"the output cannot be written: {error.strerror or error}")
+        return BAD_INPUT
+    except Exception as error:
+        print_error(f"internal error: {type(error).__name__}: {error}")
+        print_error(
+            "this is a mistake in coreplan; please report it with the problem file and what is "
+            "printed with COREPLAN_DEBUG=1 in the environment"
+        )
+        if os.environ.get("COREPLAN_DEBUG"):
+            traceback.print_exc()
+        return INTERNAL_ERROR

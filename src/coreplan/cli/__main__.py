@@ -1,0 +1,5 @@
+"""``python -m coreplan.cli``."""
+
+from coreplan.cli import main
+
+main()

@@ -1,0 +1,44 @@
+"""``coreplan check``: check files."""
+
+from __future__ import annotations
+
+import click
+
+from coreplan.cli.shared import BAD_INPUT, OK, Command, json_option, print_json
+from coreplan.errors import FormatError
+from coreplan.formats import read_problem
+from coreplan.maintenance.problem import MaintenanceProblem
+from coreplan.view.terminal import make_console, print_error, problem_dicts
+from coreplan.view.words import describe_problem
+
+
+@click.command(
+    cls=Command,
+    epilog="""
+    coreplan check works.yaml
+    coreplan check *.yaml --json
+    """,
+    short_help="Check that files hold sound problems.",
+)
+@click.argument("files", nargs=-1, required=True, type=click.Path())
+@json_option
+def check(files: tuple[str, ...], as_json: bool) -> int:
+    """Check that each of FILES holds a sound problem, and say what is wrong where."""
+    reports = []
+    for file in files:
+        try:
+            problem = read_problem(file)
+        except FormatError as error:
+            reports.append({"file": file, "ok": False, "problems": problem_dicts(error.problems)})
+            if not as_json:
+                print_error(str(error))
+        else:
+            reports.append({"file": file, "ok": True, "problems": []})
+            if not as_json:
+                kind = "mpp/1" if isinstance(problem, MaintenanceProblem) else "ti-mmdp/1"
+                make_console().print(
+                    f"{file}: ok, {kind}, {describe_problem(problem)}", markup=False
+                )
+    if as_json:
+        print_json(reports)
+    return OK if all(report["ok"] for report in reports) else BAD_INPUT

@@ -1,0 +1,127 @@
+"""``coreplan compare``: put algorithms side by side."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from coreplan.checks import unknown_name
+from coreplan.cli.shared import (
+    DISAGREE,
+    INTERRUPTED,
+    LIMIT_STRUCK,
+    OK,
+    Command,
+    file_argument,
+    json_option,
+    memory_limit_option,
+    print_json,
+    shown_log,
+)
+from coreplan.compare import Comparison
+from coreplan.compare import compare as compare_algorithms
+from coreplan.formats import read_problem
+from coreplan.solve import ALGORITHMS
+from coreplan.view.compare_table import print_comparison
+from coreplan.view.terminal import LiveLog, make_console, print_error
+from coreplan.view.words import describe_problem
+
+
+class AlgorithmNames(click.ParamType):  # type: ignore[type-arg, unused-ignore]
+    """Names of algorithms with commas between them."""
+
+    name = "NAMES"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, ...]:
+        """Take a text apart."""
+        if isinstance(value, tuple):
+            return value
+        names = tuple(name.strip() for name in str(value).split(",") if name.strip())
+        if not names:
+            self.fail(f"{value!r} names no algorithm; try core,dp", param, ctx)
+        for each in names:
+            if each not in ALGORITHMS:
+                self.fail(unknown_name(each, "algorithm", list(ALGORITHMS), "coreplan"), param, ctx)
+        return names
+
+
+@click.command(
+    cls=Command,
+    epilog="""
+    coreplan compare works.yaml
+    coreplan compare works.yaml --algorithms core,dp --time-limit 10
+    coreplan compare works.yaml --memory-limit 2G --json
+    """,
+    short_help="Put algorithms side by side.",
+)
+@file_argument
+@click.option(
+    "--algorithms",
+    type=AlgorithmNames(),
+    metavar="NAMES",
+    help=f"Which, with commas between them; by default all: {','.join(ALGORITHMS)}.",
+)
+@click.option(
+    "--time-limit",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    default=60.0,
+    show_default=True,
+    help="For each algorithm.",
+)
+@memory_limit_option
+@json_option
+def compare(
+    file: str,
+    algorithms: tuple[str, ...] | None,
+    time_limit: float,
+    memory_limit: float | None,
+    as_json: bool,
+) -> int:
+    """Solve the problem in FILE by several algorithms, and compare value, bounds, time and work.
+
+    A decentralised algorithm shows what it loses against the best plan of all. Ctrl-C stops the
+    algorithm that is running and shows what there is. Ends with 1 if claims contradict each other,
+    with 3 if no algorithm had a plan in time.
+    """
+    problem = read_problem(file)
+    options: dict[str, Any] = {"time_limit": time_limit, "memory_limit": memory_limit}
+    if as_json:
+        comparison = compare_algorithms(problem, algorithms, **options)
+        print_json(comparison.to_dict())
+        return _exit_code(comparison)
+    console = make_console()
+    console.print(f"{problem.name}: {describe_problem(problem)}", markup=False)
+
+    logs: list[LiveLog] = []
+
+    def started(name: str) -> None:
+        console.print(f"[dim]{name} ...[/dim]")
+        logs.append(LiveLog(console))
+
+    with shown_log(console):
+        comparison = compare_algorithms(
+            problem,
+            algorithms,
+            callback=lambda progress: logs[-1](progress),
+            started=started,
+            **options,
+        )
+    print_comparison(console, comparison)
+    for contradiction in comparison.contradictions:
+        print_error(f"CONTRADICTION: {contradiction}")
+    if comparison.contradictions:
+        print_error("this is a mistake in coreplan; please report it with the problem file")
+    return _exit_code(comparison)
+
+
+def _exit_code(comparison: Comparison) -> int:
+    if comparison.contradictions:
+        return DISAGREE
+    if any(run.result is not None for run in comparison.runs):
+        return OK
+    interrupted = any(run.reason == "interrupted" for run in comparison.runs)
+    return INTERRUPTED if interrupted else LIMIT_STRUCK

@@ -1,0 +1,145 @@
+"""``coreplan crg``: measure or draw the conditional return graphs."""
+
+from __future__ import annotations
+
+import click
+
+from coreplan.cli.shared import (
+    Command,
+    StageRange,
+    check_writable,
+    file_argument,
+    json_option,
+    memory_limit_option,
+    print_json,
+)
+from coreplan.crg import ASSIGNMENTS, ConditionalReturnGraphs, build_crgs
+from coreplan.formats import read_problem
+from coreplan.limits import Limits
+from coreplan.view.crg_svg import stage_range
+from coreplan.view.crg_table import crg_dict, print_crg
+from coreplan.view.terminal import make_console
+from coreplan.view.words import describe_problem
+
+
+@click.command(
+    cls=Command,
+    epilog="""
+    coreplan crg works.yaml
+    coreplan crg works.yaml --merge --json
+    coreplan crg works.yaml --agent Alpha --stages 0:2 --merge --rewards -o alpha.svg
+    coreplan crg works.yaml --agent Alpha --stages 0:1 --naive -o grouping.svg
+    """,
+    short_help="Measure or draw the conditional return graphs.",
+)
+@file_argument
+@click.option(
+    "--agent",
+    "agents",
+    multiple=True,
+    metavar="NAME",
+    help="Only this agent's graph; may be given several times.",
+)
+@click.option(
+    "--stages",
+    type=StageRange(),
+    help="Only from the states of one stage to those of another: 0:2.",
+)
+@click.option(
+    "--assignment",
+    type=click.Choice(ASSIGNMENTS),
+    default="balanced",
+    show_default=True,
+    help="Who answers for which reward function.",
+)
+@click.option(
+    "--definition",
+    type=click.Choice(["lossless", "literal"]),
+    default="lossless",
+    show_default=True,
+    help="The reading that keeps all rewards, or the printed definitions.",
+)
+@click.option(
+    "--influence",
+    type=click.Choice(["pairs", "features"]),
+    help="Tell apart pairs of states (default), or what conditions see of them (default with "
+    "--merge).",
+)
+@click.option("--merge", is_flag=True, help="Merge local states with the same future transitions.")
+@click.option("--rewards", is_flag=True, help="In the picture: show rewards.")
+@click.option("--bounds", is_flag=True, help="In the picture: show bounds [L, U] on returns.")
+@click.option(
+    "--naive", is_flag=True, help="In the picture: beside it the graph that groups nothing."
+)
+@click.option(
+    "-o", "--output", type=click.Path(), metavar="FILE", help="Draw the graphs as SVG, to a file."
+)
+@memory_limit_option
+@json_option
+def crg(
+    file: str,
+    agents: tuple[str, ...],
+    stages: tuple[int, int] | None,
+    assignment: str,
+    definition: str,
+    influence: str | None,
+    merge: bool,
+    rewards: bool,
+    bounds: bool,
+    naive: bool,
+    output: str | None,
+    memory_limit: float | None,
+    as_json: bool,
+) -> None:
+    """Measure or draw the conditional return graphs (CRGs) of the problem in FILE.
+
+    Without -o: numbers of nodes and arcs by kind, beside those of the graph by the printed
+    definitions and of the naive graph.
+    """
+    if output is not None:
+        check_writable(output, [file], "the picture", "--output")
+    elif rewards or bounds or naive:
+        raise click.UsageError("--rewards, --bounds and --naive are for pictures; add -o FILE")
+    problem = read_problem(file)
+
+    def build(reading: str) -> ConditionalReturnGraphs:
+        return build_crgs(
+            problem,
+            assignment=assignment,
+            definition=reading,
+            influence=influence or ("features" if merge else "pairs"),
+            merge=merge,
+            limits=Limits(memory_limit=memory_limit),
+        )
+
+    crgs = build(definition)
+    # Whether it can be drawn or not, names and stages have to exist.
+    shown = [crgs[name] for name in dict.fromkeys(agents or crgs.indexed.agent_names)]
+    first, last = stage_range(crgs, stages)
+    if output is not None:
+        names = [each.agent for each in shown]
+        drawing = crgs.draw(names, (first, last), rewards=rewards, bounds=bounds, naive=naive)
+        drawing.save(output)
+    printed = build("literal") if as_json or output is None else crgs
+    if as_json:
+        print_json(
+            {
+                "problem": problem.name,
+                "stages": [first, last],
+                "assignment": assignment,
+                "definition": definition,
+                "influence": crgs.influence,
+                "merged": merge,
+                "agents": [
+                    crg_dict(crgs, each, first, last, printed[each.agent]) for each in shown
+                ],
+            }
+        )
+        return
+    console = make_console()
+    if output is not None:
+        console.print(f"the picture is in {output}", markup=False)
+        return
+    console.print(f"{problem.name}: {describe_problem(problem)}", markup=False)
+    for each in shown:
+        print_crg(console, crgs, each, first, last, printed[each.agent])

@@ -1,0 +1,99 @@
+"""``coreplan cross-check``: let another tool compute the value, too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from coreplan.cli.shared import (
+    DISAGREE,
+    OK,
+    Command,
+    file_argument,
+    json_option,
+    memory_limit_option,
+    print_json,
+    shown_log,
+    time_limit_option,
+)
+from coreplan.formats import read_problem
+from coreplan.solve import ALGORITHMS, DEFAULT_ALGORITHM
+from coreplan.view.terminal import LiveLog, make_console
+from coreplan.view.words import describe_problem
+
+
+@click.command(
+    name="cross-check",
+    cls=Command,
+    epilog="""
+    coreplan cross-check works.yaml --with storm
+    coreplan cross-check works.yaml --with storm --engine dd --time-limit 60
+    coreplan cross-check works.yaml --with storm --algorithm dp --json
+    """,
+    short_help="Let another tool compute the value, too.",
+)
+@file_argument
+@click.option(
+    "--with",
+    "tool",
+    type=click.Choice(["storm"]),
+    default="storm",
+    show_default=True,
+    help="The other tool: the model checker Storm (needs the extra `storm`).",
+)
+@click.option(
+    "--engine",
+    type=click.Choice(["sparse", "dd", "hybrid"]),
+    default="sparse",
+    show_default=True,
+    help="Storm's engine: explicit states, decision diagrams, or some of both.",
+)
+@click.option(
+    "--algorithm",
+    type=click.Choice(list(ALGORITHMS)),
+    default=DEFAULT_ALGORITHM,
+    show_default=True,
+    help="How coreplan solves it.",
+)
+@time_limit_option
+@memory_limit_option
+@json_option
+def cross_check(
+    file: str,
+    tool: str,
+    engine: str,
+    algorithm: str,
+    time_limit: float | None,
+    memory_limit: float | None,
+    as_json: bool,
+) -> int:
+    """Solve the problem in FILE, let another tool compute its value, too, and compare.
+
+    The time limit holds for each of the two. Where coreplan has no proof within it, the other
+    tool's value has to be between coreplan's bounds. Ends with 1 if they disagree.
+    """
+    from coreplan.interop.storm import check_storm, storm_check
+
+    check_storm(engine)
+    problem = read_problem(file)
+    options: dict[str, Any] = {
+        "engine": engine,
+        "algorithm": algorithm,
+        "time_limit": time_limit,
+        "memory_limit": memory_limit,
+    }
+    if as_json:
+        check = storm_check(problem, **options)
+        print_json(check.to_dict())
+        return OK if check.agrees else DISAGREE
+    console = make_console()
+    console.print(f"{problem.name}: {describe_problem(problem)}", markup=False)
+    with shown_log(console):
+        check = storm_check(problem, callback=LiveLog(console), **options)
+    *claims, verdict = str(check).splitlines()
+    for line in claims:
+        console.print(line, markup=False)
+    style = "bold green" if check.agrees else "bold red"
+    console.print(verdict, style=style, markup=False)
+    return OK if check.agrees else DISAGREE

@@ -1,0 +1,142 @@
+"""``coreplan evaluate``: say how good a plan is that there is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from coreplan.cli.shared import (
+    Command,
+    check_one_input,
+    file_argument,
+    json_option,
+    memory_limit_option,
+    print_json,
+    shown_log,
+    time_limit_option,
+)
+from coreplan.formats import read_problem, read_state
+from coreplan.formats.schedule import read_schedule
+from coreplan.maintenance.problem import MaintenanceProblem
+from coreplan.maintenance.schedule import Schedule
+from coreplan.plan import evaluate_plan
+from coreplan.policy import Policy
+from coreplan.result import Status
+from coreplan.view.terminal import LiveLog, make_console
+from coreplan.view.words import describe_problem, plan_in_words, unplanned
+
+
+@click.command(
+    cls=Command,
+    epilog="""
+    coreplan evaluate works.yaml --schedule schedule.yaml
+    coreplan evaluate works.yaml --schedule schedule.yaml --time-limit 60 --json
+    coreplan evaluate works.yaml --policy plan.json --no-bound
+    coreplan evaluate works.yaml --policy plan.json --estimate 100000 --seed 7
+    """,
+    short_help="Say how good a plan is that you have.",
+)
+@file_argument
+@click.option(
+    "--policy", "policy_file", type=click.Path(), metavar="FILE", help="The plan: a policy/1 file."
+)
+@click.option(
+    "--schedule",
+    "schedule_file",
+    type=click.Path(),
+    metavar="FILE",
+    help="The plan: for every contractor and work the step in which it starts, for instance "
+    "'Alpha: {a1: 0, a2: 4}'.",
+)
+@click.option(
+    "--bound/--no-bound",
+    default=True,
+    show_default=True,
+    help="Search for a better plan, and prove how much can be gained at most.",
+)
+@time_limit_option
+@memory_limit_option
+@click.option("--threads", type=click.IntRange(min=1), help="How many threads the search may use.")
+@click.option(
+    "--stage", type=click.IntRange(min=0), metavar="T", help="Follow the plan from this stage on."
+)
+@click.option(
+    "--state",
+    "state_file",
+    type=click.Path(),
+    metavar="FILE",
+    help="Follow it from where everybody stands: a file with a state for each agent.",
+)
+@click.option(
+    "--estimate",
+    "runs",
+    type=click.IntRange(min=2),
+    metavar="RUNS",
+    help="Simulate the plan so often besides; done anyway where its exact value is out of reach.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=1,
+    show_default=True,
+    help="Start of the simulation's random numbers.",
+)
+@json_option
+def evaluate(
+    file: str,
+    policy_file: str | None,
+    schedule_file: str | None,
+    bound: bool,
+    time_limit: float | None,
+    memory_limit: float | None,
+    threads: int | None,
+    stage: int | None,
+    state_file: str | None,
+    runs: int | None,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Say what a plan for the problem in FILE is expected to earn or cost, exactly.
+
+    And, unless told --no-bound, how much could be gained at most by any other plan. Ctrl-C stops
+    with the best bound so far.
+    """
+    if (policy_file is None) == (schedule_file is None):
+        raise click.UsageError("say which plan: one of --policy FILE and --schedule FILE")
+    sources = {"FILE": file, "--policy": policy_file, "--schedule": schedule_file}
+    check_one_input({**sources, "--state": state_file})
+    problem = read_problem(file)
+    state = None if state_file is None else read_state(state_file, problem)
+    plan: Policy | Schedule
+    if policy_file is not None:
+        plan = Policy.load(policy_file, problem)
+    elif isinstance(problem, MaintenanceProblem):
+        plan = read_schedule(str(schedule_file), problem, stage=stage or 0, state=state)
+    else:
+        raise click.UsageError("a schedule is for an mpp/1 problem; give a plan by --policy")
+    options: dict[str, Any] = {
+        "bound": bound,
+        "time_limit": time_limit,
+        "memory_limit": memory_limit,
+        "stage": stage,
+        "state": state,
+        "estimate_runs": runs,
+        "seed": seed,
+    }
+    options |= {"threads": threads} if threads is not None else {}
+    if as_json:
+        print_json(evaluate_plan(problem, plan, **options).to_dict())
+        return
+    console = make_console()
+    console.print(f"{problem.name}: {describe_problem(problem)}", markup=False)
+    if isinstance(problem, MaintenanceProblem) and not isinstance(plan, Policy):
+        left_out = unplanned(problem, plan)
+        if left_out:
+            console.print(left_out, markup=False)
+    with shown_log(console):
+        report = evaluate_plan(problem, plan, callback=LiveLog(console), **options)
+    for line in plan_in_words(report):
+        console.print(line, markup=False)
+    if report.result is not None and report.result.status is not Status.OPTIMAL:
+        console.print(report.result.summary(), style="dim", markup=False)

@@ -1,0 +1,66 @@
+"""``coreplan info``: show how large a problem is."""
+
+from __future__ import annotations
+
+import math
+
+import click
+
+from coreplan.cli.shared import (
+    Command,
+    file_argument,
+    json_option,
+    memory_limit_option,
+    no_merge_option,
+    print_json,
+)
+from coreplan.compile import compile_problem
+from coreplan.formats import read_problem
+from coreplan.limits import Limits
+from coreplan.view.terminal import make_console, print_sizes
+from coreplan.view.words import describe_problem
+
+
+@click.command(
+    cls=Command,
+    epilog="""
+    coreplan info works.yaml
+    coreplan info works.yaml --no-merge --json
+    """,
+    short_help="Show how large a problem is.",
+)
+@file_argument
+@memory_limit_option
+@no_merge_option
+@json_option
+def info(file: str, memory_limit: float | None, no_merge: bool, as_json: bool) -> None:
+    """Show how large the problem in FILE is, before and after merging equivalent states."""
+    problem = read_problem(file)
+    compiled = compile_problem(
+        problem, merge=not no_merge, limits=Limits(memory_limit=memory_limit)
+    )
+    if as_json:
+        agents = [
+            {
+                "name": size.name,
+                "local_states": size.states,
+                "unrolled": size.unrolled,
+                "transitions": size.transitions,
+                "merged": size.merged if compiled.merged else None,
+            }
+            for size in compiled.sizes
+        ]
+        states = compiled.joint_states
+        print_json(
+            {
+                "problem": problem.name,
+                "horizon": problem.horizon,
+                "agents": agents,
+                "joint_states": states if math.isfinite(states) else None,
+                "interactions": compiled.interactions,
+            }
+        )
+        return
+    console = make_console()
+    console.print(f"{problem.name}: {describe_problem(problem)}", markup=False)
+    print_sizes(console, compiled)

@@ -1,0 +1,145 @@
+"""What the commands share: exit codes, options, checks of files, output."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from coreplan.formats.reading import STANDARD_INPUT
+from coreplan.view.terminal import ConsoleLog
+
+OK, INTERNAL_ERROR, BAD_INPUT, LIMIT_STRUCK, NOT_CONFIRMED, INTERRUPTED = 0, 1, 2, 3, 4, 130
+DISAGREE = INTERNAL_ERROR  # one of those who disagree is wrong
+_UNITS = {"K": 1e-3, "M": 1.0, "G": 1e3, "T": 1e6}
+
+
+class MemoryAmount(click.ParamType):  # type: ignore[type-arg, unused-ignore]
+    """An amount of memory in MB, or with a unit: 500, 500M, 4G."""
+
+    name = "MB"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Take a text apart."""
+        if isinstance(value, float):
+            return value
+        text = str(value).strip().upper()
+        unit = text[-2:] if text.endswith("B") else text[-1:]
+        unit = unit if unit.rstrip("B") in _UNITS else ""
+        try:
+            amount = float(text.removesuffix(unit)) * _UNITS.get(unit.rstrip("B"), 1.0)
+        except ValueError:
+            amount = -1.0
+        if not 0 < amount < 1e15:
+            self.fail(f"{value!r} is not an amount of memory; try 500 (in MB) or 4G", param, ctx)
+        return amount
+
+
+class StageRange(click.ParamType):  # type: ignore[type-arg, unused-ignore]
+    """A range of stages: 0:2, or 1 for 1:2."""
+
+    name = "FIRST:LAST"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[int, int]:
+        """Take a text apart."""
+        if isinstance(value, tuple):
+            return value
+        first, colon, last = str(value).partition(":")
+        # Not int(): that takes signs, spaces and underscores.
+        if not all(0 < len(each) < 10 and each.isdecimal() for each in (first, last or first)):
+            self.fail(f"{value!r} is not a range of stages; try 0:2", param, ctx)
+        if colon and not last:
+            self.fail(f"{value!r} lacks the last stage; try {first}:{int(first) + 1}", param, ctx)
+        return int(first), int(last) if last else int(first) + 1
+
+
+class Command(click.Command):
+    """A command whose examples are shown as they are written."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples."""
+        if self.epilog:
+            with formatter.section("Examples"):
+                for line in self.epilog.strip().splitlines():
+                    formatter.write(f"{'':>{formatter.current_indent}}{line.strip()}\n")
+
+
+file_argument = click.argument("file", type=click.Path())
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
+time_limit_option = click.option(
+    "--time-limit",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="Stop after this time with the best plan so far.",
+)
+memory_limit_option = click.option(
+    "--memory-limit",
+    type=MemoryAmount(),
+    metavar="MB",
+    help="Memory that the solver may take: a number of MB, or 4G.",
+)
+no_merge_option = click.option(
+    "--no-merge",
+    is_flag=True,
+    help="Do not merge equivalent local states (an MPP's then keep start and end times).",
+)
+
+
+def check_one_input(sources: Mapping[str, str | None]) -> None:
+    """The standard input can be read once only."""
+    used = [name for name, path in sources.items() if path == STANDARD_INPUT]
+    if len(used) > 1:
+        raise click.UsageError(f"only one of {' and '.join(used)} can be the standard input (-)")
+
+
+def check_writable(
+    path: str, sources: Iterable[str], what: str = "the plan", option: str = "--save-policy"
+) -> None:
+    """Find out before a long run that its result could not be written."""
+    target = Path(path)
+    wrong = ""
+    if path == STANDARD_INPUT:
+        wrong = f"{what} does not go to the standard output; expected a file"
+    elif target.is_dir():
+        wrong = f"{path!r} is a folder; expected a file"
+    elif not target.parent.is_dir():
+        wrong = f"the folder {str(target.parent)!r} does not exist"
+    elif target.exists() and not target.is_file():
+        pass  # a device or a pipe
+    elif not os.access(target.parent, os.W_OK):
+        wrong = f"nothing can be written into the folder {str(target.parent)!r}"
+    elif any(target.exists() and Path(each).exists() and target.samefile(each) for each in sources):
+        wrong = f"{what} would overwrite {path!r}, which it is made from"
+    if wrong:
+        raise click.BadParameter(wrong, param_hint=f"'{option}'")
+
+
+def print_json(value: object) -> None:
+    """Print one line of JSON, in ASCII: right whatever the terminal's encoding."""
+    click.echo(json.dumps(value, allow_nan=False))
+
+
+@contextmanager
+def shown_log(console: Console) -> Iterator[None]:
+    """Show what the library says of its work."""
+    handler = ConsoleLog(console)
+    logger = logging.getLogger("coreplan")
+    level = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)

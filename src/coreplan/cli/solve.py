@@ -1,0 +1,190 @@
+"""``coreplan solve``: find an optimal plan."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from coreplan import __version__
+from coreplan.cli.shared import (
+    Command,
+    check_one_input,
+    check_writable,
+    file_argument,
+    json_option,
+    memory_limit_option,
+    no_merge_option,
+    print_json,
+    shown_log,
+    time_limit_option,
+)
+from coreplan.compile import AnyProblem
+from coreplan.formats import read_problem, read_state
+from coreplan.formats.schedule import read_plan
+from coreplan.maintenance.problem import MaintenanceProblem
+from coreplan.result import Result
+from coreplan.solve import ALGORITHMS, DEFAULT_ALGORITHM
+from coreplan.solve import solve as solve_problem
+from coreplan.view.terminal import LiveLog, make_console, print_summary
+from coreplan.view.words import describe_problem, expected_money, first_steps, numbered
+
+
+@click.command(
+    cls=Command,
+    epilog="""
+    coreplan solve works.yaml
+    coreplan solve works.yaml --time-limit 60 --memory-limit 4G --save-policy plan.json
+    coreplan solve works.yaml --json > result.json
+    coreplan solve works.yaml --stage 7 --state now.yaml
+    coreplan solve works.yaml --certificate proof.json.gz
+    coreplan solve works.yaml --start schedule.yaml --time-limit 60
+    cat works.yaml | coreplan solve -
+    """,
+    short_help="Find an optimal plan.",
+)
+@file_argument
+@click.option(
+    "--algorithm",
+    type=click.Choice(list(ALGORITHMS)),
+    default=DEFAULT_ALGORITHM,
+    show_default=True,
+    help="How to solve it: by our own engine, by plain dynamic programming, or by one of the "
+    "paper's searches.",
+)
+@time_limit_option
+@memory_limit_option
+@no_merge_option
+@click.option("--threads", type=click.IntRange(min=1), help="How many threads `core` may use.")
+@click.option("--memo", is_flag=True, help="Let `crg-ps` and `core-2016` remember solved groups.")
+@click.option(
+    "--relative-gap",
+    type=click.FloatRange(min=0),
+    metavar="PART",
+    help="Stop when the plan is proven to be this near to the optimum, as a part of its value "
+    "(0.01: one per cent; `core` and `core-2016`).",
+)
+@click.option(
+    "--absolute-gap",
+    type=click.FloatRange(min=0),
+    metavar="VALUE",
+    help="The same, as a difference in value.",
+)
+@click.option(
+    "--stage",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="T",
+    help="Plan from this stage on.",
+)
+@click.option(
+    "--state",
+    "state_file",
+    type=click.Path(),
+    metavar="FILE",
+    help="Plan from where everybody stands: a file with a state for each agent, for instance "
+    "'Alpha: {done: [a2], doing: a1, remaining: 2}'.",
+)
+@click.option(
+    "--start",
+    "start_file",
+    type=click.Path(),
+    metavar="FILE",
+    help="Let `core` start from a plan that there is: a policy/1 file, or a schedule, for instance "
+    "'Alpha: {a1: 0, a2: 4}'. The result is never worse.",
+)
+@click.option(
+    "--save-policy", type=click.Path(), metavar="FILE", help="Write the plan as policy/1."
+)
+@click.option(
+    "--certificate",
+    type=click.Path(),
+    metavar="FILE",
+    help="Write a proof of both bounds, for `coreplan verify` (gzip if the name ends in .gz).",
+)
+@json_option
+def solve(
+    file: str,
+    algorithm: str,
+    time_limit: float | None,
+    memory_limit: float | None,
+    no_merge: bool,
+    threads: int | None,
+    memo: bool,
+    relative_gap: float | None,
+    absolute_gap: float | None,
+    stage: int,
+    state_file: str | None,
+    start_file: str | None,
+    save_policy: str | None,
+    certificate: str | None,
+    as_json: bool,
+) -> None:
+    """Find an optimal plan for the problem in FILE (- for the standard input).
+
+    Ctrl-C stops with the best plan so far; a second Ctrl-C ends at once.
+    """
+    inputs = {"FILE": file, "--state": state_file, "--start": start_file}
+    check_one_input(inputs)
+    sources = [each for each in inputs.values() if each is not None]
+    if save_policy is not None:
+        check_writable(save_policy, sources)
+    if certificate is not None:
+        check_writable(certificate, sources, "the certificate", "--certificate")
+    problem = read_problem(file)
+    # Only what was asked for: an algorithm refuses options that it does not have.
+    options: dict[str, Any] = {"merge": False} if no_merge else {}
+    options |= {"threads": threads} if threads is not None else {}
+    options |= {"memo": True} if memo else {}
+    options |= {"relative_gap": relative_gap} if relative_gap is not None else {}
+    options |= {"absolute_gap": absolute_gap} if absolute_gap is not None else {}
+    options |= {"certificate": certificate} if certificate is not None else {}
+    state = None if state_file is None else read_state(state_file, problem)
+    if start_file is not None:
+        options["start"] = read_plan(start_file, problem, stage=stage, state=state)
+    solve_and_print(
+        problem,
+        as_json,
+        save_policy,
+        algorithm=algorithm,
+        time_limit=time_limit,
+        memory_limit=memory_limit,
+        stage=stage,
+        state=state,
+        **options,
+    )
+
+
+def solve_and_print(
+    problem: AnyProblem, as_json: bool, save_policy: str | None, **options: Any
+) -> None:
+    """Solve a problem, save the plan where that was asked for, and print what came out."""
+    if as_json:
+        result = solve_problem(problem, **options)
+        # Whatever comes of the file, the result is worth printing.
+        try:
+            _save(result, save_policy)
+        finally:
+            print_json(result.to_dict())
+        return
+    console = make_console(patient=save_policy is not None)
+    console.print(f"[bold]coreplan {__version__}[/]  {options['algorithm']}")
+    console.print(f"{problem.name}: {describe_problem(problem)}", markup=False)
+    with shown_log(console):
+        result = solve_problem(problem, callback=LiveLog(console), **options)
+    try:
+        _save(result, save_policy)
+    finally:
+        print_summary(console, result)
+        if isinstance(problem, MaintenanceProblem):
+            console.print(expected_money(result.value), markup=False)
+        if result.policy is not None:
+            console.print("What to do first:")
+            console.print(numbered(first_steps(result.policy)), markup=False)
+    if save_policy is not None:
+        console.print(f"the plan is in {save_policy}", markup=False)
+
+
+def _save(result: Result, path: str | None) -> None:
+    if path is not None and result.policy is not None:
+        result.policy.save(path)

@@ -1,0 +1,123 @@
+"""``coreplan trace``: show the published search step by step."""
+
+from __future__ import annotations
+
+import click
+
+from coreplan.cli.shared import (
+    Command,
+    check_writable,
+    file_argument,
+    json_option,
+    no_merge_option,
+    print_json,
+)
+from coreplan.crg import Assignment
+from coreplan.formats import read_problem, read_state
+from coreplan.formats.reading import STANDARD_INPUT
+from coreplan.formats.writing import write_text
+from coreplan.trace import MOST_STATES, trace_search
+from coreplan.view.terminal import make_console
+
+
+@click.command(
+    cls=Command,
+    epilog="""
+    coreplan trace small.yaml
+    coreplan trace small.yaml -o search.svg
+    coreplan trace works.yaml --stage 5 --state now.yaml --memo -o search.svg
+    coreplan trace small.yaml --assignment "2=agent 2" --no-bounds --json
+    """,
+    short_help="Show the published search on a small problem.",
+)
+@file_argument
+@click.option("--no-bounds", is_flag=True, help="Do not prune: CRG-PS instead of CoRe.")
+@click.option("--memo", is_flag=True, help="Remember solved joint states; as printed, it does not.")
+@no_merge_option
+@click.option(
+    "--assignment",
+    multiple=True,
+    metavar="HOW",
+    help="Who answers for which reward function: balanced (default), highest-degree, or K=AGENT "
+    "for each function, by position from 0.",
+)
+@click.option(
+    "--stage", type=click.IntRange(min=0), default=0, metavar="T", help="Start from this stage."
+)
+@click.option(
+    "--state",
+    "state_file",
+    type=click.Path(),
+    metavar="FILE",
+    help="Start from where everybody stands: a file with a state for each agent.",
+)
+@click.option(
+    "--most-states",
+    type=click.IntRange(min=1, max=1_000_000),
+    default=MOST_STATES,
+    show_default=True,
+    metavar="N",
+    help="Refuse a search that looks at more joint states than this.",
+)
+@click.option(
+    "-o", "--output", type=click.Path(), metavar="FILE", help="Draw the search into an SVG file."
+)
+@json_option
+def trace(
+    file: str,
+    no_bounds: bool,
+    memo: bool,
+    no_merge: bool,
+    assignment: tuple[str, ...],
+    stage: int,
+    state_file: str | None,
+    most_states: int,
+    output: str | None,
+    as_json: bool,
+) -> None:
+    """Show every joint state and joint action that the published search looks at in FILE.
+
+    Prints a tree: what each joint action is bounded by, what was pruned and why, where agents were
+    decoupled. With -o it is drawn instead.
+    """
+    if file == state_file == STANDARD_INPUT:
+        raise click.UsageError("only one of FILE and --state can be the standard input (-)")
+    if output is not None:
+        sources = [file] if state_file is None else [file, state_file]
+        check_writable(output, sources, "the picture", "--output")
+    problem = read_problem(file)
+    search = trace_search(
+        problem,
+        bounds=not no_bounds,
+        memo=memo,
+        merge=not no_merge,
+        assignment=_read_assignment(assignment),
+        stage=stage,
+        state=None if state_file is None else read_state(state_file, problem),
+        most_states=most_states,
+    )
+    if output is not None:
+        write_text(search.to_svg(), output)
+    if as_json:
+        print_json(search.to_dict())
+    elif output is None:
+        click.echo(search.to_text(), nl=False)
+    else:
+        make_console().print(f"the search is drawn in {output}", markup=False)
+
+
+def _read_assignment(given: tuple[str, ...]) -> Assignment:
+    """One word for all reward functions, or an agent for each."""
+    owners: dict[int, str] = {}
+    for each in given:
+        position, equals, agent = each.partition("=")
+        if equals and position.isdecimal():
+            owners[int(position)] = agent
+        elif len(given) > 1 or equals:
+            raise click.BadParameter(
+                f"{each!r} is not K=AGENT, a position and a name, for instance '2=Alpha'",
+                param_hint="'--assignment'",
+            )
+        else:
+            return each
+    return owners or "balanced"

@@ -1,0 +1,1 @@
+"""Other tools: problems in their languages, and answers of theirs to compare with."""

@@ -1,0 +1,468 @@
+"""Problems in the PRISM language, as Markov decision processes for Storm or PRISM.
+
+One module per agent, and a clock. In each stage the agents choose one after the other (the clock's
+`turn` says whose turn it is), then all of them move at once and the next stage begins:
+
+    stage t:  agent 0 chooses · agent 1 chooses · ... · everybody moves
+
+So a file has one command per local state and action, and one per way to move on; joint actions are
+not written out, and a tool builds the choices of agents one after the other rather than all of
+their combinations. Nobody gains by choosing late: nothing random happens before all have chosen,
+and who maximises knows all choices anyway.
+
+An agent has one variable. Up to its turn it is where the agent stands, from then on what was
+chosen: how the agent moves on, and what interactions see of it. Local states of one stage that are
+equivalent go by the number of the first of them, and so do choices that lead to the same. Numbers
+are those of the description, the same at all stages, so that one command serves as many stages as
+possible: tools try the guards of all commands in every state that they build. What a command would
+do at stages at which an agent cannot be there is left open.
+
+Own rewards are expectations, earned on choosing; interaction rewards are expectations, earned on
+moving: value times the product of the agents' chances. Every path makes the same number of steps,
+one per agent and one more in each stage, so the value is the maximal expected reward cumulated over
+that many steps.
+
+Symbolic engines (decision diagrams) take the maximum also over codes of actions that do not exist,
+which count as 0: maxima below 0 come out wrong. Where `shift` is asked for, a constant is added to
+the reward of each step so that none is negative. Each step happens exactly once on every path, so
+the value grows by the sum of the constants, whatever is done.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple, TypeVar
+
+from coreplan.compile import AnyProblem, CompiledProblem, compile_problem
+from coreplan.indexed import JointState
+from coreplan.interop.expectations import Expectations
+from coreplan.interop.text import finite, quoted
+from coreplan.limits import Limits
+from coreplan.solve import check_problem, errors_of_the_core
+
+T = TypeVar("T")
+
+SMALLEST = sys.float_info.min
+"""Numbers nearer to 0 count as 0: Storm cannot read them, and no value shows the difference."""
+
+MOST_NAMES = 3
+"""How many local states a comment names."""
+
+
+@dataclass(frozen=True)
+class PrismModel:
+    """A problem in the PRISM language.
+
+    Attributes
+    ----------
+    text
+        The file.
+    query
+        The property whose value is wanted, in PRISM's language.
+    steps
+        How many steps every path makes.
+    shift
+        By how much the property's value is larger than the problem's; 0 unless it was asked for.
+    """
+
+    text: str
+    query: str
+    steps: int
+    shift: float
+
+
+def to_prism(
+    problem: AnyProblem,
+    *,
+    merge: bool = True,
+    shift: bool = False,
+    stage: int = 0,
+    state: JointState | None = None,
+    limits: Limits | None = None,
+) -> PrismModel:
+    """Write a problem in the PRISM language.
+
+    Parameters
+    ----------
+    problem
+        A TI-MMDP or an MPP.
+    merge
+        Whether to merge equivalent local states.
+    shift
+        Whether to make the reward of every step non-negative; symbolic engines need it.
+    stage, state
+        Where planning starts; by default at the beginning.
+    limits
+        Time and memory for unrolling and merging.
+
+    Examples
+    --------
+    >>> from coreplan import Contractor, MaintenanceProblem, Task
+    >>> alpha = Contractor("Alpha", (Task("a1", duration=1, cost=3, revenue=20),))
+    >>> model = to_prism(MaintenanceProblem((alpha,), horizon=2))
+    >>> model.query
+    'R{"value"}max=? [ C<=4 ]'
+    """
+    check_problem(problem)
+    with errors_of_the_core():
+        compiled = compile_problem(problem, merge=merge, stage=stage, state=state, limits=limits)
+    expectations = Expectations(compiled.indexed)
+    agents = [
+        _AgentReader(compiled, expectations, agent).read()
+        for agent in range(len(compiled.indexed.agents))
+    ]
+    writer = _Writer(compiled, expectations, agents, shift)
+    text = "\n".join(writer.lines()) + "\n"
+    steps = (problem.horizon - stage) * (len(agents) + 1)
+    return PrismModel(text, f'R{{"value"}}max=? [ C<={steps} ]', steps, math.fsum(writer.added))
+
+
+class _Choice(NamedTuple):
+    """An action of a local state: its name, what it earns by itself, and what was chosen then."""
+
+    name: str
+    reward: float
+    chosen: int
+
+
+Law = tuple[tuple[int, float], ...]
+"""Next places with their probabilities."""
+
+
+@dataclass
+class _Stage:
+    """One agent at one stage."""
+
+    choices: dict[int, list[_Choice]] = field(default_factory=dict)
+    """Per place."""
+    laws: dict[int, Law] = field(default_factory=dict)
+    """Per what was chosen."""
+
+
+@dataclass
+class _Agent:
+    """One agent as a module."""
+
+    name: str
+    labels: Mapping[int, str]
+    stages: list[_Stage]
+    start: int
+    largest: int
+
+    @property
+    def most_choices(self) -> int:
+        """The largest number of actions anywhere."""
+        return max(self.most_choices_of.values())
+
+    @cached_property
+    def most_choices_of(self) -> dict[int, int]:
+        """Per place: the largest number of actions at any stage."""
+        most: dict[int, int] = {}
+        for stage in self.stages:
+            for number, choices in stage.choices.items():
+                most[number] = max(most.get(number, 0), len(choices))
+        return most
+
+    @property
+    def chosen(self) -> list[int]:
+        """All that can be chosen at any stage."""
+        return sorted({number for stage in self.stages for number in stage.laws})
+
+
+class _AgentReader:
+    """Takes an agent out of the unrolled graph and the classes of its nodes."""
+
+    def __init__(self, compiled: CompiledProblem, expectations: Expectations, agent: int) -> None:
+        graphs, model = compiled.graphs, compiled.model
+        self._agent = agent
+        self._indexed = compiled.indexed.agents[agent]
+        self._expectations = expectations
+        self._first = graphs.first_stage
+        self._layers = graphs.horizon - graphs.first_stage
+        self._class_begin: list[int] = model.layer_begin(agent).tolist()
+        self._node_class: list[int] = model.node_class(agent).tolist()
+        self._kept_begin: list[int] = model.node_choice_begin(agent).tolist()
+        self._kept: list[int] = model.node_choice(agent).tolist()
+        self._state: list[int] = graphs.node_state(agent).tolist()
+        self._choice_begin: list[int] = graphs.choice_begin(agent).tolist()
+        self._choice_base: list[int] = graphs.choice_base(agent).tolist()
+        self._arc_begin: list[int] = graphs.arc_begin(agent).tolist()
+        self._arc_next: list[int] = graphs.arc_next(agent).tolist()
+        self._arc_chance: list[float] = graphs.arc_probability(agent).tolist()
+        self._nodes: list[list[int]] = [[] for _ in range(model.class_count(agent))]
+        for node, number in enumerate(self._node_class):
+            self._nodes[number].append(node)
+
+    def read(self) -> _Agent:
+        """The agent as a module."""
+        # Per class: its place, the first of its states; and all of them, for people.
+        states = [[self._state[node] for node in nodes] for nodes in self._nodes]
+        self._place = [min(each) for each in states]
+        labels: dict[int, list[str]] = {}
+        for each in states[: self._class_begin[self._layers]]:
+            known = labels.setdefault(min(each), [])
+            known += [name for name in map(self._indexed.states.label, each) if name not in known]
+        stages = [self._read_stage(layer) for layer in range(self._layers)]
+        chosen = max(number for stage in stages for number in stage.laws)
+        return _Agent(
+            self._indexed.name,
+            {place: _names(each) for place, each in labels.items()},
+            stages,
+            self._place[self._node_class[0]],
+            max(chosen, *self._place),
+        )
+
+    def _read_stage(self, layer: int) -> _Stage:
+        stage = _Stage()
+        at = self._first + layer
+        watched = {
+            condition
+            for members, values in self._expectations.shared.items()
+            for who, condition in members
+            if who == self._agent and values.at(at) != 0
+        }
+        chances = self._expectations.chances[self._agent]
+        known: dict[object, int] = {}
+        for number in range(self._class_begin[layer], self._class_begin[layer + 1]):
+            choices = stage.choices[self._place[number]] = []
+            for choice, arcs in self._choices(self._nodes[number][0]):
+                law = self._law(arcs)
+                seen = sorted(each for each in chances[choice].items() if each[0] in watched)
+                chosen = known.setdefault((law, tuple(seen)), choice)
+                stage.laws[chosen] = law
+                reward = self._expectations.own_reward(self._agent, choice, at)
+                name = self._indexed.actions[self._indexed.choice_action[choice]]
+                choices.append(_Choice(name, reward, chosen))
+        return stage
+
+    def _choices(self, node: int) -> Iterator[tuple[int, range]]:
+        """The choices of a node that its class keeps: number in the description, arcs."""
+        kept = set(self._kept[self._kept_begin[node] : self._kept_begin[node + 1]])
+        for choice in range(self._choice_begin[node], self._choice_begin[node + 1]):
+            if self._choice_base[choice] in kept:
+                yield (
+                    self._choice_base[choice],
+                    range(self._arc_begin[choice], self._arc_begin[choice + 1]),
+                )
+
+    def _law(self, arcs: range) -> Law:
+        parts: dict[int, list[float]] = {}
+        for arc in arcs:
+            place = self._place[self._node_class[self._arc_next[arc]]]
+            parts.setdefault(place, []).append(self._arc_chance[arc])
+        sums = sorted((place, math.fsum(each)) for place, each in parts.items())
+        return tuple((place, chance) for place, chance in sums if chance >= SMALLEST)
+
+
+def _names(labels: Sequence[str]) -> str:
+    shown = ", ".join(quoted(label) for label in labels[:MOST_NAMES])
+    more = len(labels) - MOST_NAMES
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
+def _number(value: float) -> str:
+    return repr(finite(value)) if abs(value) >= SMALLEST else "0.0"
+
+
+class _Writer:
+    """Writes the file; `added` collects what was added to rewards."""
+
+    def __init__(
+        self,
+        compiled: CompiledProblem,
+        expectations: Expectations,
+        agents: Sequence[_Agent],
+        shift: bool,
+    ) -> None:
+        self._compiled = compiled
+        self._expectations = expectations
+        self._agents = agents
+        self._shift = shift
+        self._first = compiled.graphs.first_stage
+        self._horizon = compiled.graphs.horizon
+        self.added: list[float] = []
+
+    def lines(self) -> Iterator[str]:
+        """The file, line by line."""
+        rewards = list(self._rewards())
+        yield f"// {quoted(self._compiled.problem.name)}, written by coreplan"
+        yield "// In each stage the agents choose in turn, then all move at once."
+        steps = (self._horizon - self._first) * (len(self._agents) + 1)
+        yield f'// The value is R{{"value"}}max=? [ C<={steps} ]'
+        if self._shift:
+            added = _number(math.fsum(self.added))
+            yield f"// less {added}, which was added so that no reward is negative."
+        yield "mdp"
+        yield ""
+        yield from self._clock()
+        for position, agent in enumerate(self._agents):
+            yield ""
+            yield from self._module(position, agent)
+        yield ""
+        yield 'rewards "value"'
+        yield from rewards
+        yield "endrewards"
+
+    def _clock(self) -> Iterator[str]:
+        turns = len(self._agents)
+        yield "module clock"
+        yield f"  stage : [{self._first}..{self._horizon}] init {self._first};"
+        yield f"  turn : [0..{turns}] init 0;"
+        for position, agent in enumerate(self._agents):
+            for k in range(agent.most_choices):
+                yield (
+                    f"  [choose{position}_{k}] turn={position} & stage<{self._horizon} -> "
+                    f"(turn'={position + 1});"
+                )
+        yield f"  [move] turn={turns} -> (turn'=0) & (stage'=stage+1);"
+        yield f"  [end] stage={self._horizon} -> true;"
+        yield "endmodule"
+
+    def _module(self, position: int, agent: _Agent) -> Iterator[str]:
+        place = f"place{position}"
+        yield f"module agent{position} // {quoted(agent.name)}"
+        yield f"  {place} : [0..{agent.largest}] init {agent.start};"
+        for (number, k), by_stage in self._by_place(agent).items():
+            does = {
+                stage: None if c is None else (c.name, c.chosen) for stage, c in by_stage.items()
+            }
+            for guard, done in _parts(does):
+                if done is not None:
+                    yield (
+                        f"  [choose{position}_{k}] {place}={number}{guard} -> "
+                        f"({place}'={done[1]}); // {agent.labels[number]}: {quoted(done[0])}"
+                    )
+        laws: dict[int, dict[int, Law]] = {}
+        for layer, stage in enumerate(agent.stages):
+            for number, law in stage.laws.items():
+                laws.setdefault(number, {})[self._first + layer] = law
+        for number, law_at in sorted(laws.items()):
+            for guard, law in _parts(law_at):
+                moves = " + ".join(f"{_number(chance)}:({place}'={to})" for to, chance in law)
+                yield f"  [move] {place}={number}{guard} -> {moves};"
+        yield "endmodule"
+
+    def _by_place(self, agent: _Agent) -> dict[tuple[int, int], dict[int, _Choice | None]]:
+        """Per place and number of an action there: the choice, by stage; None if there is none."""
+        found: dict[tuple[int, int], dict[int, _Choice | None]] = {}
+        for layer, stage in enumerate(agent.stages):
+            for number, choices in stage.choices.items():
+                for k in range(agent.most_choices_of[number]):
+                    choice = choices[k] if k < len(choices) else None
+                    found.setdefault((number, k), {})[self._first + layer] = choice
+        return dict(sorted(found.items()))
+
+    def _rewards(self) -> Iterator[str]:
+        for position, agent in enumerate(self._agents):
+            yield from self._own_rewards(position, agent)
+        yield from self._shared_rewards()
+
+    def _own_rewards(self, position: int, agent: _Agent) -> Iterator[str]:
+        extra = {
+            self._first + layer: self._lift(
+                min(choice.reward for each in stage.choices.values() for choice in each)
+            )
+            for layer, stage in enumerate(agent.stages)
+        }
+        for (number, k), by_stage in self._by_place(agent).items():
+            values = {
+                stage: choice.reward + extra[stage]
+                for stage, choice in by_stage.items()
+                if choice is not None
+            }
+            if any(values.values()):
+                yield f"  [choose{position}_{k}] place{position}={number} : {_tree(values)};"
+
+    def _shared_rewards(self) -> Iterator[str]:
+        """Interactions, and what the team gets anyway."""
+        constant = self._expectations.constant
+        stages = range(self._first, self._horizon)
+        least = {stage: constant.at(stage) for stage in stages}
+        items = []
+        for members, values in self._expectations.shared.items():
+            by_stage = {stage: values.at(stage) for stage in stages}
+            matching = [self._matching(who, condition) for who, condition in members]
+            if not any(by_stage.values()) or not all(matching):
+                continue
+            most = math.prod(max(each.values()) for each in matching)
+            for stage, value in by_stage.items():
+                least[stage] += min(0.0, value * most)
+            tests = [
+                _one_of(who, list(each)) for (who, _), each in zip(members, matching, strict=True)
+            ]
+            factors = [_tree(by_stage)]
+            for (who, _), each in zip(members, matching, strict=True):
+                factors += _factor(who, each)
+            items.append(f"  [move] {' & '.join(tests)} : {' * '.join(factors)};")
+        anyway = {stage: constant.at(stage) + self._lift(least[stage]) for stage in stages}
+        # Written even if it is 0: a file needs some reward.
+        yield f"  [move] true : {_tree(anyway)};"
+        yield from items
+
+    def _matching(self, who: int, condition: int) -> dict[int, float]:
+        """What an agent can choose that may match a condition, with the chance that it does."""
+        chances = {
+            chosen: self._expectations.chance(who, chosen, condition)
+            for chosen in self._agents[who].chosen
+        }
+        return {chosen: chance for chosen, chance in chances.items() if chance > 0}
+
+    def _lift(self, least: float) -> float:
+        """What to add where the least reward is this."""
+        if not self._shift or least >= 0:
+            return 0.0
+        self.added.append(-least)
+        return -least
+
+
+def _runs(by_stage: Mapping[int, T]) -> list[tuple[int, T]]:
+    """Neighbouring stages of the same value taken together: the last of them, and the value."""
+    runs: list[tuple[int, T]] = []
+    for stage, value in sorted(by_stage.items()):
+        if runs and runs[-1][1] == value:
+            runs[-1] = (stage, value)
+        else:
+            runs.append((stage, value))
+    return runs
+
+
+def _parts(by_stage: Mapping[int, T]) -> Iterator[tuple[str, T]]:
+    """The different values with the guard for their stages; those not named do not matter."""
+    runs = _runs(by_stage)
+    for k, (last, value) in enumerate(runs):
+        after = f" & stage>{runs[k - 1][0]}" if k > 0 else ""
+        until = f" & stage<={last}" if k < len(runs) - 1 else ""
+        yield after + until, value
+
+
+def _tree(by_stage: Mapping[int, float]) -> str:
+    """A number that depends on the stage, as nested cases; stages not named do not matter."""
+
+    def write(runs: Sequence[tuple[int, float]]) -> str:
+        if len(runs) == 1:
+            return _number(runs[0][1])
+        half = len(runs) // 2  # so that nesting stays flat however many stages there are
+        return f"(stage<={runs[half - 1][0]} ? {write(runs[:half])} : {write(runs[half:])})"
+
+    return write(_runs(by_stage))
+
+
+def _one_of(who: int, numbers: Sequence[int]) -> str:
+    tests = "|".join(f"place{who}={number}" for number in numbers)
+    return f"({tests})"
+
+
+def _factor(who: int, matching: Mapping[int, float]) -> list[str]:
+    """The chance that an agent matches, given that it can; nothing where that is certain."""
+    by_chance: dict[float, list[int]] = {}
+    for number, chance in matching.items():
+        by_chance.setdefault(chance, []).append(number)
+    *some, (last, _) = by_chance.items()
+    text = _number(last)
+    for chance, numbers in some:
+        text = f"({_one_of(who, numbers)} ? {_number(chance)} : {text})"
+    return [] if text == "1.0" else [text]

@@ -1,0 +1,273 @@
+"""A second opinion: the model checker Storm computes the value of a problem.
+
+Needs the extra ``storm``. Storm runs in a process of its own, so that a time limit or Ctrl-C can
+end it whatever it is doing.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import math
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from coreplan.checks import unknown_name
+from coreplan.compile import AnyProblem
+from coreplan.errors import LimitError, SolverError
+from coreplan.indexed import JointState
+from coreplan.interop.prism import to_prism
+from coreplan.limits import Callback, Limits
+from coreplan.result import Result, Status
+from coreplan.solve import DEFAULT_ALGORITHM, solve
+
+ENGINES = ("sparse", "dd", "hybrid")
+"""Storm's engines: explicit states; decision diagrams; some of both."""
+
+TOLERANCE = 1e-6
+"""Values agree if they differ by at most this times max(1, \\|value\\|)."""
+
+_ROUNDING = 1e-12
+"""Part of what was added to rewards that may be lost to rounding."""
+
+
+@dataclass(frozen=True)
+class StormAnswer:
+    """What Storm found.
+
+    Attributes
+    ----------
+    value
+        The optimal value of the problem.
+    seconds
+        Storm's own time: reading, building the model and computing the value.
+    build_seconds
+        Of that, until the model was built.
+    engine
+        Which of Storm's engines it was.
+    states
+        States of the model that Storm built, those between two choices included.
+    shift
+        What had been added to the rewards, and was taken off the value again.
+    """
+
+    value: float
+    seconds: float
+    build_seconds: float
+    engine: str
+    states: int
+    shift: float = 0.0
+
+    def to_dict(self) -> dict[str, object]:
+        """All of it by name."""
+        return {
+            "engine": self.engine,
+            "value": self.value,
+            "seconds": self.seconds,
+            "build_seconds": self.build_seconds,
+            "states": self.states,
+            "shift": self.shift,
+        }
+
+
+@dataclass(frozen=True)
+class CrossCheck:
+    """A result of coreplan beside Storm's answer.
+
+    Attributes
+    ----------
+    result
+        What coreplan found.
+    storm
+        What Storm found.
+    tolerance
+        By how much they may differ.
+    agrees
+        Whether Storm's value is coreplan's, or between its bounds where there is no proof.
+    """
+
+    result: Result
+    storm: StormAnswer
+    tolerance: float
+    agrees: bool
+
+    def to_dict(self) -> dict[str, object]:
+        """All of it by name."""
+        return {
+            "agrees": self.agrees,
+            "tolerance": self.tolerance,
+            "storm": self.storm.to_dict(),
+            "result": self.result.to_dict(),
+        }
+
+    def __str__(self) -> str:
+        theirs = f"Storm ({self.storm.engine}): {self.storm.value:.10g}"
+        if self.result.status is Status.OPTIMAL:
+            ours = f"coreplan ({self.result.algorithm}): {self.result.value:.10g}, proven optimal"
+            verdict = "they agree" if self.agrees else "THEY DISAGREE"
+        else:
+            ours = (
+                f"coreplan ({self.result.algorithm}): {self.result.lower_bound:.10g} to "
+                f"{self.result.upper_bound:.10g}, not proven optimal"
+            )
+            verdict = (
+                "Storm's value is between coreplan's bounds"
+                if self.agrees
+                else "THEY DISAGREE: Storm's value is outside of coreplan's bounds"
+            )
+        return f"{ours}\n{theirs}\n{verdict} (tolerance {self.tolerance:.3g})"
+
+
+def check_storm(engine: str = "sparse") -> None:
+    """Raise a SolverError if Storm cannot be used, or has no such engine."""
+    if engine not in ENGINES:
+        raise SolverError(unknown_name(engine, "engine", ENGINES, "Storm"))
+    if importlib.util.find_spec("stormpy") is None:
+        raise SolverError(
+            "Storm is not installed; its Python package comes with the extra `storm`: "
+            "pip install 'coreplan[storm]'"
+        )
+
+
+def storm_value(
+    problem: AnyProblem,
+    *,
+    engine: str = "sparse",
+    time_limit: float | None = None,
+    merge: bool = True,
+    stage: int = 0,
+    state: JointState | None = None,
+) -> StormAnswer:
+    """Let Storm compute the optimal value of a problem.
+
+    Parameters
+    ----------
+    problem
+        A TI-MMDP or an MPP.
+    engine
+        ``sparse`` (default), ``dd`` or ``hybrid``. The latter two are given rewards that are
+        shifted to be non-negative, for they get maxima below 0 wrong.
+    time_limit
+        Seconds that Storm's process may take.
+    merge
+        Whether to merge equivalent local states first.
+    stage, state
+        Where planning starts; by default at the beginning.
+
+    Raises
+    ------
+    LimitError
+        If the time limit strikes.
+    SolverError
+        If stormpy is not installed, or Storm fails.
+    """
+    check_storm(engine)
+    limits = Limits(time_limit)
+    model = to_prism(
+        problem, merge=merge, shift=engine != "sparse", stage=stage, state=state, limits=limits
+    )
+    with tempfile.TemporaryDirectory(prefix="coreplan-storm-") as folder:
+        file = Path(folder) / "model.prism"
+        file.write_text(model.text, encoding="utf-8")
+        found = _run_worker(file, model.query, engine, limits)
+    return StormAnswer(
+        value=found["value"] - model.shift,
+        seconds=found["seconds"],
+        build_seconds=found["build_seconds"],
+        engine=engine,
+        states=found["states"],
+        shift=model.shift,
+    )
+
+
+def _run_worker(file: Path, query: str, engine: str, limits: Limits) -> dict[str, Any]:
+    """Run Storm in a process of its own, and end it when the time is up or somebody interrupts."""
+    answer = file.with_name("answer.json")
+    worker = Path(__file__).with_name("storm_worker.py")
+    process = subprocess.Popen(
+        # -P: this folder's modules are none of Storm's business.
+        [sys.executable, "-P", str(worker), str(file), query, engine, str(answer)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,  # Ctrl-C comes to us, and we end it
+    )
+    try:
+        left = limits.seconds_left
+        process.wait(timeout=None if math.isinf(left) else max(0.0, left))
+    except subprocess.TimeoutExpired:
+        raise LimitError("time_limit", "the time limit struck before Storm had a value") from None
+    finally:
+        process.kill()
+        process.wait()
+    if not answer.exists():
+        raise SolverError(
+            f"Storm ended without an answer (exit code {process.returncode}); the problem may be "
+            "too large for it"
+        )
+    found: dict[str, Any] = json.loads(answer.read_text(encoding="utf-8"))
+    if "error" in found:
+        raise SolverError(f"Storm failed: {found['error']}")
+    if not math.isfinite(found["value"]):
+        raise SolverError(f"Storm's value is {found['value']}; the rewards may be too large")
+    return found
+
+
+def storm_check(
+    problem: AnyProblem,
+    *,
+    engine: str = "sparse",
+    algorithm: str = DEFAULT_ALGORITHM,
+    time_limit: float | None = None,
+    memory_limit: float | None = None,
+    callback: Callback | None = None,
+) -> CrossCheck:
+    """Solve a problem, let Storm compute its value too, and compare.
+
+    Parameters
+    ----------
+    problem
+        A TI-MMDP or an MPP.
+    engine
+        Which of Storm's engines; see :func:`storm_value`.
+    algorithm
+        Which algorithm of coreplan.
+    time_limit
+        Seconds for coreplan, and as many for Storm. Where coreplan does not prove an optimum in
+        time, Storm's value has to be between its bounds.
+    memory_limit
+        Megabytes that coreplan may take. Storm's memory is not limited.
+    callback
+        Called while coreplan solves; see :func:`coreplan.solve`.
+
+    Raises
+    ------
+    LimitError
+        If a limit strikes before there is anything to compare.
+    SolverError
+        If Storm is not installed or fails, or if the algorithm's value is not the optimum of
+        agents that see everything.
+    """
+    check_storm(engine)  # before a long run
+    result = solve(
+        problem,
+        algorithm=algorithm,
+        time_limit=time_limit,
+        memory_limit=memory_limit,
+        callback=callback,
+    )
+    if result.objective != "centralised":
+        raise SolverError(
+            f"algorithm {algorithm!r} looks for the best decentralised plan, Storm for the best of "
+            "all; compare another algorithm with Storm"
+        )
+    answer = storm_value(problem, engine=engine, time_limit=time_limit)
+    tolerance = (
+        TOLERANCE * max(1.0, abs(answer.value), abs(result.value)) + _ROUNDING * answer.shift
+    )
+    agrees = result.lower_bound - tolerance <= answer.value <= result.upper_bound + tolerance
+    return CrossCheck(result, answer, tolerance, agrees)
