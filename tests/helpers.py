@@ -19,6 +19,8 @@ Algorithm = tuple[str, dict[str, Any]]
 ALGORITHMS: list[Algorithm] = [
     ("dp", {}),
     ("dp", {"merge": False}),
+    ("spudd", {}),
+    ("spudd", {"merge": False, "order": "interleaved", "actions": "enumerate"}),
     ("crg-ps", {}),
     ("crg-ps", {"merge": False, "memo": True}),
     ("core-2016", {}),

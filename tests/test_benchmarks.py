@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 import search
+import spudd
 from coreplan import MaintenanceProblem, solve, write_problem
 from instances import pyramid, realistic
 
@@ -131,3 +132,17 @@ def neighbours(problem: MaintenanceProblem) -> Counter[str]:
     """Per contractor, with how many others it interferes."""
     pairs = {tuple(work.split("/")[0] for work in each.tasks) for each in problem.network}
     return Counter(name for pair in pairs for name in pair)
+
+
+def test_spudd_is_compared(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Every solver has a line per size, and values that differ are found."""
+    monkeypatch.setattr(spudd, "in_its_own_process", spudd.run)
+    assert spudd.main(["--quick", "--seeds", "1", "--time-limit", "5"]) == 0
+    out = capsys.readouterr().out
+    for solver in spudd.SOLVERS:
+        assert out.count(f"  {solver.name:<20}") == 4
+    runs = {"one": [spudd.Run(1.0, 0.1)], "other": [spudd.Run(2.0, 0.1)]}
+    assert len(spudd.disagreements(runs)) == 1
+    assert not spudd.disagreements({"one": runs["one"], "late": [spudd.Run(None, 5.0)]})

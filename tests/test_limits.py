@@ -38,8 +38,8 @@ SLACK = 0.5
 """Seconds that a solver may take beyond its limit, most of them for a busy machine."""
 
 
-both_algorithms = pytest.mark.parametrize("algorithm", ["core", "dp"])
-"""Those that work in quite different ways; the other two share most with dp."""
+unlike_algorithms = pytest.mark.parametrize("algorithm", ["core", "dp", "spudd"])
+"""Those that work in quite different ways; the others share most with dp."""
 
 
 @functools.cache
@@ -80,7 +80,7 @@ def check_stopped(result: Result, status: Status) -> None:
 # -- each limit on a problem that is too large -----------------------------------------------------
 
 
-@both_algorithms
+@unlike_algorithms
 @pytest.mark.parametrize("limit", [0.1, 0.4])
 def test_time_limit(algorithm: str, limit: float) -> None:
     """A time limit ends the search in time, with a real policy and valid bounds."""
@@ -166,7 +166,7 @@ def test_core_does_with_the_memory_that_it_has() -> None:
     assert tight.upper_bound <= loose.upper_bound
 
 
-@both_algorithms
+@unlike_algorithms
 @pytest.mark.parametrize("calls", [1, 3])
 def test_callback_stops(algorithm: str, calls: int) -> None:
     """A callback that returns True stops the search, and is not called again."""
@@ -192,7 +192,7 @@ def test_only_true_stops() -> None:
     check_stopped(result, Status.TIME_LIMIT)
 
 
-@both_algorithms
+@unlike_algorithms
 def test_sigint_in_a_process_of_its_own(algorithm: str) -> None:
     """Ctrl-C gives the best plan so far in a fraction of a second."""
     script = """
@@ -229,7 +229,7 @@ json.dump({**result.to_dict(), "worth": result.policy.evaluate()}, sys.stdout)
     assert report["worth"] >= report["value"] - 1e-6
 
 
-@both_algorithms
+@unlike_algorithms
 def test_in_another_thread(plain_sigint: None, algorithm: str) -> None:
     """In a thread limits work as ever; Ctrl-C stays the main thread's business."""
     problem = long_problem(algorithm)
@@ -264,14 +264,15 @@ def limits_of_small_problems() -> st.SearchStrategy[dict[str, Any]]:
     )
 
 
+@pytest.mark.parametrize("algorithm", ["dp", "spudd"])
 @given(raw=problem_dicts(max_work=6000), limits=limits_of_small_problems(), merge=st.booleans())
 def test_small_problems_under_small_limits(
-    raw: dict[str, Any], limits: dict[str, Any], merge: bool
+    algorithm: str, raw: dict[str, Any], limits: dict[str, Any], merge: bool
 ) -> None:
     """Bounds bracket the optimum, and the policy acts everywhere and is worth its value."""
     problem = from_file(raw)
     try:
-        result = solve(problem, algorithm="dp", merge=merge, **limits)
+        result = solve(problem, algorithm=algorithm, merge=merge, **limits)
     except LimitError as error:
         assert error.reason in limits
         return
@@ -309,7 +310,7 @@ def test_bounds_where_the_table_does_not_fit(raw: dict[str, Any]) -> None:
     assert judged_policy_value(raw, result.policy) >= result.value - tolerance
 
 
-@both_algorithms
+@unlike_algorithms
 @given(seed=st.integers(1, 4), fraction=st.floats(0.01, 1.1))
 def test_stopped_in_the_middle(algorithm: str, seed: int, fraction: float) -> None:
     """Wherever in the search the clock strikes, bounds hold and the policy is worth its value."""
@@ -425,7 +426,7 @@ def test_limits_may_be_infinite() -> None:
 # -- Ctrl-C and exceptions -------------------------------------------------------------------------
 
 
-@both_algorithms
+@unlike_algorithms
 def test_second_sigint_ends_at_once(plain_sigint: None, algorithm: str) -> None:
     """The second Ctrl-C raises KeyboardInterrupt, and the old handler is back."""
 
@@ -438,7 +439,7 @@ def test_second_sigint_ends_at_once(plain_sigint: None, algorithm: str) -> None:
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-@both_algorithms
+@unlike_algorithms
 def test_first_sigint_stops_with_a_plan(plain_sigint: None, algorithm: str) -> None:
     """The first Ctrl-C stops with what there is, and the old handler is back."""
     handlers = []
@@ -475,7 +476,7 @@ def test_a_handler_of_somebody_else_is_left_alone() -> None:
     assert set(pressed) == {signal.SIGINT}
 
 
-@both_algorithms
+@unlike_algorithms
 @pytest.mark.parametrize("kind", [ZeroDivisionError, SystemExit, KeyboardInterrupt])
 def test_an_exception_in_the_callback(
     plain_sigint: None, algorithm: str, kind: type[BaseException]
@@ -496,7 +497,7 @@ def test_an_exception_in_the_callback(
 # -- what a callback is told -----------------------------------------------------------------------
 
 
-@both_algorithms
+@unlike_algorithms
 def test_progress_is_valid_at_every_call(algorithm: str) -> None:
     """Time and work grow, bounds tighten, and they bracket the optimum at every call."""
     problem = from_file(dense_team(4) if algorithm == "core" else random_mpp(4, 3, 7))
@@ -522,7 +523,7 @@ def test_progress_is_valid_at_every_call(algorithm: str) -> None:
     assert seen[-1].joint_states_expanded <= result.statistics.joint_states_expanded
 
 
-@both_algorithms
+@unlike_algorithms
 def test_callback_is_called_some_20_times_a_second(algorithm: str) -> None:
     """A callback is called every 50 ms or so, not at every step."""
     seen: list[Progress] = []

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 #include <stdexcept>
 #include <string>
@@ -13,7 +12,6 @@ namespace coreplan {
 namespace {
 
 constexpr double kBytesPerState = sizeof(double) + sizeof(std::uint32_t);
-constexpr double kMostActions = 4294967294.0;       // joint actions are stored in 32 bits
 constexpr std::size_t kMostTableCells = 1U << 16U;  // of joint interaction rewards, per layer
 constexpr std::size_t kMostTableCellsInAll = 1U << 22U;
 
@@ -23,20 +21,6 @@ constexpr std::uint64_t kUnknown = 0x7ff8'0000'0000'0001ULL;
 
 double flip(double value) {
     return std::bit_cast<double>(std::bit_cast<std::uint64_t>(value) ^ kUnknown);
-}
-
-// A number for people: whole as long as it is short.
-std::string in_words(double number) {
-    char text[64];
-    std::snprintf(text, sizeof text, number >= 1000 && number < 1e9 ? "%.0f" : "%.4g", number);
-    return text;
-}
-
-template <class T>
-CArray<T> zeros(std::uint64_t count) {
-    auto* memory = static_cast<T*>(std::calloc(std::max<std::uint64_t>(count, 1), sizeof(T)));
-    if (memory == nullptr) throw std::bad_alloc();
-    return CArray<T>(memory);
 }
 
 // The interaction rewards of joint actions, by the labels of the agents' after-states.
@@ -446,23 +430,15 @@ private:
 
 DpResult solve_dp(const CompiledModel& model, Monitor& monitor) {
     DpResult result;
-    IndependentBounds bounds = independent_bounds(model, monitor);
-    result.fallback = std::move(bounds.policy);
-    result.lower = bounds.lower;
-    result.upper = bounds.upper;
-    if (!std::isfinite(result.lower) || !std::isfinite(result.upper)) {
-        throw std::overflow_error("the rewards are too large to be added up");
-    }
-    monitor.progress.lower = result.lower;
-    monitor.progress.upper = result.upper;
-
+    start(result, model, monitor);
     const JointLayout layout(model);
     double bytes = layout.state_count() * kBytesPerState;
     for (const CompiledAgent& agent : model.agents) {
         bytes += static_cast<double>(agent.after_label.size()) * sizeof(std::size_t) +
                  static_cast<double>(agent.outcome_next.size()) * sizeof(std::uint64_t);
     }
-    if (!monitor.fits(bytes) || layout.state_count() > 9e18 || layout.most_actions() > kMostActions) {
+    if (!monitor.fits(bytes) || layout.state_count() > kMostJointStates ||
+        layout.most_actions() > kMostJointActions) {
         result.stop = Stop::memory_limit;
         result.message = "dp would have to remember " + in_words(layout.state_count()) +
                          " joint states (" + in_words(bytes / 1e6) + " MB), with up to " +

@@ -5,6 +5,7 @@ NB_MODULE(_core, module) {
     coreplan::bindings::bind_monitor(module);
     coreplan::bindings::bind_model(module);
     coreplan::bindings::bind_dp(module);
+    coreplan::bindings::bind_spudd(module);
     coreplan::bindings::bind_crg(module);
     coreplan::bindings::bind_core_2016(module);
     coreplan::bindings::bind_engine(module);

@@ -15,6 +15,7 @@ namespace nb = nanobind;
 void bind_monitor(nb::module_& module);
 void bind_model(nb::module_& module);
 void bind_dp(nb::module_& module);
+void bind_spudd(nb::module_& module);
 void bind_crg(nb::module_& module);
 void bind_core_2016(nb::module_& module);
 void bind_engine(nb::module_& module);

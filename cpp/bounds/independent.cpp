@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 namespace coreplan {
 
@@ -176,7 +177,8 @@ void follow(const CompiledModel& model, AgentId who, std::size_t signals,
     }
 }
 
-double value_of(const CompiledModel& model, const LocalPolicy& policy, Monitor& monitor) {
+std::vector<double> rewards_of(const CompiledModel& model, const LocalPolicy& policy,
+                               Monitor& monitor) {
     const std::size_t n = model.agents.size();
     const std::size_t layers = model.layer_count();
     const auto counts = signal_counts(model);
@@ -184,8 +186,9 @@ double value_of(const CompiledModel& model, const LocalPolicy& policy, Monitor& 
     for (std::size_t i = 0; i < n; ++i) {
         follow(model, as<AgentId>(i), counts[i], policy.action[i], 0, ClassId{0}, flows[i], monitor);
     }
-    double total = 0;
+    std::vector<double> rewards(layers, 0.0);
     for (Index layer = 0; layer < layers; ++layer) {
+        double& total = rewards[layer];
         // A reward of some agents counts with the mass of all the others.
         double all = 1;
         for (const AgentFlow& flow : flows) all *= flow.mass[layer];
@@ -201,7 +204,12 @@ double value_of(const CompiledModel& model, const LocalPolicy& policy, Monitor& 
         }
         monitor.tick_or_throw(4 * n + 8 * model.interactions_at[layer].size());
     }
-    return total;
+    return rewards;
+}
+
+double value_of(const CompiledModel& model, const LocalPolicy& policy, Monitor& monitor) {
+    const std::vector<double> rewards = rewards_of(model, policy, monitor);
+    return std::accumulate(rewards.begin(), rewards.end(), 0.0);
 }
 
 IndependentBounds independent_bounds(const CompiledModel& model, Monitor& monitor) {

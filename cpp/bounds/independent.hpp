@@ -45,8 +45,13 @@ double reward_scale(const CompiledModel& model);
 // How far the value of a policy can be off if probabilities are taken to sum to 1.
 double mass_error(const CompiledModel& model);
 
-// The exact expected value of a policy of which every agent looks at its own class only. The
-// agents are then independent processes: the chance that an interaction happens is a product.
+// What is earned at each layer, in expectation, by a policy of which every agent looks at its own
+// class only. The agents are then independent processes: the chance that an interaction happens is
+// a product.
+std::vector<double> rewards_of(const CompiledModel& model, const LocalPolicy& policy,
+                               Monitor& monitor);
+
+// The exact expected value of such a policy.
 double value_of(const CompiledModel& model, const LocalPolicy& policy, Monitor& monitor);
 
 }  // namespace coreplan

@@ -1,5 +1,6 @@
 #include "policies.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace coreplan::policies {
@@ -66,11 +67,21 @@ reference::Rule Translation::rule(const TeamPolicy& policy) const {
     };
 }
 
-reference::Rule Translation::rule(const DpResult& result) const {
+reference::Rule Translation::rule(const JointResult& result) const {
     return [this, &result, fallback = rule(result.fallback)](Index stage,
                                                              const reference::JointState& state) {
-        const std::uint32_t stored =
-            result.actions == nullptr ? 0 : result.actions[slot_of(stage, state)];
+        std::uint32_t stored = 0;
+        if (result.actions != nullptr) {
+            std::uint64_t slot = slot_of(stage, state);
+            if (result.numbers != nullptr) {
+                const std::uint64_t* const begin = result.numbers.get();
+                const std::uint64_t* const end = begin + result.state_count;
+                const std::uint64_t* const found = std::lower_bound(begin, end, slot);
+                if (found == end || *found != slot) return fallback(stage, state);
+                slot = static_cast<std::uint64_t>(found - begin);
+            }
+            stored = result.actions[slot];
+        }
         if (stored == 0) return fallback(stage, state);
         // Joint actions are numbered with the last agent's action changing fastest.
         reference::JointChoice choice(state.size());

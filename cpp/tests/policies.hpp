@@ -2,7 +2,7 @@
 // judged by the reference.
 #pragma once
 
-#include "baselines/dp.hpp"
+#include "baselines/joint_result.hpp"
 #include "bounds/independent.hpp"
 #include "model/compiled_model.hpp"
 #include "policies/team_policy.hpp"
@@ -26,7 +26,7 @@ public:
     [[nodiscard]] std::uint64_t slot_of(Index stage, const reference::JointState& state) const;
 
     [[nodiscard]] reference::Rule rule(const LocalPolicy& policy) const;
-    [[nodiscard]] reference::Rule rule(const DpResult& result) const;
+    [[nodiscard]] reference::Rule rule(const JointResult& result) const;
     [[nodiscard]] reference::Rule rule(const TeamPolicy& policy) const;
 
 private:

@@ -10,6 +10,7 @@ from coreplan import _core
 from coreplan.algorithms.core import solve_core
 from coreplan.algorithms.core_2016 import solve_core_2016, solve_crg_ps
 from coreplan.algorithms.dp import solve_dp
+from coreplan.algorithms.spudd import solve_spudd
 from coreplan.algorithms.task import SolverTask
 from coreplan.checks import unknown_name
 from coreplan.compile import AnyProblem
@@ -42,7 +43,8 @@ def solve(
         A :class:`~coreplan.TIMMDP` or a :class:`~coreplan.MaintenanceProblem`.
     algorithm
         ``core`` (default): our own engine; at present it solves exactly what fits into dense
-        tables, and bounds the rest. ``dp``: plain dynamic programming over joint states. ``crg-ps``
+        tables, and bounds the rest. ``dp``: plain dynamic programming over joint states. ``spudd``:
+        value iteration on algebraic decision diagrams. ``crg-ps``
         and ``core-2016``: the paper's searches on conditional return graphs, without and with
         branch-and-bound.
     time_limit
@@ -64,7 +66,8 @@ def solve(
         ``drop``, ``settle`` and ``eliminate``. The searches have ``memo`` (default False, as
         printed): whether to remember solved groups of agents, and ``assignment`` (see
         :func:`coreplan.build_crgs`); ``core-2016`` also ``relative_gap`` and ``absolute_gap``: how
-        much it may give away.
+        much it may give away. ``spudd`` has ``order`` (``grouped`` or ``interleaved``) and
+        ``actions`` (``diagram`` or ``enumerate``), see docs/spudd.md.
 
     Returns
     -------
@@ -132,6 +135,7 @@ def errors_of_the_core() -> Iterator[None]:
 ALGORITHMS: dict[str, Callable[..., Result]] = {
     "core": solve_core,
     "dp": solve_dp,
+    "spudd": solve_spudd,
     "crg-ps": solve_crg_ps,
     "core-2016": solve_core_2016,
 }

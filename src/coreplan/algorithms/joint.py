@@ -1,0 +1,33 @@
+"""What the solvers share that treat the whole team at once."""
+
+from __future__ import annotations
+
+from coreplan import _core
+from coreplan.algorithms.task import SolverTask
+from coreplan.compile import CompiledProblem
+from coreplan.errors import SolverError
+from coreplan.policy import LocalRule, Policy, TeamRule, make_maps
+
+
+def check_merge(merge: object) -> None:
+    """Raise a SolverError if the option is not a truth value."""
+    if not isinstance(merge, bool):
+        raise SolverError(f"merge is {merge!r}; expected True or False")
+
+
+def make_joint_policy(
+    task: SolverTask, compiled: CompiledProblem, found: _core.JointResult
+) -> Policy:
+    """One rule of the whole team; where it does not know, everybody's own."""
+    agents = range(len(compiled.indexed.agents))
+    teams = []
+    if found.actions is not None:
+        teams.append(TeamRule(tuple(agents), found.actions, found.values, numbers=found.numbers))
+    return Policy(
+        task.problem,
+        compiled.indexed,
+        make_maps(compiled),
+        teams,
+        LocalRule(tuple(found.fallback(i) for i in agents)),
+        history=not compiled.merged,
+    )
