@@ -9,6 +9,7 @@ from inspect import signature
 from coreplan import _core
 from coreplan.algorithms.core import solve_core
 from coreplan.algorithms.core_2016 import solve_core_2016, solve_crg_ps
+from coreplan.algorithms.dec_mdp import solve_dec_mdp
 from coreplan.algorithms.dp import solve_dp
 from coreplan.algorithms.task import SolverTask
 from coreplan.checks import unknown_name
@@ -44,7 +45,8 @@ def solve(
         ``core`` (default): our own engine; at present it solves exactly what fits into dense
         tables, and bounds the rest. ``dp``: plain dynamic programming over joint states. ``crg-ps``
         and ``core-2016``: the paper's searches on conditional return graphs, without and with
-        branch-and-bound.
+        branch-and-bound. ``dec-mdp``: another objective: the best policy of which every agent sees
+        its own local state only.
     time_limit
         Seconds; None for no limit.
     memory_limit
@@ -134,5 +136,6 @@ ALGORITHMS: dict[str, Callable[..., Result]] = {
     "dp": solve_dp,
     "crg-ps": solve_crg_ps,
     "core-2016": solve_core_2016,
+    "dec-mdp": solve_dec_mdp,
 }
 """The algorithms by name; their parameters after the first are their options."""
