@@ -20,6 +20,8 @@ void bind_decentralised(nb::module_& module) {
              nb::arg("seed"), nb::arg("monitor"), nb::keep_alive<1, 2>(), nb::keep_alive<1, 4>())
         .def("improve", &DecentralisedSearch::improve, nb::arg("tries"),
              nb::call_guard<nb::gil_scoped_release>())
+        .def_prop_ro("table_bytes", &DecentralisedSearch::table_bytes)
+        .def_prop_ro("fits", &DecentralisedSearch::fits)
         .def("prepare", &DecentralisedSearch::prepare, nb::call_guard<nb::gil_scoped_release>())
         .def("run", &DecentralisedSearch::run, nb::arg("tolerance"), nb::arg("seconds"),
              nb::call_guard<nb::gil_scoped_release>())

@@ -1,6 +1,7 @@
 #include "decentralised/central_values.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -49,11 +50,13 @@ CentralValues::CentralValues(const CompiledModel& model, Monitor& monitor)
     const auto [all, widest] = cells_of(model);
     const double passing = 2 * widest * sizeof(double);
     const double bytes = bytes_of(model);
-    if (!monitor.fits(bytes)) {
-        throw LimitReached(Stop::memory_limit, "the table of centralised values does not fit");
+    if (!std::isfinite(bytes)) {
+        throw LimitReached(Stop::memory_limit,
+                           "the table of centralised values is beyond any memory");
     }
+    monitor.reserve(bytes, "the table of centralised values");
     reserved_ = all * sizeof(double) + passing;
-    monitor.reserve(reserved_, "the table of centralised values");
+    monitor.release(bytes - reserved_);  // the kernel takes its own part
     const double before = monitor.reserved();
     try {
         const TeamSolution solution = solve_team(model, model.everyone(), kValuesOnly, monitor);

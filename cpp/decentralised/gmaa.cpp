@@ -40,7 +40,7 @@ DecentralisedSearch::~DecentralisedSearch() { monitor_.release(reserved_); }
 
 void DecentralisedSearch::note(const LimitReached& limit) {
     stop_ = limit.stop;
-    message_ = limit.what();
+    message_ = limit.stop == Stop::memory_limit ? limit.what() : "";
 }
 
 // Takes a policy that is worth more than the one in hand.

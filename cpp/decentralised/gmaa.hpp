@@ -46,6 +46,9 @@ public:
 
     // Looks for a better policy by alternating best responses, so many times. True if it got better.
     bool improve(std::size_t tries);
+    // The memory that the centralised values take, and whether there is as much.
+    [[nodiscard]] double table_bytes() const { return CentralValues::bytes_of(model_); }
+    [[nodiscard]] bool fits() const { return monitor_.fits(table_bytes()); }
     // Finds the centralised values. Without them there is nothing to search by. False if a limit
     // struck.
     bool prepare();

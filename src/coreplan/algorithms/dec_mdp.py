@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from coreplan import _core
 from coreplan.algorithms.task import SolverTask
-from coreplan.algorithms.team import CUTS, SECONDS_PER_CELL
+from coreplan.algorithms.team import CUTS, SLOW_GAIN, SLOW_ROUNDS
 from coreplan.algorithms.way_back import make_reduced, map_local, reduce_model
 from coreplan.compile import CompiledProblem
 from coreplan.errors import SolverError
@@ -26,11 +26,13 @@ logger = logging.getLogger(__name__)
 STEPS = ("shape", "drop", "settle", "eliminate", "merge")
 """Of shrinking. All of them keep the decentralised optimum, too."""
 TRIES = 30
-"""Of the local search by best responses, before anything else and in each round of `relax`."""
-ROUNDS = 100
-"""Of the relaxation, where centralised values are out of reach."""
+"""Of the local search by best responses, before anything else and now and then."""
 TABLES_PART = 0.25
 """Of the time left, that the centralised values of a team may take before it is bounded otherwise."""
+SECONDS_PER_BYTE = 2e-9
+"""That it takes to fill these tables, about."""
+ROUNDS = 100
+"""Of the relaxation of a team, if nobody has said how long to go on."""
 SLICE = 0.2
 """Seconds of search between two looks at all bounds."""
 
@@ -89,11 +91,10 @@ class _Team:
         # Games and tables are fast if the agent with the most to choose from comes last.
         self.agents = sorted(agents, key=lambda i: len(model.action_after(i)))
         self.model = _core.restrict_to(model, self.agents)
-        self.limits = limits
         self.search = _core.DecentralisedSearch(self.model, seed, limits.monitor)
         self.prepared = False
-        self.solved = False
         self.relaxation: _core.Relaxation | None = None
+        """Where centralised values are out of reach: a bound on them."""
 
     @property
     def lower(self) -> float:
@@ -116,17 +117,24 @@ class _Team:
     @property
     def table_seconds(self) -> float:
         """How long it takes to find the centralised values, about."""
-        everyone = list(range(len(self.agents)))
-        return _core.team_cells(self.model, everyone) * len(self.agents) * SECONDS_PER_CELL
+        return self.search.table_bytes * SECONDS_PER_BYTE
 
     @property
     def origin_of_bound(self) -> str:
         """Where the upper bound is from, in words."""
-        if self.prepared:
-            return "the search"
         if self.relaxation is not None and self.relaxation.upper < self.search.upper:
             return "a relaxation of the centralised problem"
+        if self.prepared:
+            return "the search"
         return "the best that each agent could get with the others as favourable as can be"
+
+    def start_relaxation(self, limits: Limits) -> _core.Relaxation | None:
+        """A relaxation of the centralised problem; None if there is no memory or time for one."""
+        try:
+            self.relaxation = _core.Relaxation(self.model, 1, CUTS, limits.monitor)
+        except _core.LimitReached:
+            return None
+        return self.relaxation
 
 
 class _Solver:
@@ -139,7 +147,6 @@ class _Solver:
         self.offset = offset
         self.error = error
         self.limits = limits
-        self.limits.alone = None
         self.stop = _core.Stop.none
 
     @property
@@ -179,13 +186,15 @@ class _Solver:
         return self.stop != _core.Stop.none
 
     def _solve(self, team: _Team) -> None:
-        if team.table_seconds > TABLES_PART * self.limits.seconds_left:
-            self._relax(team, TABLES_PART * self.limits.seconds_left)
+        if not team.search.fits:
+            self._bound(team, self.limits.seconds_left)
+        elif team.table_seconds > TABLES_PART * self.limits.seconds_left:
+            self._bound(team, TABLES_PART * self.limits.seconds_left)
+        if self._stopped() or team.gap <= self.tolerance:
+            return
         self.limits.phase = "kernel"
         team.prepared = team.search.prepare()
         if not team.prepared:
-            if team.relaxation is None and not self._stopped():
-                self._relax(team, self.limits.seconds_left)
             return
         self.report()
         self.limits.phase = "search"
@@ -193,23 +202,31 @@ class _Solver:
             self.report()
             if team.search.stop != _core.Stop.none or self._stopped():
                 return
-        team.solved = True
 
-    def _relax(self, team: _Team, seconds: float) -> None:
-        """Bound a team that is too large for tables; any bound on the centralised value will do."""
-        end = self.limits.seconds + seconds
-        self.limits.phase = "relaxation"
-        try:
-            team.relaxation = _core.Relaxation(team.model, 1, CUTS, self.limits.monitor)
-        except _core.LimitReached:
+    def _bound(self, team: _Team, seconds: float) -> None:
+        """Bound a team that is too large for tables: a bound on the centralised value will do."""
+        begin = self.limits.seconds
+        relaxation = team.start_relaxation(self.limits)
+        if relaxation is None:
             return
-        for _ in range(ROUNDS):
+        gains: list[float] = []
+        while team.gap > self.tolerance and not self._stopped():
             self.report()
-            if self._stopped() or self.limits.seconds > end:
+            spent = self.limits.seconds - begin
+            if spent > seconds or (math.isinf(seconds) and relaxation.rounds >= ROUNDS):
                 return
-            if team.relaxation.settled or team.gap <= self.tolerance:
-                return
-            team.relaxation.step(team.lower, self.limits.monitor)
+            self.limits.phase = "relaxation"
+            before = relaxation.upper
+            slow = len(gains) >= SLOW_ROUNDS and sum(gains[-SLOW_ROUNDS:]) < SLOW_GAIN * team.gap
+            if slow or relaxation.settled:
+                gains.clear()
+                budget = min(max(0.3, 0.5 * spent), self.limits.seconds_left / 10)
+                grown = relaxation.grow(budget, len(team.agents), self.limits.monitor)
+                if relaxation.settled and not grown:
+                    return
+            relaxation.step(team.lower, self.limits.monitor)
+            gains.append(before - relaxation.upper)
+            self.limits.phase = "policies"
             team.search.improve(TRIES)
 
     def count(self) -> Statistics:
@@ -236,13 +253,17 @@ class _Solver:
         """In words: which teams are not solved, and where their bounds are from."""
         said = []
         for team in self.teams:
-            if team.solved or team.gap <= self.tolerance:
+            if team.gap <= self.tolerance:
                 continue
             reason = f" ({team.search.message})" if team.search.message else ""
             said.append(
                 f"the team of {len(team.agents)} agents around {names[min(team.agents)]!r} is "
                 f"bounded, not solved{reason}: its policy is the best found so far, its upper "
                 f"bound is from {team.origin_of_bound}, its gap is {team.gap:.4g}"
+            )
+        if not said and self.error > 0:
+            said.append(
+                f"rounding and probabilities that do not add up to 1 leave a gap of {self.error:.4g}"
             )
         return "; ".join(said)
 
