@@ -22,7 +22,17 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 import judge
-from coreplan import LimitError, Policy, Progress, Result, SolverError, Status, read_problem, solve
+from coreplan import (
+    LimitError,
+    Policy,
+    Progress,
+    Result,
+    SolverError,
+    Status,
+    evaluate_plan,
+    read_problem,
+    solve,
+)
 from coreplan.formats.result import read_result
 from helpers import (
     agrees,
@@ -214,9 +224,7 @@ def test_agents_in_any_order(raw: dict[str, Any], data: st.DataObject) -> None:
     changed = copy.deepcopy(raw)
     changed["agents"] = data.draw(st.permutations(raw["agents"]))
     expected = decentralised(raw).value
-    assert decentralised(changed).value == pytest.approx(
-        expected, rel=1e-9, abs=1e-11 * scale(raw)
-    )
+    assert decentralised(changed).value == pytest.approx(expected, rel=1e-9, abs=1e-11 * scale(raw))
 
 
 @given(raw=small_problems(), data=st.data())
@@ -350,6 +358,18 @@ def test_an_action_depends_on_the_own_state_only() -> None:
             assert seen.setdefault((stage, name, named[name]), action) == action
 
 
+def test_against_the_centralised_optimum_it_is_a_loss() -> None:
+    """As any plan, it is compared with what can be gained if everybody sees everything."""
+    problem = from_file(GUESS)
+    policy = decentralised(GUESS).policy
+    assert policy is not None
+    report = evaluate_plan(problem, policy)
+    assert report.value == pytest.approx(5)
+    assert report.upper_bound == pytest.approx(10)
+    assert not report.optimal
+    assert solve(problem, start=policy).value == pytest.approx(10)
+
+
 def test_result_file_says_what_it_is_about(tmp_path: Path) -> None:
     """The objective is written down and read back."""
     result = decentralised(GUESS)
@@ -481,9 +501,7 @@ def test_small_problems_under_small_limits(
     problem = from_file(raw)
     optimum = decentralised(raw).value
     try:
-        result = solve(
-            problem, algorithm="dec-mdp", time_limit=seconds, memory_limit=megabytes
-        )
+        result = solve(problem, algorithm="dec-mdp", time_limit=seconds, memory_limit=megabytes)
     except LimitError as error:
         assert error.reason in ("time_limit", "memory_limit")
         return

@@ -1,8 +1,8 @@
 """The optimal decentralised policy: each agent sees its own local state only. See docs/dec-mdp.md.
 
-Teams that never interact are searched one by one. What a team gets is bounded from below by a policy
-in hand and from above by the search or, before there is one, by what a team could get that sees
-everything.
+Teams that never interact are searched one by one. What a team gets is bounded from below by a
+policy in hand and from above by the search or, before there is one, by what a team could get that
+sees everything.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ STEPS = ("shape", "drop", "settle", "eliminate", "merge")
 TRIES = 30
 """Of the local search by best responses, before anything else and now and then."""
 TABLES_PART = 0.25
-"""Of the time left, that the centralised values of a team may take before it is bounded otherwise."""
+"""Of the time left: a team whose centralised values take longer is bounded otherwise first."""
 SECONDS_PER_BYTE = 2e-9
 """That it takes to fill these tables, about."""
 ROUNDS = 100
@@ -140,9 +140,7 @@ class _Team:
 class _Solver:
     """All teams, one after the other, the small ones first."""
 
-    def __init__(
-        self, teams: Sequence[_Team], offset: float, error: float, limits: Limits
-    ) -> None:
+    def __init__(self, teams: Sequence[_Team], offset: float, error: float, limits: Limits) -> None:
         self.teams = sorted(teams, key=lambda team: team.table_seconds)
         self.offset = offset
         self.error = error
@@ -263,7 +261,8 @@ class _Solver:
             )
         if not said and self.error > 0:
             said.append(
-                f"rounding and probabilities that do not add up to 1 leave a gap of {self.error:.4g}"
+                "rounding, and probabilities that do not add up to 1, leave a gap of "
+                f"{self.error:.4g}"
             )
         return "; ".join(said)
 
