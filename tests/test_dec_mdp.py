@@ -246,7 +246,8 @@ def without_chance(raw: dict[str, Any]) -> dict[str, Any]:
     for agent in changed["agents"]:
         for by_action in agent.get("transitions", {}).values():
             for action, law in by_action.items():
-                by_action[action] = {max(law, key=law.__getitem__): 1}
+                likeliest = max(law, key=law.__getitem__)
+                by_action[action] = {state: int(state == likeliest) for state in law}
         for task in agent.get("tasks", []):
             task.pop("delay", None)
     return changed
@@ -429,7 +430,7 @@ def test_time_limit(limit: float) -> None:
 
 def test_memory_limit() -> None:
     """Where the centralised values do not fit, a relaxation bounds the team."""
-    result = solve(hard_problem(), algorithm="dec-mdp", memory_limit=3, time_limit=30)
+    result = solve(from_file(random_mpp(4, 3, 8)), algorithm="dec-mdp", memory_limit=3)
     check_stopped(result, Status.MEMORY_LIMIT)
     assert "relaxation" in result.message
     assert "the table of centralised values would need" in result.message

@@ -32,7 +32,9 @@ TABLES_PART = 0.25
 SECONDS_PER_BYTE = 2e-9
 """That it takes to fill these tables, about."""
 ROUNDS = 100
-"""Of the relaxation of a team, if nobody has said how long to go on."""
+"""Of the relaxation of a team, if nobody has said how long to go on; then a round may take..."""
+ROUND_SECONDS = 0.1
+"""... about so long."""
 SLICE = 0.2
 """Seconds of search between two looks at all bounds."""
 
@@ -215,10 +217,12 @@ class _Solver:
                 return
             self.limits.phase = "relaxation"
             before = relaxation.upper
+            budget = ROUND_SECONDS
+            if math.isfinite(seconds):
+                budget = min(max(0.3, 0.5 * spent), self.limits.seconds_left / 10)
             slow = len(gains) >= SLOW_ROUNDS and sum(gains[-SLOW_ROUNDS:]) < SLOW_GAIN * team.gap
             if slow or relaxation.settled:
                 gains.clear()
-                budget = min(max(0.3, 0.5 * spent), self.limits.seconds_left / 10)
                 grown = relaxation.grow(budget, len(team.agents), self.limits.monitor)
                 if relaxation.settled and not grown:
                     return
