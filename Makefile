@@ -55,6 +55,7 @@ bench: install
 	$(BIN)/python benchmarks/dp.py
 	$(BIN)/python benchmarks/core_2016.py --time-limit 1.5
 	$(BIN)/python benchmarks/core.py
+	$(BIN)/python benchmarks/dec_mdp.py --seeds 50
 
 format: $(STAMPS)/test-tools
 	$(BIN)/ruff check --fix

@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+import dec_mdp
 import search
 import spudd
 from coreplan import MaintenanceProblem, solve, write_problem
@@ -108,6 +109,18 @@ def test_limits_before_any_plan() -> None:
     assert "no plan" in search.row(case, [run])
     assert "dp: 0 of 1" in search.plot([run])
     assert run.to_dict()["result"] is None
+
+
+def test_decentralised_families(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Every family gives a line of the table, solved or not."""
+    families = [dec_mdp.Family(2, 2, 3), dec_mdp.Family(2, 1, 3, must_complete=True, merge=False)]
+    monkeypatch.setattr(dec_mdp, "FAMILIES", families)
+    assert dec_mdp.main(["--seeds", "2"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 3
+    assert all("2 of 2" in line for line in lines[1:])
 
 
 @pytest.mark.parametrize("agents", [3, 6, 10])

@@ -193,6 +193,14 @@ void bind_model(nb::module_& module) {
         });
     module.def("independent_bounds", &independent_bounds, nb::arg("model"), nb::arg("monitor"),
                nb::call_guard<nb::gil_scoped_release>());
+    module.def(
+        "value_of",
+        [](const CompiledModel& model, std::vector<std::vector<Index>> actions, Monitor& monitor) {
+            return value_of(model, {std::move(actions)}, monitor);
+        },
+        nb::arg("model"), nb::arg("actions"), nb::arg("monitor"),
+        nb::call_guard<nb::gil_scoped_release>());
+    module.def("mass_error", &mass_error, nb::arg("model"));
     module.def("compile", &compile, nb::arg("graphs"), nb::arg("merge"), nb::arg("monitor"),
                nb::call_guard<nb::gil_scoped_release>());
 }

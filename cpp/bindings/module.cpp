@@ -11,4 +11,5 @@ NB_MODULE(_core, module) {
     coreplan::bindings::bind_engine(module);
     coreplan::bindings::bind_policies(module);
     coreplan::bindings::bind_search(module);
+    coreplan::bindings::bind_decentralised(module);
 }

@@ -21,6 +21,7 @@ void bind_core_2016(nb::module_& module);
 void bind_engine(nb::module_& module);
 void bind_policies(nb::module_& module);
 void bind_search(nb::module_& module);
+void bind_decentralised(nb::module_& module);
 
 template <class T>
 using Array = nb::ndarray<nb::numpy, const T, nb::ndim<1>>;

@@ -161,15 +161,18 @@ class Result:
     def summary(self) -> str:
         """The result in a few lines of text."""
         work = self.statistics
+        local = self.objective == "decentralised"
         if self.status is Status.OPTIMAL:
             proof = "proven optimal"
+            if local:
+                proof += " among decentralised plans: each agent sees its own state only"
         else:
             relative = (
                 "" if math.isinf(self.relative_gap) else f" ({100 * self.relative_gap:.3g} %)"
             )
             proof = (
-                f"{_WHY_STOPPED[self.status]}; the optimum is at most "
-                f"{self.upper_bound:.10g}, a gap of {self.gap:.4g}{relative}"
+                f"{_WHY_STOPPED[self.status]}; the {'decentralised ' if local else ''}optimum is "
+                f"at most {self.upper_bound:.10g}, a gap of {self.gap:.4g}{relative}"
             )
         counts = {
             "joint states expanded": work.joint_states_expanded,

@@ -9,6 +9,7 @@ from inspect import signature
 from coreplan import _core
 from coreplan.algorithms.core import solve_core
 from coreplan.algorithms.core_2016 import solve_core_2016, solve_crg_ps
+from coreplan.algorithms.dec_mdp import solve_dec_mdp
 from coreplan.algorithms.dp import solve_dp
 from coreplan.algorithms.spudd import solve_spudd
 from coreplan.algorithms.task import SolverTask
@@ -46,7 +47,8 @@ def solve(
         tables, and bounds the rest. ``dp``: plain dynamic programming over joint states. ``spudd``:
         value iteration on algebraic decision diagrams. ``crg-ps``
         and ``core-2016``: the paper's searches on conditional return graphs, without and with
-        branch-and-bound.
+        branch-and-bound. ``dec-mdp``: another objective: the best policy of which every agent sees
+        its own local state only.
     time_limit
         Seconds; None for no limit.
     memory_limit
@@ -138,5 +140,6 @@ ALGORITHMS: dict[str, Callable[..., Result]] = {
     "spudd": solve_spudd,
     "crg-ps": solve_crg_ps,
     "core-2016": solve_core_2016,
+    "dec-mdp": solve_dec_mdp,
 }
 """The algorithms by name; their parameters after the first are their options."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,11 +17,10 @@ from coreplan import _core
 from coreplan.algorithms.start import Base, Start, StartPlan, take_start
 from coreplan.algorithms.task import SolverTask
 from coreplan.algorithms.team import EXACT_AT_ONCE, EngineOptions, Team
+from coreplan.algorithms.way_back import make_reduced, map_local, reduce_model
 from coreplan.compile import CompiledProblem
 from coreplan.errors import SolverError
 from coreplan.group_rule import Chances, Event, GroupRule, GroupTable
-from coreplan.limits import Limits
-from coreplan.maintenance.states import ContractorStates
 from coreplan.policy import (
     GONE,
     MOST_JOINT_CLASSES,
@@ -83,7 +82,7 @@ def solve_core(
     limits = task.limits
     given = None if start is None else take_start(task, compiled, start)
     limits.phase = "shrinking"
-    reduction = _reduce(compiled, steps, limits)
+    reduction = reduce_model(compiled, steps, limits)
     report = reduction.report
     options = EngineOptions(
         limits, threads or os.cpu_count() or 1, seed, exact, search, certificate is not None, ideas
@@ -103,7 +102,7 @@ def solve_core(
     engine.run(float(relative_gap), float(absolute_gap))
     lower, upper = engine.lower, engine.bounds()[1]
     limits.phase = "result"
-    reduced = [_make_reduced(compiled, reduction, i) for i in range(len(compiled.indexed.agents))]
+    reduced = [make_reduced(compiled, reduction, i) for i in range(len(compiled.indexed.agents))]
     policy, whole = _make_policy(task, compiled, reduction, reduced, teams)
     if not whole:
         lower = min(lower, policy.evaluate())
@@ -150,17 +149,6 @@ def _count(teams: Sequence[Team]) -> dict[str, float]:
         counts["policy_states"] = states
         counts["search_overhead"] = sum(team.expanded for team in written) / max(states, 1)
     return counts
-
-
-def _reduce(
-    compiled: CompiledProblem, steps: Mapping[str, bool], limits: Limits
-) -> _core.Reduction:
-    """Make the model small; if a limit strikes over that, leave it as it is."""
-    try:
-        return _core.reduce(compiled.model, **steps, monitor=limits.monitor)
-    except _core.LimitReached:
-        nothing = dict.fromkeys(steps, False)
-        return _core.reduce(compiled.model, **nothing, monitor=limits.unlimited_monitor())
 
 
 def _check_number(name: str, value: object, least: int) -> None:
@@ -285,7 +273,7 @@ def _make_policy(
             )
             continue
         for k, i in enumerate(team.agents):
-            local[i] = _map_local(compiled, reduction, reduced[i], i, team.local[k], local[i])
+            local[i] = map_local(compiled, reduction, reduced[i], i, team.local[k], local[i])
         if team.decisions is not None:
             continue
         for cluster in team.clusters:
@@ -338,68 +326,6 @@ def _make_groups(reduced: Sequence[Reduced], teams: Sequence[Team]) -> GroupRule
                 )
             )
     return GroupRule(tuple(chances), tuple(events), tuple(tables), tuple(own))
-
-
-def _make_reduced(compiled: CompiledProblem, reduction: _core.Reduction, agent: int) -> Reduced:
-    layers = compiled.indexed.horizon - compiled.indexed.stage
-    begin = reduction.model.layer_begin(agent).astype(np.int64)
-    sizes = np.diff(compiled.model.layer_begin(agent))
-    class_of = reduction.class_of(agent).astype(np.int64)
-    gone = class_of == GONE
-    class_of -= np.repeat(begin[:-1], sizes)
-    class_of[gone] = GONE
-    twin = _kept_twins(compiled, agent, gone)
-    row_begin = reduction.action_begin(agent).astype(np.int64)
-    lengths = np.diff(row_begin)[twin]
-    action_begin = np.concatenate([[0], np.cumsum(lengths)])
-    shifts = np.repeat(row_begin[twin] - action_begin[:-1], lengths)
-    return Reduced(
-        class_of[twin].astype(np.uint32),
-        np.diff(begin)[:layers].astype(np.uint32),
-        action_begin.astype(np.uint32),
-        reduction.action_of(agent)[np.arange(len(shifts)) + shifts],
-    )
-
-
-def _kept_twins(
-    compiled: CompiledProblem, agent: int, gone: NDArray[np.bool_]
-) -> NDArray[np.int64]:
-    """Per class: itself or, if it is gone, one that is not and differs in past times only.
-
-    People ask by what has been done; then any start and end times have to be as good.
-    """
-    states = compiled.indexed.agents[agent].states
-    itself = np.arange(len(gone))
-    if compiled.merged or not isinstance(states, ContractorStates):
-        return itself
-    asked = np.zeros(len(gone), np.int64)
-    asked[compiled.model.node_class(agent)] = np.array(states.asked_for())[
-        compiled.graphs.node_state(agent)
-    ]
-    kept_for = np.full(len(states), -1)
-    kept_for[asked[~gone]] = itself[~gone]
-    return np.where(gone & (kept_for[asked] >= 0), kept_for[asked], itself)
-
-
-def _map_local(
-    compiled: CompiledProblem,
-    reduction: _core.Reduction,
-    reduced: Reduced,
-    agent: int,
-    chosen: NDArray[np.uint32],
-    otherwise: NDArray[np.uint32],
-) -> NDArray[np.uint32]:
-    """One agent's own policy, from the classes of the reduced model to those of the compiled one.
-
-    The last layer's classes have no actions.
-    """
-    begin = reduction.model.layer_begin(agent).astype(np.int64)
-    layer_of = np.repeat(np.arange(len(begin) - 1), np.diff(compiled.model.layer_begin(agent)))
-    known = (reduced.class_of != GONE) & (np.diff(reduced.action_begin.astype(np.int64)) > 0)
-    numbers = begin[layer_of[known]] + reduced.class_of[known]
-    mapped = otherwise.copy()
-    mapped[known] = reduced.action_of[reduced.action_begin[:-1][known] + chosen[numbers]]
-    return mapped
 
 
 def _make_rule(

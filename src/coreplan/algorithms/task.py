@@ -43,6 +43,7 @@ class SolverTask:
         *,
         message: str = "",
         others: Mapping[str, float] | None = None,
+        objective: str = "centralised",
     ) -> Result:
         """Put together what an algorithm found.
 
@@ -64,6 +65,7 @@ class SolverTask:
             statistics=Statistics(
                 states_expanded, actions_evaluated, round(peak_memory_mb(), 1), others or {}
             ),
+            objective=objective,
             message="" if status is Status.OPTIMAL else message,
             policy=policy,
         )
