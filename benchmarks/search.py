@@ -14,8 +14,9 @@ Families of problems, each with its own time limit unless one is given:
 - ablation: some problems that are solved in seconds, with one option of `core` switched off at a
   time (30 s), the best of up to five runs; a second table has time and work relative to those with
   all of them.
-- compare: small problems, by `core`, `dp` and `core-2016` without and with memory, all on merged
-  states (10 s). Storm is left out: there is no export to PRISM's language yet.
+- compare: small problems, by `core`, `dp`, `spudd`, `core-2016` without and with memory and, where
+  stormpy is installed, Storm's sparse engine, all on merged states (10 s). Storm's seconds are for
+  reading, building and computing.
 
 Seconds are those of runs one after the other in one process, with as many threads as the machine
 has processors; a run that takes longer than its limit counts as proven all the same if it is.
@@ -37,12 +38,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
+from importlib.util import find_spec
 from inspect import signature
 from pathlib import Path
 from typing import Any
 
 from coreplan import FormatError, LimitError, Result, Status, read_problem, solve
 from coreplan.compile import AnyProblem
+from coreplan.interop.storm import storm_value
 from coreplan.solve import ALGORITHMS
 from coreplan.view.svg import FONTS, decimal, safe
 from instances import pyramid, random_mpp, realistic
@@ -76,6 +79,7 @@ many were expanded.
 """
 
 ALL_OPTIONS = "all options"
+STORM = "storm"
 QUICK_LIMIT = 2.0
 REPEAT_WITHIN = 0.5
 """Seconds of runs on one instance after which none is repeated."""
@@ -305,7 +309,10 @@ def compare_cases(asked: Asked) -> Iterator[Case]:
         ("dp", "dp", {}),
         ("core-2016", "core-2016", {}),
         ("core-2016, memo", "core-2016", {"memo": True}),
+        ("spudd", "spudd", {}),
     ]
+    if find_spec("stormpy") is not None:
+        ways.append(("Storm, sparse", STORM, {}))
     for name, instances in groups.items():
         for how, algorithm, options in ways:
             yield Case("compare", name, how, instances, asked.limit(10.0), algorithm, options, how)
@@ -349,10 +356,27 @@ def solve_once(case: Case, instance: Instance, problem: AnyProblem) -> Run:
     gc.collect()
     start = time.perf_counter()
     try:
-        result = solve(problem, algorithm=case.algorithm, time_limit=case.limit, **case.options)
+        if case.algorithm == STORM:
+            result = ask_storm(problem, case.limit)
+        else:
+            result = solve(problem, algorithm=case.algorithm, time_limit=case.limit, **case.options)
     except LimitError as error:
         return Run(case, instance, time.perf_counter() - start, None, str(error))
     return Run(case, instance, result.seconds, without_policy(result))
+
+
+def ask_storm(problem: AnyProblem, limit: float) -> Result:
+    """Storm's value, as a result; its bounds are not proven to the last digits."""
+    answer = storm_value(problem, time_limit=limit)
+    return Result(
+        problem.name,
+        STORM,
+        Status.OPTIMAL,
+        answer.value,
+        answer.value,
+        answer.value,
+        answer.seconds,
+    )
 
 
 def without_policy(result: Result) -> Result:

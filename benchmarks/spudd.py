@@ -1,6 +1,6 @@
 """`spudd` against `dp`, `core-2016` and `core`: random maintenance problems, time-dependent costs.
 
-2 and 3 agents, 3 tasks, horizon 5 to 10. Where Storm and the export to it are installed, its sparse
+2 and 3 agents, 3 tasks, horizon 5 to 10. Where Storm (the extra `storm`) is installed, its sparse
 and dd engines run as well. Every run has a process of its own and one thread; times are wall time
 of `solve`, for Storm that of reading, building and computing.
 
@@ -10,7 +10,6 @@ Run: .venv/bin/python benchmarks/spudd.py [--agents 2 3] [--seeds 3] [--time-lim
 from __future__ import annotations
 
 import argparse
-import importlib
 import importlib.util
 import math
 import multiprocessing
@@ -21,6 +20,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from coreplan import LimitError, Status, solve
+from coreplan.interop.storm import storm_value
 from instances import random_mpp
 
 
@@ -50,24 +50,22 @@ SOLVERS = [
     Solver("core-2016", "core-2016", {"memo": True}),
     Solver("core", "core", {"threads": 1}),
 ]
-STORM = "coreplan.interop.storm"
+STORM = "storm"
 
 
 def storm_solvers() -> list[Solver]:
-    """Storm's engines, if there is a way to ask them."""
-    for module in ("stormpy", STORM.rpartition(".")[0], STORM):  # parents first
-        if importlib.util.find_spec(module) is None:
-            return []
-    return [Solver(f"storm {engine}", "storm", {"engine": engine}) for engine in ("sparse", "dd")]
+    """Storm's engines, if it is installed."""
+    if importlib.util.find_spec("stormpy") is None:
+        return []
+    return [Solver(f"storm {engine}", STORM, {"engine": engine}) for engine in ("sparse", "dd")]
 
 
 def run(solver: Solver, agents: int, horizon: int, seed: int, limit: float, merge: bool) -> Run:
     """Solve one instance."""
     problem = random_mpp(agents, 3, horizon, seed, must_complete=True)
     try:
-        if solver.algorithm == "storm":
-            storm = importlib.import_module(STORM)
-            answer = storm.storm_value(problem, time_limit=limit, merge=merge, **solver.options)
+        if solver.algorithm == STORM:
+            answer = storm_value(problem, time_limit=limit, merge=merge, **solver.options)
             return Run(answer.value, answer.seconds)
         result = solve(
             problem, algorithm=solver.algorithm, time_limit=limit, merge=merge, **solver.options
