@@ -103,8 +103,8 @@ void bind_search(nb::module_& module) {
                  return to_numpy(self.usual().action.at(agent));
              },
              nb::arg("agent"))
-        .def("decisions", &GroupSearch::decisions, nb::arg("most_states"), nb::arg("monitor"),
-             nb::call_guard<nb::gil_scoped_release>())
+        .def("decisions", &GroupSearch::decisions, nb::arg("most_states"), nb::arg("least"),
+             nb::arg("monitor"), nb::call_guard<nb::gil_scoped_release>())
         // What agents can still take part in: per class the number of its list, and the lists.
         .def(
             "list_of",

@@ -21,7 +21,7 @@ Rows& rows_of(std::vector<Rows>& groups, std::map<std::vector<AgentId>, std::siz
 
 }  // namespace
 
-GroupDecisions GroupSearch::decisions(std::size_t most_states, Monitor& monitor) {
+GroupDecisions GroupSearch::decisions(std::size_t most_states, double least, Monitor& monitor) {
     // Groups that are reached, layer by layer, and what they do there.
     struct Node {
         Shape* shape;
@@ -65,6 +65,22 @@ GroupDecisions GroupSearch::decisions(std::size_t most_states, Monitor& monitor)
         next->emplace_back(number, weight);
     };
     GroupDecisions found;
+    // Whoever loses nothing that counts by it follows the default.
+    bool some_follow_it = false;
+    const auto follows_default = [&](Shape& shape, Index layer, std::span<const Status> where,
+                                     double likely, double usual) {
+        const ValueTable* exact = shape.exact.load(std::memory_order_acquire);
+        const double loss = claim(worker, shape, layer, where, exact) - usual;
+        const bool follows = loss <= kEqual * scale_ || likely * loss <= least;
+        some_follow_it = some_follow_it || follows;
+        return follows;
+    };
+    worker.on_hidden = [&](Shape& shape, Index layer, std::span<const Status> where,
+                           double weight) -> std::optional<double> {
+        const double usual = worker.eye().usual(shape, layer, where);
+        if (follows_default(shape, layer, where, reach * weight, usual)) return usual;
+        return std::nullopt;
+    };
     std::vector<std::pair<Index, double>> roots;
     Option nothing;
     next = &roots;
@@ -84,11 +100,13 @@ GroupDecisions GroupSearch::decisions(std::size_t most_states, Monitor& monitor)
                 Node& node = nodes[order[x]];
                 ++found.states;
                 const ValueTable* exact = node.shape->exact.load(std::memory_order_acquire);
-                // Whoever is too unlikely, or leads too far, follows the default.
-                if (x >= most_states ||
-                    (exact == nullptr && layers[layer + 1].size() >= 4 * most_states)) {
-                    node.reward = worker.eye().usual(*node.shape, layer, node.where);
-                    found.whole = false;
+                // Whoever is too unlikely, or leads too far, follows it as well.
+                const double usual = worker.eye().usual(*node.shape, layer, node.where);
+                const bool cut = x >= most_states || (exact == nullptr && layers[layer + 1].size() >=
+                                                                              4 * most_states);
+                if (cut || follows_default(*node.shape, layer, node.where, node.reach, usual)) {
+                    node.reward = usual;
+                    found.whole = found.whole && !cut;
                     continue;
                 }
                 node.actions = decide(worker, *node.shape, layer, node.where, exact);
@@ -105,12 +123,13 @@ GroupDecisions GroupSearch::decisions(std::size_t most_states, Monitor& monitor)
         sound = false;
     }
     worker.on_arrival = nullptr;
+    worker.on_hidden = nullptr;
     if (!sound || monitor.stop() != Stop::none) return {};
     for (Index layer = model_.layer_count(); layer-- > 0;) {
         for (Node& node : layers[layer]) {
             node.value = node.reward;
             for (const auto& [to, weight] : node.next) node.value += weight * layers[layer + 1][to].value;
-            if (found.whole || node.actions.empty()) continue;
+            if ((found.whole && !some_follow_it) || node.actions.empty()) continue;
             // Whoever relied too much on states that follow the default follows it as well: those
             // who get here from such a state count on no less.
             const double usual = worker.eye().usual(*node.shape, layer, node.where);
@@ -176,6 +195,17 @@ SearchProof GroupSearch::proof() const {
         if (shape->exact.load() != nullptr) found.solved.push_back(shape->agents);
     }
     return found;
+}
+
+// What a group counts on in a joint state, at least.
+double GroupSearch::claim(Worker& worker, Shape& shape, Index layer, std::span<const Status> where,
+                          const ValueTable* exact) {
+    if (exact != nullptr) return shapes_.look_up(*exact, shape, layer, where);
+    const Record* record = table_->find(shape, where);
+    if (record != nullptr) return record->lower.load();
+    // Where there is one way on, it counts on what comes then.
+    if (worker.passes(shape, layer, where)) return std::numeric_limits<double>::infinity();
+    return worker.floor_of(shape, layer, where);
 }
 
 // What a group does in a joint state: the best by its table, by its record, or by a policy.

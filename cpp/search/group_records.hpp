@@ -12,6 +12,7 @@
 namespace coreplan {
 
 constexpr Index kNoOption = ~Index{0};
+constexpr double kEqual = 1e-14;  // of the scale: bounds that are as good as the same
 
 inline std::size_t hash_of(const Shape& shape, std::span<const Status> where) {
     std::size_t hash = reinterpret_cast<std::uintptr_t>(&shape) * kHashSeed;

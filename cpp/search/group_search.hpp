@@ -118,8 +118,9 @@ public:
     // There is no more room: going on is of no use.
     [[nodiscard]] bool full() const noexcept { return full_.load(); }
     // The policy whose value is `lower` at least, if it is whole. Where groups get into more joint
-    // states than that at a layer, the least likely follow the first of the policies given.
-    [[nodiscard]] GroupDecisions decisions(std::size_t most_states, Monitor& monitor);
+    // states than that at a layer, the least likely follow the first of the policies given; and so
+    // does whoever loses no more than `least` by it, times how likely that is.
+    [[nodiscard]] GroupDecisions decisions(std::size_t most_states, double least, Monitor& monitor);
 
     [[nodiscard]] std::uint64_t expanded() const noexcept { return expanded_.load(); }
     [[nodiscard]] std::uint64_t actions() const noexcept { return actions_.load(); }
@@ -139,6 +140,8 @@ private:
 
     bool forget();
     static double record_bytes(const Shape& shape);
+    [[nodiscard]] double claim(Worker& worker, Shape& shape, Index layer,
+                               std::span<const Status> where, const ValueTable* exact);
     [[nodiscard]] std::vector<Index> decide(Worker& worker, Shape& shape, Index layer,
                                             std::span<const Status> where, const ValueTable* exact);
 

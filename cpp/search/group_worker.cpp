@@ -11,7 +11,6 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kSecondsPerCell = 2e-8;     // of the kernel, at most about
 constexpr double kSecondsPerOption = 5e-5;   // to build one, about
-constexpr double kEqual = 1e-14;             // of the scale: bounds that are as good as the same
 constexpr double kFewOutcomes = 32;          // combinations that are revealed all at once
 constexpr std::size_t kLevelBits = 12;
 
@@ -140,8 +139,12 @@ void GroupSearch::Worker::spread(Index layer, Option& option, Monitor& monitor) 
                 break;
             }
             const Partial from = levels_[level][k];
-            if (level > 0 &&
-                (on_arrival || outcomes(*from.shape, where_of(from)) <= kFewOutcomes)) {
+            const bool few = level > 0 && outcomes(*from.shape, where_of(from)) <= kFewOutcomes;
+            if (level > 0 && !few && on_arrival) {
+                const auto value = on_hidden(*from.shape, layer, where_of(from), from.weight);
+                if (value) option.add(from.weight * *value);
+                else reveal(from, layer, option, monitor);
+            } else if (few) {
                 reveal(from, layer, option, monitor);
             } else {
                 const auto where = where_of(from);
@@ -265,14 +268,13 @@ void GroupSearch::Worker::arrive(Shape& shape, Index layer, std::span<const Stat
         Index layer;
         std::vector<Status> where;
     };
-    const bool skips = search_.options_.skip && model_.unit_mass;
     double reward = 0;
     std::vector<Status> next;
     std::vector<Place> left{{&shape, layer, {where.begin(), where.end()}}};
     while (!left.empty()) {
         const Place here = std::move(left.back());
         left.pop_back();
-        if (!skips || !go_on(*here.shape, here.layer, here.where, reward, next)) {
+        if (!skips() || !go_on(*here.shape, here.layer, here.where, reward, next)) {
             add_record(*here.shape, here.layer, here.where, weight, option);
             continue;
         }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 
 #include "search/group_records.hpp"
 
@@ -40,6 +41,12 @@ public:
     [[nodiscard]] double floor_of(const Shape& shape, Index layer, std::span<const Status> where) {
         return search_.options_.floors ? below_->lower(shape, layer, where) : search_.lowest_;
     }
+    // Whether the search goes on from there without a record, for there is one way on.
+    [[nodiscard]] bool passes(Shape& shape, Index layer, std::span<const Status> where) const {
+        double reward = 0;
+        std::vector<Status> next;
+        return skips() && go_on(shape, layer, where, reward, next);
+    }
     [[nodiscard]] GroupFloor::Eye& eye() { return *below_; }
     [[nodiscard]] GroupBound::Eye& above() { return *above_; }
     // The bound has changed.
@@ -48,6 +55,10 @@ public:
     // Who is told of every group that is reached, all outcomes revealed, instead of making records.
     using Arrival = std::function<void(Shape&, Index, std::span<const Status>, double)>;
     Arrival on_arrival;
+    // Who is asked then whether many outcomes are worth revealing: nothing if they are, else the
+    // value.
+    using Hiding = std::function<std::optional<double>(Shape&, Index, std::span<const Status>, double)>;
+    Hiding on_hidden;
 
 private:
     struct Frame {
@@ -72,6 +83,7 @@ private:
     std::size_t promising(Record& record, Monitor& monitor);
     std::size_t known_best(Record& record, Monitor& monitor);
     static double update(Record& record, const Top& top);
+    [[nodiscard]] bool skips() const { return search_.options_.skip && model_.unit_mass; }
     bool open(Record& record, Monitor& monitor);
     void begin(Record& record, Monitor& monitor);
     void order_actions_of(Record& record);

@@ -68,7 +68,16 @@ MOST_MEMORY = 2.0**40
 BETTER_START = 0.1
 """A search goes by a relaxation that has gained this part of the gap."""
 POLICY_STATES = 100_000
-"""Groups' joint states per stage that a policy of the search tells apart."""
+"""Groups' joint states per stage that the policy of a finished search tells apart at first."""
+LEAST_LOSS = 1e-7
+LEAST_PART_OF_GAP = 1e-5
+"""What a state may lose by a simpler policy: of what counts as closed, and of the gap till then."""
+FEWEST_STATES = 1_000
+"""That any policy of a search tells apart."""
+SECONDS_PER_STATE = 2e-5
+"""That it takes to write one of them down, about."""
+WRITING_PART = 0.1
+"""Of the time so far, that writing down a policy may take while the search goes on."""
 WRITING_PAUSE = 8
 """Times as long as it took to write a policy down, that the search goes on before the next one."""
 LAST_WRITING = 1.0
@@ -166,7 +175,6 @@ class Team:
         self._start_upper = math.inf
         self._search_memory = 0.0
         self._written = 0.0
-        self._most_states = POLICY_STATES
         self._written_whole = True
         self._writing = 0.0
         self._left_when_written = math.inf
@@ -444,12 +452,16 @@ class Team:
         # Written down, the policy is often better than the search's own bound says.
         gain = self.search.lower - self.lower
         last = found or self.search.full
-        if (last and gain > 0) or (self._due_to_write and gain > -POLICY_HOPE * self.gap):
-            self._write_policy()
+        if last and gain > 0:
+            self._write_policy(POLICY_STATES, LEAST_LOSS * closed)
+        elif not last and self._due_to_write and gain > -POLICY_HOPE * self.gap:
+            layers = self.model.horizon - self.model.first_stage
+            states = WRITING_PART * self._spent / (SECONDS_PER_STATE * layers)
+            most = int(min(max(states, FEWEST_STATES), POLICY_STATES))
+            self._write_policy(most, LEAST_PART_OF_GAP * self.gap)
         if found and self.gap > closed and not self._written_whole:
             # The policy has more states than were told apart.
-            self._most_states *= 10
-            self._write_policy()
+            self._write_policy(10 * POLICY_STATES, LEAST_LOSS * closed)
         if found or self.search.full:
             self.memory_short = self.memory_short or not found
             self._search_side.done = True
@@ -505,11 +517,14 @@ class Team:
         self._start_upper = self.relaxation.upper
         self._take_bound()
 
-    def _write_policy(self) -> None:
-        """Write down what the search's groups do."""
+    def _write_policy(self, most_states: int, least: float) -> None:
+        """Write down what the search's groups do, in so many joint states per stage.
+
+        Whoever loses no more than `least` follows a simpler policy.
+        """
         assert self.search is not None
         begin = time.perf_counter()
-        decisions = self.search.decisions(self._most_states, self._monitor)
+        decisions = self.search.decisions(most_states, least, self._monitor)
         if decisions.sound and decisions.value > self.lower:
             self.decisions = decisions
             self.lower = decisions.value
@@ -540,7 +555,9 @@ class Team:
             self.lists.append((np.zeros(classes, np.uint32), begin, run))
 
     def finish(self) -> None:
-        """Fetch the policy in hand."""
+        """Fetch the policy in hand, and what a certificate needs."""
+        if self.options.certify and self.solution is None and len(self.agents) > 1:
+            self._make_certifiable()
         if self.relaxation is not None:
             self.kernel_cells += self.relaxation.cells
         if self.search is not None:
@@ -551,3 +568,10 @@ class Team:
             policy = self.policies.policy()
             self.local = [policy.local(k) for k in self.everyone]
             self.clusters = [each for each in policy.clusters if len(each.layer) > 0]
+
+    def _make_certifiable(self) -> None:
+        """See to it that the upper bound is a relaxation's: others cannot check the first one."""
+        if self.relaxation is None:
+            monitor = self.options.limits.unlimited_monitor()
+            self.relaxation = _core.Relaxation(self.model, self.options.threads, CUTS, monitor)
+        self.certified = self.relaxation.upper
