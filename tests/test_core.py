@@ -11,9 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coreplan import Progress, SolverError, Status, read_problem, solve
+from coreplan.algorithms.team import Team
 from coreplan.cli import example_path
 from coreplan.verify import verify
-from helpers import CORE_STEPS, agrees, from_file, judged_policy_value, scale
+from helpers import CORE_STEPS, agrees, from_file, judged_policy_value, random_mpp, scale
 from judge import optimal_value
 from strategies import problem_dicts
 
@@ -102,6 +103,25 @@ def test_unknown_options_are_refused() -> None:
         solve(problem, algorithm="core", shape=3)
     with pytest.raises(SolverError, match="did you mean 'merge'"):
         solve(problem, algorithm="core", mergee=False)
+
+
+def test_an_exact_solution_may_come_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It replaces a policy that a search has written down already."""
+    problem = from_file(random_mpp(4, 3, 8, 1))
+    finish = Team.finish
+    written = []
+
+    def solve_and_finish(team: Team) -> None:
+        written.append(team.decisions is not None)
+        assert team.solve_exactly()
+        finish(team)
+
+    monkeypatch.setattr(Team, "finish", solve_and_finish)
+    result = solve(problem, algorithm="core", exact=False)
+    assert any(written)
+    assert result.status is Status.OPTIMAL
+    assert result.policy is not None
+    assert agrees(result.policy.evaluate(), result.value)
 
 
 @settings(max_examples=40)

@@ -239,6 +239,7 @@ class Team:
             self._exact_failed = True
             return False
         self.solution = solution
+        self.decisions = None
         self.lower = self.upper = self.certified = solution.value
         return True
 
