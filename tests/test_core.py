@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coreplan import Progress, SolverError, Status, read_problem, solve
+from coreplan.algorithms import team as team_module
 from coreplan.algorithms.team import Team
 from coreplan.cli import example_path
 from coreplan.verify import verify
@@ -107,7 +108,7 @@ def test_unknown_options_are_refused() -> None:
 
 def test_an_exact_solution_may_come_late(monkeypatch: pytest.MonkeyPatch) -> None:
     """It replaces a policy that a search has written down already."""
-    problem = from_file(random_mpp(4, 3, 8, 1))
+    problem = from_file(random_mpp(4, 3, 8, 4))
     finish = Team.finish
     written = []
 
@@ -117,6 +118,8 @@ def test_an_exact_solution_may_come_late(monkeypatch: pytest.MonkeyPatch) -> Non
         finish(team)
 
     monkeypatch.setattr(Team, "finish", solve_and_finish)
+    monkeypatch.setattr(team_module, "PREPARE", 0.0)
+    monkeypatch.setattr(team_module, "SEARCH_CLUSTER", 2)
     result = solve(problem, algorithm="core", exact=False)
     assert any(written)
     assert result.status is Status.OPTIMAL
