@@ -17,6 +17,7 @@ constexpr std::uint64_t kSweeps = 3;         // at the beginning
 constexpr double kLeastPart = 1e-5;          // of the gap, that is worth a look in a sweep
 constexpr std::uint64_t kQuicklyFreed = 50'000;  // records
 constexpr double kEnoughFreed = 0.1;         // of all memory, so that it is worth going on
+constexpr double kSecondsPerRecord = 2e-5;   // to forget one, at most about
 constexpr double kPatience = 0.2;            // seconds that a sweep may always take
 
 }  // namespace
@@ -146,7 +147,12 @@ bool GroupSearch::run(double seconds, double tolerance, Monitor& monitor) {
         },
         monitor);
     spent_ += monitor.seconds() - begin;
-    if (full_ && bound_ != nullptr && monitor.stop() == Stop::none && forget()) full_ = false;
+    // To forget takes a while, too.
+    const bool in_time =
+        monitor.seconds_left() > kSecondsPerRecord * static_cast<double>(records_.load());
+    if (full_ && in_time && bound_ != nullptr && monitor.stop() == Stop::none && forget()) {
+        full_ = false;
+    }
     return nearly();
 }
 
