@@ -107,3 +107,18 @@ def valid_result(text: str) -> dict[str, Any]:
     assert result["lower_bound"] == result["value"] <= result["upper_bound"]
     assert result["gap"] == result["upper_bound"] - result["value"]
     return result
+
+
+def run_unread(*arguments: str) -> None:
+    """Run the program while nobody reads what it prints: it has to end well, and say nothing."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "coreplan.cli", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.close()
+    with process.stderr as stderr:
+        assert stderr.read() == b""
+    assert process.wait() == 0

@@ -5,8 +5,13 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import os
 import random
+import signal
+import subprocess
+import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
@@ -254,3 +259,21 @@ def coupled_team(seed: int) -> dict[str, Any]:
         "agents": agents,
         "rewards": functions,
     }
+
+
+def interrupt(script: str, *arguments: str) -> tuple[dict[str, Any], float]:
+    """Press Ctrl-C when a script says that it is searching; what it prints then, and how soon."""
+    with subprocess.Popen(
+        [sys.executable, "-c", script, *arguments],
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parent)},
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "searching\n"
+        start = time.perf_counter()
+        process.send_signal(signal.SIGINT)
+        report = json.loads(process.stdout.read())
+        assert process.wait() == 0
+    return report, time.perf_counter() - start

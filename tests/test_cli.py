@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import pytest
 
 import coreplan
-from cli_runs import SMALL, Run, one_json, shell
+from cli_runs import SMALL, Run, one_json, run_unread, shell
 from coreplan import cli
 
 COMMANDS = [
@@ -188,17 +188,7 @@ def test_an_encoding_that_lacks_letters(tmp_path: Path) -> None:
 @pytest.mark.parametrize("arguments", [["schema"], ["demo"], ["demo", "--json"], ["--help"]])
 def test_broken_pipe(arguments: list[str]) -> None:
     """If nobody wants the rest of the output (`| head -1`), that is no error."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "coreplan.cli", *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    assert process.stdout is not None
-    assert process.stderr is not None
-    process.stdout.close()
-    with process.stderr as stderr:
-        assert stderr.read() == b""
-    assert process.wait() == 0
+    run_unread(*arguments)
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")

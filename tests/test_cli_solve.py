@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 import pytest
 
 import coreplan
-from cli_runs import SMALL, Run, valid_result
+from cli_runs import SMALL, Run, run_unread, valid_result
 from coreplan import Policy, Result, cli, read_problem
 from helpers import random_mpp
 
@@ -284,17 +284,7 @@ def test_an_old_plan_survives_a_failure(
 def test_a_plan_is_saved_whoever_reads_the_output(small: Path, tmp_path: Path) -> None:
     """The plan is in its file even if nobody reads what is printed."""
     path = tmp_path / "plan.json"
-    process = subprocess.Popen(
-        [sys.executable, "-m", "coreplan.cli", "solve", str(small), "--save-policy", str(path)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    assert process.stdout is not None
-    assert process.stderr is not None
-    process.stdout.close()
-    with process.stderr as stderr:
-        assert stderr.read() == b""
-    assert process.wait() == 0
+    run_unread("solve", str(small), "--save-policy", str(path))
     Policy.load(path, read_problem(small))
 
 

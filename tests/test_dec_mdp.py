@@ -7,10 +7,6 @@ import functools
 import itertools
 import json
 import math
-import os
-import signal
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -39,6 +35,7 @@ from helpers import (
     coupled_team,
     dense_team,
     from_file,
+    interrupt,
     judged_policy_value,
     package_state,
     random_mpp,
@@ -470,20 +467,8 @@ def say(progress):
 result = solve(hard_problem(), algorithm="dec-mdp", callback=say, time_limit=60)
 json.dump({**result.to_dict(), "worth": result.policy.evaluate()}, sys.stdout)
 """
-    with subprocess.Popen(
-        [sys.executable, "-c", script],
-        stdout=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parent)},
-    ) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "searching\n"
-        start = time.perf_counter()
-        process.send_signal(signal.SIGINT)
-        report = json.loads(process.stdout.read())
-        assert process.wait() == 0
-    assert time.perf_counter() - start <= 4 * SLACK
+    report, seconds = interrupt(script)
+    assert seconds <= 4 * SLACK
     assert report["status"] == "interrupted"
     assert report["objective"] == "decentralised"
     assert report["lower_bound"] == report["value"] <= report["upper_bound"]

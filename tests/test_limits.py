@@ -30,7 +30,15 @@ from coreplan import (
     Status,
     solve,
 )
-from helpers import dense_team, from_file, judged_policy_value, package_state, random_mpp, scale
+from helpers import (
+    dense_team,
+    from_file,
+    interrupt,
+    judged_policy_value,
+    package_state,
+    random_mpp,
+    scale,
+)
 from judge import joint_states, optimal_value
 from strategies import problem_dicts
 
@@ -209,21 +217,9 @@ result = solve(long_problem(algorithm), algorithm=algorithm, callback=say, time_
 assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 json.dump({**result.to_dict(), "worth": result.policy.evaluate()}, sys.stdout)
 """
-    with subprocess.Popen(
-        [sys.executable, "-c", script, algorithm],
-        stdout=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parent)},
-    ) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "searching\n"
-        start = time.perf_counter()
-        process.send_signal(signal.SIGINT)
-        report = json.loads(process.stdout.read())
-        assert process.wait() == 0
+    report, seconds = interrupt(script, algorithm)
     # What is left to do then is to evaluate the policy and to end the process.
-    assert time.perf_counter() - start <= 4 * SLACK
+    assert seconds <= 4 * SLACK
     assert report["status"] == "interrupted"
     assert report["lower_bound"] == report["value"] <= report["upper_bound"]
     assert report["worth"] >= report["value"] - 1e-6

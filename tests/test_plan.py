@@ -108,9 +108,7 @@ def test_agents_of_the_engine_do_what_was_planned(
     reduction = _core.reduce(compiled.model, **steps, monitor=limits.monitor)
     bases = Start(policy, policy.evaluate()).bases(compiled, reduction)
     assert bases is not None
-    value = reduction.offset + sum(
-        compiled.model.constant_at(stage) for stage in range(policy.horizon)
-    )
+    value = reduction.offset + compiled.model.constant
     for agents in _core.components(reduction.model):
         team = Team(reduction.model, agents, EngineOptions(limits, 1, 1))
         for k, i in enumerate(team.agents):

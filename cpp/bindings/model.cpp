@@ -134,10 +134,7 @@ void bind_model(nb::module_& module) {
         .def_ro("first_stage", &CompiledModel::first_stage)
         .def_ro("horizon", &CompiledModel::horizon)
         .def_ro("unit_mass", &CompiledModel::unit_mass)
-        .def("constant_at",
-             [](const CompiledModel& self, Index stage) {
-                 return self.constant_at.at(stage - self.first_stage);
-             })
+        .def_prop_ro("constant", &CompiledModel::constant)
         .def_prop_ro("interaction_count",
                      [](const CompiledModel& self) { return self.interactions.size(); })
         .def("class_count", [](const CompiledModel& self, std::size_t agent) {

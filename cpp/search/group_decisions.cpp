@@ -27,6 +27,7 @@ GroupDecisions GroupSearch::decisions(std::size_t most_states, double least, Mon
         Shape* shape;
         std::vector<Status> where;
         double reach = 0;  // how likely it is
+        double usual = 0;  // what the default is worth
         std::vector<Index> actions{};
         double reward = 0;
         std::vector<std::pair<Index, double>> next{};
@@ -101,11 +102,11 @@ GroupDecisions GroupSearch::decisions(std::size_t most_states, double least, Mon
                 ++found.states;
                 const ValueTable* exact = node.shape->exact.load(std::memory_order_acquire);
                 // Whoever is too unlikely, or leads too far, follows it as well.
-                const double usual = worker.eye().usual(*node.shape, layer, node.where);
+                node.usual = worker.eye().usual(*node.shape, layer, node.where);
                 const bool cut = x >= most_states || (exact == nullptr && layers[layer + 1].size() >=
                                                                               4 * most_states);
-                if (cut || follows_default(*node.shape, layer, node.where, node.reach, usual)) {
-                    node.reward = usual;
+                if (cut || follows_default(*node.shape, layer, node.where, node.reach, node.usual)) {
+                    node.reward = node.usual;
                     found.whole = found.whole && !cut;
                     continue;
                 }
@@ -132,9 +133,8 @@ GroupDecisions GroupSearch::decisions(std::size_t most_states, double least, Mon
             if ((found.whole && !some_follow_it) || node.actions.empty()) continue;
             // Whoever relied too much on states that follow the default follows it as well: those
             // who get here from such a state count on no less.
-            const double usual = worker.eye().usual(*node.shape, layer, node.where);
-            if (node.value >= usual) continue;
-            node.value = usual;
+            if (node.value >= node.usual) continue;
+            node.value = node.usual;
             node.actions.clear();
         }
     }

@@ -9,7 +9,7 @@ from typing import Any
 
 from coreplan import _core
 from coreplan.algorithms.core_2016 import build_for
-from coreplan.algorithms.task import SolverTask
+from coreplan.algorithms.task import SolverTask, check_flags
 from coreplan.checks import found as shown
 from coreplan.compile import AnyProblem
 from coreplan.crg import Assignment, ConditionalReturnGraphs
@@ -324,9 +324,7 @@ def trace_search(
       (wait, wait): bounds [0, 0], pruned: at best 0, 23.5 is certain
     """
     check_problem(problem)
-    for name, value in (("bounds", bounds), ("memo", memo)):
-        if not isinstance(value, bool):
-            raise SolverError(f"{name} is {value!r}; expected True or False")
+    check_flags(bounds=bounds, memo=memo)
     if isinstance(most_states, bool) or not isinstance(most_states, int) or most_states < 1:
         raise SolverError(
             f"most_states is {shown(most_states)}; expected a whole number of at least 1"

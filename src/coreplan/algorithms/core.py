@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from coreplan import _core
 from coreplan.algorithms.start import Base, Start, StartPlan, take_start
-from coreplan.algorithms.task import SolverTask
+from coreplan.algorithms.task import SolverTask, check_flags, check_gaps
 from coreplan.algorithms.team import EXACT_AT_ONCE, EngineOptions, Team
 from coreplan.algorithms.way_back import make_reduced, map_local, reduce_model
 from coreplan.compile import CompiledProblem
@@ -68,14 +68,10 @@ def solve_core(
     """Shape, shrink, decouple; solve small teams exactly, bound the others and search."""
     _check_number("threads", threads, 1)
     _check_number("seed", seed, 0)
-    for name, gap in (("relative_gap", relative_gap), ("absolute_gap", absolute_gap)):
-        if isinstance(gap, bool) or not isinstance(gap, int | float) or not gap >= 0:
-            raise SolverError(f"{name} is {gap!r}; expected a number of at least 0")
+    check_gaps(relative_gap=relative_gap, absolute_gap=absolute_gap)
     steps = {"shape": shape, "drop": drop, "settle": settle, "eliminate": eliminate, "merge": merge}
     ideas = {"split": split, "skip": skip, "floors": floors, "tables": tables}
-    for name, value in {"exact": exact, "search": search, **steps, **ideas}.items():
-        if not isinstance(value, bool):
-            raise SolverError(f"{name} is {value!r}; expected True or False")
+    check_flags(exact=exact, search=search, **steps, **ideas)
     if certificate is not None and not shape:
         raise SolverError("a certificate is about losses; it needs shape=True")
     compiled = task.compile(merge)
@@ -94,8 +90,7 @@ def solve_core(
         f"{report.joint_before:,.4g} to {report.joint_after:,.4g} joint states; "
         f"teams of {', '.join(str(len(team.agents)) for team in teams)}",
     )
-    constant = sum(compiled.model.constant_at(t) for t in range(task.stage, task.problem.horizon))
-    engine = _Engine(teams, constant + reduction.offset, reduction.error, options)
+    engine = _Engine(teams, compiled.model.constant + reduction.offset, reduction.error, options)
     if given is not None:
         engine.known = given.value
         engine.bases = given.bases(compiled, reduction)

@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coreplan import _core
-from coreplan.algorithms.task import SolverTask
+from coreplan.algorithms.task import SolverTask, check_flags, check_gaps
 from coreplan.crg import Assignment, ConditionalReturnGraphs, build_crgs
-from coreplan.errors import SolverError
 from coreplan.group_rule import Chances, Event, GroupRule, GroupTable
 from coreplan.maintenance.states import ContractorStates, History, LocalState
 from coreplan.policy import LocalMap, LocalRule, Policy
@@ -38,9 +37,7 @@ def solve_core_2016(
     absolute_gap: float = 0.0,
 ) -> Result:
     """Conditional return policy search, Algorithm 1 of the paper."""
-    for name, value in (("relative_gap", relative_gap), ("absolute_gap", absolute_gap)):
-        if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
-            raise SolverError(f"{name} is {value!r}; expected a number of at least 0")
+    check_gaps(relative_gap=relative_gap, absolute_gap=absolute_gap)
     return _solve(
         task, "core-2016", True, merge, memo, assignment, float(relative_gap), float(absolute_gap)
     )
@@ -48,8 +45,7 @@ def solve_core_2016(
 
 def build_for(task: SolverTask, merge: bool, assignment: Assignment) -> ConditionalReturnGraphs:
     """The CRGs that a search runs on."""
-    if not isinstance(merge, bool):
-        raise SolverError(f"merge is {merge!r}; expected True or False")
+    check_flags(merge=merge)
     return build_crgs(
         task.problem,
         assignment=assignment,
@@ -71,8 +67,7 @@ def _solve(
     relative_gap: float,
     absolute_gap: float,
 ) -> Result:
-    if not isinstance(memo, bool):
-        raise SolverError(f"memo is {memo!r}; expected True or False")
+    check_flags(memo=memo)
     crgs = build_for(task, merge, assignment)
     monitor = task.limits.monitor
     # What holds whatever happens to the search.

@@ -12,8 +12,8 @@ import math
 from collections.abc import Sequence
 
 from coreplan import _core
-from coreplan.algorithms.task import SolverTask
-from coreplan.algorithms.team import CUTS, SLOW_GAIN, SLOW_ROUNDS
+from coreplan.algorithms.task import SolverTask, check_flags
+from coreplan.algorithms.team import CUTS, is_slow
 from coreplan.algorithms.way_back import make_reduced, map_local, reduce_model
 from coreplan.compile import CompiledProblem
 from coreplan.errors import SolverError
@@ -41,8 +41,7 @@ SLICE = 0.2
 
 def solve_dec_mdp(task: SolverTask, merge: bool = True, seed: int = 1) -> Result:
     """Find the best policy of which every agent looks at its own local state only."""
-    if not isinstance(merge, bool):
-        raise SolverError(f"merge is {merge!r}; expected True or False")
+    check_flags(merge=merge)
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
         raise SolverError(f"seed is {seed!r}; expected a whole number of at least 0")
     compiled = task.compile(merge)
@@ -54,11 +53,10 @@ def solve_dec_mdp(task: SolverTask, merge: bool = True, seed: int = 1) -> Result
         _Team(reduction.model, agents, seed, limits) for agents in _core.components(reduction.model)
     ]
     logger.info("teams of %s", ", ".join(str(len(team.agents)) for team in teams))
-    constant = sum(compiled.model.constant_at(t) for t in range(task.stage, task.problem.horizon))
     error = reduction.error
     if not compiled.model.unit_mass:
         error += _core.mass_error(compiled.model)
-    solver = _Solver(teams, constant + reduction.offset, error, limits)
+    solver = _Solver(teams, compiled.model.constant + reduction.offset, error, limits)
     solver.run()
     limits.phase = "result"
     policy = _make_policy(task, compiled, reduction, teams)
@@ -220,8 +218,7 @@ class _Solver:
             budget = ROUND_SECONDS
             if math.isfinite(seconds):
                 budget = min(max(0.3, 0.5 * spent), self.limits.seconds_left / 10)
-            slow = len(gains) >= SLOW_ROUNDS and sum(gains[-SLOW_ROUNDS:]) < SLOW_GAIN * team.gap
-            if slow or relaxation.settled:
+            if is_slow(gains, team.gap) or relaxation.settled:
                 gains.clear()
                 grown = relaxation.grow(budget, len(team.agents), self.limits.monitor)
                 if relaxation.settled and not grown:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from coreplan import _core
-from coreplan.algorithms.joint import check_merge, make_joint_policy
-from coreplan.algorithms.task import SolverTask
+from coreplan.algorithms.joint import make_joint_policy
+from coreplan.algorithms.task import SolverTask, check_flags
 from coreplan.result import Result
 
 
 def solve_dp(task: SolverTask, merge: bool = True) -> Result:
     """Maximise the Bellman equation over all joint states."""
-    check_merge(merge)
+    check_flags(merge=merge)
     compiled = task.compile(merge)
     found = _core.solve_dp(compiled.model, task.limits.monitor)
     return task.make_result(

@@ -5,14 +5,7 @@ from __future__ import annotations
 from coreplan import _core
 from coreplan.algorithms.task import SolverTask
 from coreplan.compile import CompiledProblem
-from coreplan.errors import SolverError
 from coreplan.policy import LocalRule, Policy, TeamRule, make_maps
-
-
-def check_merge(merge: object) -> None:
-    """Raise a SolverError if the option is not a truth value."""
-    if not isinstance(merge, bool):
-        raise SolverError(f"merge is {merge!r}; expected True or False")
 
 
 def make_joint_policy(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from coreplan import _core
-from coreplan.algorithms.joint import check_merge, make_joint_policy
-from coreplan.algorithms.task import SolverTask
+from coreplan.algorithms.joint import make_joint_policy
+from coreplan.algorithms.task import SolverTask, check_flags
 from coreplan.errors import SolverError
 from coreplan.result import Result
 
@@ -22,7 +22,7 @@ def solve_spudd(
     task: SolverTask, merge: bool = True, order: str = "grouped", actions: str = "diagram"
 ) -> Result:
     """Value iteration; the value of a stage is one diagram over the bits of local states."""
-    check_merge(merge)
+    check_flags(merge=merge)
     for name, value, known in (("order", order, ORDERS), ("actions", actions, ACTIONS)):
         if value not in list(known):  # whatever type it has
             raise SolverError(f"{name} is {value!r}; expected one of {', '.join(map(repr, known))}")

@@ -8,10 +8,25 @@ from dataclasses import dataclass
 
 from coreplan import _core
 from coreplan.compile import AnyProblem, CompiledProblem, compile_problem
+from coreplan.errors import SolverError
 from coreplan.indexed import JointState
 from coreplan.limits import Limits, peak_memory_mb
 from coreplan.policy import Policy
 from coreplan.result import Result, Statistics, Status, is_closed
+
+
+def check_flags(**options: object) -> None:
+    """Raise a SolverError if an option is not a truth value."""
+    for name, value in options.items():
+        if not isinstance(value, bool):
+            raise SolverError(f"{name} is {value!r}; expected True or False")
+
+
+def check_gaps(**options: object) -> None:
+    """Raise a SolverError if a gap at which to stop makes no sense."""
+    for name, value in options.items():
+        if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
+            raise SolverError(f"{name} is {value!r}; expected a number of at least 0")
 
 
 @dataclass(frozen=True)

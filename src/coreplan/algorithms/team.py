@@ -103,6 +103,12 @@ class EngineOptions:
     """Ideas of the search that are switched on or off."""
 
 
+def is_slow(gains: Sequence[float], gap: float) -> bool:
+    """Whether the last rounds of a relaxation closed too little of a gap to go on like that."""
+    recent = gains[-SLOW_ROUNDS:]
+    return len(recent) == SLOW_ROUNDS and sum(recent) < SLOW_GAIN * gap
+
+
 @dataclass(eq=False)
 class _Side:
     """How well one way to better bounds has been coming along."""
@@ -384,9 +390,8 @@ class Team:
             self.relaxation.step(self.lower, self._monitor)
             self._recent.append(before - self.relaxation.upper)
             self._take_bound()
-            recent = self._recent[-SLOW_ROUNDS:]
-            slow = len(recent) == SLOW_ROUNDS and sum(recent) < SLOW_GAIN * self.gap
-            if (slow or self.relaxation.settled) and not self._stopped:
+            slow = is_slow(self._recent, self.gap) or self.relaxation.settled
+            if slow and not self._stopped:
                 grown = self._grow()
                 if not grown and (self.relaxation.settled or self._hardly_moves()):
                     self._upper_side.done = self._search_side.done

@@ -49,8 +49,9 @@ from coreplan.view.words import describe_problem, expected_money, first_steps, n
     type=click.Choice(list(ALGORITHMS)),
     default=DEFAULT_ALGORITHM,
     show_default=True,
-    help="How to solve it: by our own engine, by plain dynamic programming, or by one of the "
-    "paper's searches.",
+    help="How to solve it: by our own engine, by dynamic programming on tables or on decision "
+    "diagrams, by one of the paper's searches, or for agents that see their own state only "
+    "(`dec-mdp`).",
 )
 @time_limit_option
 @memory_limit_option
