@@ -1,0 +1,1 @@
+"""Benchmarks: test sets, runs, figures."""
