@@ -149,20 +149,20 @@ def run(
         stem = "bench" if config == "-" else Path(config).stem
         output = f"{stem}.sqlite"
     check_writable(output, [config], "the results", "--output")
-    solves = plan_solves(read)
     if dry_run:
-        return _tell_plan(count_solves(solves.values()), as_json)
+        return _tell_plan(count_solves(plan_solves(read).values()), as_json)
     messages = make_console(stderr=True)
     with ExitStack() as stack:
+        display = None
+        if messages.is_terminal or not as_json:
+            display = stack.enter_context(RunDisplay(messages))
         store = stack.enter_context(Store(output, create=True))
+        solves = plan_solves(read, None if display is None else display.preparing)
         pool: RayPool | LocalPool
         if cluster == "ray":
             pool = stack.enter_context(RayPool(read.threads, address, jobs))
         else:
             pool = stack.enter_context(LocalPool(jobs or default_jobs(read)))
-        display = None
-        if messages.is_terminal or not as_json:
-            display = stack.enter_context(RunDisplay(messages))
         state = Run(solves, store, pool, tell=display).run()
         keys = set(solves)
         summaries = summarise(row for row in store.rows() if row.key in keys)

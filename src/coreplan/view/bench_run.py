@@ -81,6 +81,11 @@ class RunDisplay:
         if self._bar is not None:
             self._bar.stop()
 
+    def preparing(self, solves: int) -> None:
+        """Show how many solves there are so far, while instances are being made."""
+        if self._bar is not None:
+            self._bar.update(self._task, description=f"preparing: {solves:,} solves so far")
+
     def __call__(self, state: RunState) -> None:
         """Show the state, if it is time."""
         if state.stopping and state.running and not self._said_stopping:
