@@ -1,0 +1,453 @@
+"""Where results of runs are kept: one SQLite file, one row per solve, nothing is ever changed.
+
+A row is written in one transaction, so it is there as a whole or not at all, whenever the program
+is killed. Rows are told apart by what was solved and how (:func:`solve_key`); the same one is
+never there twice. Several programs may work on one store: who is about to solve something *claims*
+it first, and claims of processes that are dead count for nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import sqlite3
+import tempfile
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NoReturn
+
+from coreplan.bench.owner import Owner
+from coreplan.errors import FormatError, Problem
+from coreplan.formats.writing import tidy
+
+FORMAT_VERSION = 1
+"""Version of the tables; SQLite's ``user_version``."""
+
+APPLICATION_ID = 0x636F7265
+"""What marks an SQLite file as a store: SQLite's ``application_id``, "core" in ASCII."""
+
+PATIENCE = 60.0
+"""Seconds to wait for others who are writing."""
+
+OUTCOMES = ("result", "no_plan", "killed_time", "killed_memory", "crashed", "error")
+"""What can come of a solve; see :class:`Row`."""
+
+ProgressPoints = tuple[tuple[float, float, float], ...]
+
+_SCHEMA = f"""
+PRAGMA application_id = {APPLICATION_ID};
+PRAGMA user_version = {FORMAT_VERSION};
+CREATE TABLE solves (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  key TEXT NOT NULL UNIQUE,
+  "set" TEXT NOT NULL,
+  instance TEXT NOT NULL,
+  parameters TEXT NOT NULL,
+  digest TEXT NOT NULL,
+  solver TEXT NOT NULL,
+  algorithm TEXT NOT NULL,
+  options TEXT NOT NULL,
+  time_limit REAL NOT NULL,
+  memory_limit REAL,
+  outcome TEXT NOT NULL,
+  message TEXT NOT NULL,
+  result TEXT,
+  progress TEXT NOT NULL,
+  wall_seconds REAL NOT NULL,
+  cpu_seconds REAL NOT NULL,
+  peak_memory_mb REAL NOT NULL,
+  versions TEXT NOT NULL,
+  machine TEXT NOT NULL,
+  started TEXT NOT NULL
+);
+CREATE TRIGGER solves_stay BEFORE DELETE ON solves
+  BEGIN SELECT RAISE(ABORT, 'rows of a store are never deleted'); END;
+CREATE TRIGGER solves_stay_the_same BEFORE UPDATE ON solves
+  BEGIN SELECT RAISE(ABORT, 'rows of a store are never changed'); END;
+CREATE TABLE owners (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  place TEXT NOT NULL,
+  pid INTEGER NOT NULL,
+  born TEXT NOT NULL,
+  seen REAL NOT NULL
+);
+CREATE TABLE claims (
+  key TEXT PRIMARY KEY,
+  owner INTEGER NOT NULL REFERENCES owners (id)
+);
+"""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One solve: what was solved, how, and what came of it.
+
+    Attributes
+    ----------
+    set, instance, parameters, digest
+        The test set, the instance's name, its parameters, and the SHA-256 of its text.
+    solver, algorithm, options
+        The solver's name in the configuration, the algorithm behind it, and its options.
+    time_limit, memory_limit
+        Seconds; MB, or None for no limit.
+    outcome
+        ``result`` if the solver gave one, with or without a proof of optimality; ``no_plan`` if a
+        limit struck before there was any plan; ``killed_time`` or ``killed_memory`` if it did not
+        keep to a limit and was killed; ``crashed`` if its process ended by itself without an
+        answer; ``error`` if it refused.
+    message
+        More about the outcome, for people; often empty.
+    result
+        The ``result/1`` object; None unless the outcome is ``result``.
+    progress
+        Seconds, lower bound and upper bound whenever a bound had changed; at most 200 of them. A
+        bound that is not known yet is infinite.
+    wall_seconds, cpu_seconds
+        Time of the whole process, reading the instance included.
+    peak_memory_mb
+        The most memory that the process had, the program itself included.
+    versions
+        Of ``coreplan``, ``python`` and ``numpy``.
+    machine
+        ``processor``, ``cores``, ``memory_mb``, ``system``, and ``jobs``: how many solves ran side
+        by side.
+    started
+        When, in UTC, as ISO 8601.
+    """
+
+    set: str
+    instance: str
+    parameters: Mapping[str, Any]
+    digest: str
+    solver: str
+    algorithm: str
+    options: Mapping[str, Any]
+    time_limit: float
+    memory_limit: float | None
+    outcome: str
+    message: str = ""
+    result: Mapping[str, Any] | None = None
+    progress: ProgressPoints = ()
+    wall_seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    peak_memory_mb: float = 0.0
+    versions: Mapping[str, str] = field(default_factory=dict)
+    machine: Mapping[str, Any] = field(default_factory=dict)
+    started: str = ""
+
+    @property
+    def solved(self) -> bool:
+        """Whether the optimum was found and proven."""
+        return self.result is not None and self.result["status"] == "optimal"
+
+    @property
+    def seconds(self) -> float:
+        """The solver's own time, or that of its process where there is no result."""
+        return self.wall_seconds if self.result is None else float(self.result["seconds"])
+
+    @property
+    def value(self) -> float | None:
+        """What the plan that was found is worth; None if there is none."""
+        return None if self.result is None else float(self.result["value"])
+
+    @property
+    def key(self) -> str:
+        """What tells this solve from others; see :func:`solve_key`."""
+        return solve_key(
+            self.digest,
+            self.algorithm,
+            self.options,
+            self.time_limit,
+            self.memory_limit,
+            self.versions.get("coreplan", ""),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it by name, for JSON: bounds that are not known are None."""
+        written = {each.name: getattr(self, each.name) for each in fields(self)}
+        written["progress"] = [
+            [seconds, *(bound if math.isfinite(bound) else None for bound in bounds)]
+            for seconds, *bounds in self.progress
+        ]
+        for name in _MAPPINGS:
+            written[name] = None if written[name] is None else dict(written[name])
+        return written
+
+
+_MAPPINGS = ("parameters", "options", "result", "versions", "machine")
+_COLUMNS = tuple(each.name for each in fields(Row))
+
+
+def solve_key(
+    digest: str,
+    algorithm: str,
+    options: Mapping[str, Any],
+    time_limit: float,
+    memory_limit: float | None,
+    version: str,
+) -> str:
+    """What tells a solve from others, as a short text.
+
+    Parameters
+    ----------
+    digest
+        Of the instance.
+    algorithm, options
+        How it is solved. The name that a configuration gives to the solver does not count.
+    time_limit, memory_limit
+        The limits.
+    version
+        Of coreplan.
+    """
+    parts = tidy([digest, algorithm, options, time_limit, memory_limit, version])
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
+
+
+class Store:
+    """An open store; use it in a ``with``.
+
+    Parameters
+    ----------
+    path
+        The file.
+    create
+        Whether to make it where there is none.
+
+    Raises
+    ------
+    FormatError
+        If the file is something else, is of a newer version, or cannot be opened. It is then left
+        as it is.
+    """
+
+    def __init__(self, path: str | Path, *, create: bool = False) -> None:
+        self.path = Path(path)
+        self._owner: int | None = None
+        if create and not self.path.exists():
+            with self._errors("made"):
+                _create(self.path)
+        self._connection = self._open()
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give up all claims and close the file."""
+        if self._owner is not None:
+            with suppress(FormatError), self._transaction() as run:
+                run("DELETE FROM claims WHERE owner = ?", (self._owner,))
+                run("DELETE FROM owners WHERE id = ?", (self._owner,))
+            self._owner = None
+        self._connection.close()
+
+    def rows(self) -> Iterator[Row]:
+        """All rows, in the order in which they were written."""
+        columns = ", ".join(f'"{name}"' for name in _COLUMNS)
+        with self._errors("read"):
+            for values in self._connection.execute(f"SELECT {columns} FROM solves ORDER BY id"):
+                yield _row(values)
+
+    def keys(self) -> set[str]:
+        """The keys of all rows."""
+        with self._errors("read"):
+            return {key for (key,) in self._connection.execute("SELECT key FROM solves")}
+
+    def add(self, row: Row) -> bool:
+        """Write a row, and give up the claim on it; False if it was there already."""
+        values = row.to_dict()
+        for name in (*_MAPPINGS, "progress"):
+            if values[name] is not None:
+                values[name] = json.dumps(values[name], allow_nan=False)
+        key = row.key
+        marks = ", ".join("?" for _ in _COLUMNS)
+        columns = ", ".join(f'"{name}"' for name in _COLUMNS)
+        with self._transaction() as run:
+            added = run(
+                f"INSERT INTO solves (key, {columns}) VALUES (?, {marks}) ON CONFLICT DO NOTHING",
+                (key, *values.values()),
+            ).rowcount
+            run("DELETE FROM claims WHERE key = ?", (key,))
+        return bool(added > 0)
+
+    def claim(self, keys: Iterable[str], most: int) -> tuple[list[str], set[str]]:
+        """Take the first few solves that nobody has done or is about to do.
+
+        Parameters
+        ----------
+        keys
+            Those that are wanted, the most urgent first.
+        most
+            How many to take at most.
+
+        Returns
+        -------
+        tuple
+            The keys that are ours now, in the order given; and those among the ones looked at
+            that are done already. What is in neither was not looked at, or is somebody else's at
+            present.
+        """
+        ours: list[str] = []
+        done: set[str] = set()
+        with self._transaction() as run:
+            owner = self._own(run)
+            living: dict[int, bool] = {owner: False}  # what is ours can be claimed again
+            for key in keys:
+                if len(ours) >= most:
+                    break
+                if run("SELECT 1 FROM solves WHERE key = ?", (key,)).fetchone():
+                    done.add(key)
+                    continue
+                held = run("SELECT owner FROM claims WHERE key = ?", (key,)).fetchone()
+                if held is not None:
+                    if held[0] not in living:
+                        living[held[0]] = _is_alive(run, held[0])
+                    if living[held[0]]:
+                        continue
+                run("INSERT OR REPLACE INTO claims (key, owner) VALUES (?, ?)", (key, owner))
+                ours.append(key)
+        return ours, done
+
+    def release(self, keys: Iterable[str]) -> None:
+        """Give up claims without a result."""
+        with self._transaction() as run:
+            for key in keys:
+                run("DELETE FROM claims WHERE key = ? AND owner = ?", (key, self._owner))
+
+    def show_life(self) -> None:
+        """Tell those on other machines that the owner of our claims still runs."""
+        if self._owner is not None:
+            with self._transaction() as run:
+                run("UPDATE owners SET seen = ? WHERE id = ?", (time.time(), self._owner))
+
+    def _own(self, run: Any) -> int:
+        """The number of this process among the owners; forgets those that are dead."""
+        if self._owner is None:
+            for (number,) in run("SELECT id FROM owners").fetchall():
+                if not _is_alive(run, number):
+                    run("DELETE FROM claims WHERE owner = ?", (number,))
+                    run("DELETE FROM owners WHERE id = ?", (number,))
+            here = Owner.here()
+            self._owner = run(
+                "INSERT INTO owners (place, pid, born, seen) VALUES (?, ?, ?, ?)",
+                (here.place, here.pid, here.born, time.time()),
+            ).lastrowid
+        assert self._owner is not None
+        return self._owner
+
+    def _open(self) -> sqlite3.Connection:
+        if not self.path.is_file():
+            what = "is not a file" if self.path.exists() else "there is no such file"
+            self._fail(f"{what}; expected results of `coreplan bench run`")
+        with self._errors("read"):
+            # Not "rwc": a file that has gone meanwhile must not come back empty.
+            connection = sqlite3.connect(
+                f"{self.path.absolute().as_uri()}?mode=rw",
+                uri=True,
+                timeout=PATIENCE,
+                isolation_level=None,
+            )
+        try:
+            with self._errors("read"):
+                (mark,) = connection.execute("PRAGMA application_id").fetchone()
+                (version,) = connection.execute("PRAGMA user_version").fetchone()
+            if mark != APPLICATION_ID:
+                self._fail("is not a store of results; expected one made by `coreplan bench run`")
+            if version > FORMAT_VERSION:
+                self._fail(
+                    f"was made by a newer version of coreplan (format {version} of the store; this "
+                    f"version knows {FORMAT_VERSION}); update coreplan"
+                )
+            with self._errors("read"):
+                connection.execute("PRAGMA synchronous = FULL")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    @contextmanager
+    def _transaction(self) -> Iterator[Any]:
+        """Everything inside happens, or nothing of it."""
+        with self._errors("written"):
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._connection.execute
+            except BaseException:
+                with suppress(sqlite3.Error):
+                    self._connection.execute("ROLLBACK")
+                raise
+            self._connection.execute("COMMIT")
+
+    @contextmanager
+    def _errors(self, doing: str) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            if "not a database" in str(error):
+                self._fail("is not a store of results; expected one made by `coreplan bench run`")
+            self._fail(f"cannot be {doing}: {error}")
+        except OSError as error:
+            self._fail(f"cannot be {doing}: {error.strerror or error}")
+
+    def _fail(self, message: str) -> NoReturn:
+        raise FormatError(str(self.path), [Problem((), message)]) from None
+
+
+def read_rows(path: str | Path) -> list[Row]:
+    """All rows of a store, in the order in which they were written.
+
+    Raises
+    ------
+    FormatError
+        If the file is not a store, or one of a newer version.
+    """
+    with Store(path) as store:
+        return list(store.rows())
+
+
+def _row(values: tuple[Any, ...]) -> Row:
+    read = dict(zip(_COLUMNS, values, strict=True))
+    for name in _MAPPINGS:
+        read[name] = None if read[name] is None else json.loads(read[name])
+    read["progress"] = tuple(
+        (
+            seconds,
+            -math.inf if lower is None else lower,
+            math.inf if upper is None else upper,
+        )
+        for seconds, lower, upper in json.loads(read["progress"])
+    )
+    return Row(**read)
+
+
+def _is_alive(run: Any, number: int) -> bool:
+    found = run("SELECT place, pid, born, seen FROM owners WHERE id = ?", (number,)).fetchone()
+    return found is not None and Owner(*found[:3]).is_alive(found[3])
+
+
+def _create(path: Path) -> None:
+    """Make an empty store; it appears as a whole, also if two programs do this at once."""
+    with tempfile.TemporaryDirectory(dir=path.absolute().parent, prefix=".store-") as folder:
+        new = Path(folder) / "new"
+        connection = sqlite3.connect(new)
+        connection.executescript(_SCHEMA)
+        connection.close()
+        try:
+            path.hardlink_to(new)
+        except FileExistsError:
+            pass  # somebody was faster
+        except OSError:  # no such links on this file system
+            if not path.exists():
+                new.rename(path)
