@@ -66,7 +66,7 @@ def make_page(
         "",
         "DP, SPUDD, CRG-PS and CoRe 2016 (the paper's algorithm, `core-2016`) are as published:",
         "local states keep start and end times (`merge: false`), searches remember nothing, SPUDD",
-        "tries joint actions one by one. *merged*: on merged local states, and SPUDD has actions as",
+        "tries joint actions one by one. *merged*: on merged local states, SPUDD with actions as",
         "variables of its diagrams. *memo*: solved joint states are remembered. *core* is this",
         "project's engine. A solve counts as solved if its optimum is proven within the limits. An",
         "instance that was not run does not count.",
