@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from coreplan.checks import unknown_name
 from coreplan.compile import AnyProblem
 from coreplan.errors import LimitError, SolverError
 from coreplan.indexed import JointState
 from coreplan.limits import Callback, forget_peak_memory
 from coreplan.result import Result, Status
-from coreplan.solve import ALGORITHMS, check_problem, solve
+from coreplan.solve import ALGORITHMS, check_algorithm, check_problem, solve
 
 TOLERANCE = 1e-7
 """Bounds contradict each other if they cross by more than this times max(1, \\|bound\\|)."""
@@ -150,8 +149,7 @@ def compare(
     check_problem(problem)
     names = list(dict.fromkeys(ALGORITHMS if algorithms is None else algorithms))
     for name in [*names, *(options or {})]:
-        if name not in ALGORITHMS:
-            raise SolverError(unknown_name(name, "algorithm", list(ALGORITHMS), "coreplan"))
+        check_algorithm(name)
     if not names:
         raise SolverError("no algorithms to compare; name one or more")
     runs: list[ComparedRun] = []

@@ -94,9 +94,14 @@ def peak_memory_mb() -> float:
         import resource
     except ImportError:
         return 0.0
+    return memory_in_mb(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+
+
+def memory_in_mb(maxrss: float) -> float:
+    """The most memory of a process in MB, from what the system says of its use of resources."""
     # Linux counts in KiB, macOS in bytes.
     unit = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / BYTES_PER_MB
+    return maxrss * unit / BYTES_PER_MB
 
 
 def forget_peak_memory() -> None:
@@ -214,21 +219,34 @@ class Limits:
     @contextmanager
     def catch_interrupts(self) -> Iterator[None]:
         """Let the first Ctrl-C ask for the best plan so far; a second one ends at once."""
-        if threading.current_thread() is not threading.main_thread():
-            yield  # signals are the main thread's business
-            return
-        previous = signal.getsignal(signal.SIGINT)
-        if previous is not signal.default_int_handler:
-            yield  # somebody else has plans for Ctrl-C
-            return
-
-        def note(_: int, __: FrameType | None) -> None:
-            self._interrupts += 1
-            if self._interrupts > 1:
-                raise KeyboardInterrupt
-
-        signal.signal(signal.SIGINT, note)
-        try:
+        with catch_interrupts(self._note_interrupt):
             yield
-        finally:
-            signal.signal(signal.SIGINT, previous)
+
+    def _note_interrupt(self) -> None:
+        self._interrupts += 1
+
+
+@contextmanager
+def catch_interrupts(note: Callable[[], object]) -> Iterator[None]:
+    """Let the first Ctrl-C call a function; a second one raises KeyboardInterrupt."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals are the main thread's business
+        return
+    previous = signal.getsignal(signal.SIGINT)
+    if previous is not signal.default_int_handler:
+        yield  # somebody else has plans for Ctrl-C
+        return
+    pressed = 0
+
+    def handle(_: int, __: FrameType | None) -> None:
+        nonlocal pressed
+        pressed += 1
+        if pressed > 1:
+            raise KeyboardInterrupt
+        note()
+
+    signal.signal(signal.SIGINT, handle)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, previous)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from inspect import signature
 
@@ -100,16 +100,21 @@ def solve(
     {'Alpha': 'start a1', 'Beta': 'wait'}
     """
     check_problem(problem)
-    if algorithm not in ALGORITHMS:
-        raise SolverError(unknown_name(algorithm, "algorithm", list(ALGORITHMS), "coreplan"))
+    check_algorithm(algorithm, options)
     run = ALGORITHMS[algorithm]
-    known = list(signature(run).parameters)[1:]
-    for option in options:
-        if option not in known:
-            raise SolverError(unknown_name(option, "option", known, f"algorithm {algorithm!r}"))
     limits = Limits(time_limit, memory_limit, callback)
     with limits.catch_interrupts(), errors_of_the_core():
         return run(SolverTask(problem, stage, state, limits), **options)
+
+
+def check_algorithm(algorithm: str, options: Iterable[str] = ()) -> None:
+    """Raise a SolverError if there is no such algorithm, or it has no such option."""
+    if algorithm not in ALGORITHMS:
+        raise SolverError(unknown_name(algorithm, "algorithm", list(ALGORITHMS), "coreplan"))
+    known = list(signature(ALGORITHMS[algorithm]).parameters)[1:]
+    for option in options:
+        if option not in known:
+            raise SolverError(unknown_name(option, "option", known, f"algorithm {algorithm!r}"))
 
 
 def check_problem(problem: object) -> None:

@@ -2,8 +2,8 @@
 
 A row is written in one transaction, so it is there as a whole or not at all, whenever the program
 is killed. Rows are told apart by what was solved and how (:func:`solve_key`); the same one is
-never there twice. Several programs may work on one store: who is about to solve something *claims* it
-first, and claims of processes that are dead count for nothing.
+never there twice. Several programs may work on one store: who is about to solve something *claims*
+it first, and claims of processes that are dead count for nothing.
 """
 
 from __future__ import annotations

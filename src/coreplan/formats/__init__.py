@@ -19,6 +19,7 @@ from coreplan.maintenance.problem import MaintenanceProblem
 from coreplan.model import TIMMDP
 
 __all__ = [
+    "parse_problem",
     "problem_to_dict",
     "read_problem",
     "read_result",
@@ -58,7 +59,28 @@ def read_problem(path: str | Path) -> TIMMDP | MaintenanceProblem:
     >>> problem.name, problem.contractors[0].tasks[0].revenue
     ('small', 20.0)
     """
-    document = Document.open(path)
+    return _take_problem(Document.open(path))
+
+
+def parse_problem(text: str, file: str = "problem.json") -> TIMMDP | MaintenanceProblem:
+    """Read a problem from a text instead of a file.
+
+    Parameters
+    ----------
+    text
+        A ``ti-mmdp/1`` or ``mpp/1`` document.
+    file
+        A name for messages; how it ends says whether the text is JSON or YAML.
+
+    Raises
+    ------
+    FormatError
+        With everything that is wrong (at most 20 problems), by line and column.
+    """
+    return _take_problem(Document(file, text))
+
+
+def _take_problem(document: Document) -> TIMMDP | MaintenanceProblem:
     if document.check_format(TIMMDP_FORMAT, MPP) == MPP:
         return read_mpp(document)
     return read_timmdp(document)

@@ -1,0 +1,361 @@
+"""Configurations of runs, ``bench/1``: which test sets, which solvers, within which limits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from coreplan.bench.machine import usable_cores
+from coreplan.bench.sets import TEST_SETS, generate
+from coreplan.checks import check_integer, is_number, unknown_name
+from coreplan.errors import CoreplanError, ModelError, Problem
+from coreplan.formats.document import Node
+from coreplan.formats.reading import Document, Place, plain
+from coreplan.formats.writing import tidy
+from coreplan.frozen import FrozenMapping
+from coreplan.maintenance import Contractor, Hindrance, MaintenanceProblem, Task
+from coreplan.solve import check_algorithm, solve
+
+FORMAT = "bench/1"
+
+_LIMITS = ("time", "memory")
+_TRIAL_SECONDS = 10.0
+
+
+@dataclass(frozen=True)
+class Solver:
+    """An algorithm with options, under a name.
+
+    Attributes
+    ----------
+    name
+        Free, for people.
+    algorithm
+        The algorithm's name; see :func:`coreplan.solve`.
+    options
+        Its options.
+    """
+
+    name: str
+    algorithm: str
+    options: Mapping[str, Any]
+
+    @property
+    def threads(self) -> int:
+        """How many threads it uses."""
+        default = usable_cores() if self.algorithm == "core" else 1
+        return int(self.options.get("threads") or default)
+
+
+@dataclass(frozen=True)
+class SetRun:
+    """A test set, and who solves it within which limits.
+
+    Attributes
+    ----------
+    set
+        The test set's name.
+    count
+        Instances per group; None for the set's own number.
+    parameters
+        Parameters of the set that differ from their defaults.
+    solvers
+        Who solves it.
+    time_limit
+        Seconds for each solve.
+    memory_limit
+        MB for each solve; None for no limit.
+    """
+
+    set: str
+    count: int | None
+    parameters: Mapping[str, Any]
+    solvers: tuple[Solver, ...]
+    time_limit: float
+    memory_limit: float | None
+
+
+@dataclass(frozen=True)
+class BenchConfig:
+    """What to run.
+
+    Attributes
+    ----------
+    name
+        A name, for people.
+    seed
+        From which the test sets are drawn.
+    sets
+        The test sets in their order.
+    """
+
+    name: str
+    seed: int
+    sets: tuple[SetRun, ...]
+
+    @property
+    def threads(self) -> int:
+        """The most threads that any of the solvers uses."""
+        return max(solver.threads for each in self.sets for solver in each.solvers)
+
+    def override(
+        self,
+        *,
+        count: int | None = None,
+        time_limit: float | None = None,
+        memory_limit: float | None = None,
+        sets: Iterable[str] = (),
+        solvers: Iterable[str] = (),
+    ) -> BenchConfig:
+        """The same with something else.
+
+        Parameters
+        ----------
+        count, time_limit, memory_limit
+            For all sets, instead of theirs; None leaves theirs.
+        sets, solvers
+            Names of those to keep; empty to keep all.
+
+        Raises
+        ------
+        ModelError
+            If nothing is kept, or a name is not there.
+        """
+        wanted_sets, wanted_solvers = list(sets), list(solvers)
+        there = list(dict.fromkeys(each.set for each in self.sets))
+        names = list(dict.fromkeys(s.name for each in self.sets for s in each.solvers))
+        for wanted, what, known in (
+            (wanted_sets, "set", there),
+            (wanted_solvers, "solver", names),
+        ):
+            for name in wanted:
+                if name not in known:
+                    raise ModelError(unknown_name(name, what, known, "the configuration"))
+        changed = []
+        for each in self.sets:
+            kept = tuple(s for s in each.solvers if not wanted_solvers or s.name in wanted_solvers)
+            if kept and (not wanted_sets or each.set in wanted_sets):
+                changed.append(
+                    replace(
+                        each,
+                        solvers=kept,
+                        count=each.count if count is None else count,
+                        time_limit=each.time_limit if time_limit is None else time_limit,
+                        memory_limit=each.memory_limit if memory_limit is None else memory_limit,
+                    )
+                )
+        if not changed:
+            raise ModelError("none of these sets is solved by any of these solvers")
+        return replace(self, sets=tuple(changed))
+
+
+def read_config(path: str | Path) -> BenchConfig:
+    """Read a configuration from a ``bench/1`` file, in YAML or JSON.
+
+    Raises
+    ------
+    FormatError
+        With everything that is wrong, by line and column.
+    """
+    document = Document.open(path)
+    document.check_format(FORMAT)
+    top = document.fields(
+        document.root,
+        (),
+        "the configuration",
+        ("format", "solvers", "sets"),
+        ("name", "seed", "limits"),
+    )
+    name = document.stem
+    if "name" in top:
+        name = document.name(top["name"], ("name",), "the configuration")
+    seed = _whole(document, top, (), "seed", 0) if "seed" in top else 0
+    limits = _limits(document, top, ())
+    solvers = _solvers(document, top["solvers"]) if "solvers" in top else {}
+    sets = []
+    if "sets" in top:
+        nodes = document.items(top["sets"], ("sets",), "the test sets")
+        if not nodes and top["sets"].is_sequence:
+            document.fail(("sets",), "found an empty list; expected one test set or more")
+        for position, node in enumerate(nodes):
+            sets.append(_set(document, node, ("sets", position), solvers, limits, seed or 0))
+    return document.finish(
+        lambda: BenchConfig(name, seed or 0, tuple(each for each in sets if each is not None))
+    )
+
+
+def _solvers(document: Document, node: Node) -> dict[str, Solver]:
+    found: dict[str, Solver] = {}
+    same: dict[str, str] = {}
+    members = document.members(node, ("solvers",), "the solvers by name")
+    if not members and node.is_mapping:
+        document.fail(("solvers",), "found an empty mapping; expected one solver or more")
+    for name, each in members.items():
+        place: Place = ("solvers", name)
+        if not name:
+            document.fail(place, "a solver needs a name", at_key=True)
+        parts = document.fields(each, place, "a solver", ("algorithm",), ("options",))
+        if "algorithm" not in parts:
+            found[name] = Solver(name, "", {})  # so that sets may name it
+            continue
+        algorithm = plain(parts["algorithm"])
+        options: dict[str, Any] = {}
+        if "options" in parts:
+            members = document.members(parts["options"], (*place, "options"), "options by name")
+            options = {key: plain(value) for key, value in members.items()}
+        solver = Solver(name, algorithm, FrozenMapping(tidy(options)))
+        found[name] = solver
+        if _check_solver(document, solver, place):
+            text = repr((algorithm, sorted(solver.options.items())))
+            if text in same:
+                document.fail(
+                    place, f"the same algorithm with the same options as solver {same[text]!r}"
+                )
+            same.setdefault(text, name)
+    return found
+
+
+def _check_solver(document: Document, solver: Solver, place: Place) -> bool:
+    """Whether there is such an algorithm, and it takes these options; problems are noted."""
+    try:
+        check_algorithm(solver.algorithm)
+    except CoreplanError as error:
+        document.fail((*place, "algorithm"), str(error))
+        return False
+    for option, value in solver.options.items():
+        try:
+            check_algorithm(solver.algorithm, [option])
+        except CoreplanError as error:
+            document.fail((*place, "options", option), str(error), at_key=True)
+            return False
+        if isinstance(value, dict | list) or value is None:
+            document.fail(
+                (*place, "options", option), "expected a number, a text, true or false, not this"
+            )
+            return False
+    problem = MaintenanceProblem(
+        (
+            Contractor("A", (Task("a", 1, cost=1, revenue=2),)),
+            Contractor("B", (Task("b", 1, cost=1, revenue=2),)),
+        ),
+        horizon=1,
+        network=(Hindrance(("A/a", "B/b"), cost=1.0),),
+    )
+    try:
+        solve(
+            problem, algorithm=solver.algorithm, time_limit=_TRIAL_SECONDS, **dict(solver.options)
+        )
+    except Exception as error:  # whatever it says, better now than after hours
+        document.fail((*place, "options"), f"the algorithm does not take these options: {error}")
+        return False
+    return True
+
+
+def _set(
+    document: Document,
+    node: Node,
+    place: Place,
+    solvers: Mapping[str, Solver],
+    limits: Mapping[str, float | None],
+    seed: int,
+) -> SetRun | None:
+    parts = document.fields(
+        node, place, "a set", ("set",), ("count", "parameters", "solvers", "limits")
+    )
+    count = _whole(document, parts, place, "count", 1) if "count" in parts else None
+    own = _limits(document, parts, place)
+    merged = {**limits, **own}
+    if node.is_mapping and "time" not in merged:
+        document.fail(
+            place, "there is no time limit; add `limits: {time: 60}` here, or at the top for all"
+        )
+    chosen = _chosen(document, parts, place, solvers)
+    parameters: dict[str, Any] = {}
+    if "parameters" in parts:
+        members = document.members(
+            parts["parameters"], (*place, "parameters"), "parameters by name"
+        )
+        parameters = {key: tidy(plain(value)) for key, value in members.items()}
+    if "set" not in parts:
+        return None
+    name = plain(parts["set"])
+    if not isinstance(name, str) or name not in TEST_SETS:
+        document.fail((*place, "set"), unknown_name(name, "test set", list(TEST_SETS), "coreplan"))
+        return None
+    known = list(TEST_SETS[name].parameters)
+    wrong = [key for key in parameters if key not in known]
+    for key in wrong:
+        document.fail(
+            (*place, "parameters", key),
+            unknown_name(key, "parameter", known, f"test set {name!r}"),
+            at_key=True,
+        )
+    if document.problems:
+        return None
+    try:
+        if next(iter(generate(name, count=1, seed=seed, **parameters)), None) is None:
+            document.fail((*place, "parameters"), "with these the set has no instance")
+    except ModelError as error:
+        document.fail((*place, "parameters"), str(error))
+    time = merged["time"]
+    assert time is not None
+    return SetRun(
+        name,
+        count,
+        FrozenMapping(parameters),
+        chosen,
+        time,
+        merged.get("memory"),
+    )
+
+
+def _chosen(
+    document: Document, parts: Mapping[str, Node], place: Place, solvers: Mapping[str, Solver]
+) -> tuple[Solver, ...]:
+    if "solvers" not in parts:
+        return tuple(solvers.values())
+    place = (*place, "solvers")
+    names = [plain(each) for each in document.items(parts["solvers"], place, "names of solvers")]
+    if not names and parts["solvers"].is_sequence:
+        document.fail(place, "found an empty list; expected one solver or more")
+    for position, name in enumerate(names):
+        if not isinstance(name, str) or name not in solvers:
+            document.fail(
+                (*place, position),
+                unknown_name(name, "solver", list(solvers), "the configuration"),
+            )
+        elif name in names[:position]:
+            document.fail((*place, position), f"solver {name!r} is there twice")
+    return tuple(solvers[name] for name in names if isinstance(name, str) and name in solvers)
+
+
+def _limits(document: Document, parts: Mapping[str, Node], place: Place) -> dict[str, float | None]:
+    if "limits" not in parts:
+        return {}
+    place = (*place, "limits")
+    found: dict[str, float | None] = {}
+    for key, node in document.fields(parts["limits"], place, "limits", (), _LIMITS).items():
+        value = plain(node)
+        if key == "memory" and value is None:
+            found[key] = None
+        elif not is_number(value) or value <= 0:
+            unit = "seconds" if key == "time" else "MB, or null for no limit"
+            document.fail((*place, key), f"found {node.kind}; expected a number above 0: {unit}")
+            found[key] = None
+        else:
+            found[key] = float(value)
+    return found
+
+
+def _whole(
+    document: Document, parts: Mapping[str, Node], place: Place, key: str, least: int
+) -> int | None:
+    """A whole number; None, with a problem noted, if it is none."""
+    value = plain(parts[key])
+    problems: Iterable[Problem] = check_integer(value, (*place, key), f"the {key}", least)
+    for problem in problems:
+        document.fail(problem.path, problem.message)
+        return None
+    return int(value)

@@ -1,0 +1,347 @@
+"""Runs: solve what a configuration asks for and is not in the store yet."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from coreplan import __version__
+from coreplan.bench.config import BenchConfig, SetRun, Solver
+from coreplan.bench.machine import usable_cores
+from coreplan.bench.pool import Answer, Pool
+from coreplan.bench.sets import Instance, generate
+from coreplan.bench.store import Row, Store, solve_key
+from coreplan.bench.worker import SOLVE, TIME_GRACE
+from coreplan.errors import SolverError
+from coreplan.limits import catch_interrupts
+
+_TICK = 0.5
+_LOOK_FOR_OTHERS = 1.0
+_SHOW_LIFE = 60.0
+
+
+@dataclass(frozen=True)
+class Solve:
+    """One solve that a configuration asks for."""
+
+    set: str
+    instance: str
+    parameters: Mapping[str, Any]
+    digest: str
+    text: str = field(repr=False)
+    solver: Solver
+    time_limit: float
+    memory_limit: float | None
+    key: str
+
+    def row(self, answer: Answer, jobs: int) -> Row:
+        """The row for what came of it."""
+        return Row(
+            set=self.set,
+            instance=self.instance,
+            parameters=self.parameters,
+            digest=self.digest,
+            solver=self.solver.name,
+            algorithm=self.solver.algorithm,
+            options=self.solver.options,
+            time_limit=self.time_limit,
+            memory_limit=self.memory_limit,
+            outcome=answer["outcome"],
+            message=answer["message"],
+            result=answer["result"],
+            progress=tuple((s, lower, upper) for s, lower, upper in answer["progress"]),
+            wall_seconds=answer["wall_seconds"],
+            cpu_seconds=answer["cpu_seconds"],
+            peak_memory_mb=answer["peak_memory_mb"],
+            versions=answer["versions"],
+            machine={**answer["machine"], "jobs": jobs},
+            started=answer["started"],
+        )
+
+
+def plan_solves(
+    config: BenchConfig, tell: Callable[[int], object] | None = None
+) -> dict[str, Solve]:
+    """All solves that a configuration asks for, by key, in their order.
+
+    Sets come in the order of the configuration. Each instance is solved by all solvers before the
+    next one, so that a run that was stopped has data that can be compared.
+
+    Parameters
+    ----------
+    config
+        The configuration.
+    tell
+        Called now and then with the number of solves so far.
+    """
+    planned: dict[str, Solve] = {}
+    for each in config.sets:
+        instances = generate(each.set, count=each.count, seed=config.seed, **dict(each.parameters))
+        for instance in instances:
+            for solve in _solves_of(each, instance):
+                planned.setdefault(solve.key, solve)
+            if tell is not None:
+                tell(len(planned))
+    return planned
+
+
+def _solves_of(run: SetRun, instance: Instance) -> Iterator[Solve]:
+    text, digest = instance.text(), instance.digest()
+    for solver in run.solvers:
+        limits = (run.time_limit, run.memory_limit)
+        yield Solve(
+            set=instance.set,
+            instance=instance.name,
+            parameters=instance.parameters,
+            digest=digest,
+            text=text,
+            solver=solver,
+            time_limit=run.time_limit,
+            memory_limit=run.memory_limit,
+            key=solve_key(digest, solver.algorithm, solver.options, *limits, __version__),
+        )
+
+
+def default_jobs(config: BenchConfig) -> int:
+    """How many solves can run side by side on this machine without taking cores from each other."""
+    return max(1, usable_cores() // config.threads)
+
+
+class Pace:
+    """How long solves took so far, per set and solver, and what that says of the rest."""
+
+    def __init__(self) -> None:
+        self._seconds: defaultdict[tuple[str, str], float] = defaultdict(float)
+        self._count: Counter[tuple[str, str]] = Counter()
+
+    def add(self, set_name: str, solver: str, seconds: float) -> None:
+        """Note a solve."""
+        # What is not known of a set is guessed from the same solver elsewhere, then from all.
+        for group in ((set_name, solver), ("", solver), ("", "")):
+            self._seconds[group] += seconds
+            self._count[group] += 1
+
+    def seconds_left(self, remaining: Mapping[tuple[str, str], int], jobs: int) -> float | None:
+        """How long the rest will take; None while nothing is known.
+
+        Parameters
+        ----------
+        remaining
+            Solves to be done, by set and solver.
+        jobs
+            How many run side by side.
+        """
+        if not self._count["", ""]:
+            return None
+        total = 0.0
+        for (set_name, solver), count in remaining.items():
+            groups = ((set_name, solver), ("", solver), ("", ""))
+            group = next(each for each in groups if self._count[each])
+            total += count * self._seconds[group] / self._count[group]
+        return total / jobs
+
+
+@dataclass
+class RunState:
+    """Where a run stands.
+
+    Attributes
+    ----------
+    total
+        Solves that the configuration asks for.
+    before
+        Of these, those that were in the store already.
+    added
+        Rows added by this run, by outcome.
+    elsewhere
+        Solves that somebody else has done meanwhile.
+    solved
+        Rows added by this run with a proven optimum.
+    running
+        Solves that run at present.
+    waiting
+        Whether all that is left is being solved by somebody else.
+    stopping
+        Whether nothing more is handed out, because of Ctrl-C.
+    interrupted
+        Whether the run ended before everything was done.
+    seconds
+        Since its start.
+    seconds_left
+        A guess; None while nothing is known.
+    last
+        The row that was added last.
+    """
+
+    total: int
+    before: int = 0
+    added: Counter[str] = field(default_factory=Counter)
+    elsewhere: int = 0
+    solved: int = 0
+    running: int = 0
+    waiting: bool = False
+    stopping: bool = False
+    interrupted: bool = False
+    seconds: float = 0.0
+    seconds_left: float | None = None
+    last: Row | None = None
+
+    @property
+    def done(self) -> int:
+        """Solves that are in the store."""
+        return self.before + self.elsewhere + self.added.total()
+
+
+class Run:
+    """A run over solves, into a store, by a pool.
+
+    Parameters
+    ----------
+    solves
+        What is to be solved, by key, in this order.
+    store
+        Where results go; what is there already is not solved again.
+    pool
+        Who solves.
+    tell
+        Called with the state at least twice a second, and after each row.
+    function
+        What solves, as ``module:function``.
+    grace
+        Seconds after 1.25 times the time limit at which a solver is killed.
+    """
+
+    def __init__(
+        self,
+        solves: Mapping[str, Solve],
+        store: Store,
+        pool: Pool,
+        *,
+        tell: Callable[[RunState], object] | None = None,
+        function: str = SOLVE,
+        grace: float = TIME_GRACE,
+    ) -> None:
+        self._store = store
+        self._pool = pool
+        self._tell = tell
+        self._function = function
+        self._grace = grace
+        self._pace = Pace()
+        done = store.keys()
+        self._pending = {key: each for key, each in solves.items() if key not in done}
+        self._running: dict[str, Solve] = {}
+        self._remaining = Counter(_group(each) for each in self._pending.values())
+        self._next_claim = 0.0
+        self._next_life = 0.0
+        self._start = time.monotonic()
+        self.state = RunState(total=len(solves), before=len(solves) - len(self._pending))
+        if self.state.before:
+            for row in store.rows():
+                self._pace.add(row.set, row.solver, row.wall_seconds)
+
+    def run(self) -> RunState:
+        """Solve what is left.
+
+        The first Ctrl-C lets the running solves finish, the second ends them; they are not
+        recorded then, and solved in the next run. All that has finished is in the store.
+
+        Raises
+        ------
+        FormatError
+            If the store cannot be written.
+        SolverError
+            If workers cannot be started, or are of another version of coreplan.
+        """
+        state = self.state
+        try:
+            with catch_interrupts(self._stop):
+                while self._running or (self._pending and not state.stopping):
+                    self._hand_out()
+                    self._collect()
+                    self._report()
+        except KeyboardInterrupt:
+            state.interrupted = True
+        state.running = 0
+        state.interrupted = state.interrupted or bool(self._pending)
+        return state
+
+    def _stop(self) -> None:
+        self.state.stopping = True
+
+    def _hand_out(self) -> None:
+        """Claim as much as can run, and hand it out."""
+        free = self._pool.jobs - len(self._running)
+        now = time.monotonic()
+        if self.state.stopping or free <= 0 or not self._pending or now < self._next_claim:
+            return
+        ours, done = self._store.claim(self._pending, free)
+        for key in done:
+            self._remaining[_group(self._pending.pop(key))] -= 1
+            self.state.elsewhere += 1
+        for key in ours:
+            solve = self._running[key] = self._pending.pop(key)
+            self._pool.submit(
+                key,
+                {
+                    "function": self._function,
+                    "text": solve.text,
+                    "algorithm": solve.solver.algorithm,
+                    "options": dict(solve.solver.options),
+                    "time_limit": solve.time_limit,
+                    "memory_limit": solve.memory_limit,
+                    "threads": solve.solver.threads,
+                    "grace": self._grace,
+                },
+            )
+        # What is left is somebody else's: look again later whether they have done it, or died.
+        self._next_claim = now + _LOOK_FOR_OTHERS if len(ours) < free else 0.0
+        self.state.waiting = bool(self._pending) and not self._running
+
+    def _collect(self) -> None:
+        """Write down what has ended."""
+        if not self._running:
+            if self._pending:
+                time.sleep(_TICK)
+            return
+        for key, answer in self._pool.wait(_TICK):
+            solve = self._running.pop(key)
+            version = answer["versions"]["coreplan"]
+            if version != __version__:
+                raise SolverError(
+                    f"a worker has coreplan {version}, this program is {__version__}; install the "
+                    "same version everywhere"
+                )
+            row = solve.row(answer, self._pool.jobs)
+            if self._store.add(row):
+                self.state.added[row.outcome] += 1
+                self.state.solved += row.solved
+            else:
+                self.state.elsewhere += 1
+            self.state.last = row
+            self._pace.add(row.set, row.solver, row.wall_seconds)
+            self._remaining[_group(solve)] -= 1
+            self._report()
+
+    def _report(self) -> None:
+        now = time.monotonic()
+        if now >= self._next_life:
+            self._next_life = now + _SHOW_LIFE
+            self._store.show_life()
+        state = self.state
+        state.running = len(self._running)
+        state.seconds = now - self._start
+        state.seconds_left = self._pace.seconds_left(self._remaining, self._pool.jobs)
+        if self._tell is not None:
+            self._tell(state)
+
+
+def _group(solve: Solve) -> tuple[str, str]:
+    return solve.set, solve.solver.name
+
+
+def count_solves(solves: Iterable[Solve]) -> dict[tuple[str, str], int]:
+    """How many solves there are, by set and solver."""
+    return dict(Counter(map(_group, solves)))

@@ -1,0 +1,340 @@
+"""The process that watches over solves: it forks a child for each of them.
+
+The runner talks to it through two pipes (see :mod:`coreplan.bench.pool`), a line of JSON for each
+request and each answer. It holds the package already loaded, so a child is there in a few
+milliseconds. What does not keep to its limits is killed. When the runner has gone, however it
+ended, the pipe from it is closed: the child is killed and this process ends. When this process has
+gone, the child ends.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import json
+import os
+import select
+import signal
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NoReturn
+
+from coreplan.bench.machine import describe_machine, resident_mb, versions
+from coreplan.errors import CoreplanError, LimitError, shorten
+from coreplan.formats import parse_problem
+from coreplan.limits import BYTES_PER_MB, Progress, memory_in_mb
+
+SOLVE = "coreplan.solve:solve"
+"""What solves, as ``module:function``; called like :func:`coreplan.solve`."""
+
+CANCEL = b"cancel\n"
+"""What the runner sends to stop a solve."""
+
+MOST_POINTS = 200
+"""How many points of progress are kept."""
+
+TIME_FACTOR, TIME_GRACE = 1.25, 5.0
+"""A solver is killed after its time limit times this, and these seconds."""
+
+MEMORY_FACTOR, MEMORY_GRACE = 1.25, 100.0
+"""A solver is killed beyond its memory limit times this, and these MB, and the program itself."""
+
+_ADDRESSES_FACTOR, _ADDRESSES_GRACE = 4.0, 4000.0
+_LOOK_EVERY = 0.05 if sys.platform == "linux" else 0.5
+_LONGEST_MESSAGE = 500
+_CHUNK = 1 << 16
+_TINY = '{"format": "mpp/1", "horizon": 1, "agents": [{"name": "A", "tasks": []}]}'
+
+
+class Lines:
+    """Lines that come through a pipe, a piece at a time."""
+
+    def __init__(self, descriptor: int) -> None:
+        self.descriptor = descriptor
+        self.closed = False
+        self._buffer = bytearray()
+
+    def fileno(self) -> int:
+        """The pipe."""
+        return self.descriptor
+
+    def read(self) -> None:
+        """Take what there is; waits for something."""
+        piece = os.read(self.descriptor, _CHUNK)
+        self.closed = not piece
+        self._buffer += piece
+
+    def next(self) -> bytes | None:
+        """The next whole line, or None."""
+        line, found, rest = self._buffer.partition(b"\n")
+        if not found:
+            return None
+        self._buffer = rest
+        return bytes(line + found)
+
+
+class ProgressLog:
+    """A callback for `solve` that remembers when bounds changed: not all of it, if it is often."""
+
+    def __init__(self) -> None:
+        self.points: list[tuple[float, float, float]] = []
+
+    def __call__(self, progress: Progress) -> None:
+        """Note the bounds, if one has changed."""
+        self.note(progress.seconds, progress.lower_bound, progress.upper_bound)
+
+    def note(self, seconds: float, lower: float, upper: float) -> None:
+        """Note bounds, if one has changed."""
+        if self.points and self.points[-1][1:] == (lower, upper):
+            return
+        if len(self.points) >= MOST_POINTS:
+            # Every other one, so that what is kept is spread over the whole time; the first stays.
+            self.points = self.points[::2]
+        self.points.append((seconds, lower, upper))
+
+
+def find_function(name: str) -> Any:
+    """The function that a text ``module:function`` names."""
+    module, _, function = name.partition(":")
+    return getattr(importlib.import_module(module), function)
+
+
+def solve_request(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Solve what is asked for, in this process; the answer has an outcome, whatever happens."""
+    log = ProgressLog()
+    result, message = None, ""
+    try:
+        found = find_function(request["function"])(
+            parse_problem(request["text"]),
+            algorithm=request["algorithm"],
+            time_limit=request["time_limit"],
+            memory_limit=request["memory_limit"],
+            callback=log,
+            **request["options"],
+        )
+        log.note(found.seconds, found.lower_bound, found.upper_bound)
+        outcome, result, message = "result", found.to_dict(), found.message
+    except LimitError as error:
+        outcome, message = "no_plan", str(error)
+    except MemoryError:
+        outcome, message = "no_plan", "the memory limit struck before there was any plan"
+    except CoreplanError as error:
+        outcome, message = "error", str(error)
+    except Exception as error:
+        outcome, message = "error", f"{type(error).__name__}: {error}"
+    return {
+        "outcome": outcome,
+        "message": shorten(message, _LONGEST_MESSAGE),
+        "result": result,
+        "progress": log.points,
+    }
+
+
+class Child:
+    """A solve in a process of its own."""
+
+    def __init__(self, request: Mapping[str, Any]) -> None:
+        self._answer = bytearray()
+        self._errors = b""
+        self._verdict = ("", "")
+        self._request = request
+        own_memory = resident_mb(os.getpid())
+        limit = request["memory_limit"]
+        self._most_memory = (
+            None if limit is None else own_memory + MEMORY_FACTOR * limit + MEMORY_GRACE
+        )
+        answer, answer_end = os.pipe()
+        errors, errors_end = os.pipe()
+        lifeline, self._lifeline_end = os.pipe()
+        self._pipes = {answer: "answer", errors: "errors"}
+        self._started = datetime.now(UTC)
+        self._start = time.perf_counter()
+        self.pid = os.fork()
+        if self.pid == 0:
+            for end in (answer, errors, self._lifeline_end):
+                os.close(end)
+            _be_child(request, answer_end, errors_end, lifeline)
+        for end in (answer_end, errors_end, lifeline):
+            os.close(end)
+        self._next_look = self._start
+        self._deadline = self._start + TIME_FACTOR * request["time_limit"] + request["grace"]
+
+    def run(self, commands: Lines) -> dict[str, Any] | None:
+        """Watch until it has ended; what came of it, or None if the runner has cancelled it."""
+        cancelled = False
+        while True:
+            ended, status, usage = os.wait4(self.pid, os.WNOHANG)
+            if ended:
+                break
+            now = time.perf_counter()
+            self._look(now)
+            waiting = [*self._pipes, commands.descriptor]
+            # Both pipes closed: it is about to end.
+            patience = min(_LOOK_EVERY, self._deadline - now) if self._pipes else 0.001
+            if cancelled or commands.closed:
+                waiting.pop()
+            for ready in select.select(waiting, [], [], max(0.001, patience))[0]:
+                if ready == commands.descriptor:
+                    commands.read()
+                    cancelled = commands.closed or commands.next() is not None
+                    if cancelled:
+                        self._kill("cancelled", "")
+                else:
+                    self._take(ready)
+        seconds = time.perf_counter() - self._start
+        self._drain()
+        if cancelled:
+            return None
+        return {
+            **self._judge(os.waitstatus_to_exitcode(status)),
+            "wall_seconds": seconds,
+            "cpu_seconds": usage.ru_utime + usage.ru_stime,
+            "peak_memory_mb": round(memory_in_mb(usage.ru_maxrss), 1),
+            "started": self._started.isoformat(timespec="milliseconds"),
+        }
+
+    def _look(self, now: float) -> None:
+        """Kill it if it does not keep to its limits."""
+        if self._verdict[0]:
+            return
+        if now >= self._deadline:
+            self._kill(
+                "killed_time",
+                f"still running {now - self._start:.1f} s after its start; the time limit is "
+                f"{self._request['time_limit']:g} s",
+            )
+        elif self._most_memory is not None and now >= self._next_look:
+            self._next_look = now + _LOOK_EVERY
+            memory = resident_mb(self.pid)
+            if memory > self._most_memory:
+                self._kill(
+                    "killed_memory",
+                    f"it had {memory:.0f} MB, the program itself included; the memory limit is "
+                    f"{self._request['memory_limit']:g} MB",
+                )
+
+    def _kill(self, verdict: str, message: str) -> None:
+        self._verdict = (verdict, message)
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(self.pid, signal.SIGKILL)
+        with suppress(ProcessLookupError, PermissionError):  # what it may have started
+            os.killpg(self.pid, signal.SIGKILL)
+
+    def _judge(self, code: int) -> dict[str, Any]:
+        nothing: dict[str, Any] = {"result": None, "progress": []}
+        if code == 0 and self._answer.endswith(b"\n"):
+            answered: dict[str, Any] = json.loads(self._answer)
+            return answered
+        if self._verdict[0]:
+            return {"outcome": self._verdict[0], "message": self._verdict[1], **nothing}
+        if code < 0:
+            message = f"ended by signal {-code} ({signal.Signals(-code).name})"
+            if -code == signal.SIGKILL:
+                message += ", perhaps by the system for want of memory"
+        else:
+            message = f"ended with exit code {code}, without an answer"
+        said = self._errors.decode("utf-8", errors="replace").strip().splitlines()
+        if said:
+            message += f": {shorten(said[-1].strip(), _LONGEST_MESSAGE)}"
+        return {"outcome": "crashed", "message": message, **nothing}
+
+    def _take(self, pipe: int) -> None:
+        """Take what a pipe holds, or close it if nothing more will come."""
+        piece = os.read(pipe, _CHUNK)
+        if not piece:
+            del self._pipes[pipe]
+            os.close(pipe)
+        elif self._pipes[pipe] == "answer":
+            self._answer += piece
+        else:
+            self._errors = (self._errors + piece)[-2000:]
+
+    def _drain(self) -> None:
+        """Take what is left in the pipes, and close them."""
+        for pipe in list(self._pipes):
+            # Somebody else may hold the other end, so the end of the pipe may never come.
+            while pipe in self._pipes and select.select([pipe], [], [], 0)[0]:
+                self._take(pipe)
+        for pipe in self._pipes:
+            os.close(pipe)
+        os.close(self._lifeline_end)
+
+
+def _be_child(request: Mapping[str, Any], answer: int, errors: int, lifeline: int) -> NoReturn:
+    """Solve, write the answer, end; nothing of the parent's is cleaned up here."""
+    code = 1
+    try:
+        os.setsid()
+        nothing = os.open(os.devnull, os.O_RDWR)
+        os.dup2(nothing, 0)
+        os.dup2(nothing, 1)
+        os.dup2(errors, 2)
+        threading.Thread(target=_end_with_parent, args=(lifeline,), daemon=True).start()
+        _be_modest(request["memory_limit"])
+        left = memoryview(json.dumps(solve_request(request)).encode() + b"\n")
+        while left:
+            left = left[os.write(answer, left) :]
+        code = 0
+    except BaseException as error:
+        with suppress(BaseException):
+            os.write(2, f"{type(error).__name__}: {error}\n".encode())
+    finally:
+        os._exit(code)
+
+
+def _end_with_parent(lifeline: int) -> None:
+    """End when the other end of a pipe, which only the parent has, is closed."""
+    with suppress(OSError):
+        os.read(lifeline, 1)
+    os._exit(1)
+
+
+def _be_modest(memory_limit: float | None) -> None:
+    """Let the system end this process first where memory is short; no absurd amounts at once."""
+    with suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
+    if memory_limit is None or sys.platform != "linux":
+        return  # elsewhere addresses are not limited, or counted in other ways
+    import resource
+
+    with suppress(OSError, ValueError):
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+        most = pages * os.sysconf("SC_PAGE_SIZE") + BYTES_PER_MB * (
+            _ADDRESSES_FACTOR * memory_limit + _ADDRESSES_GRACE
+        )
+        _, hard = resource.getrlimit(resource.RLIMIT_AS)
+        if hard == resource.RLIM_INFINITY or most < hard:
+            resource.setrlimit(resource.RLIMIT_AS, (int(most), int(most)))
+
+
+def main() -> None:
+    """Answer requests from the standard input until it is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    commands = Lines(os.dup(0))
+    answers = os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, 0)  # children print and read what they like
+    os.dup2(nothing, 1)
+    here = {"versions": versions(), "machine": describe_machine()}
+    parse_problem(_TINY)  # loads what reading needs, too
+    gc.collect()
+    gc.freeze()  # so that children do not copy what they never change
+    while True:
+        line = commands.next()
+        if line is None:
+            if commands.closed:
+                return
+            commands.read()
+        elif line != CANCEL:  # one that came too late
+            answer = Child(json.loads(line)).run(commands)
+            if commands.closed:
+                return
+            written = {"outcome": "cancelled"} if answer is None else {**answer, **here}
+            left = memoryview(json.dumps(written).encode() + b"\n")
+            while left:
+                left = left[os.write(answers, left) :]
