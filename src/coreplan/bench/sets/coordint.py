@@ -1,0 +1,56 @@
+"""The test set ``coordint``: contractors who lose much if they cannot see each other's delays."""
+
+from __future__ import annotations
+
+from coreplan.bench.sets.draw import Draw, season
+from coreplan.bench.sets.works import COST, HINDRANCE
+from coreplan.errors import ModelError
+from coreplan.maintenance.problem import Contractor, Delay, Hindrance, MaintenanceProblem, Task
+
+LEAST_PROBABILITY = 0.02
+"""Of a delay: every instance is to have something to react to."""
+
+
+def make_coordint(
+    draw: Draw, name: str, *, agents: int, tasks: int, horizon: int, cost: float, probability: float
+) -> MaintenanceProblem:
+    """Two contractors whose second works hinder each other, and whose first works may be delayed.
+
+    Both have to start their first work at stage 0. It takes one step; if it is delayed, which is
+    known at stage 1, it takes until the second work has to start: that then comes late. A second
+    work of a contractor that is not delayed can come early or late. Early and late do not overlap.
+    So if one contractor is delayed, there is hindrance unless the other one works early; if nobody
+    is delayed, there is hindrance unless one of them works early and the other late. Only if both
+    are delayed there is hindrance in any case.
+
+    Parameters
+    ----------
+    draw, name
+        Where random numbers come from; what to call the problem.
+    agents, tasks
+        Both are 2.
+    horizon
+        How many steps, an odd number: one, the delay, and the second work, as long as the delay.
+    cost
+        Factor of what a step of work costs.
+    probability
+        The most likely that a delay gets.
+    """
+    if horizon % 2 == 0:
+        raise ModelError(
+            f"the horizon is {horizon}; expected an odd number: a step, a delay, and a work that "
+            "is as long as the delay"
+        )
+    length = (horizon - 1) // 2
+    shape = season(horizon, draw.uniform(0, 1, 3))
+    contractors = []
+    for i in range(agents):
+        costs = []
+        for _ in range(tasks):
+            base = draw.uniform(*COST, 2) * cost
+            costs.append(tuple(round(base * factor, 2) for factor in shape))
+        late = Delay(draw.uniform(LEAST_PROBABILITY, probability, 3), length)
+        first = Task("w1", 1, costs[0], delay=late, window=(0, 0))
+        contractors.append(Contractor(f"C{i + 1}", (first, Task("w2", length, costs[1]))))
+    network = (Hindrance(("C1/w2", "C2/w2"), draw.uniform(*HINDRANCE, 2)),)
+    return MaintenanceProblem(tuple(contractors), horizon, network, True, name)

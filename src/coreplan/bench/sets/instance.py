@@ -1,0 +1,157 @@
+"""Instances of test sets: the same numbers give the same problem, on every machine."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from coreplan.bench.sets.catalogue import TEST_SETS
+from coreplan.bench.sets.draw import Draw
+from coreplan.bench.sets.parameters import EACH, IN_TURN, Given, TestSet, Value
+from coreplan.checks import check_integer, unknown_name
+from coreplan.compile import AnyProblem
+from coreplan.errors import ModelError
+from coreplan.formats import problem_to_dict
+from coreplan.formats.writing import to_json
+from coreplan.frozen import FrozenMapping
+
+MOST_INSTANCES = 1_000_000
+"""In a group."""
+
+
+@dataclass(frozen=True)
+class Instance:
+    """One problem of a test set.
+
+    Attributes
+    ----------
+    set
+        The name of the test set.
+    name
+        Its own name, which is the problem's, too: ``mpp-3-0007``.
+    parameters
+        The value of each parameter of the set; always with ``agents`` and ``horizon``.
+    problem
+        The problem.
+    """
+
+    set: str
+    name: str
+    parameters: Mapping[str, Value]
+    problem: AnyProblem
+
+    def text(self) -> str:
+        """The file that `coreplan generate` writes: JSON, in the problem's format."""
+        return to_json(problem_to_dict(self.problem))
+
+    def digest(self) -> str:
+        """The SHA-256 digest of the text, in hexadecimal digits."""
+        return hashlib.sha256(self.text().encode("utf-8")).hexdigest()
+
+
+def generate(
+    name: str, count: int | None = None, seed: int = 0, **parameters: object
+) -> Iterator[Instance]:
+    """Make the instances of a test set, one after the other.
+
+    Parameters
+    ----------
+    name
+        The test set: a key of :data:`TEST_SETS`.
+    count
+        How many instances of each group; default: the set's own number. A group is one combination
+        of those parameters that the set varies, such as the number of agents of ``mpp``. Instance k
+        of a group is the same whatever the count is.
+    seed
+        A whole number. The same seed gives the same instances, byte for byte.
+    **parameters
+        Other values than the set's own, for instance ``agents=[2, 3]``.
+
+    Raises
+    ------
+    ModelError
+        If there is no such set or parameter, or a value makes no sense.
+
+    Examples
+    --------
+    >>> [instance.name for instance in generate("mpp", 2, agents=[2, 3])]
+    ['mpp-2-0000', 'mpp-2-0001', 'mpp-3-0000', 'mpp-3-0001']
+    >>> dict(next(generate("coordint")).parameters)["horizon"]
+    3
+    """
+    chosen, wanted, settings = _settle(name, count, seed, parameters)
+    return _generate(chosen, wanted, int(seed), settings)
+
+
+def count_instances(name: str, count: int | None = None, **parameters: object) -> int:
+    """How many instances :func:`generate` makes.
+
+    Examples
+    --------
+    >>> count_instances("mpp")
+    1200
+    """
+    chosen, wanted, settings = _settle(name, count, 0, parameters)
+    return wanted * len(list(_groups(chosen, settings)))
+
+
+def _settle(
+    name: str, count: int | None, seed: int, parameters: Mapping[str, object]
+) -> tuple[TestSet, int, dict[str, Given]]:
+    """The set, the number of instances of a group, and all parameters, checked."""
+    if name not in TEST_SETS:
+        raise ModelError(unknown_name(name, "test set", list(TEST_SETS), "coreplan"))
+    chosen = TEST_SETS[name]
+    wanted = chosen.count if count is None else count
+    problems = [
+        *check_integer(wanted, ("count",), "how many instances of a group", 1, MOST_INSTANCES),
+        *check_integer(seed, ("seed",), "where random numbers start", 0),
+    ]
+    if problems:
+        raise ModelError(problems)
+    return chosen, int(wanted), chosen.settle(parameters)
+
+
+def _generate(
+    chosen: TestSet, count: int, seed: int, settings: Mapping[str, Given]
+) -> Iterator[Instance]:
+    for group in _groups(chosen, settings):
+        label = "".join(f"-{value}" for value in group.values())
+        for k in range(count):
+            name = f"{chosen.name}{label}-{k:04}"
+            values = _values(chosen, settings, group, k)
+            draw = Draw(f"{chosen.name}/{seed}/{label}/{k}")
+            problem = chosen.make(draw, name, **values)
+            yield Instance(chosen.name, name, FrozenMapping(values), problem)
+
+
+def _groups(chosen: TestSet, settings: Mapping[str, Given]) -> Iterator[dict[str, Value]]:
+    """One value of each parameter that makes groups, in all combinations."""
+    names = [name for name, each in chosen.parameters.items() if each.use == EACH]
+    for values in itertools.product(*(_several(settings[name]) for name in names)):
+        yield dict(zip(names, values, strict=True))
+
+
+def _values(
+    chosen: TestSet, settings: Mapping[str, Given], group: Mapping[str, Value], k: int
+) -> dict[str, Value]:
+    """One value of each parameter, for instance k of a group."""
+    values: dict[str, Value] = {}
+    turn = k
+    for name, parameter in chosen.parameters.items():
+        several = _several(settings[name])
+        if parameter.use == EACH:
+            values[name] = group[name]
+        elif parameter.use == IN_TURN:
+            # Where several take turns, the later ones turn more slowly: all combinations come up.
+            values[name] = several[turn % len(several)]
+            turn //= len(several)
+        else:
+            values[name] = several[0]
+    return values
+
+
+def _several(given: Given) -> tuple[Value, ...]:
+    return given if isinstance(given, tuple) else (given,)

@@ -1,0 +1,137 @@
+"""What a test set is: its parameters with their limits, and how its problems are made."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from coreplan.checks import found, is_integer, is_number, unknown_name
+from coreplan.compile import AnyProblem
+from coreplan.errors import ModelError, Problem, nearest
+from coreplan.frozen import FrozenMapping, freeze_sequence
+
+Value = int | float | str
+Given = Value | tuple[Value, ...]
+"""A value of a parameter, or several where instances differ in it."""
+
+ONE, EACH, IN_TURN = "one", "each", "in turn"
+"""How a parameter is used: one value; a group of instances for each value; values in turn."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of a test set.
+
+    Parameters
+    ----------
+    default
+        Its value, or values; their type is the parameter's.
+    meaning
+        What it means.
+    use
+        ``one``: one value for all instances. ``each``: one group of instances for each value.
+        ``in turn``: instance 0 of a group has the first value, and so on, over and over.
+    least, most
+        Limits of a number.
+    choices
+        The texts that are allowed, where it is a text.
+    """
+
+    default: Given
+    meaning: str
+    use: str = ONE
+    least: float = 0
+    most: float = math.inf
+    choices: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> type:
+        """Whether it is an int, a float or a str."""
+        first = self.default[0] if isinstance(self.default, tuple) else self.default
+        return type(first)
+
+    @property
+    def in_words(self) -> str:
+        """The default as people write it: ``2, 3, 4``."""
+        values = self.default if isinstance(self.default, tuple) else (self.default,)
+        return ", ".join(str(value) for value in values)
+
+    def check(self, name: str, given: object) -> Given:
+        """The value or values as they are used, or a ModelError."""
+        if self.use == ONE:
+            return self._check_one((name,), given)
+        if isinstance(given, str) or is_number(given):
+            given = (given,)
+        values = freeze_sequence(given, (name,), f"{self._expected}, or a list of such")
+        if not values:
+            raise ModelError([Problem((name,), "found an empty list; expected one or more values")])
+        checked = tuple(self._check_one((name, k), value) for k, value in enumerate(values))
+        if len(set(checked)) < len(checked) and self.use == EACH:
+            raise ModelError([Problem((name,), "a value is there twice; expected each one once")])
+        return checked
+
+    @property
+    def _expected(self) -> str:
+        if self.choices:
+            return " or ".join(repr(each) for each in self.choices)
+        number = "a whole number" if self.kind is int else "a number"
+        if self.least == self.most:
+            return f"{self.least:g}; this set has no other"
+        if math.isinf(self.most):
+            return f"{number} of at least {self.least:g}"
+        return f"{number} from {self.least:g} to {self.most:g}"
+
+    def _check_one(self, path: tuple[str | int, ...], given: object) -> Value:
+        if self.choices:
+            if isinstance(given, str) and given in self.choices:
+                return given
+            hint = nearest(given, self.choices) if isinstance(given, str) else ""
+        else:
+            number: Any = given if is_number(given) else math.nan
+            if self.least <= number <= self.most and (self.kind is float or is_integer(number)):
+                return int(number) if self.kind is int else float(number)
+            hint = ""
+        message = f"found {found(given)}; expected {self._expected}{hint}"
+        raise ModelError([Problem(path, message)])
+
+
+@dataclass(frozen=True)
+class TestSet:
+    """A family of random problems.
+
+    Parameters
+    ----------
+    name
+        Its name.
+    summary
+        What it is, in a sentence.
+    count
+        How many instances each group has by default.
+    parameters
+        By name; always with ``agents`` and ``horizon``.
+    make
+        Makes one problem: called with a :class:`~coreplan.bench.sets.draw.Draw`, the problem's name
+        and one value for each parameter by keyword.
+    """
+
+    name: str
+    summary: str
+    count: int
+    parameters: Mapping[str, Parameter]
+    make: Callable[..., AnyProblem]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parameters", FrozenMapping(self.parameters))
+
+    def settle(self, given: Mapping[str, object]) -> dict[str, Given]:
+        """All parameters, those that are given and defaults, checked."""
+        for name in given:
+            if name not in self.parameters:
+                known = list(self.parameters)
+                raise ModelError(unknown_name(name, "parameter", known, f"test set {self.name!r}"))
+        return {
+            name: parameter.check(name, given.get(name, parameter.default))
+            for name, parameter in self.parameters.items()
+        }

@@ -1,0 +1,166 @@
+"""Maintenance problems of the test sets ``rand``, ``mpp``, ``pyra`` and ``large``.
+
+Costs, delays and hindrance follow the laws of the generator of the paper's authors, as far as they
+are known; docs/test-sets.md says what is.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+
+from coreplan.bench.sets.draw import Draw, season
+from coreplan.errors import ModelError
+from coreplan.maintenance.problem import Contractor, Delay, Hindrance, MaintenanceProblem, Task
+
+COST = (10.0, 50.0)
+"""Of a step of work, before the season."""
+HINDRANCE = (50.0, 100.0)
+"""Of a step in which two works coincide."""
+
+NETWORKS = ("pairs", "tree", "pyramid")
+"""Which works hinder each other: see :func:`make_works`."""
+
+
+def make_works(
+    draw: Draw,
+    name: str,
+    *,
+    agents: int,
+    tasks: int,
+    horizon: int,
+    duration: int,
+    idle: int,
+    network: str,
+    density: float,
+    links: int,
+) -> MaintenanceProblem:
+    """A random MPP in which all works have to be done, and delays may fill nearly all the time.
+
+    Parameters
+    ----------
+    draw, name
+        Where random numbers come from; what to call the problem.
+    agents, tasks, horizon
+        How many contractors, works each, and steps.
+    duration
+        Steps of each work that is not delayed.
+    idle
+        Steps that a contractor has left even if all its works are delayed.
+    network
+        ``pairs``: any two works of different contractors hinder each other with the chance
+        `density`. ``tree``: contractors form a random tree; `links` pairs of works of two that are
+        joined hinder each other. ``pyramid``: the first work of contractor k hinders the first
+        works of contractors 2k and 2k + 1.
+    density, links
+        See `network`.
+    """
+    spare = horizon - tasks * duration - idle
+    if spare < 0:
+        raise ModelError(
+            f"{tasks} tasks of {duration} step(s) and {idle} idle step(s) do not fit into a "
+            f"horizon of {horizon}; allow a longer horizon, fewer tasks or less idle time"
+        )
+    shape = season(horizon, draw.uniform(0, 1, 3))
+    contractors = []
+    for i in range(agents):
+        delays = [0] * tasks
+        for _ in range(spare if tasks else 0):
+            delays[draw.integer(0, tasks - 1)] += 1
+        works = [_make_task(draw, k, duration, delay, shape) for k, delay in enumerate(delays)]
+        contractors.append(Contractor(f"C{i + 1}", tuple(works)))
+    hindrances = []
+    if network == "pyramid":
+        for one, other in pyramid_pairs(agents):
+            hindrances.append(_make_hindrance(draw, one, 0, other, 0))
+    elif network == "tree":
+        for one, other in tree_pairs(draw, agents):
+            every = list(itertools.product(range(tasks), repeat=2))
+            for k, m in draw.some(every, links):
+                hindrances.append(_make_hindrance(draw, one, k, other, m))
+    else:
+        for one, other in itertools.combinations(range(agents), 2):
+            for k, m in itertools.product(range(tasks), repeat=2):
+                drawn = draw.chance(density)
+                hindrance = _make_hindrance(draw, one, k, other, m)
+                if drawn:  # the numbers are used up in any case: more density adds to the same
+                    hindrances.append(hindrance)
+    return MaintenanceProblem(tuple(contractors), horizon, tuple(hindrances), True, name)
+
+
+def _make_task(
+    draw: Draw, position: int, duration: int, delay: int, shape: Sequence[float]
+) -> Task:
+    base = draw.uniform(*COST, 2)
+    probability = draw.uniform(0, 1, 3)
+    return Task(
+        f"w{position + 1}",
+        duration,
+        tuple(round(base * factor, 2) for factor in shape),
+        delay=Delay(probability, delay) if delay else None,
+    )
+
+
+def _make_hindrance(
+    draw: Draw,
+    one: int,
+    k: int,
+    other: int,
+    m: int,
+    cost: tuple[float, float] = HINDRANCE,
+) -> Hindrance:
+    return Hindrance((f"C{one + 1}/w{k + 1}", f"C{other + 1}/w{m + 1}"), draw.uniform(*cost, 2))
+
+
+def pyramid_pairs(agents: int) -> Iterator[tuple[int, int]]:
+    """Agent k with agents 2k and 2k + 1, counted from 1; what is given counts from 0.
+
+    Examples
+    --------
+    >>> list(pyramid_pairs(6))
+    [(0, 1), (0, 2), (1, 3), (1, 4), (2, 5)]
+    """
+    for k in range(1, agents + 1):
+        for child in (2 * k, 2 * k + 1):
+            if child <= agents:
+                yield k - 1, child - 1
+
+
+def tree_pairs(draw: Draw, agents: int) -> list[tuple[int, int]]:
+    """A random tree: everybody is joined to somebody before."""
+    return [(draw.integer(0, i - 1), i) for i in range(1, agents)]
+
+
+def make_large(
+    draw: Draw, name: str, *, agents: int, tasks: int, horizon: int, contention: str
+) -> MaintenanceProblem:
+    """Many contractors; about as many pairs of them hinder each other.
+
+    Parameters
+    ----------
+    draw, name
+        Where random numbers come from; what to call the problem.
+    agents, tasks, horizon
+        How many contractors, works each, and steps.
+    contention
+        ``high``: everybody's cheap season is the same, and half of the pairs of works of linked
+        contractors hinder each other. ``low``: seasons differ, and three in ten pairs do.
+    """
+    high = contention == "high"
+    contractors = []
+    for i in range(agents):
+        shift = 0.0 if high else draw.uniform(0, 1, 3)
+        shape = season(horizon, 0.5 if high else 0.3, shift)
+        works = [
+            _make_task(draw, k, draw.integer(1, 3), draw.integer(1, 3), shape) for k in range(tasks)
+        ]
+        contractors.append(Contractor(f"C{i + 1}", tuple(works)))
+    # The tree makes it one team; one more pair makes it as many pairs as contractors.
+    pairs = {*tree_pairs(draw, agents), (0, agents - 1)}
+    network = [
+        _make_hindrance(draw, one, k, other, m, (10.0, 40.0))
+        for one, other in sorted(pairs)
+        for k, m in itertools.product(range(tasks), repeat=2)
+        if draw.chance(0.5 if high else 0.3)
+    ]
+    return MaintenanceProblem(tuple(contractors), horizon, tuple(network), True, name)
