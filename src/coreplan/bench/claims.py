@@ -203,7 +203,7 @@ def _reduced_further(work: WorkData) -> Claim:
 
 def _orders_of_magnitude(work: WorkData) -> Claim:
     statement = "CoRe reduces the search space size by orders of magnitude"
-    rule = "100 times fewer joint actions than DP, or less (geometric mean over what both solved)"
+    rule = "100 or more times fewer joint actions than DP (geometric mean over what both solved)"
     found = work.reduction(_CORE_2016, _DP)
     if found is None:
         return _missing(statement, rule, _NEEDS_WORK)
@@ -254,8 +254,8 @@ def _more_than(solves: Solves, statement: str, rival: str, agents: int | None) -
         differs = f"They solve equally many. {note}"
     elif rival == "spudd":
         differs = (
-            "Published CoRe solves joint states again and again; value iteration on diagrams "
-            f"visits each once. {note}"
+            "Published CoRe solves the same joint states again and again; SPUDD goes through each "
+            f"stage once. {note}"
         )
     else:
         differs = f"What bounds prune does not make up for the time that they take here. {note}"

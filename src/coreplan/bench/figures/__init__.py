@@ -234,8 +234,18 @@ def draw_figures(
 
 
 def _compose_decentralised(data: DecentralisedData) -> Figure:
-    figure = new_figure(3.6)
-    draw_decentralised(data, figure.add_subplot())
+    # Losses of the two kinds are too different for one scale.
+    apart = [
+        ("random instances", [each for each in data.sets if each.set != "coordint"]),
+        ("coordination-intensive instances", [e for e in data.sets if e.set == "coordint"]),
+    ]
+    shown = [(title, sets) for title, sets in apart if sets]
+    figure = new_figure(3.4)
+    panels = figure.subplots(1, len(shown), squeeze=False)[0]
+    for ax, (title, sets) in zip(panels, shown, strict=True):
+        draw_decentralised(DecentralisedData(tuple(sets)), ax)
+        ax.set_title(title)
+    panels[0].set_ylabel(data.quotient)
     return figure
 
 
@@ -273,7 +283,7 @@ def _compose_runtime(data: RuntimeData) -> Figure:
     panels = figure.subplots(1, len(data.rivals), sharey=True, squeeze=False)[0]
     for ax, rival in zip(panels, data.rivals, strict=True):
         draw_runtime(data, rival, ax)
-        ax.set_title(f"{rival.variant} beside SPUDD")
+        ax.set_title(str(rival.variant))
         ax.set_ylabel("")
     panels[0].set_ylabel("runtime (s)")
     share_legend(figure, panels)

@@ -152,22 +152,28 @@ def draw_convergence(data: ConvergenceData, contention: str, ax: Axes) -> None:
     ]
     lowest = 10 ** math.floor(math.log10(100 * min(positive, default=1e-4)))
     highest = 10 ** math.ceil(math.log10(100 * max(positive, default=1)))
-    lowest = max(lowest, highest * 1e-8)
+    lowest = max(lowest, 1e-4)
     ends = []
     for k, line in enumerate(lines):
         colour = _sequence(k / max(len(lines) - 1, 1))
-        shown = [(s, 100 * g) for s, g in zip(line.seconds, line.gaps, strict=True)]
-        shown = [(s, max(g, lowest / 2)) for s, g in shown if math.isfinite(g)]
+        shown = [
+            (second, max(100 * gap, lowest / 2))
+            for second, gap in zip(line.seconds, line.gaps, strict=True)
+            if math.isfinite(gap)
+        ]
         if not shown:
             continue
         ax.plot(*zip(*shown, strict=True), color=colour, drawstyle="steps-post")
-        end, gap = shown[-1]
-        proven = gap <= lowest / 2
-        if proven:
-            end = next(s for s, g in shown if g <= lowest / 2)
-            ax.plot([end], [lowest / 2], "o", color=colour, clip_on=False)
-        text = f"{line.agents} agents" + (f", proven at {end:.2g} s" if proven else "")
-        ends.append((gap, text, colour))
+        text = f"{line.agents} agents"
+        if line.gaps[-1] <= SMALLEST:
+            proven = next(
+                second
+                for second, gap in zip(line.seconds, line.gaps, strict=True)
+                if gap <= SMALLEST
+            )
+            ax.plot([proven], [lowest / 2], "o", color=colour, clip_on=False)
+            text += f", proven at {proven:.2g} s"
+        ends.append((shown[-1][1], text, colour))
     log_axis(ax, "x")
     log_axis(ax, "y")
     ax.set_ylim(lowest / 2, highest)

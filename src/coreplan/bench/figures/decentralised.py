@@ -165,10 +165,16 @@ def draw_decentralised(data: DecentralisedData, ax: Axes) -> None:
         count = len(each.ratios)
         places = [100 * (k + 0.5) / count for k in range(count)]
         xs, ys = thinned(places, each.ratios)
-        ax.plot(xs, ys, color=SET_COLOURS[each.set], label=str(each), linewidth=1.8)
+        label = (
+            f"{each.set} (n = {count:,}): {percent(each.equal)} equal,\n"
+            f"loss {percent(each.mean_loss)} mean, {percent(each.worst_loss)} worst"
+        )
+        ax.plot(xs, ys, color=SET_COLOURS.get(each.set, "0.4"), label=label, linewidth=1.8)
+    worst = max(each.worst_loss for each in data.sets)
+    # Room for the legend below small losses.
+    depth = next(d for d in (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0) if d >= min(1.6 * worst, 1))
     ax.axhline(1, color="0.6", linewidth=0.8, zorder=0)
     ax.set_xlim(0, 100)
-    ax.set_ylim(0, 1.04)
-    ax.set_xlabel("instances of a set, worst first (%)")
-    ax.set_ylabel(data.quotient)
+    ax.set_ylim(1 - depth, 1 + 0.04 * depth)
+    ax.set_xlabel("instances, worst first (%)")
     ax.legend(loc="lower right")

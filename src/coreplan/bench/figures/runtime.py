@@ -173,30 +173,37 @@ def draw_runtime(data: RuntimeData, rival: Rival, ax: Axes) -> None:
     """Draw SPUDD's times and those of one algorithm; marks tell numbers of agents apart."""
     if data.spudd is None:
         return
-    for variant, points in ((data.spudd, data.points), (rival.variant, rival.points)):
+    pairs = ((data.spudd, data.points), (rival.variant, rival.points))
+    for variant, points in pairs:
         colour = COLOURS[variant.algorithm]
+        ax.plot([], [], "s", color=colour, label=str(variant))
         for agents in sorted({point.agents for point in points}):
             chosen = [point for point in points if point.agents == agents and point.solved]
+            mark = AGENT_MARKS.get(agents, "s")
             scatter(
                 ax,
                 [point.place for point in chosen],
                 [point.seconds for point in chosen],
                 color=colour,
-                marker=AGENT_MARKS.get(agents, "s"),
+                marker=mark,
                 markerfacecolor="none",
-                label=f"{variant}, {agents} agents",
             )
         failed = [point for point in points if not point.solved]
-        if failed:
-            scatter(
-                ax,
-                [point.place for point in failed],
-                [point.seconds for point in failed],
-                color=colour,
-                marker="v",
-                markersize=4.5,
-                label=f"{variant}: not solved, at its limit",
-            )
+        scatter(
+            ax,
+            [point.place for point in failed],
+            [point.seconds for point in failed],
+            color=colour,
+            marker="v",
+            markersize=4.5,
+        )
+    for agents in sorted({point.agents for point in data.points}):
+        mark = AGENT_MARKS.get(agents, "s")
+        scatter(
+            ax, [], [], color="0.4", marker=mark, markerfacecolor="none", label=f"{agents} agents"
+        )
+    if not all(point.solved for point in rival.points):
+        ax.plot([], [], "v", color="0.4", label="not solved, at the limit")
     log_axis(ax, "y")
     ax.set_xlim(-1, len(data.points))
     ax.set_xlabel("solved by SPUDD, by its time")

@@ -89,8 +89,8 @@ class SolvedData:
     @property
     def headline_of_reach(self) -> str:
         """What is seen of scaling, in short."""
-        found = [f"{variant} {self.most_agents(variant)}" for variant in self.variants]
-        return f"Agents of the largest teams of {self.set} solved: {'; '.join(found)}"
+        found = [f"{v} {self.most_agents(v)}" for v in self.variants if v.is_published]
+        return f"Agents of the largest team of {self.set} solved: {', '.join(found)}"
 
     def most_agents(self, variant: Variant | None) -> int:
         """The largest team of which any instance was solved; 0 if none was."""
