@@ -90,9 +90,7 @@ def test_only_instances_with_both_values_proven_have_a_ratio() -> None:
 # -- (b) ---------------------------------------------------------------------------------------
 
 
-def counted(
-    k: int, algorithm: str, options: dict[str, object], actions: int, **more: object
-) -> Row:
+def counted(k: int, algorithm: str, options: Any, actions: int, **more: Any) -> Row:
     """A solve of mpp that evaluated so many joint actions."""
     counts = {"joint_actions_evaluated": actions, "kernel_cells": 10 * actions}
     return make_row("mpp", k, algorithm, options, statistics=counts, **more)
