@@ -1,1 +1,1 @@
-"""Test sets, runs over them, and the figures made from runs."""
+"""Benchmarks: test sets, runs, figures."""

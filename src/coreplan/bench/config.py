@@ -284,19 +284,16 @@ def _set(
     if not isinstance(name, str) or name not in TEST_SETS:
         document.fail((*place, "set"), unknown_name(name, "test set", list(TEST_SETS), "coreplan"))
         return None
-    known = list(TEST_SETS[name].parameters)
-    wrong = [key for key in parameters if key not in known]
-    for key in wrong:
-        document.fail(
-            (*place, "parameters", key),
-            unknown_name(key, "parameter", known, f"test set {name!r}"),
-            at_key=True,
-        )
+    for key, value in parameters.items():
+        try:
+            TEST_SETS[name].settle({key: value})
+        except ModelError as error:
+            unknown = key not in TEST_SETS[name].parameters
+            document.fail((*place, "parameters", key), str(error), at_key=unknown)
     if document.problems:
         return None
     try:
-        if next(iter(generate(name, count=1, seed=seed, **parameters)), None) is None:
-            document.fail((*place, "parameters"), "with these the set has no instance")
+        next(generate(name, count=1, seed=seed, **parameters))
     except ModelError as error:
         document.fail((*place, "parameters"), str(error))
     time = merged["time"]

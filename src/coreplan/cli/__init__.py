@@ -11,6 +11,7 @@ from typing import NoReturn
 import click
 
 from coreplan import __version__
+from coreplan.cli.bench import bench as bench_command
 from coreplan.cli.check import check as check_command
 from coreplan.cli.compare import compare as compare_command
 from coreplan.cli.crg import crg as crg_command
@@ -21,7 +22,14 @@ from coreplan.cli.evaluate import evaluate as evaluate_command
 from coreplan.cli.export import export as export_command
 from coreplan.cli.info import info as info_command
 from coreplan.cli.schema import print_schema as schema_command
-from coreplan.cli.shared import BAD_INPUT, INTERNAL_ERROR, INTERRUPTED, LIMIT_STRUCK, OK, Command
+from coreplan.cli.shared import (
+    BAD_INPUT,
+    INTERNAL_ERROR,
+    INTERRUPTED,
+    LIMIT_STRUCK,
+    OK,
+    Group,
+)
 from coreplan.cli.solve import solve as solve_command
 from coreplan.cli.trace import trace as trace_command
 from coreplan.cli.verify import verify as verify_command
@@ -29,16 +37,6 @@ from coreplan.errors import CoreplanError, LimitError
 from coreplan.view.terminal import drop_output, print_error
 
 __all__ = ["cli", "example_path", "main"]
-
-
-class Group(click.Group):
-    """A group of commands, listed in the order in which they were added."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """The names of the commands."""
-        return list(self.commands)
-
-    format_epilog = Command.format_epilog
 
 
 @click.group(
@@ -71,6 +69,7 @@ for command in (
     verify_command,
     cross_check_command,
     export_command,
+    bench_command,
     demo_command,
 ):
     cli.add_command(command)

@@ -75,6 +75,16 @@ class Command(click.Command):
                     formatter.write(f"{'':>{formatter.current_indent}}{line.strip()}\n")
 
 
+class Group(click.Group):
+    """A group of commands, listed in the order in which they were added."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names of the commands."""
+        return list(self.commands)
+
+    format_epilog = Command.format_epilog
+
+
 file_argument = click.argument("file", type=click.Path())
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
 time_limit_option = click.option(

@@ -1,0 +1,137 @@
+"""Rows of a store in a few numbers, and as a table for other programs."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import statistics
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from coreplan.bench.store import Row
+
+
+@dataclass(frozen=True)
+class Summary:
+    """How one solver did on one test set.
+
+    Attributes
+    ----------
+    set, solver, algorithm, options, time_limit, memory_limit, version
+        What the rows have in common.
+    solves
+        How many rows.
+    solved
+        With a proven optimum.
+    no_plan
+        In which a limit struck before there was any plan.
+    killed
+        That did not keep to a limit, and were killed.
+    failed
+        That crashed, or ended with an error.
+    median_seconds, p90_seconds, max_seconds
+        Of all solves, also those that were stopped. 90 % took no longer than ``p90_seconds``.
+    """
+
+    set: str
+    solver: str
+    algorithm: str
+    options: Mapping[str, Any]
+    time_limit: float
+    memory_limit: float | None
+    version: str
+    solves: int
+    solved: int
+    no_plan: int
+    killed: int
+    failed: int
+    median_seconds: float
+    p90_seconds: float
+    max_seconds: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it by name."""
+        return asdict(self)
+
+
+def summarise(rows: Iterable[Row]) -> list[Summary]:
+    """One summary per set and solver, and its options, limits and version, in order of the rows."""
+    groups: dict[tuple[Any, ...], list[Row]] = {}
+    for row in rows:
+        options = json.dumps(dict(row.options), sort_keys=True)
+        limits = (row.time_limit, row.memory_limit)
+        version = row.versions.get("coreplan", "")
+        group = (row.set, row.solver, row.algorithm, options, *limits, version)
+        groups.setdefault(group, []).append(row)
+    # Sets together, whatever the order in which their solves ended.
+    sets = {group[0]: position for position, group in reversed(list(enumerate(groups)))}
+    return [_summary(groups[group]) for group in sorted(groups, key=lambda each: sets[each[0]])]
+
+
+def _summary(rows: list[Row]) -> Summary:
+    first = rows[0]
+    outcomes = Counter(row.outcome for row in rows)
+    seconds = sorted(row.seconds for row in rows)
+    return Summary(
+        set=first.set,
+        solver=first.solver,
+        algorithm=first.algorithm,
+        options=dict(first.options),
+        time_limit=first.time_limit,
+        memory_limit=first.memory_limit,
+        version=first.versions.get("coreplan", ""),
+        solves=len(rows),
+        solved=sum(row.solved for row in rows),
+        no_plan=outcomes["no_plan"],
+        killed=outcomes["killed_time"] + outcomes["killed_memory"],
+        failed=outcomes["crashed"] + outcomes["error"],
+        median_seconds=statistics.median(seconds),
+        p90_seconds=seconds[math.ceil(0.9 * len(seconds)) - 1],
+        max_seconds=seconds[-1],
+    )
+
+
+def rows_to_csv(rows: Iterable[Row]) -> str:
+    """All rows as CSV: a column for each name, also inside of parameters, results and so on.
+
+    Options and progress are JSON texts.
+    """
+    flat = [_flat(row) for row in rows]
+    columns = dict.fromkeys(name for each in flat for name in each)
+    # The same parts of all rows side by side, in the order of the first row that has them.
+    heads = dict.fromkeys(name.partition(".")[0] for name in columns)
+    ordered = [name for head in heads for name in columns if name.partition(".")[0] == head]
+    text = io.StringIO()
+    writer = csv.DictWriter(text, ordered, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(flat)
+    return text.getvalue()
+
+
+def _flat(row: Row) -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for name, value in row.to_dict().items():
+        if name in ("options", "progress"):
+            flat[name] = json.dumps(value)
+        elif name == "result" and value is None:
+            continue
+        elif isinstance(value, Mapping):
+            flat |= _named(name, value)
+        else:
+            flat[name] = value
+    return flat
+
+
+def _named(prefix: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Values with the names of the mappings that they are in before their own."""
+    flat: dict[str, Any] = {}
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            flat |= _named(f"{prefix}.{name}", value)
+        else:
+            flat[f"{prefix}.{name}"] = value
+    return flat

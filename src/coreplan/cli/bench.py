@@ -1,0 +1,240 @@
+"""``coreplan bench``: run test sets, and look at what came out."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import click
+
+from coreplan.cli.shared import (
+    INTERRUPTED,
+    OK,
+    Command,
+    Group,
+    check_writable,
+    json_option,
+    memory_limit_option,
+    print_json,
+)
+from coreplan.errors import ModelError
+from coreplan.formats.writing import write_text
+from coreplan.view.terminal import make_console
+
+
+class Names(click.ParamType):  # type: ignore[type-arg, unused-ignore]
+    """Names with commas between them."""
+
+    name = "NAMES"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, ...]:
+        """Take a text apart."""
+        if isinstance(value, tuple):
+            return value
+        return tuple(name.strip() for name in str(value).split(",") if name.strip())
+
+
+@click.group(
+    cls=Group,
+    epilog="""
+    coreplan bench run paper.yaml -o paper.sqlite
+    coreplan bench show paper.sqlite
+    """,
+    short_help="Run test sets, and look at what came out.",
+)
+def bench() -> None:
+    """Run solvers over test sets, keep everything in a file, and look at what came out."""
+
+
+@bench.command(
+    name="run",
+    cls=Command,
+    epilog="""
+    coreplan bench run paper.yaml
+    coreplan bench run paper.yaml -o results.sqlite --jobs 4
+    coreplan bench run paper.yaml --count 5 --time-limit 2 --sets mpp,pyra --solvers core
+    coreplan bench run paper.yaml --cluster ray --address auto
+    """,
+    short_help="Solve test sets as a configuration says.",
+)
+@click.argument("config", type=click.Path())
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(),
+    metavar="RESULTS",
+    help="Where results go; by default the configuration's name with the ending .sqlite, here.",
+)
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Solves side by side; by default the number of cores, divided by threads per solve.",
+)
+@click.option(
+    "--cluster",
+    type=click.Choice(["local", "ray"]),
+    default="local",
+    show_default=True,
+    help="Where to solve: on this machine, or on a Ray cluster (needs the extra `ray`).",
+)
+@click.option(
+    "--address",
+    metavar="ADDRESS",
+    help="An existing Ray cluster; without, one is started on this machine.",
+)
+@click.option("--sets", type=Names(), metavar="NAMES", help="Only these test sets.")
+@click.option("--solvers", type=Names(), metavar="NAMES", help="Only these solvers.")
+@click.option(
+    "--count",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Instances per group of each set, instead of the configuration's number.",
+)
+@click.option(
+    "--time-limit",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="For each solve, instead of the configuration's.",
+)
+@memory_limit_option
+@click.option("--dry-run", is_flag=True, help="Only say what would be solved.")
+@json_option
+def run(
+    config: str,
+    output: str | None,
+    jobs: int | None,
+    cluster: str,
+    address: str | None,
+    sets: tuple[str, ...] | None,
+    solvers: tuple[str, ...] | None,
+    count: int | None,
+    time_limit: float | None,
+    memory_limit: float | None,
+    dry_run: bool,
+    as_json: bool,
+) -> int:
+    """Solve the test sets that CONFIG names, by the solvers it names, and keep the results.
+
+    What is in the results already is not solved again: a run that was stopped, in whatever way,
+    goes on where it was. The first Ctrl-C lets running solves finish, the second ends them.
+    """
+    from coreplan.bench.cluster import RayPool, check_ray
+    from coreplan.bench.config import read_config
+    from coreplan.bench.pool import LocalPool
+    from coreplan.bench.runner import Run, count_solves, default_jobs, plan_solves
+    from coreplan.bench.store import Store
+    from coreplan.bench.summary import summarise
+    from coreplan.view.bench_run import RunDisplay, print_summaries, state_in_words
+
+    if address is not None and cluster != "ray":
+        raise click.UsageError("--address is for --cluster ray")
+    if cluster == "ray":
+        check_ray()
+    read = read_config(config)
+    try:
+        read = read.override(
+            count=count,
+            time_limit=time_limit,
+            memory_limit=memory_limit,
+            sets=sets or (),
+            solvers=solvers or (),
+        )
+    except ModelError as error:
+        raise click.UsageError(str(error)) from None
+    if output is None:
+        stem = "bench" if config == "-" else Path(config).stem
+        output = f"{stem}.sqlite"
+    check_writable(output, [config], "the results", "--output")
+    if dry_run:
+        return _tell_plan(count_solves(plan_solves(read).values()), as_json)
+    messages = make_console(stderr=True)
+    with ExitStack() as stack:
+        display = None
+        if messages.is_terminal or not as_json:
+            display = stack.enter_context(RunDisplay(messages))
+        store = stack.enter_context(Store(output, create=True))
+        solves = plan_solves(read, None if display is None else display.preparing)
+        pool: RayPool | LocalPool
+        if cluster == "ray":
+            pool = stack.enter_context(RayPool(read.threads, address, jobs))
+        else:
+            pool = stack.enter_context(LocalPool(jobs or default_jobs(read)))
+        state = Run(solves, store, pool, tell=display).run()
+        keys = set(solves)
+        summaries = summarise(row for row in store.rows() if row.key in keys)
+    if as_json:
+        print_json(
+            {
+                "results": output,
+                "total": state.total,
+                "done": state.done,
+                "before": state.before,
+                "elsewhere": state.elsewhere,
+                "added": dict(state.added),
+                "interrupted": state.interrupted,
+                "seconds": state.seconds,
+                "summary": [each.to_dict() for each in summaries],
+            }
+        )
+    else:
+        console = make_console()
+        if summaries:
+            print_summaries(console, summaries)
+        console.print(f"{state_in_words(state)}; results in {output}", markup=False)
+    return INTERRUPTED if state.interrupted else OK
+
+
+def _tell_plan(counts: dict[tuple[str, str], int], as_json: bool) -> int:
+    if as_json:
+        print_json([{"set": s, "solver": by, "solves": count} for (s, by), count in counts.items()])
+        return OK
+    console = make_console()
+    for (set_name, solver), count in counts.items():
+        console.print(f"{set_name}, {solver}: {count}", markup=False)
+    console.print(f"{sum(counts.values())} solves")
+    return OK
+
+
+@bench.command(
+    name="show",
+    cls=Command,
+    epilog="""
+    coreplan bench show paper.sqlite
+    coreplan bench show paper.sqlite --json
+    coreplan bench show paper.sqlite --csv paper.csv
+    """,
+    short_help="Summarise results.",
+)
+@click.argument("results", type=click.Path())
+@click.option(
+    "--csv", "csv_file", type=click.Path(), metavar="FILE", help="Write all rows to a CSV file."
+)
+@json_option
+def show(results: str, csv_file: str | None, as_json: bool) -> int:
+    """Print a line per test set and solver for RESULTS, which `coreplan bench run` made.
+
+    Seconds are those of all solves, also of those that a limit stopped.
+    """
+    from coreplan.bench.store import read_rows
+    from coreplan.bench.summary import rows_to_csv, summarise
+    from coreplan.view.bench_run import print_summaries
+
+    if csv_file is not None and csv_file != "-":
+        check_writable(csv_file, [results], "the table", "--csv")
+    rows = read_rows(results)
+    if csv_file is not None:
+        write_text(rows_to_csv(rows), csv_file)
+        if csv_file == "-":
+            return OK
+    summaries = summarise(rows)
+    if as_json:
+        print_json({"rows": len(rows), "summary": [each.to_dict() for each in summaries]})
+    elif summaries:
+        print_summaries(make_console(), summaries)
+    else:
+        make_console().print("no solves yet")
+    return OK

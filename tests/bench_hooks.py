@@ -1,0 +1,86 @@
+"""Solvers that misbehave, and one that keeps a log; called in place of `coreplan.solve`."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import coreplan
+from coreplan import LimitError, Result, SolverError
+
+
+def logged(problem: Any, *, file: str, nap: float = 0.0, **options: Any) -> Result:
+    """Solve, and note in a file that it was done."""
+    result = coreplan.solve(problem, **options)
+    time.sleep(nap)
+    with Path(file).open("a", encoding="utf-8") as log:
+        log.write(f"{problem.name} {options['algorithm']}\n")
+    return result
+
+
+def sleeping(problem: Any, *, file: str, **_: Any) -> Result:
+    """Never end; note the number of the process in a file."""
+    with Path(file).open("a", encoding="utf-8") as log:
+        log.write(f"{os.getpid()}\n")
+    while True:
+        time.sleep(60)
+
+
+def busy(problem: Any, **_: Any) -> Result:
+    """Never end, and never rest."""
+    while True:
+        pass
+
+
+def greedy(problem: Any, **_: Any) -> Result:
+    """Take more and more memory."""
+    taken = []
+    while True:
+        taken.append(bytearray(b"x" * 5_000_000))
+        time.sleep(0.002)
+
+
+def absurd(problem: Any, **_: Any) -> Result:
+    """Ask for a million megabytes at once."""
+    bytearray(10**12)
+    raise AssertionError
+
+
+def segfault(problem: Any, **_: Any) -> Result:
+    """Read where nothing is."""
+    ctypes.string_at(0)
+    raise AssertionError
+
+
+def leaving(problem: Any, **_: Any) -> Result:
+    """End the process."""
+    sys.stderr.write("some words\nso long\n")
+    sys.stderr.flush()
+    os._exit(7)
+
+
+def noisy(problem: Any, **options: Any) -> Result:
+    """Print very much, everywhere, then solve."""
+    for descriptor in (1, 2):
+        for _ in range(100):
+            os.write(descriptor, b"{}\n" * 10_000)
+    return coreplan.solve(problem, **options)
+
+
+def refusing(problem: Any, **_: Any) -> Result:
+    """Say no."""
+    raise SolverError("cannot do this")
+
+
+def broken(problem: Any, **_: Any) -> Result:
+    """Fail in a way that nobody thought of."""
+    raise ZeroDivisionError("by nothing")
+
+
+def limited(problem: Any, **_: Any) -> Result:
+    """Meet a limit at once."""
+    raise LimitError("time_limit", "too short")

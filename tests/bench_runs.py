@@ -1,0 +1,54 @@
+"""What the tests of benchmark runs share; as a program, a run that can be killed."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from coreplan.bench.config import BenchConfig, SetRun, Solver
+from coreplan.bench.pool import LocalPool
+from coreplan.bench.runner import Run, RunState, plan_solves
+from coreplan.bench.store import Store
+
+
+def small_config(
+    *algorithms: str, count: int = 3, time_limit: float = 20.0, **options: Any
+) -> BenchConfig:
+    """A few small problems, by these algorithms, all with these options."""
+    solvers = tuple(Solver(name, name, options) for name in algorithms)
+    return BenchConfig("test", 1, (SetRun("rand3", count, {}, solvers, time_limit, 500.0),))
+
+
+def run_all(
+    config: BenchConfig, path: Path, function: str = "coreplan.solve:solve", **options: Any
+) -> RunState:
+    """Run a configuration into a store in this process."""
+    jobs = options.pop("jobs", 2)
+    with Store(path, create=True) as store, LocalPool(jobs) as pool:
+        return Run(plan_solves(config), store, pool, function=function, **options).run()
+
+
+def start_run(path: Path, function: str, count: int, **options: Any) -> subprocess.Popen[bytes]:
+    """Start a run in a process of its own."""
+    tests = str(Path(__file__).parent)
+    return subprocess.Popen(
+        [sys.executable, __file__, str(path), function, str(count), json.dumps(options)],
+        cwd=tests,
+        start_new_session=True,
+    )
+
+
+def check_whole(path: Path) -> None:
+    """The file of a store is sound."""
+    connection = sqlite3.connect(path)
+    assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    connection.close()
+
+
+if __name__ == "__main__":
+    given = small_config("core", "dp", count=int(sys.argv[3]), **json.loads(sys.argv[4]))
+    sys.exit(130 if run_all(given, Path(sys.argv[1]), sys.argv[2]).interrupted else 0)
