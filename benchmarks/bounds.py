@@ -2,8 +2,8 @@
 
 Run: .venv/bin/python benchmarks/bounds.py --time-limit 60 [--plot gaps.svg] [--data DIR] [CASE ...]
 
-A case is a number of agents and how much they contend, such as 100-high; files of a folder with
-realistic cases can be added by --data. Gaps are relative to the value.
+A case is a number of agents and how much they contend, such as 100-high: the first instance of that
+group of the test set `large`. Files of a folder with realistic cases can be added by --data. Gaps are relative to the value.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from coreplan import MaintenanceProblem, Progress, Result, read_problem, solve
+from coreplan.bench.sets import generate
 from coreplan.model import TIMMDP
 from coreplan.view.svg import FONTS, decimal, safe
-from instances import large
 
 MOMENTS = (1.0, 2.0, 5.0, 10.0, 30.0, 60.0)
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000", "#999999")
@@ -140,8 +140,8 @@ def main() -> None:
     start = time.perf_counter()
     for name in names:
         agents, contention = name.split("-")
-        problem = large(int(agents), 1, contention=contention)
-        runs.append(measure(problem.name, problem, asked.time_limit))
+        instance = next(generate("large", agents=int(agents), contention=contention))
+        runs.append(measure(instance.name, instance.problem, asked.time_limit))
         show(runs[-1])
     print(f"{time.perf_counter() - start:.0f} s")
     if asked.plot:

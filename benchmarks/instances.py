@@ -1,4 +1,8 @@
-"""Seeded random maintenance problems for benchmarks."""
+"""Seeded random maintenance problems for benchmarks, other than the test sets.
+
+Tables of the docs are about these very problems. Published comparisons use the test sets of
+``coreplan.bench.sets``, which are the same on every machine and version of Python.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ import math
 import random
 
 from coreplan import Contractor, Delay, Hindrance, MaintenanceProblem, Task
+from coreplan.bench.sets.works import pyramid_pairs
 
 
 def random_mpp(
@@ -80,65 +85,11 @@ def pyramid(agents: int, tasks: int, horizon: int, seed: int) -> MaintenanceProb
     plain = random_mpp(agents, tasks, horizon, seed, density=0, must_complete=True)
     draw = random.Random(f"pyramid/{agents}/{tasks}/{horizon}/{seed}")
     network = [
-        Hindrance((f"C{k}/w1", f"C{child}/w1"), round(draw.uniform(50, 100), 2))
-        for k in range(1, agents + 1)
-        for child in (2 * k, 2 * k + 1)
-        if child <= agents
+        Hindrance((f"C{one + 1}/w1", f"C{other + 1}/w1"), round(draw.uniform(50, 100), 2))
+        for one, other in pyramid_pairs(agents)
     ]
     return MaintenanceProblem(
         plain.contractors, horizon, tuple(network), True, f"pyra {agents}x{tasks}x{horizon} {seed}"
-    )
-
-
-def large(agents: int, seed: int, *, contention: str, horizon: int = 52) -> MaintenanceProblem:
-    """Many contractors with three works each; about as many pairs of them hinder each other.
-
-    Parameters
-    ----------
-    agents, horizon
-        How many contractors and steps.
-    seed
-        The same seed gives the same problem.
-    contention
-        ``high``: everybody's cheap season is the same, and half of the pairs of works of linked
-        contractors hinder each other; minding others then costs some four per cent of the value.
-        ``low``: seasons differ, and fewer works hinder each other: some tenths of a per cent.
-    """
-    draw = random.Random(f"large/{agents}/{horizon}/{seed}/{contention}")
-    high = contention == "high"
-    contractors = []
-    for i in range(agents):
-        shift = 0.0 if high else draw.random()
-        season = [
-            1 + (0.5 if high else 0.3) * math.cos(2 * math.pi * (t / horizon + shift))
-            for t in range(horizon)
-        ]
-        works = []
-        for k in range(3):
-            base = draw.uniform(10, 50)
-            works.append(
-                Task(
-                    f"w{k + 1}",
-                    draw.randint(1, 3),
-                    tuple(round(base * each, 2) for each in season),
-                    delay=Delay(round(draw.random(), 3), draw.randint(1, 3)),
-                )
-            )
-        contractors.append(Contractor(f"C{i + 1}", tuple(works)))
-    # Everybody is linked to somebody before, so that it is one team; one more makes it n pairs.
-    pairs = [(draw.randrange(i), i) for i in range(1, agents)]
-    pairs.append((0, agents - 1))
-    network = [
-        Hindrance(
-            (f"C{one + 1}/w{k + 1}", f"C{other + 1}/w{m + 1}"), round(draw.uniform(10, 40), 2)
-        )
-        for one, other in sorted(set(pairs))
-        for k in range(3)
-        for m in range(3)
-        if draw.random() < (0.5 if high else 0.3)
-    ]
-    return MaintenanceProblem(
-        tuple(contractors), horizon, tuple(network), True, f"{agents} agents, {contention}"
     )
 
 

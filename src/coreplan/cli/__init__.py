@@ -20,6 +20,7 @@ from coreplan.cli.demo import demo as demo_command
 from coreplan.cli.demo import example_path
 from coreplan.cli.evaluate import evaluate as evaluate_command
 from coreplan.cli.export import export as export_command
+from coreplan.cli.generate import generate as generate_command
 from coreplan.cli.info import info as info_command
 from coreplan.cli.schema import print_schema as schema_command
 from coreplan.cli.shared import (
@@ -69,6 +70,7 @@ for command in (
     verify_command,
     cross_check_command,
     export_command,
+    generate_command,
     bench_command,
     demo_command,
 ):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from coreplan.bench.sets.coordint import make_coordint
+from coreplan.bench.sets.coordint import check_coordint, make_coordint
 from coreplan.bench.sets.mixed import make_mixed
 from coreplan.bench.sets.parameters import EACH, IN_TURN, Parameter, TestSet
-from coreplan.bench.sets.works import NETWORKS, make_large, make_works
+from coreplan.bench.sets.works import NETWORKS, check_large, check_works, make_large, make_works
 from coreplan.checks import MOST_STAGES
 from coreplan.frozen import FrozenMapping
 
@@ -15,22 +15,25 @@ MOST_AGENTS = 10_000
 
 
 def _works(
-    agents: Parameter, horizon: Parameter, *, tasks: int, network: str, density: float
+    agents: Parameter, horizon: Parameter, *, tasks: int, idle: int, network: str
 ) -> dict[str, Parameter]:
+    """The parameters of sets that :func:`make_works` makes."""
     return {
         "agents": agents,
         "tasks": Parameter(tasks, "works of each contractor", least=1, most=50),
         "horizon": horizon,
         "duration": Parameter(1, "steps of a work that is not delayed", least=1, most=1000),
-        "idle": Parameter(0, "steps that are left even if all works are delayed", most=MOST_STAGES),
+        "idle": Parameter(
+            idle, "steps that are left even if all works are delayed", most=MOST_STAGES
+        ),
         "network": Parameter(
             network, "which works hinder each other: any pairs, or by a structure", choices=NETWORKS
         ),
         "density": Parameter(
-            density, "pairs: the chance that two works of two contractors hinder each other", most=1
+            1.0, "pairs: the chance that two works of two contractors hinder each other", most=1
         ),
         "links": Parameter(
-            2, "tree: pairs of works that hinder each other, of two contractors joined", most=2500
+            1, "tree: pairs of works that hinder each other, of two joined contractors", most=2500
         ),
     }
 
@@ -45,10 +48,11 @@ def _rand(horizon: int) -> TestSet:
             Parameter(2, "contractors", least=1, most=MOST_AGENTS),
             Parameter(horizon, "steps", least=1, most=MOST_STAGES),
             tasks=2,
+            idle=0,
             network="pairs",
-            density=1.0,
         ),
         make_works,
+        check_works,
     )
 
 
@@ -76,19 +80,21 @@ TEST_SETS: Mapping[str, TestSet] = FrozenMapping(
                     ),
                 },
                 make_coordint,
+                check_coordint,
             ),
             TestSet(
                 "mpp",
-                "2 to 4 contractors with three works each; random pairs of works hinder each other",
+                "2 to 4 contractors with three works each; they form a random tree of hindrance",
                 400,
                 _works(
                     Parameter((2, 3, 4), "contractors", EACH, least=1, most=MOST_AGENTS),
                     Parameter((5, 6, 7, 8, 9, 10), "steps", IN_TURN, least=1, most=MOST_STAGES),
                     tasks=3,
-                    network="pairs",
-                    density=0.3,
+                    idle=1,
+                    network="tree",
                 ),
                 make_works,
+                check_works,
             ),
             TestSet(
                 "pyra",
@@ -105,10 +111,11 @@ TEST_SETS: Mapping[str, TestSet] = FrozenMapping(
                     ),
                     Parameter((4, 5, 6, 7, 8), "steps", EACH, least=1, most=MOST_STAGES),
                     tasks=3,
+                    idle=0,
                     network="pyramid",
-                    density=0.0,
                 ),
                 make_works,
+                check_works,
             ),
             TestSet(
                 "large",
@@ -130,6 +137,7 @@ TEST_SETS: Mapping[str, TestSet] = FrozenMapping(
                     ),
                 },
                 make_large,
+                check_large,
             ),
             TestSet(
                 "mixed",
@@ -137,13 +145,11 @@ TEST_SETS: Mapping[str, TestSet] = FrozenMapping(
                 "kinds and of two, three or more agents",
                 200,
                 {
-                    "agents": Parameter((3, 4, 5), "agents", IN_TURN, least=3, most=1000),
+                    "agents": Parameter((3, 4, 5), "agents", IN_TURN, least=3, most=100),
                     "horizon": Parameter((3, 4, 5, 6), "stages", IN_TURN, least=1, most=1000),
                     "states": Parameter(3, "most local states of an agent", least=2, most=100),
                     "actions": Parameter(2, "most actions in a state", least=2, most=100),
-                    "density": Parameter(
-                        0.5, "the chance that two neighbours in the row of agents interact", most=1
-                    ),
+                    "density": Parameter(0.5, "the chance that two agents interact", most=1),
                     "apart": Parameter(
                         0.2, "the chance that one agent of four or more interacts with none", most=1
                     ),

@@ -36,11 +36,6 @@ def make_coordint(
     probability
         The most likely that a delay gets.
     """
-    if horizon % 2 == 0:
-        raise ModelError(
-            f"the horizon is {horizon}; expected an odd number: a step, a delay, and a work that "
-            "is as long as the delay"
-        )
     length = (horizon - 1) // 2
     shape = season(horizon, draw.uniform(0, 1, 3))
     contractors = []
@@ -54,3 +49,12 @@ def make_coordint(
         contractors.append(Contractor(f"C{i + 1}", (first, Task("w2", length, costs[1]))))
     network = (Hindrance(("C1/w2", "C2/w2"), draw.uniform(*HINDRANCE, 2)),)
     return MaintenanceProblem(tuple(contractors), horizon, network, True, name)
+
+
+def check_coordint(*, horizon: int, **others: object) -> None:
+    """Raise a ModelError if early and late would not fill the horizon."""
+    if horizon % 2 == 0:
+        raise ModelError(
+            f"the horizon is {horizon}; expected an odd number: a step, a delay, and a work that "
+            "is as long as the delay"
+        )

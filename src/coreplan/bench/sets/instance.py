@@ -9,13 +9,16 @@ from dataclasses import dataclass
 
 from coreplan.bench.sets.catalogue import TEST_SETS
 from coreplan.bench.sets.draw import Draw
-from coreplan.bench.sets.parameters import EACH, IN_TURN, Given, TestSet, Value
+from coreplan.bench.sets.parameters import EACH, IN_TURN, TestSet, Value
 from coreplan.checks import check_integer, unknown_name
 from coreplan.compile import AnyProblem
 from coreplan.errors import ModelError
 from coreplan.formats import problem_to_dict
 from coreplan.formats.writing import to_json
 from coreplan.frozen import FrozenMapping
+
+Settings = Mapping[str, tuple[Value, ...]]
+"""The values of all parameters."""
 
 MOST_INSTANCES = 1_000_000
 """In a group."""
@@ -99,7 +102,7 @@ def count_instances(name: str, count: int | None = None, **parameters: object) -
 
 def _settle(
     name: str, count: int | None, seed: int, parameters: Mapping[str, object]
-) -> tuple[TestSet, int, dict[str, Given]]:
+) -> tuple[TestSet, int, Settings]:
     """The set, the number of instances of a group, and all parameters, checked."""
     if name not in TEST_SETS:
         raise ModelError(unknown_name(name, "test set", list(TEST_SETS), "coreplan"))
@@ -114,9 +117,7 @@ def _settle(
     return chosen, int(wanted), chosen.settle(parameters)
 
 
-def _generate(
-    chosen: TestSet, count: int, seed: int, settings: Mapping[str, Given]
-) -> Iterator[Instance]:
+def _generate(chosen: TestSet, count: int, seed: int, settings: Settings) -> Iterator[Instance]:
     for group in _groups(chosen, settings):
         label = "".join(f"-{value}" for value in group.values())
         for k in range(count):
@@ -127,21 +128,21 @@ def _generate(
             yield Instance(chosen.name, name, FrozenMapping(values), problem)
 
 
-def _groups(chosen: TestSet, settings: Mapping[str, Given]) -> Iterator[dict[str, Value]]:
+def _groups(chosen: TestSet, settings: Settings) -> Iterator[dict[str, Value]]:
     """One value of each parameter that makes groups, in all combinations."""
     names = [name for name, each in chosen.parameters.items() if each.use == EACH]
-    for values in itertools.product(*(_several(settings[name]) for name in names)):
+    for values in itertools.product(*(settings[name] for name in names)):
         yield dict(zip(names, values, strict=True))
 
 
 def _values(
-    chosen: TestSet, settings: Mapping[str, Given], group: Mapping[str, Value], k: int
+    chosen: TestSet, settings: Settings, group: Mapping[str, Value], k: int
 ) -> dict[str, Value]:
     """One value of each parameter, for instance k of a group."""
     values: dict[str, Value] = {}
     turn = k
     for name, parameter in chosen.parameters.items():
-        several = _several(settings[name])
+        several = settings[name]
         if parameter.use == EACH:
             values[name] = group[name]
         elif parameter.use == IN_TURN:
@@ -151,7 +152,3 @@ def _values(
         else:
             values[name] = several[0]
     return values
-
-
-def _several(given: Given) -> tuple[Value, ...]:
-    return given if isinstance(given, tuple) else (given,)

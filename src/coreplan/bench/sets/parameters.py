@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,8 +14,7 @@ from coreplan.errors import ModelError, Problem, nearest
 from coreplan.frozen import FrozenMapping, freeze_sequence
 
 Value = int | float | str
-Given = Value | tuple[Value, ...]
-"""A value of a parameter, or several where instances differ in it."""
+"""Of a parameter."""
 
 ONE, EACH, IN_TURN = "one", "each", "in turn"
 """How a parameter is used: one value; a group of instances for each value; values in turn."""
@@ -39,7 +39,7 @@ class Parameter:
         The texts that are allowed, where it is a text.
     """
 
-    default: Given
+    default: Value | tuple[Value, ...]
     meaning: str
     use: str = ONE
     least: float = 0
@@ -56,21 +56,21 @@ class Parameter:
     def in_words(self) -> str:
         """The default as people write it: ``2, 3, 4``."""
         values = self.default if isinstance(self.default, tuple) else (self.default,)
-        return ", ".join(str(value) for value in values)
+        return ", ".join(v if isinstance(v, str) else f"{v:g}" for v in values)
 
-    def check(self, name: str, given: object) -> Given:
+    def settle(self, name: str, given: object) -> tuple[Value, ...]:
         """The value or values as they are used, or a ModelError."""
         if self.use == ONE:
-            return self._check_one((name,), given)
+            return (self._settle_one((name,), given),)
         if isinstance(given, str) or is_number(given):
             given = (given,)
         values = freeze_sequence(given, (name,), f"{self._expected}, or a list of such")
         if not values:
             raise ModelError([Problem((name,), "found an empty list; expected one or more values")])
-        checked = tuple(self._check_one((name, k), value) for k, value in enumerate(values))
-        if len(set(checked)) < len(checked) and self.use == EACH:
+        settled = tuple(self._settle_one((name, k), value) for k, value in enumerate(values))
+        if len(set(settled)) < len(settled):
             raise ModelError([Problem((name,), "a value is there twice; expected each one once")])
-        return checked
+        return settled
 
     @property
     def _expected(self) -> str:
@@ -83,7 +83,7 @@ class Parameter:
             return f"{number} of at least {self.least:g}"
         return f"{number} from {self.least:g} to {self.most:g}"
 
-    def _check_one(self, path: tuple[str | int, ...], given: object) -> Value:
+    def _settle_one(self, path: tuple[str | int, ...], given: object) -> Value:
         if self.choices:
             if isinstance(given, str) and given in self.choices:
                 return given
@@ -114,6 +114,8 @@ class TestSet:
     make
         Makes one problem: called with a :class:`~coreplan.bench.sets.draw.Draw`, the problem's name
         and one value for each parameter by keyword.
+    check
+        Called with the same values, raises a ModelError where they do not go together.
     """
 
     name: str
@@ -121,17 +123,21 @@ class TestSet:
     count: int
     parameters: Mapping[str, Parameter]
     make: Callable[..., AnyProblem]
+    check: Callable[..., None] = lambda **values: None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parameters", FrozenMapping(self.parameters))
 
-    def settle(self, given: Mapping[str, object]) -> dict[str, Given]:
-        """All parameters, those that are given and defaults, checked."""
+    def settle(self, given: Mapping[str, object]) -> dict[str, tuple[Value, ...]]:
+        """The values of all parameters, those that are given and defaults, checked."""
         for name in given:
             if name not in self.parameters:
                 known = list(self.parameters)
                 raise ModelError(unknown_name(name, "parameter", known, f"test set {self.name!r}"))
-        return {
-            name: parameter.check(name, given.get(name, parameter.default))
+        settings = {
+            name: parameter.settle(name, given.get(name, parameter.default))
             for name, parameter in self.parameters.items()
         }
+        for values in itertools.product(*settings.values()):
+            self.check(**dict(zip(settings, values, strict=True)))
+        return settings

@@ -18,6 +18,11 @@ COST = (10.0, 50.0)
 HINDRANCE = (50.0, 100.0)
 """Of a step in which two works coincide."""
 
+LONGEST = 3
+"""In `large`: the most steps of a work, and of a delay."""
+MILD_HINDRANCE = (10.0, 40.0)
+"""In `large`, of a step in which two works coincide."""
+
 NETWORKS = ("pairs", "tree", "pyramid")
 """Which works hinder each other: see :func:`make_works`."""
 
@@ -56,16 +61,11 @@ def make_works(
         See `network`.
     """
     spare = horizon - tasks * duration - idle
-    if spare < 0:
-        raise ModelError(
-            f"{tasks} tasks of {duration} step(s) and {idle} idle step(s) do not fit into a "
-            f"horizon of {horizon}; allow a longer horizon, fewer tasks or less idle time"
-        )
     shape = season(horizon, draw.uniform(0, 1, 3))
     contractors = []
     for i in range(agents):
         delays = [0] * tasks
-        for _ in range(spare if tasks else 0):
+        for _ in range(spare):
             delays[draw.integer(0, tasks - 1)] += 1
         works = [_make_task(draw, k, duration, delay, shape) for k, delay in enumerate(delays)]
         contractors.append(Contractor(f"C{i + 1}", tuple(works)))
@@ -86,6 +86,15 @@ def make_works(
                 if drawn:  # the numbers are used up in any case: more density adds to the same
                     hindrances.append(hindrance)
     return MaintenanceProblem(tuple(contractors), horizon, tuple(hindrances), True, name)
+
+
+def check_works(*, tasks: int, horizon: int, duration: int, idle: int, **others: object) -> None:
+    """Raise a ModelError if works do not fit into the horizon."""
+    if tasks * duration + idle > horizon:
+        raise ModelError(
+            f"{tasks} tasks of {duration} step(s) and {idle} idle step(s) do not fit into a "
+            f"horizon of {horizon}; allow a longer horizon, fewer tasks or less idle time"
+        )
 
 
 def _make_task(
@@ -152,15 +161,25 @@ def make_large(
         shift = 0.0 if high else draw.uniform(0, 1, 3)
         shape = season(horizon, 0.5 if high else 0.3, shift)
         works = [
-            _make_task(draw, k, draw.integer(1, 3), draw.integer(1, 3), shape) for k in range(tasks)
+            _make_task(draw, k, draw.integer(1, LONGEST), draw.integer(1, LONGEST), shape)
+            for k in range(tasks)
         ]
         contractors.append(Contractor(f"C{i + 1}", tuple(works)))
     # The tree makes it one team; one more pair makes it as many pairs as contractors.
     pairs = {*tree_pairs(draw, agents), (0, agents - 1)}
     network = [
-        _make_hindrance(draw, one, k, other, m, (10.0, 40.0))
+        _make_hindrance(draw, one, k, other, m, MILD_HINDRANCE)
         for one, other in sorted(pairs)
         for k, m in itertools.product(range(tasks), repeat=2)
         if draw.chance(0.5 if high else 0.3)
     ]
     return MaintenanceProblem(tuple(contractors), horizon, tuple(network), True, name)
+
+
+def check_large(*, tasks: int, horizon: int, **others: object) -> None:
+    """Raise a ModelError if works do not fit into the horizon."""
+    if 2 * LONGEST * tasks > horizon:
+        raise ModelError(
+            f"{tasks} tasks of up to {2 * LONGEST} steps do not fit into a horizon of {horizon}; "
+            "allow a longer horizon or fewer tasks"
+        )

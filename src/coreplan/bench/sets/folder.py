@@ -1,0 +1,93 @@
+"""Instances as files of a folder."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from coreplan.bench.sets.instance import Instance
+from coreplan.errors import FormatError, Problem
+from coreplan.formats import problem_to_dict
+from coreplan.formats.writing import to_yaml, write_text
+
+
+class InstanceFolder:
+    """A folder that instances are written into, as ``NAME.json`` or ``NAME.yaml``.
+
+    Parameters
+    ----------
+    path
+        The folder; it is made if it is missing.
+    yaml
+        Whether files are YAML rather than JSON.
+
+    Raises
+    ------
+    FormatError
+        If there is something else of that name, or the folder cannot be made or written into.
+    """
+
+    def __init__(self, path: str | Path, *, yaml: bool = False) -> None:
+        self.path = Path(path)
+        self._suffix = ".yaml" if yaml else ".json"
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+        except (OSError, ValueError) as error:
+            taken = isinstance(error, FileExistsError | NotADirectoryError)
+            reason = getattr(error, "strerror", None) or str(error)
+            message = "is not a folder; expected one, or a new name"
+            raise FormatError(
+                str(path), [Problem((), message if taken else f"cannot be made: {reason}")]
+            ) from None
+        if not os.access(self.path, os.W_OK | os.X_OK):
+            raise FormatError(
+                str(path), [Problem((), "nothing can be written into this folder; choose another")]
+            )
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing in it yet."""
+        return not any(self.path.iterdir())
+
+    def file_of(self, instance: Instance) -> Path:
+        """Where an instance is, or would be."""
+        return self.path / f"{instance.name}{self._suffix}"
+
+    def holds(self, instance: Instance) -> bool | None:
+        """Whether its file is there: False if something else is there, None if nothing is."""
+        file = self.file_of(instance)
+        if not file.exists():
+            return None
+        try:
+            return file.is_file() and file.read_bytes() == self._text(instance).encode("utf-8")
+        except OSError:
+            return False
+
+    def check(self, instances: Iterable[Instance]) -> None:
+        """Raise a FormatError that names the files with other content than these instances'."""
+        differing = [each for each in instances if self.holds(each) is False]
+        if differing:
+            others = f", and so do {len(differing) - 1} more" if differing[1:] else ""
+            raise FormatError(
+                str(self.file_of(differing[0])),
+                [
+                    Problem(
+                        (),
+                        "has other content, for instance of another seed or other parameters"
+                        f"{others}; nothing was written: choose another folder, or --force",
+                    )
+                ],
+            )
+
+    def write(self, instance: Instance) -> bool:
+        """Write a file, unless it is there already; whether anything was written."""
+        if self.holds(instance):
+            return False
+        write_text(self._text(instance), self.file_of(instance))
+        return True
+
+    def _text(self, instance: Instance) -> str:
+        if self._suffix == ".yaml":
+            return to_yaml(problem_to_dict(instance.problem))
+        return instance.text()

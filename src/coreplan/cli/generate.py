@@ -1,0 +1,224 @@
+"""``coreplan generate``: write the problems of a test set into files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import click
+
+from coreplan.bench.sets import TEST_SETS, Instance, TestSet, count_instances
+from coreplan.bench.sets import generate as generate_instances
+from coreplan.bench.sets.folder import InstanceFolder
+from coreplan.bench.sets.parameters import EACH, IN_TURN, ONE, Value
+from coreplan.checks import unknown_name
+from coreplan.cli.shared import INTERRUPTED, OK, Command, json_option, print_json
+from coreplan.formats.reading import STANDARD_INPUT
+from coreplan.view.terminal import make_console, print_error
+from coreplan.view.words import count as in_words
+
+_USES = {ONE: "", EACH: "a group of problems for each", IN_TURN: "problems take them in turn"}
+
+
+class TestSetName(click.ParamType):  # type: ignore[type-arg, unused-ignore]
+    """The name of a test set."""
+
+    name = "SET"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> TestSet:
+        """Look it up."""
+        if isinstance(value, TestSet):
+            return value
+        if value not in TEST_SETS:
+            self.fail(unknown_name(value, "test set", list(TEST_SETS), "coreplan"), param, ctx)
+        return TEST_SETS[value]
+
+
+class Assignment(click.ParamType):  # type: ignore[type-arg, unused-ignore]
+    """A parameter and its value, or several: agents=2,3."""
+
+    name = "NAME=VALUE"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, Value | tuple[Value, ...]]:
+        """Take a text apart."""
+        if isinstance(value, tuple):
+            return value
+        name, sign, text = str(value).partition("=")
+        if not (name and sign and text):
+            self.fail(f"{value!r} is not NAME=VALUE; try agents=2,3", param, ctx)
+        values = tuple(_read_value(part.strip()) for part in text.split(","))
+        return name.strip(), values if len(values) > 1 else values[0]
+
+
+def _read_value(text: str) -> Value:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            pass
+    return text
+
+
+@click.command(
+    cls=Command,
+    epilog="""
+    coreplan generate --list
+    coreplan generate mpp -o problems
+    coreplan generate mpp --count 10 --seed 7 -o problems --parameter agents=2,3
+    coreplan generate pyra --count 1 -o pyramids --parameter agents=10 --yaml
+    """,
+    short_help="Write the problems of a test set into files.",
+)
+@click.argument("test_set", metavar="SET", type=TestSetName(), required=False)
+@click.option("--list", "listing", is_flag=True, help="Show all test sets with their parameters.")
+@click.option(
+    "--count",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Problems of each group, for instance of each number of agents of mpp; default: the set's "
+    "own number.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="The same seed gives the same files, byte for byte.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(),
+    metavar="DIR",
+    help="The folder for the files; it is made if it is missing.",
+)
+@click.option(
+    "--parameter",
+    "assignments",
+    type=Assignment(),
+    multiple=True,
+    help="Another value of a parameter, or several with commas between them; may be repeated.",
+)
+@click.option("--yaml", is_flag=True, help="Write YAML rather than JSON.")
+@click.option("--force", is_flag=True, help="Overwrite files that have other content.")
+@json_option
+def generate(
+    test_set: TestSet | None,
+    listing: bool,
+    count: int | None,
+    seed: int,
+    output: str | None,
+    assignments: tuple[tuple[str, Value | tuple[Value, ...]], ...],
+    yaml: bool,
+    force: bool,
+    as_json: bool,
+) -> int:
+    """Write the problems of the test set SET into files, one for each.
+
+    Files that are there already and are the same stay as they are, so that an interrupted run goes
+    on where it was. docs/test-sets.md says how the problems are made.
+    """
+    if listing:
+        _show([test_set] if test_set else list(TEST_SETS.values()), as_json)
+        return OK
+    if test_set is None:
+        raise click.UsageError("which test set? --list shows all of them")
+    if output is None:
+        raise click.UsageError("where to? name a folder with -o DIR")
+    if output == STANDARD_INPUT:
+        raise click.UsageError("problems do not go to the standard output; name a folder with -o")
+    parameters: dict[str, Any] = {}
+    for name, value in assignments:
+        if name in parameters:
+            raise click.UsageError(f"the parameter {name!r} is given twice")
+        parameters[name] = value
+    test_set.settle(parameters)  # also finds names such as "seed", which are no parameters
+    total = count_instances(test_set.name, count, **parameters)
+    folder = InstanceFolder(output, yaml=yaml)
+
+    def instances(doing: str) -> Iterator[Instance]:
+        made = generate_instances(test_set.name, count, seed, **parameters)
+        return _with_progress(made, total, doing)
+
+    if not force and not folder.is_empty:
+        folder.check(instances("comparing"))
+    files: list[dict[str, object]] = []
+    interrupted = False
+    try:
+        for instance in instances("writing"):
+            files.append(
+                {
+                    "name": instance.name,
+                    "file": str(folder.file_of(instance)),
+                    "written": folder.write(instance),
+                    "digest": instance.digest(),
+                    "parameters": dict(instance.parameters),
+                }
+            )
+    except KeyboardInterrupt:
+        interrupted = True
+    if as_json:
+        print_json(
+            {"set": test_set.name, "seed": seed, "complete": not interrupted, "files": files}
+        )
+    else:
+        written = sum(bool(file["written"]) for file in files)
+        were_there = (
+            f" ({written:,} written, the others were there)" if written < len(files) else ""
+        )
+        make_console().print(
+            f"{in_words(len(files), 'problem')} of {test_set.name} in {output}{were_there}",
+            markup=False,
+        )
+    if interrupted:
+        print_error(
+            f"interrupted: {len(files):,} of {total:,} files are there; the same command goes on"
+        )
+    return INTERRUPTED if interrupted else OK
+
+
+def _with_progress(instances: Iterable[Instance], total: int, doing: str) -> Iterator[Instance]:
+    """Show on a terminal how far it is."""
+    from rich.progress import Progress
+
+    console = make_console(stderr=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
+        yield from progress.track(instances, total=total, description=doing)
+
+
+def _show(sets: Iterable[TestSet], as_json: bool) -> None:
+    """Print test sets with their parameters."""
+    if as_json:
+        print_json(
+            {
+                each.name: {
+                    "summary": each.summary,
+                    "count": each.count,
+                    "instances": count_instances(each.name),
+                    "parameters": {
+                        name: {
+                            "default": parameter.default,
+                            "meaning": parameter.meaning,
+                            "use": parameter.use,
+                        }
+                        for name, parameter in each.parameters.items()
+                    },
+                }
+                for each in sets
+            }
+        )
+        return
+    console = make_console()
+    for each in sets:
+        instances = count_instances(each.name)
+        groups = "" if instances == each.count else f", {each.count:,} of each group"
+        console.print(f"{each.name}: {in_words(instances, 'problem')}{groups}", style="bold")
+        console.print(f"  {each.summary}", markup=False)
+        for name, parameter in each.parameters.items():
+            use = f" ({_USES[parameter.use]})" if _USES[parameter.use] else ""
+            line = f"    {name} = {parameter.in_words}: {parameter.meaning}{use}"
+            console.print(line, markup=False)
