@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,16 +11,9 @@ from coreplan.bench.claims import Claim, Verdict, check_claims
 from coreplan.bench.figures import DrawnFigure
 from coreplan.bench.figures.numbers import percent
 from coreplan.bench.store import Row
-from coreplan.bench.variants import Variant, variant_of
+from coreplan.bench.summary import summarise
+from coreplan.bench.variants import make_variant
 from coreplan.view.words import count
-
-_FAILURES = {
-    "no_plan": "no plan",
-    "killed_time": "killed: time",
-    "killed_memory": "killed: memory",
-    "crashed": "crashed",
-    "error": "refused",
-}
 
 
 def make_page(
@@ -68,8 +60,9 @@ def make_page(
         "local states keep start and end times (`merge: false`), searches remember nothing, SPUDD",
         "tries joint actions one by one. *merged*: on merged local states, SPUDD with actions as",
         "variables of its diagrams. *memo*: solved joint states are remembered. *core* is this",
-        "project's engine. A solve counts as solved if its optimum is proven within the limits. An",
-        "instance that was not run does not count.",
+        "project's engine. A solve counts as solved if its optimum is proven within the limits;",
+        "otherwise it ends with bounds, or fails. Seconds are of all solves. An instance that was",
+        "not run does not count.",
         "",
         "## Figures",
         "",
@@ -140,27 +133,21 @@ def _disagreement(contradictions: Sequence[str]) -> list[str]:
 
 
 def _table(rows: Sequence[Row]) -> Iterator[str]:
-    yield "| set | solver | limit | run | solved | median of solved | not solved |"
-    yield "| --- | --- | --- | --- | --- | --- | --- |"
-    groups: dict[tuple[str, Variant, float], list[Row]] = {}
-    for row in rows:
-        groups.setdefault((row.set, variant_of(row), row.time_limit), []).append(row)
+    yield "| set | solver | limit | run | solved | median | 90 % | most | failed |"
+    yield "| --- | --- | --- | --- | --- | --- | --- | --- | --- |"
     sets = list(dict.fromkeys(row.set for row in rows))
-    for name, variant, limit in sorted(
-        groups, key=lambda key: (sets.index(key[0]), key[1].order, key[2])
-    ):
-        group = groups[name, variant, limit]
-        solved = [row.seconds for row in group if row.solved]
-        failures = {"bounded": sum(row.outcome == "result" and not row.solved for row in group)}
-        for outcome, words in _FAILURES.items():
-            failures[words] = sum(row.outcome == outcome for row in group)
+    variants = [(each, make_variant(each.algorithm, each.options)) for each in summarise(rows)]
+    variants.sort(key=lambda pair: (sets.index(pair[0].set), pair[1].order, pair[0].time_limit))
+    for each, variant in variants:
+        seconds = (each.median_seconds, each.p90_seconds, each.max_seconds)
+        failures = {"no plan": each.no_plan, "killed": each.killed, "failed": each.failed}
         cells = (
-            name,
+            each.set,
             str(variant),
-            f"{limit:,g} s",
-            f"{len(group):,}",
-            percent(len(solved) / len(group)),
-            f"{statistics.median(solved):.2g} s" if solved else "",
+            f"{each.time_limit:,g} s",
+            f"{each.solves:,}",
+            percent(each.solved / each.solves),
+            *(f"{number:.2g} s" for number in seconds),
             ", ".join(f"{number:,} {words}" for words, number in failures.items() if number),
         )
         yield f"| {' | '.join(map(_safe, cells))} |"

@@ -126,12 +126,17 @@ MEMO: Options = (("memo", True), ("merge", False))
 
 def variant_of(row: Row) -> Variant:
     """Which algorithm, in which way, a solve was made by."""
-    options = {
-        name: value
-        for name, value in row.options.items()
+    return make_variant(row.algorithm, row.options)
+
+
+def make_variant(algorithm: str, options: Mapping[str, object]) -> Variant:
+    """An algorithm with the options that make a difference."""
+    known = {
+        name: _plain(value)
+        for name, value in options.items()
         if name not in _NO_MATTER and value != _DEFAULTS.get(name)
     }
-    return Variant(row.algorithm, tuple(sorted((k, _plain(v)) for k, v in options.items())))
+    return Variant(algorithm, tuple(sorted(known.items())))
 
 
 def _plain(value: object) -> object:

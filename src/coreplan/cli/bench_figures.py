@@ -69,8 +69,7 @@ def figures(
     rows = read_rows(results)
     if not rows:
         raise click.UsageError(f"{results!r} holds no solves yet; run `coreplan bench run` first")
-    console = make_console()
-    with console.status("") as status:
+    with make_console(stderr=True).status("") as status:
         drawn = draw_figures(
             rows,
             output,
@@ -95,6 +94,7 @@ def figures(
             }
         )
         return DISAGREE if contradictions else OK
+    console = make_console()
     for each in drawn:
         where = "no data" if each.path is None else f"{each.path}: {each.headline}"
         console.print(f"({each.kind.letter}) {where}", markup=False, highlight=False)
