@@ -6,8 +6,11 @@
 #   make test-extras  tests that need optional packages
 #   make sanitize     the tests on a core built with address and undefined-behaviour sanitizers
 #   make bench        benchmarks (some minutes)
+#   make reproduce    the paper's evaluation in a few minutes: runs, figures, docs/reproduction.md
+#                     (reproduce-hour: about an hour; reproduce-full: all of it, days of computing;
+#                     all of them go on where they were stopped)
 #   make format       put the code into shape
-#   make clean        remove what was built (make distclean: .venv too)
+#   make clean        remove what was built (make distclean: .venv too), not build/reproduction
 #
 # NATIVE=1 optimises for this machine's processor.
 
@@ -24,8 +27,8 @@ PIP := $(BIN)/pip --disable-pip-version-check --quiet
 CORE := CMakeLists.txt $(shell find cpp -name '*.hpp' -o -name '*.cpp')
 MODULES := $(shell find src examples -name '*.py' -o -name '*.json' -o -name '*.yaml')
 
-.PHONY: demo test test-extras lint types test-cpp test-python sanitize bench format clean distclean \
-  install FORCE
+.PHONY: demo test test-extras lint types test-cpp test-python sanitize bench reproduce \
+  reproduce-hour reproduce-full format clean distclean install FORCE
 
 demo: install
 	@$(BIN)/coreplan demo
@@ -57,12 +60,32 @@ bench: install
 	$(BIN)/python benchmarks/core.py
 	$(BIN)/python benchmarks/dec_mdp.py --seeds 50
 
+# $(1): which of the configurations benchmarks/reproduce-*.yaml, $(2): the target's name
+define REPRODUCE
+@mkdir -p build/reproduction
+$(BIN)/coreplan bench run benchmarks/reproduce-$(1).yaml -o build/reproduction/$(1).sqlite
+$(BIN)/coreplan bench figures build/reproduction/$(1).sqlite -o docs/images/reproduction \
+  --page docs/reproduction.md --command "make $(2)"
+endef
+
+reproduce: install $(STAMPS)/plot
+	$(call REPRODUCE,small,reproduce)
+
+reproduce-hour: install $(STAMPS)/plot
+	$(call REPRODUCE,hour,reproduce-hour)
+
+reproduce-full: install $(STAMPS)/plot
+	$(call REPRODUCE,full,reproduce-full)
+
 format: $(STAMPS)/test-tools
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
+# Not the results of evaluations, which may have taken days.
 clean:
-	rm -rf build dist src/coreplan/_core.pyi
+	@mkdir -p build
+	find build -mindepth 1 -maxdepth 1 ! -name reproduction -exec rm -rf {} +
+	rm -rf dist src/coreplan/_core.pyi
 
 distclean: clean
 	rm -rf .venv
@@ -86,6 +109,12 @@ $(STAMPS)/test-tools: pyproject.toml | $(BIN)/python
 $(STAMPS)/extras: $(STAMPS)/install
 	$(PIP) install --group extras
 	@touch $@
+
+# What draws figures.
+$(STAMPS)/plot: pyproject.toml | $(BIN)/python
+	$(PIP) install $$($(BIN)/python -c 'import tomllib; \
+	  print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["plot"])')
+	@mkdir -p $(STAMPS) && touch $@
 
 # The package is installed so that Python files are used where they are; it has to be installed
 # again when the core changes or a file comes or goes.

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from coreplan.cli.bench_figures import figures
 from coreplan.cli.shared import (
     INTERRUPTED,
     OK,
@@ -42,6 +43,7 @@ class Names(click.ParamType):  # type: ignore[type-arg, unused-ignore]
     epilog="""
     coreplan bench run paper.yaml -o paper.sqlite
     coreplan bench show paper.sqlite
+    coreplan bench figures paper.sqlite -o figures
     """,
     short_help="Run test sets, and look at what came out.",
 )
@@ -238,3 +240,6 @@ def show(results: str, csv_file: str | None, as_json: bool) -> int:
     else:
         make_console().print("no solves yet")
     return OK
+
+
+bench.add_command(figures)

@@ -134,16 +134,25 @@ def write_text(text: str, path: str | Path) -> None:
     if str(path) == "-":
         sys.stdout.write(text)
         return
+    try:
+        content = text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise _cannot_be_written(path, error) from None
+    write_bytes(content, path)
+
+
+def write_bytes(content: bytes, path: str | Path) -> None:
+    """Write a file that is not text, as a whole or not at all."""
     target = Path(path)
     temporary = ""
     try:
         if target.exists() and not target.is_file():  # a device or a pipe cannot be replaced
-            target.write_text(text, encoding="utf-8")
+            target.write_bytes(content)
             return
         target = target.resolve()  # replace what a link points to, not the link
         handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:20]}.")
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
         mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
         Path(temporary).chmod(mode)
         Path(temporary).replace(target)
@@ -151,8 +160,12 @@ def write_text(text: str, path: str | Path) -> None:
         if temporary:
             with suppress(OSError):
                 Path(temporary).unlink()
-        reason = getattr(error, "strerror", None) or str(error)
-        raise FormatError(str(path), [Problem((), f"cannot be written: {reason}")]) from None
+        raise _cannot_be_written(path, error) from None
+
+
+def _cannot_be_written(path: str | Path, error: Exception) -> FormatError:
+    reason = getattr(error, "strerror", None) or str(error)
+    return FormatError(str(path), [Problem((), f"cannot be written: {reason}")])
 
 
 def _umask() -> int:

@@ -1,0 +1,366 @@
+"""The paper's figures, and some of our own, from stored solves.
+
+Each figure has a function that turns rows into data and one that draws data on given axes; the
+latter need the extra ``plot``. :func:`draw_figures` makes files of all that there is data for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from coreplan.bench.figures.ablation import AblationData, ablation_data, draw_ablation
+from coreplan.bench.figures.convergence import (
+    ConvergenceData,
+    convergence_data,
+    draw_convergence,
+)
+from coreplan.bench.figures.decentralised import (
+    DecentralisedData,
+    decentralised_data,
+    draw_decentralised,
+)
+from coreplan.bench.figures.runtime import RuntimeData, draw_runtime, runtime_data
+from coreplan.bench.figures.scaling import SETS as SCALING_SETS
+from coreplan.bench.figures.scaling import ScalingData, draw_scaling, scaling_data
+from coreplan.bench.figures.solved import (
+    SolvedData,
+    draw_solved_by_agents,
+    draw_solved_by_horizon,
+    draw_solved_grid,
+    solved_data,
+)
+from coreplan.bench.figures.style import (
+    FORMATS,
+    check_matplotlib,
+    new_figure,
+    save_figure,
+    share_legend,
+    styled,
+)
+from coreplan.bench.figures.work import WorkData, draw_work, work_data
+from coreplan.bench.store import Row
+from coreplan.errors import FormatError, ModelError, Problem
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = [
+    "FIGURES",
+    "FORMATS",
+    "AblationData",
+    "ConvergenceData",
+    "DecentralisedData",
+    "DrawnFigure",
+    "FigureKind",
+    "RuntimeData",
+    "ScalingData",
+    "SolvedData",
+    "WorkData",
+    "ablation_data",
+    "convergence_data",
+    "decentralised_data",
+    "draw_ablation",
+    "draw_convergence",
+    "draw_decentralised",
+    "draw_figures",
+    "draw_runtime",
+    "draw_scaling",
+    "draw_solved_by_agents",
+    "draw_solved_by_horizon",
+    "draw_solved_grid",
+    "draw_work",
+    "runtime_data",
+    "scaling_data",
+    "solved_data",
+    "work_data",
+]
+
+
+@dataclass(frozen=True)
+class Scalings:
+    """Times against the number of agents, on several test sets."""
+
+    sets: tuple[ScalingData, ...]
+
+    def __bool__(self) -> bool:
+        return bool(self.sets)
+
+    @property
+    def headline(self) -> str:
+        """What is seen, in short."""
+        return "Time against the number of agents, and where the limit ends it"
+
+    @property
+    def sentence(self) -> str:
+        """What is seen, with its numbers."""
+        return (
+            "Medians as lines, fastest to slowest as thin bars; a triangle at the limit where not "
+            "more than half were solved. " + " ".join(each.sentence for each in self.sets)
+        )
+
+
+@dataclass(frozen=True)
+class Reach:
+    """How far each algorithm gets on the pyramids: figure (e)."""
+
+    solved: SolvedData
+
+    def __bool__(self) -> bool:
+        return bool(self.solved)
+
+    @property
+    def headline(self) -> str:
+        """What is seen, in short."""
+        return self.solved.headline_of_reach
+
+    @property
+    def sentence(self) -> str:
+        """What is seen, with its numbers."""
+        return self.solved.reach
+
+
+@dataclass(frozen=True)
+class FigureKind:
+    """A figure that can be drawn.
+
+    Attributes
+    ----------
+    name
+        Of its file.
+    letter
+        The paper's letter for it; ours come after those.
+    title
+        What it is about.
+    prepare
+        Makes data of rows. The data is false if there is nothing to draw, and else has a
+        `headline` and a `sentence`.
+    compose
+        Makes a figure of that data.
+    """
+
+    name: str
+    letter: str
+    title: str
+    prepare: Callable[[Sequence[Row]], Any]
+    compose: Callable[[Any], Figure]
+
+
+@dataclass(frozen=True)
+class DrawnFigure:
+    """A figure that has been drawn.
+
+    Attributes
+    ----------
+    kind
+        Which one.
+    path
+        Its file; None if there is nothing to draw.
+    headline, sentence
+        What is seen: in short, and with all its numbers.
+    """
+
+    kind: FigureKind
+    path: Path | None
+    headline: str = ""
+    sentence: str = ""
+
+    def to_dict(self) -> dict[str, object]:
+        """All of it by name."""
+        return {
+            "name": self.kind.name,
+            "letter": self.kind.letter,
+            "title": self.kind.title,
+            "path": None if self.path is None else str(self.path),
+            "headline": self.headline,
+            "sentence": self.sentence,
+        }
+
+
+def draw_figures(
+    rows: Iterable[Row],
+    folder: str | Path,
+    *,
+    format: str = "svg",
+    started: Callable[[str], object] | None = None,
+) -> list[DrawnFigure]:
+    """Draw all figures that there is data for into a folder, which is made if it is missing.
+
+    The same rows give the same files, byte for byte, with one version of matplotlib.
+
+    Parameters
+    ----------
+    rows
+        Solves, as :func:`coreplan.bench.store.read_rows` gives them.
+    folder
+        Where to write.
+    format
+        ``svg``, ``png`` or ``pdf``.
+    started
+        Called with the name of each figure before it is drawn.
+
+    Raises
+    ------
+    SolverError
+        If matplotlib is not installed.
+    """
+    check_matplotlib()
+    if format not in FORMATS:
+        raise ModelError(f"the format is {format!r}; expected one of {', '.join(FORMATS)}")
+    target = Path(folder)
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise FormatError(str(folder), [Problem((), f"cannot be made: {reason}")]) from None
+    rows = list(rows)
+    drawn = []
+    for kind in FIGURES:
+        data = kind.prepare(rows)
+        if not data:
+            drawn.append(DrawnFigure(kind, None))
+            continue
+        if started is not None:
+            started(kind.name)
+        path = target / f"{kind.name}.{format}"
+        with styled():
+            figure = kind.compose(data)
+            figure.suptitle(data.headline, x=0.012, ha="left", fontsize=9.5, fontweight="bold")
+            save_figure(figure, path)
+        drawn.append(DrawnFigure(kind, path, data.headline, data.sentence))
+    return drawn
+
+
+def _compose_decentralised(data: DecentralisedData) -> Figure:
+    # Losses of the two kinds are too different for one scale.
+    apart = [
+        ("random instances", [each for each in data.sets if each.set != "coordint"]),
+        ("coordination-intensive instances", [e for e in data.sets if e.set == "coordint"]),
+    ]
+    shown = [(title, sets) for title, sets in apart if sets]
+    figure = new_figure(3.4)
+    panels = figure.subplots(1, len(shown), squeeze=False)[0]
+    for ax, (title, sets) in zip(panels, shown, strict=True):
+        draw_decentralised(DecentralisedData(tuple(sets)), ax)
+        ax.set_title(title)
+    panels[0].set_ylabel(data.quotient)
+    return figure
+
+
+def _compose_work(data: WorkData) -> Figure:
+    figure = new_figure(4.0)
+    left, right = figure.subplots(1, 2, sharey=True)
+    for ax, series, title in (
+        (left, data.plain, "as published: nothing remembered"),
+        (right, data.memo, "solved joint states remembered"),
+    ):
+        draw_work(data, series, ax)
+        ax.set_title(title)
+    right.set_ylabel("")
+    share_legend(figure, [left, right])
+    return figure
+
+
+def _compose_solved(data: SolvedData) -> Figure:
+    bars = len(data.agents) * len(data.variants)
+    figure = new_figure(3.0 + 0.16 * bars)
+    above, below = figure.subfigures(2, 1, squeeze=False, height_ratios=[0.6 + 0.16 * bars, 2.4])[
+        :, 0
+    ]
+    draw_solved_by_agents(data, above.subplots())
+    panels = below.subplots(1, len(data.agents), sharey=True, squeeze=False)[0]
+    for ax, agents in zip(panels, data.agents, strict=True):
+        draw_solved_by_horizon(data, agents, ax)
+    panels[0].set_ylabel("solved (%)")
+    share_legend(below, panels)
+    return figure
+
+
+def _compose_runtime(data: RuntimeData) -> Figure:
+    figure = new_figure(3.8)
+    panels = figure.subplots(1, len(data.rivals), sharey=True, squeeze=False)[0]
+    for ax, rival in zip(panels, data.rivals, strict=True):
+        draw_runtime(data, rival, ax)
+        ax.set_title(str(rival.variant))
+        ax.set_ylabel("")
+    panels[0].set_ylabel("runtime (s)")
+    share_legend(figure, panels)
+    return figure
+
+
+def _compose_reach(data: Reach) -> Figure:
+    solved = data.solved
+    figure = new_figure(0.6 + len(solved.variants) * (0.45 + 0.26 * len(solved.horizons)))
+    panels = figure.subplots(len(solved.variants), 1, squeeze=False)[:, 0]
+    for ax, variant in zip(panels, solved.variants, strict=True):
+        draw_solved_grid(solved, variant, ax)
+    panels[-1].set_xlabel(f"agents (cells: % of instances solved {solved.within})")
+    return figure
+
+
+def _compose_scaling(data: Scalings) -> Figure:
+    figure = new_figure(3.6)
+    panels = figure.subplots(1, len(data.sets), sharey=True, squeeze=False)[0]
+    for ax, each in zip(panels, data.sets, strict=True):
+        draw_scaling(each, ax)
+    panels[0].set_ylabel("time (s)")
+    share_legend(figure, panels)
+    return figure
+
+
+def _compose_convergence(data: ConvergenceData) -> Figure:
+    figure = new_figure(3.4)
+    contentions = data.contentions
+    panels = figure.subplots(1, len(contentions), sharey=True, squeeze=False)[0]
+    for ax, contention in zip(panels, contentions, strict=True):
+        draw_convergence(data, contention, ax)
+    panels[0].set_ylabel("gap, of the value (%)")
+    return figure
+
+
+def _compose_ablation(data: AblationData) -> Figure:
+    figure = new_figure(1.3 + 0.26 * len(data.ideas))
+    draw_ablation(data, figure.add_subplot())
+    return figure
+
+
+def _prepare_scaling(rows: Sequence[Row]) -> Scalings:
+    found = [scaling_data(rows, name) for name in SCALING_SETS]
+    return Scalings(tuple(each for each in found if each))
+
+
+FIGURES: tuple[FigureKind, ...] = (
+    FigureKind(
+        "decentralised",
+        "a",
+        "Decentralised against centralised value",
+        decentralised_data,
+        _compose_decentralised,
+    ),
+    FigureKind("joint-actions", "b", "Joint actions evaluated", work_data, _compose_work),
+    FigureKind(
+        "solved", "c", "Instances solved", lambda rows: solved_data(rows, "mpp"), _compose_solved
+    ),
+    FigureKind("runtime", "d", "Runtimes beside SPUDD's", runtime_data, _compose_runtime),
+    FigureKind(
+        "pyramids",
+        "e",
+        "Pyramids solved",
+        lambda rows: Reach(solved_data(rows, "pyra")),
+        _compose_reach,
+    ),
+    FigureKind(
+        "agents", "f", "Time against the number of agents", _prepare_scaling, _compose_scaling
+    ),
+    FigureKind(
+        "gap",
+        "g",
+        "Gap against time on large teams",
+        convergence_data,
+        _compose_convergence,
+    ),
+    FigureKind("ablation", "h", "What the ideas are worth", ablation_data, _compose_ablation),
+)
+"""All figures: the paper's five, then ours."""

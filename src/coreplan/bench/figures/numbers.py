@@ -1,0 +1,66 @@
+"""Numbers in words, and means that suit ratios."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+
+def percent(share: float) -> str:
+    """A share as people write it.
+
+    Examples
+    --------
+    >>> percent(0.3333), percent(1), percent(0.034), percent(0.0004), percent(0)
+    ('33 %', '100 %', '3.4 %', '0.04 %', '0 %')
+    """
+    number = 100 * share
+    if number == 0 or 9.95 <= number <= 99 or number >= 99.95:
+        return f"{number:.0f} %"
+    return f"{number:.1f} %" if number >= 0.095 else f"{number:.1g} %"
+
+
+def part(some: int, of: int) -> str:
+    """How many of how many, in percent.
+
+    Examples
+    --------
+    >>> part(1, 4), part(0, 0)
+    ('25 % (1 of 4)', 'none of 0')
+    """
+    return f"{percent(some / of)} ({some:,} of {of:,})" if of else "none of 0"
+
+
+def factor(number: float) -> str:
+    """A factor with two or three digits.
+
+    Examples
+    --------
+    >>> factor(0.123), factor(9.87), factor(1234.5)
+    ('0.12', '9.9', '1,234')
+    """
+    return f"{number:,.0f}" if number >= 99.5 else f"{number:.2g}"
+
+
+def geometric_mean(ratios: Iterable[float]) -> float | None:
+    """The mean of ratios in which twice and half cancel out; None of nothing.
+
+    Examples
+    --------
+    >>> geometric_mean([2, 0.5])
+    1.0
+    """
+    logarithms = [math.log(ratio) for ratio in ratios]
+    return math.exp(math.fsum(logarithms) / len(logarithms)) if logarithms else None
+
+
+def listing(words: Iterable[object]) -> str:
+    """Words as a list.
+
+    Examples
+    --------
+    >>> listing("abc"), listing("a"), listing("")
+    ('a, b and c', 'a', 'none')
+    """
+    *first, last = [str(word) for word in words] or ["none"]
+    return f"{', '.join(first)} and {last}" if first else last

@@ -1,0 +1,215 @@
+"""How figures look: colours, marks, sizes; and files that are the same every time."""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from coreplan.bench.variants import Variant
+from coreplan.errors import SolverError
+from coreplan.formats.writing import write_bytes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, FigureBase
+
+COLOURS: Mapping[str, str] = {
+    "dp": "#228833",
+    "spudd": "#222222",
+    "crg-ps": "#4477AA",
+    "core-2016": "#EE6677",
+    "core": "#AA3377",
+}
+"""A colour per algorithm, the same in all figures; told apart by colour-blind people, too."""
+
+MARKS: Mapping[str, str] = {"dp": "s", "spudd": "P", "crg-ps": "^", "core-2016": "o", "core": "D"}
+SET_COLOURS: Mapping[str, str] = {
+    "rand3": "#66CCEE",
+    "rand4": "#4477AA",
+    "rand5": "#223366",
+    "coordint": "#EE6677",
+}
+AGENT_MARKS: Mapping[int, str] = {2: "o", 3: "x", 4: "^"}
+
+WIDTH = 7.3
+"""Inches; shown at its own size it is 700 pixels wide."""
+
+MOST_POINTS = 200
+"""Points of one line."""
+
+MOST_SHAPES = 60
+"""Points of one cloud that are drawn as shapes of their own."""
+
+_STYLE: Mapping[str, Any] = {
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans", "Verdana", "Arial"],  # the first comes with matplotlib
+    "font.size": 8.5,
+    "axes.titlesize": 9.5,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.labelsize": 8.5,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": "0.4",
+    "grid.color": "0.9",
+    "grid.linewidth": 0.6,
+    "legend.fontsize": 8,
+    "legend.frameon": False,
+    "lines.linewidth": 1.5,
+    "lines.markersize": 4,
+    "xtick.color": "0.3",
+    "ytick.color": "0.3",
+    "figure.facecolor": "white",
+    "savefig.facecolor": "white",
+    "savefig.dpi": 200,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "coreplan",
+}
+_METADATA: Mapping[str, Mapping[str, None]] = {
+    "svg": {"Date": None, "Creator": None},
+    "png": {"Software": None},
+    "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+}
+FORMATS = tuple(_METADATA)
+
+
+def check_matplotlib() -> None:
+    """Raise a SolverError if figures cannot be drawn."""
+    if importlib.util.find_spec("matplotlib") is None:
+        raise SolverError(
+            "figures are drawn by matplotlib, which is not installed; it comes with the extra "
+            "`plot`: pip install 'coreplan[plot]'"
+        )
+
+
+@contextmanager
+def styled() -> Iterator[None]:
+    """The style of the figures, for as long as one is made and saved."""
+    check_matplotlib()
+    import matplotlib
+
+    # Whatever the user's own style is.
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        parameters: Any = matplotlib.rcParams
+        parameters.update(_STYLE)
+        yield
+
+
+def new_figure(height: float) -> Figure:
+    """An empty figure, as wide as a page; the height is in inches."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(WIDTH, height), layout="constrained")
+
+
+def save_figure(figure: Figure, path: Path) -> None:
+    """Write a figure as a whole or not at all; the name's ending says in which format."""
+    kind = path.suffix.removeprefix(".")
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format=kind, metadata=dict(_METADATA[kind]))
+    write_bytes(buffer.getvalue(), path)
+
+
+def line_style(variant: Variant) -> dict[str, Any]:
+    """How the lines of a variant look: solid as published, else broken."""
+    dashes = "-"
+    if not variant.is_published:
+        dashes = "--" if dict(variant.options).get("memo") else ":"
+    return {"linestyle": dashes, **point_style(variant)}
+
+
+def point_style(variant: Variant) -> dict[str, Any]:
+    """How the points of a variant look: filled as published, else open."""
+    colour = COLOURS.get(variant.algorithm, "#BBBBBB")
+    return {
+        "color": colour,
+        "marker": MARKS.get(variant.algorithm, "."),
+        "markerfacecolor": colour if variant.is_published else "white",
+        "label": str(variant),
+    }
+
+
+def thinned(
+    xs: Sequence[float], ys: Sequence[float], most: int = MOST_POINTS
+) -> tuple[list[float], list[float]]:
+    """Some of the points of a line, the first and the last among them."""
+    if len(xs) <= most:
+        return list(xs), list(ys)
+    kept = sorted({round(k * (len(xs) - 1) / (most - 1)) for k in range(most)})
+    return [xs[k] for k in kept], [ys[k] for k in kept]
+
+
+def scatter(ax: Axes, xs: Sequence[float], ys: Sequence[float], **style: Any) -> None:
+    """Draw points; many of them as one picture, so that files stay small."""
+    ax.plot(
+        xs,
+        ys,
+        linestyle="none",
+        rasterized=len(xs) > MOST_SHAPES,
+        **{"markersize": 3.2, "markeredgewidth": 0.8, **style},
+    )
+
+
+def log_axis(ax: Axes, which: Literal["x", "y"]) -> None:
+    """Make an axis logarithmic, with numbers as people write them."""
+    (ax.set_xscale if which == "x" else ax.set_yscale)("log")
+    axis = ax.xaxis if which == "x" else ax.yaxis
+    axis.set_major_formatter("{x:g}")
+    axis.set_minor_formatter("")
+
+
+def share_legend(figure: FigureBase, axes: Iterable[Axes], columns: int = 4) -> None:
+    """One legend below a figure for all its axes."""
+    known: dict[str, Any] = {}
+    for ax in axes:
+        handles, labels = ax.get_legend_handles_labels()
+        for handle, label in zip(handles, labels, strict=True):
+            known.setdefault(label, handle)
+    figure.legend(known.values(), known.keys(), loc="outside lower center", ncols=columns)
+
+
+def shade(value: float) -> tuple[float, float, float]:
+    """A blue from pale (0) to dark (1)."""
+    pale, dark = (0.91, 0.94, 0.97), (0.05, 0.22, 0.45)
+    red, green, blue = (p + value * (d - p) for p, d in zip(pale, dark, strict=True))
+    return red, green, blue
+
+
+def say_nothing(ax: Axes, text: str) -> None:
+    """Say in empty axes why they are empty."""
+    ax.set_axis_off()
+    ax.text(0.5, 0.5, text, ha="center", va="center", color="0.4", transform=ax.transAxes)
+
+
+def label_ends(
+    ax: Axes, ends: Sequence[tuple[float, str, tuple[float, float, float]]], log: bool = False
+) -> None:
+    """Write labels (y, text, colour) to the right of axes, apart from each other."""
+    low, high = ax.get_ylim()
+
+    def place(y: float) -> float:
+        y = min(max(y, low), high)
+        if log:
+            return math.log(y / low) / math.log(high / low)
+        return (y - low) / (high - low)
+
+    spots = sorted((place(y), text, colour) for y, text, colour in ends)
+    least = 0.055
+    heights = [spot[0] for spot in spots]
+    for k in range(1, len(heights)):
+        heights[k] = max(heights[k], heights[k - 1] + least)
+    over = heights[-1] - 1.02 if heights else 0
+    if over > 0:
+        heights[-1] -= over
+        for k in reversed(range(len(heights) - 1)):
+            heights[k] = min(heights[k], heights[k + 1] - least)
+    for height, (_, text, colour) in zip(heights, spots, strict=True):
+        ax.text(1.01, height, text, color=colour, transform=ax.transAxes, va="center", fontsize=8)

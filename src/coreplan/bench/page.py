@@ -1,0 +1,179 @@
+"""A page about stored solves: how they were made, the figures, the paper's claims."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from coreplan.bench.claims import Claim, Verdict, check_claims
+from coreplan.bench.figures import DrawnFigure
+from coreplan.bench.figures.numbers import percent
+from coreplan.bench.store import Row
+from coreplan.bench.summary import summarise
+from coreplan.bench.variants import make_variant
+from coreplan.view.words import count
+
+
+def make_page(
+    rows: Iterable[Row],
+    figures: Sequence[DrawnFigure],
+    page: str | Path,
+    *,
+    command: str = "",
+    contradictions: Sequence[str] = (),
+    claims: Sequence[Claim] | None = None,
+) -> str:
+    """Write the text of a page, in Markdown; everything in it comes from the rows.
+
+    Parameters
+    ----------
+    rows
+        Solves.
+    figures
+        What :func:`coreplan.bench.figures.draw_figures` drew of them.
+    page
+        Where the page is going to be; links to figures are relative to it.
+    command
+        The command that made the solves, to be named.
+    contradictions
+        What :func:`coreplan.bench.agreement.find_contradictions` found.
+    claims
+        What :func:`coreplan.bench.claims.check_claims` found; by default it is asked.
+    """
+    rows = list(rows)
+    lines = [
+        "# The paper's evaluation, reproduced",
+        "",
+        "This page and its figures are written by `coreplan bench figures`; every number comes",
+        "from stored solves.",
+        "",
+        "## How it was made",
+        "",
+        *_origin(rows, command),
+        "",
+        *_disagreement(contradictions),
+        *_table(rows),
+        "",
+        "DP, SPUDD, CRG-PS and CoRe 2016 (the paper's algorithm, `core-2016`) are as published:",
+        "local states keep start and end times (`merge: false`), searches remember nothing, SPUDD",
+        "tries joint actions one by one. *merged*: on merged local states, SPUDD with actions as",
+        "variables of its diagrams. *memo*: solved joint states are remembered. *core* is this",
+        "project's engine. A solve counts as solved if its optimum is proven within the limits;",
+        "otherwise it ends with bounds, or fails. Seconds are of all solves. An instance that was",
+        "not run does not count.",
+        "",
+        "## Figures",
+        "",
+    ]
+    for figure in figures:
+        lines += [*_figure(figure, Path(page)), ""]
+    lines += ["## The paper's claims", ""]
+    lines += _claims(check_claims(rows) if claims is None else claims)
+    return "\n".join(lines) + "\n"
+
+
+def _origin(rows: Sequence[Row], command: str) -> Iterator[str]:
+    if command:
+        yield f"- Command: `{command}`"
+    started = sorted(row.started for row in rows if row.started)
+    when = ""
+    if started:
+        first, last = started[0][:16].replace("T", " "), started[-1][:16].replace("T", " ")
+        when = f", begun between {first} and {last} UTC"
+    spent = sum(row.wall_seconds for row in rows)
+    yield (
+        f"- Solves: {len(rows):,} of {len({row.digest for row in rows}):,} instances, "
+        f"{_duration(spent)} of solving in all{when}"
+    )
+    times = " or ".join(f"{limit:,g} s" for limit in sorted({row.time_limit for row in rows}))
+    memory = " or ".join(
+        "none" if limit is None else f"{limit:,g} MB"
+        for limit in sorted({row.memory_limit for row in rows}, key=lambda each: each or 0.0)
+    )
+    yield f"- Limits per solve: time {times}; memory {memory}"
+    for machine in _distinct(row.machine for row in rows):
+        size = machine.get("memory_mb")
+        parts = [
+            str(machine.get("processor", "")),
+            count(int(machine["cores"]), "core") if "cores" in machine else "",
+            f"{float(size) / 1000:,.0f} GB of memory" if isinstance(size, int | float) else "",
+            str(machine.get("system", "")),
+            f"{count(int(machine['jobs']), 'solve')} side by side" if "jobs" in machine else "",
+        ]
+        yield f"- Machine: {_safe(', '.join(part for part in parts if part))}"
+    for versions in _distinct(row.versions for row in rows):
+        yield f"- Versions: {_safe(', '.join(f'{name} {each}' for name, each in versions.items()))}"
+
+
+def _distinct(mappings: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    found = {tuple(sorted((name, str(each)) for name, each in m.items())): m for m in mappings}
+    return [dict(each) for each in found.values()]
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+
+
+def _disagreement(contradictions: Sequence[str]) -> list[str]:
+    if not contradictions:
+        return ["No two solves contradict each other: no plan is worth more than a bound.", ""]
+    listed = [f"- {_safe(each)}" for each in contradictions[:20]]
+    more = len(contradictions) - len(listed)
+    return [
+        f"**{count(len(contradictions), 'contradiction')} found; the results cannot be trusted:**",
+        "",
+        *listed,
+        *([f"- and {more:,} more"] if more else []),
+        "",
+    ]
+
+
+def _table(rows: Sequence[Row]) -> Iterator[str]:
+    yield "| set | solver | limit | run | solved | median | 90 % | most | failed |"
+    yield "| --- | --- | --- | --- | --- | --- | --- | --- | --- |"
+    sets = list(dict.fromkeys(row.set for row in rows))
+    variants = [(each, make_variant(each.algorithm, each.options)) for each in summarise(rows)]
+    variants.sort(key=lambda pair: (sets.index(pair[0].set), pair[1].order, pair[0].time_limit))
+    for each, variant in variants:
+        seconds = (each.median_seconds, each.p90_seconds, each.max_seconds)
+        failures = {"no plan": each.no_plan, "killed": each.killed, "failed": each.failed}
+        cells = (
+            each.set,
+            str(variant),
+            f"{each.time_limit:,g} s",
+            f"{each.solves:,}",
+            percent(each.solved / each.solves),
+            *(f"{number:.2g} s" for number in seconds),
+            ", ".join(f"{number:,} {words}" for words, number in failures.items() if number),
+        )
+        yield f"| {' | '.join(map(_safe, cells))} |"
+
+
+def _figure(figure: DrawnFigure, page: Path) -> list[str]:
+    lines = [f"### ({figure.kind.letter}) {figure.kind.title}", ""]
+    if figure.path is None:
+        return [*lines, "Not measured: these solves hold no data for it."]
+    target = Path(os.path.relpath(figure.path, page.parent)).as_posix().replace(" ", "%20")
+    picture = "" if figure.path.suffix == ".pdf" else "!"
+    return [*lines, f"{picture}[{_safe(figure.headline)}]({target})", "", _safe(figure.sentence)]
+
+
+def _claims(claims: Sequence[Claim]) -> Iterator[str]:
+    tally = [f"{sum(c.verdict is v for c in claims)} {v}" for v in Verdict]
+    yield f"Of {count(len(claims), 'claim')}: {', '.join(tally)}. The verdict follows the rule."
+    yield ""
+    yield "| the paper | rule | measured | verdict | what may explain it |"
+    yield "| --- | --- | --- | --- | --- |"
+    for claim in claims:
+        cells = (claim.statement, claim.rule, claim.measured or "–", str(claim.verdict), claim.why)
+        yield f"| {' | '.join(map(_safe, cells))} |"
+
+
+def _safe(text: str) -> str:
+    """A text that cannot break out of its cell or line."""
+    plain = " ".join(text.split())
+    return plain.replace("|", "\\|").replace("<", "&lt;")

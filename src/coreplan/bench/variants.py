@@ -1,0 +1,201 @@
+"""Which algorithm, in which way, a solve was made by: solves are compared by that, not by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from coreplan.bench.store import Row
+
+LABELS = {
+    "dp": "DP",
+    "spudd": "SPUDD",
+    "crg-ps": "CRG-PS",
+    "core-2016": "CoRe 2016",
+    "core": "core",
+    "dec-mdp": "Dec-MDP",
+}
+"""How figures call the algorithms; in this order, too."""
+
+IDEAS = (
+    "shape",
+    "drop",
+    "settle",
+    "eliminate",
+    "merge",
+    "exact",
+    "search",
+    "split",
+    "skip",
+    "floors",
+    "tables",
+)
+"""Options of `core` that switch one of its ideas off."""
+
+_DEFAULTS: Mapping[str, object] = {
+    "merge": True,
+    "memo": False,
+    "assignment": "balanced",
+    "order": "grouped",
+    "actions": "diagram",
+    "relative_gap": 0,
+    "absolute_gap": 0,
+    **dict.fromkeys(IDEAS, True),
+}
+_NO_MATTER = ("threads", "seed")
+
+Options = tuple[tuple[str, object], ...]
+
+
+@dataclass(frozen=True)
+class Variant:
+    """An algorithm with the options that make it another one.
+
+    Attributes
+    ----------
+    algorithm
+        Its name.
+    options
+        Options that are not at their defaults, by name; `threads` and `seed` are left out.
+
+    Examples
+    --------
+    >>> str(Variant("core-2016", (("merge", False),)))
+    'CoRe 2016'
+    >>> str(Variant("core-2016", (("memo", True), ("merge", False))))
+    'CoRe 2016, memo'
+    >>> str(Variant("core-2016"))
+    'CoRe 2016, merged'
+    """
+
+    algorithm: str
+    options: Options = ()
+
+    def __str__(self) -> str:
+        label = LABELS.get(self.algorithm, self.algorithm)
+        options = dict(self.options)
+        parts = []
+        if self.algorithm in _PUBLISHED:
+            # The literature keeps start and end times of works; to merge is our addition.
+            if options.pop("merge", True):
+                parts.append("merged")
+            if options.pop("memo", False):
+                parts.append("memo")
+            if self.algorithm == "spudd":
+                # As published, joint actions are tried one by one.
+                one_by_one = options.pop("actions", None) == "enumerate"
+                if one_by_one == bool(parts):
+                    parts.append("enumerated actions" if one_by_one else "action variables")
+        for name, value in options.items():
+            parts.append(f"no {name}" if value is False else f"{name} {value}")
+        return ", ".join([label, *parts])
+
+    @property
+    def order(self) -> tuple[int, int, str]:
+        """Where it stands in legends: as published before our variants of it."""
+        known = list(LABELS)
+        place = known.index(self.algorithm) if self.algorithm in known else len(known)
+        ways = _PUBLISHED.get(self.algorithm, ((),))
+        rank = ways.index(self.options) if self.options in ways else len(ways)
+        return place, rank, str(self)
+
+    @property
+    def is_published(self) -> bool:
+        """Whether it is what the literature describes; or, of `core`, all of it."""
+        return self.options == _PUBLISHED.get(self.algorithm, ((),))[0]
+
+    @property
+    def without(self) -> str | None:
+        """Of `core`: the one idea that is switched off; None if that is not what it is."""
+        off = [name for name, value in self.options if name in IDEAS and value is False]
+        lone = self.algorithm == "core" and len(off) == len(self.options) == 1
+        return off[0] if lone else None
+
+
+# Per algorithm, what to look for first when the paper speaks of it.
+_PUBLISHED: Mapping[str, Sequence[Options]] = {
+    "dp": ((("merge", False),), ()),
+    "spudd": ((("actions", "enumerate"), ("merge", False)), (("merge", False),), ()),
+    "crg-ps": ((("merge", False),), (("memo", True), ("merge", False)), (), (("memo", True),)),
+    "core-2016": ((("merge", False),), (("memo", True), ("merge", False)), (), (("memo", True),)),
+}
+
+MEMO: Options = (("memo", True), ("merge", False))
+"""The paper's searches as published, except that they remember solved joint states."""
+
+
+def variant_of(row: Row) -> Variant:
+    """Which algorithm, in which way, a solve was made by."""
+    return make_variant(row.algorithm, row.options)
+
+
+def make_variant(algorithm: str, options: Mapping[str, object]) -> Variant:
+    """An algorithm with the options that make a difference."""
+    known = {
+        name: _plain(value)
+        for name, value in options.items()
+        if name not in _NO_MATTER and value != _DEFAULTS.get(name)
+    }
+    return Variant(algorithm, tuple(sorted(known.items())))
+
+
+def _plain(value: object) -> object:
+    return value if isinstance(value, str | int | float | None) else repr(value)
+
+
+class Solves:
+    """Solves by variant and instance, in the order in which instances came.
+
+    Of several solves of one instance by one variant (with other limits, by another version) the
+    last one counts.
+
+    Parameters
+    ----------
+    rows
+        Solves as they are stored.
+    sets
+        Names of test sets; others are left out.
+    """
+
+    def __init__(self, rows: Iterable[Row], *sets: str) -> None:
+        self._by: dict[Variant, dict[str, Row]] = {}
+        self._instances: dict[str, Row] = {}
+        for row in rows:
+            if not sets or row.set in sets:
+                self._by.setdefault(variant_of(row), {})[row.digest] = row
+                self._instances.setdefault(row.digest, row)
+
+    def __iter__(self) -> Iterator[Row]:
+        for solves in self._by.values():
+            yield from solves.values()
+
+    def __getitem__(self, variant: Variant) -> Mapping[str, Row]:
+        """The solves of a variant, by the digest of the instance."""
+        return self._by.get(variant, {})
+
+    @property
+    def instances(self) -> list[str]:
+        """The digests of all instances."""
+        return list(self._instances)
+
+    def variants(self, *algorithms: str) -> list[Variant]:
+        """What was run (of these algorithms), in the order of legends."""
+        found = [each for each in self._by if not algorithms or each.algorithm in algorithms]
+        return sorted(found, key=lambda variant: variant.order)
+
+    def published(self, algorithm: str) -> Variant | None:
+        """What comes nearest to an algorithm as published, of what was run."""
+        ways = _PUBLISHED.get(algorithm, ((),))
+        return next((each for each in self.variants(algorithm) if each.options in ways), None)
+
+    def main(self) -> list[Variant]:
+        """What figures show: all but decentralised solvers, and `core` with ideas switched off."""
+        return [
+            each
+            for each in self.variants()
+            if each.algorithm != "dec-mdp" and (each.algorithm != "core" or not each.options)
+        ]
+
+    def solved(self, variant: Variant | None) -> dict[str, Row]:
+        """The solves of a variant that ended with a proof."""
+        return {} if variant is None else {k: r for k, r in self[variant].items() if r.solved}

@@ -1,0 +1,109 @@
+"""``coreplan bench figures``: the paper's figures from stored solves."""
+
+from __future__ import annotations
+
+import click
+
+from coreplan.cli.shared import DISAGREE, OK, Command, check_writable, json_option, print_json
+from coreplan.view.terminal import make_console, print_error
+
+
+@click.command(
+    cls=Command,
+    epilog="""
+    coreplan bench figures results.sqlite -o figures
+    coreplan bench figures results.sqlite -o figures --format pdf
+    coreplan bench figures results.sqlite -o docs/images --page docs/reproduction.md
+    """,
+    short_help="Draw figures, and compare with the paper.",
+)
+@click.argument("results", type=click.Path())
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=click.Path(),
+    metavar="DIR",
+    help="Folder for the figures; it is made if it is missing.",
+)
+@click.option(
+    "--page",
+    type=click.Path(),
+    metavar="FILE",
+    help="Also write a page (Markdown) with the figures, their numbers and the paper's claims.",
+)
+@click.option(
+    "--format",
+    "file_format",
+    type=click.Choice(["svg", "png", "pdf"]),
+    default="svg",
+    show_default=True,
+    help="Of the figures.",
+)
+@click.option(
+    "--command",
+    metavar="TEXT",
+    default="",
+    help="The command that made the results, to be named on the page.",
+)
+@json_option
+def figures(
+    results: str, output: str, page: str | None, file_format: str, command: str, as_json: bool
+) -> int:
+    """Draw the figures that the solves in RESULTS have data for (needs the extra `plot`).
+
+    They are the paper's five, with `core` added, and three of our own. The paper's claims are
+    compared with what was measured. Ends with 1 if solves contradict each other.
+    """
+    from coreplan.bench.agreement import find_contradictions
+    from coreplan.bench.claims import Verdict, check_claims
+    from coreplan.bench.figures import draw_figures
+    from coreplan.bench.figures.style import check_matplotlib
+    from coreplan.bench.page import make_page
+    from coreplan.bench.store import read_rows
+    from coreplan.formats.writing import write_text
+
+    check_matplotlib()
+    if page is not None:
+        check_writable(page, [results], "the page", "--page")
+    rows = read_rows(results)
+    if not rows:
+        raise click.UsageError(f"{results!r} holds no solves yet; run `coreplan bench run` first")
+    with make_console(stderr=True).status("") as status:
+        drawn = draw_figures(
+            rows,
+            output,
+            format=file_format,
+            started=lambda name: status.update(f"drawing {name} ..."),
+        )
+    contradictions = find_contradictions(rows)
+    claims = check_claims(rows)
+    if page is not None:
+        text = make_page(
+            rows, drawn, page, command=command, contradictions=contradictions, claims=claims
+        )
+        write_text(text, page)
+    if as_json:
+        print_json(
+            {
+                "solves": len(rows),
+                "figures": [each.to_dict() for each in drawn],
+                "claims": [each.to_dict() for each in claims],
+                "contradictions": contradictions,
+                "page": page,
+            }
+        )
+        return DISAGREE if contradictions else OK
+    console = make_console()
+    for each in drawn:
+        where = "no data" if each.path is None else f"{each.path}: {each.headline}"
+        console.print(f"({each.kind.letter}) {where}", markup=False, highlight=False)
+    tally = ", ".join(f"{sum(c.verdict is v for c in claims)} {v}" for v in Verdict)
+    console.print(f"the paper's claims: {tally}", markup=False, highlight=False)
+    if page is not None:
+        console.print(f"page: {page}", markup=False, highlight=False)
+    for contradiction in contradictions:
+        print_error(f"CONTRADICTION: {contradiction}")
+    if contradictions:
+        print_error("this is a mistake in coreplan; please report it with the results file")
+    return DISAGREE if contradictions else OK

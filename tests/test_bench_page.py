@@ -1,0 +1,65 @@
+"""The page about an evaluation: all of it comes from the rows."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from pathlib import Path
+
+from bench_rows import made_up_rows, make_row
+from coreplan.bench.figures import FIGURES, DrawnFigure
+from coreplan.bench.page import make_page
+
+
+def figures(folder: Path) -> list[DrawnFigure]:
+    """What drawing would give, the last one without data."""
+    drawn = [DrawnFigure(k, folder / f"{k.name}.svg", f"short {k.name}", "Long.") for k in FIGURES]
+    return [*drawn[:-1], DrawnFigure(FIGURES[-1], None)]
+
+
+def test_the_page_says_how_the_solves_were_made(tmp_path: Path) -> None:
+    """Command, number of solves, limits, machine and versions are on the page."""
+    rows = made_up_rows(3)
+    text = make_page(rows, figures(tmp_path), tmp_path / "page.md", command="make it")
+    assert "- Command: `make it`" in text
+    instances = len({row.digest for row in rows})
+    assert f"- Solves: {len(rows):,} of {instances:,} instances" in text
+    assert "- Limits per solve: time 10 s or 20 s; memory 4,000 MB" in text
+    assert "- Machine: Test CPU, 2 cores, 8 GB of memory, Linux, 2 solves side by side" in text
+    assert "- Versions: coreplan 0.1.0, python 3.12.1, numpy 2.1.0" in text
+    assert "2026-01-02 03:04" in text
+    assert "| large | core | 20 s | 16 | 12 % |" in text
+
+
+def test_links_to_figures_are_relative(tmp_path: Path) -> None:
+    """Figures are linked from where the page is; one without data says so."""
+    folder = tmp_path / "images" / "my run"
+    text = make_page(made_up_rows(1), figures(folder), tmp_path / "docs" / "page.md")
+    links = re.findall(r"!\[(.*?)\]\((.*?)\)", text)
+    assert links[0] == ("short decentralised", "../images/my%20run/decentralised.svg")
+    assert len(links) == len(FIGURES) - 1
+    assert text.count("Not measured: these solves hold no data for it.") == 1
+
+
+def test_every_claim_is_a_row_of_one_table(tmp_path: Path) -> None:
+    """All tables are well-formed, whatever stands in the rows."""
+    row = dataclasses.replace(
+        make_row("mpp", 1, "core"), set="a|b\n<script>", machine={"processor": "x\n# y | z"}
+    )
+    text = make_page([row], figures(tmp_path), tmp_path / "page.md")
+    for line in text.splitlines():
+        if line.startswith("|"):
+            cells = len(re.findall(r"(?<!\\)\|", line))
+            assert cells in (6, 10), line
+    assert "<script>" not in text
+    assert "\n# y" not in text
+    assert text.count("| not measured |") == 16
+
+
+def test_contradictions_come_first(tmp_path: Path) -> None:
+    """A contradiction is said before any result, and only so many are listed."""
+    wrong = [f"instance {k}: one claims more than another" for k in range(30)]
+    text = make_page(made_up_rows(1), figures(tmp_path), tmp_path / "page.md", contradictions=wrong)
+    assert text.index("30 contradictions found") < text.index("| set |")
+    assert "- and 10 more" in text
+    assert "No two solves contradict" not in text

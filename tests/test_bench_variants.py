@@ -1,0 +1,90 @@
+"""Solves are told apart by algorithm and options, not by the names that configurations give."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+
+from bench_rows import MEMO, PLAIN, PUBLISHED_SPUDD, make_row
+from coreplan.algorithms.core import solve_core
+from coreplan.bench.variants import IDEAS, Solves, Variant, variant_of
+from coreplan.solve import ALGORITHMS
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "options", "label"),
+    [
+        ("dp", PLAIN, "DP"),
+        ("dp", {}, "DP, merged"),
+        ("spudd", PUBLISHED_SPUDD, "SPUDD"),
+        ("spudd", {}, "SPUDD, merged"),
+        ("spudd", PLAIN, "SPUDD, action variables"),
+        ("spudd", {"actions": "enumerate"}, "SPUDD, merged, enumerated actions"),
+        ("spudd", {"order": "interleaved"}, "SPUDD, merged, order interleaved"),
+        ("crg-ps", MEMO, "CRG-PS, memo"),
+        ("core-2016", PLAIN, "CoRe 2016"),
+        ("core-2016", {"memo": False}, "CoRe 2016, merged"),
+        ("core", {"threads": 2, "seed": 5}, "core"),
+        ("core", {"merge": False}, "core, no merge"),
+        ("core", {"merge": True, "relative_gap": 0}, "core"),
+        ("dec-mdp", {}, "Dec-MDP"),
+    ],
+)
+def test_labels_say_what_differs(algorithm: str, options: dict[str, object], label: str) -> None:
+    """A label names the algorithm and only what is not as published, or not the default."""
+    assert str(variant_of(make_row("mpp", 1, algorithm, options))) == label
+
+
+def test_ideas_are_options_of_the_engine() -> None:
+    """Every idea is an option of `core` that is on unless told otherwise, and all are listed."""
+    flags = {
+        name
+        for name, parameter in inspect.signature(solve_core).parameters.items()
+        if parameter.default is True
+    }
+    assert flags == set(IDEAS)
+
+
+def test_defaults_are_those_of_the_algorithms() -> None:
+    """An option at its algorithm's default makes no other variant."""
+    for name, algorithm in ALGORITHMS.items():
+        parameters = inspect.signature(algorithm).parameters.values()
+        options = {
+            each.name: each.default
+            for each in parameters
+            if each.default not in (inspect.Parameter.empty, None)
+        }
+        assert variant_of(make_row("mpp", 1, name, options)) == Variant(name), options
+
+
+def test_the_last_of_several_solves_counts() -> None:
+    """Of two solves of an instance by one variant, the one stored later is taken."""
+    first = make_row("mpp", 1, "core", {"threads": 1}, limit=1, gap=5.0)
+    second = make_row("mpp", 1, "core", {"threads": 2}, limit=10)
+    assert list(Solves([first, second])[Variant("core")].values()) == [second]
+
+
+def test_only_the_sets_asked_for_count() -> None:
+    """Solves of other test sets are left out."""
+    rows = [make_row("mpp", 1, "core"), make_row("pyra", 1, "core")]
+    assert [row.set for row in Solves(rows, "pyra")] == ["pyra"]
+
+
+def test_published_is_the_nearest_that_was_run() -> None:
+    """What the paper means is taken first; a variant of another kind never stands for it."""
+    memo, merged = make_row("mpp", 1, "core-2016", MEMO), make_row("mpp", 1, "core-2016")
+    other = make_row("mpp", 1, "core-2016", {"assignment": "highest-degree"})
+    assert str(Solves([merged, memo]).published("core-2016")) == "CoRe 2016, memo"
+    assert Solves([other]).published("core-2016") is None
+    assert Solves([make_row("mpp", 1, "core", {"merge": False})]).published("core") is None
+
+
+def test_an_ablation_is_not_shown_as_the_engine() -> None:
+    """`core` with an idea switched off is no solver of its own in the figures."""
+    rows = [make_row("mpp", 1, "core", {name: False}) for name in IDEAS]
+    solves = Solves([*rows, make_row("mpp", 1, "core"), make_row("mpp", 1, "dec-mdp")])
+    assert [str(each) for each in solves.main()] == ["core"]
+    assert sorted(each.without or "" for each in solves.variants("core")) == sorted(["", *IDEAS])
+    both = variant_of(make_row("mpp", 1, "core", {"merge": False, "exact": False}))
+    assert both.without is None

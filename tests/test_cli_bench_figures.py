@@ -1,0 +1,99 @@
+"""`coreplan bench figures`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bench_rows import PLAIN, made_up_rows, make_row
+from cli_runs import Run, one_json
+from coreplan.bench.figures import style
+from coreplan.bench.store import Row, Store
+
+needs_matplotlib = pytest.mark.extras
+
+
+def stored(path: Path, rows: list[Row]) -> Path:
+    """A store with these rows."""
+    with Store(path, create=True) as store:
+        for row in rows:
+            store.add(row)
+    return path
+
+
+@needs_matplotlib
+def test_figures_and_page_are_written(run: Run, tmp_path: Path) -> None:
+    """Figures go into a new folder, the page links to them, and claims are counted."""
+    results = stored(tmp_path / "results.sqlite", made_up_rows(3))
+    folder, page = tmp_path / "new" / "figures", tmp_path / "page.md"
+    done = run("bench", "figures", results, "-o", folder, "--page", page)
+    assert done.code == 0, done.err
+    assert "the paper's claims: " in done.out
+    assert len(list(folder.glob("*.svg"))) == 8
+    text = page.read_text(encoding="utf-8")
+    assert "(new/figures/decentralised.svg)" in text
+
+
+@needs_matplotlib
+def test_json(run: Run, tmp_path: Path) -> None:
+    """With --json one object says what was drawn and measured."""
+    results = stored(tmp_path / "results.sqlite", [make_row("mpp", 1, "core")])
+    done = run("bench", "figures", results, "-o", tmp_path / "f", "--format", "png", "--json")
+    assert done.code == 0, done.err
+    answer = one_json(done.out)
+    assert answer["solves"] == 1
+    assert [each["letter"] for each in answer["figures"]] == list("abcdefgh")
+    assert [each["name"] for each in answer["figures"] if each["path"]] == ["solved"]
+    assert {each["verdict"] for each in answer["claims"]} == {"not measured"}
+    assert answer["contradictions"] == []
+
+
+@needs_matplotlib
+def test_contradictions_are_errors(run: Run, tmp_path: Path) -> None:
+    """Solves that cannot both be right end with 1, and are named."""
+    rows = [make_row("mpp", 1, "core", value=-5.0), make_row("mpp", 1, "dp", PLAIN, value=-4.0)]
+    results = stored(tmp_path / "results.sqlite", rows)
+    done = run("bench", "figures", results, "-o", tmp_path / "f")
+    assert done.code == 1
+    assert "CONTRADICTION: mpp-1: DP claims a plan worth -4" in done.err
+
+
+@needs_matplotlib
+def test_bad_input_is_refused(run: Run, tmp_path: Path) -> None:
+    """No store, an empty one, and targets that cannot be written are errors; nothing is lost."""
+    results = stored(tmp_path / "results.sqlite", [make_row("mpp", 1, "core")])
+    other = tmp_path / "notes.txt"
+    other.write_text("mine", encoding="utf-8")
+    out = ("-o", tmp_path / "f")
+    assert "there is no such file" in run("bench", "figures", tmp_path / "none", *out).err
+    assert run("bench", "figures", other, *out).code == 2
+    empty = stored(tmp_path / "empty.sqlite", [])
+    assert "holds no solves yet" in run("bench", "figures", empty, *out).err
+    before = results.read_bytes()
+    assert run("bench", "figures", results, *out, "--page", results).code == 2
+    assert run("bench", "figures", results, *out, "--page", tmp_path / "no" / "page.md").code == 2
+    assert run("bench", "figures", results, "-o", other).code == 2
+    assert run("bench", "figures", results).code == 2
+    assert other.read_text(encoding="utf-8") == "mine"
+    assert results.read_bytes() == before
+
+
+def test_the_missing_extra_is_named(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without matplotlib the command says what to install."""
+    monkeypatch.setattr(style.importlib.util, "find_spec", lambda name: None)
+    results = stored(tmp_path / "results.sqlite", [make_row("mpp", 1, "core")])
+    done = run("bench", "figures", results, "-o", tmp_path / "f")
+    assert done.code == 2
+    assert "coreplan[plot]" in done.err
+    assert not (tmp_path / "f").exists()
+
+
+def test_help_shows_examples(run: Run) -> None:
+    """The help of the group and of the command show how it is used."""
+    assert "figures" in run("bench", "--help").out
+    assert (
+        "coreplan bench figures results.sqlite -o figures" in run("bench", "figures", "--help").out
+    )
