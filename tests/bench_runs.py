@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -39,6 +40,8 @@ def start_run(path: Path, function: str, count: int, **options: Any) -> subproce
         [sys.executable, __file__, str(path), function, str(count), json.dumps(options)],
         cwd=tests,
         start_new_session=True,
+        # Where tests run in the background, Ctrl-C may be ignored, and children would inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
 

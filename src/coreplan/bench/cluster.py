@@ -10,15 +10,19 @@ from __future__ import annotations
 import importlib.util
 import logging
 import os
+import signal
+import socket
+import threading
 from collections.abc import Mapping
 from contextlib import suppress
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import Any, Self
 
 from coreplan.bench.machine import usable_cores
 from coreplan.bench.pool import Answer, Worker
 from coreplan.errors import SolverError
 
+_CONNECT_SECONDS = 5.0
 _worker: Worker | None = None
 
 
@@ -73,6 +77,8 @@ class RayPool:
         self._threads = threads
         self._fixed_jobs = jobs
         self._keys: dict[Any, str] = {}
+        if address is not None:
+            _check_address(address)
         cores = max(usable_cores(), threads * (jobs or 1))
         local = {
             "address": "local",
@@ -92,6 +98,7 @@ class RayPool:
             raise SolverError(
                 f"{what} cannot be used: {reason[0] if reason else type(error).__name__}"
             ) from None
+        self._previous = _end_well_when_terminated()
         self._solve = ray.remote(num_cpus=threads, max_retries=2)(solve_on_node)
 
     def __enter__(self) -> Self:
@@ -146,3 +153,31 @@ class RayPool:
                 self._ray.cancel(reference, force=True)
         self._keys = {}
         self._ray.shutdown()
+        if self._previous is not None:
+            signal.signal(signal.SIGTERM, self._previous)
+
+
+def _check_address(address: str) -> None:
+    """Raise a SolverError if nobody listens at an address; Ray itself would try for minutes."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not host or not port.isdecimal():
+        return  # a word such as "auto", which Ray understands
+    try:
+        socket.create_connection((host, int(port)), timeout=_CONNECT_SECONDS).close()
+    except (OSError, OverflowError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise SolverError(f"Ray at {address!r} cannot be used: {reason}") from None
+
+
+def _end_well_when_terminated() -> Any:
+    """Let SIGTERM end a run as a second Ctrl-C does; what it did before.
+
+    Ray would exit as if all were well; without its handler, its processes would stay.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return None
+
+    def end(_: int, __: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    return signal.signal(signal.SIGTERM, end)

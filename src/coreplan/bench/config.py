@@ -219,6 +219,9 @@ def _solvers(document: Document, node: Node) -> dict[str, Solver]:
 
 def _check_solver(document: Document, solver: Solver, place: Place) -> bool:
     """Whether there is such an algorithm, and it takes these options; problems are noted."""
+    if not isinstance(solver.algorithm, str):
+        document.fail((*place, "algorithm"), "expected the name of an algorithm, a text")
+        return False
     try:
         check_algorithm(solver.algorithm)
     except CoreplanError as error:

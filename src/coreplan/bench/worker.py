@@ -82,7 +82,10 @@ class ProgressLog:
     """A callback for `solve` that remembers when bounds changed: not all of it, if it is often."""
 
     def __init__(self) -> None:
-        self.points: list[tuple[float, float, float]] = []
+        self._kept: list[tuple[float, float, float]] = []
+        self._last: tuple[float, float, float] | None = None
+        self._changes = 0
+        self._keep_every = 1
 
     def __call__(self, progress: Progress) -> None:
         """Note the bounds, if one has changed."""
@@ -90,12 +93,21 @@ class ProgressLog:
 
     def note(self, seconds: float, lower: float, upper: float) -> None:
         """Note bounds, if one has changed."""
-        if self.points and self.points[-1][1:] == (lower, upper):
+        if self._last is not None and self._last[1:] == (lower, upper):
             return
-        if len(self.points) >= MOST_POINTS:
-            # Every other one, so that what is kept is spread over the whole time; the first stays.
-            self.points = self.points[::2]
-        self.points.append((seconds, lower, upper))
+        self._last = (seconds, lower, upper)
+        if len(self._kept) == MOST_POINTS - 1:
+            self._kept = self._kept[::2]
+            self._keep_every *= 2
+        if self._changes % self._keep_every == 0:
+            self._kept.append(self._last)
+        self._changes += 1
+
+    @property
+    def points(self) -> list[tuple[float, float, float]]:
+        """The first change, the last one, and every so many between."""
+        last = [] if self._last is None or self._last in self._kept[-1:] else [self._last]
+        return [*self._kept, *last]
 
 
 def find_function(name: str) -> Any:

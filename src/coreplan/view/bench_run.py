@@ -31,7 +31,7 @@ _WORDS = {
 def duration_in_words(seconds: float) -> str:
     """A duration as people say it: ``42 s``, ``3 min 20 s``, ``5 h 10 min``, ``3 d 4 h``."""
     for unit, part, size, parts in (("d", "h", 86400, 24), ("h", "min", 3600, 60)):
-        if seconds >= size:
+        if round(seconds) >= size:
             rounded = round(seconds / size * parts)
             return f"{rounded // parts} {unit} {rounded % parts} {part}"
     whole = round(seconds)
