@@ -3,7 +3,8 @@
 Run: .venv/bin/python benchmarks/bounds.py --time-limit 60 [--plot gaps.svg] [--data DIR] [CASE ...]
 
 A case is a number of agents and how much they contend, such as 100-high: the first instance of that
-group of the test set `large`. Files of a folder with realistic cases can be added by --data. Gaps are relative to the value.
+group of the test set `large`. Files of a folder with realistic cases can be added by --data. Gaps
+are relative to the value.
 """
 
 from __future__ import annotations

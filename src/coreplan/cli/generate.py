@@ -20,7 +20,7 @@ from coreplan.view.words import count as in_words
 _USES = {ONE: "", EACH: "a group of problems for each", IN_TURN: "problems take them in turn"}
 
 
-class TestSetName(click.ParamType):  # type: ignore[type-arg, unused-ignore]
+class SetName(click.ParamType):  # type: ignore[type-arg, unused-ignore]
     """The name of a test set."""
 
     name = "SET"
@@ -73,7 +73,7 @@ def _read_value(text: str) -> Value:
     """,
     short_help="Write the problems of a test set into files.",
 )
-@click.argument("test_set", metavar="SET", type=TestSetName(), required=False)
+@click.argument("test_set", metavar="SET", type=SetName(), required=False)
 @click.option("--list", "listing", is_flag=True, help="Show all test sets with their parameters.")
 @click.option(
     "--count",
@@ -127,7 +127,7 @@ def generate(
         return OK
     if test_set is None:
         raise click.UsageError("which test set? --list shows all of them")
-    if output is None:
+    if not output:
         raise click.UsageError("where to? name a folder with -o DIR")
     if output == STANDARD_INPUT:
         raise click.UsageError("problems do not go to the standard output; name a folder with -o")

@@ -147,8 +147,8 @@ TEST_SETS: Mapping[str, TestSet] = FrozenMapping(
                 {
                     "agents": Parameter((3, 4, 5), "agents", IN_TURN, least=3, most=100),
                     "horizon": Parameter((3, 4, 5, 6), "stages", IN_TURN, least=1, most=1000),
-                    "states": Parameter(3, "most local states of an agent", least=2, most=100),
-                    "actions": Parameter(2, "most actions in a state", least=2, most=100),
+                    "states": Parameter(4, "most local states of an agent", least=2, most=100),
+                    "actions": Parameter(3, "most actions in a state", least=2, most=100),
                     "density": Parameter(0.5, "the chance that two agents interact", most=1),
                     "apart": Parameter(
                         0.2, "the chance that one agent of four or more interacts with none", most=1

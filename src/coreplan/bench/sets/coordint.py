@@ -43,7 +43,7 @@ def make_coordint(
         costs = []
         for _ in range(tasks):
             base = draw.uniform(*COST, 2) * cost
-            costs.append(tuple(round(base * factor, 2) for factor in shape))
+            costs.append(tuple(round(base * factor, 3) for factor in shape))
         late = Delay(draw.uniform(LEAST_PROBABILITY, probability, 3), length)
         first = Task("w1", 1, costs[0], delay=late, window=(0, 0))
         contractors.append(Contractor(f"C{i + 1}", (first, Task("w2", length, costs[1]))))

@@ -119,9 +119,9 @@ def _settle(
 
 def _generate(chosen: TestSet, count: int, seed: int, settings: Settings) -> Iterator[Instance]:
     for group in _groups(chosen, settings):
-        label = "".join(f"-{value}" for value in group.values())
+        label = "-".join(str(value) for value in group.values())
         for k in range(count):
-            name = f"{chosen.name}{label}-{k:04}"
+            name = "-".join(filter(None, (chosen.name, label, f"{k:04}")))
             values = _values(chosen, settings, group, k)
             draw = Draw(f"{chosen.name}/{seed}/{label}/{k}")
             problem = chosen.make(draw, name, **values)

@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from coreplan.checks import found, is_integer, is_number, unknown_name
 from coreplan.compile import AnyProblem
@@ -124,6 +124,7 @@ class TestSet:
     parameters: Mapping[str, Parameter]
     make: Callable[..., AnyProblem]
     check: Callable[..., None] = lambda **values: None
+    __test__: ClassVar[bool] = False  # pytest takes classes of such a name for tests
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parameters", FrozenMapping(self.parameters))
