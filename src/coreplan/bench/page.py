@@ -76,7 +76,8 @@ def make_page(
 
 def _origin(rows: Sequence[Row], command: str) -> Iterator[str]:
     if command:
-        yield f"- Command: `{command}`"
+        quoted = _safe(command).replace("`", "'")
+        yield f"- Command: `{quoted}`"
     started = sorted(row.started for row in rows if row.started)
     when = ""
     if started:
