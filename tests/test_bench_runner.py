@@ -393,10 +393,11 @@ def test_a_store_that_cannot_be_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.extras
-def test_solves_on_ray(tmp_path: Path) -> None:
+def test_solves_on_ray(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a Ray cluster the same is recorded as here, with the same limits."""
     from coreplan.bench.cluster import RayPool
 
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))  # nodes import `bench_hooks`
     here, there = tmp_path / "here.sqlite", tmp_path / "there.sqlite"
     config = small_config("core", "dp", count=4)
     run_all(config, here)
