@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from bench_rows import MEMO, PLAIN, PUBLISHED_SPUDD, made_up_rows, make_row
 from coreplan import FormatError, ModelError, SolverError
+from coreplan.bench.config import read_config
 from coreplan.bench.figures import (
     FIGURES,
     ablation_data,
@@ -26,8 +27,10 @@ from coreplan.bench.figures import (
     work_data,
 )
 from coreplan.bench.figures.style import thinned
+from coreplan.bench.sets import TEST_SETS
 from coreplan.bench.store import Row
-from coreplan.bench.variants import Variant
+from coreplan.bench.variants import IDEAS, Variant, make_variant
+from coreplan.solve import ALGORITHMS
 
 DP, CRG_PS, CORE_2016 = (
     Variant(name, (("merge", False),)) for name in ("dp", "crg-ps", "core-2016")
@@ -358,3 +361,14 @@ def test_hostile_targets(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="gif"):
         draw_figures(made_up_rows(1), tmp_path, format="gif")
     assert (tmp_path / "file").read_text(encoding="utf-8") == "mine"
+
+
+@pytest.mark.parametrize("size", ["small", "hour", "full"])
+def test_configurations_of_the_evaluation(size: str) -> None:
+    """The configurations of `make reproduce` are valid, with all sets and all algorithms."""
+    config = read_config(Path(__file__).parents[1] / "benchmarks" / f"reproduce-{size}.yaml")
+    assert {each.set for each in config.sets} == set(TEST_SETS)
+    solvers = [solver for each in config.sets for solver in each.solvers]
+    assert {solver.algorithm for solver in solvers} == set(ALGORITHMS)
+    ideas = {make_variant(each.algorithm, each.options).without for each in solvers}
+    assert ideas == {None, *IDEAS}
