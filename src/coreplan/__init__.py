@@ -34,6 +34,7 @@ from coreplan.maintenance import (
     MaintenanceProblem,
     Task,
 )
+from coreplan.maintenance.coordination import Coordination, value_of_coordination
 from coreplan.maintenance.money import Money
 from coreplan.maintenance.schedule import schedule_policy
 from coreplan.model import TIMMDP, Agent, Condition, Entry, RewardFunction, Transition
@@ -60,6 +61,7 @@ __all__ = [
     "ConditionalReturnGraphs",
     "Contractor",
     "ContractorState",
+    "Coordination",
     "CoreplanError",
     "CrgSize",
     "Delay",
@@ -96,6 +98,7 @@ __all__ = [
     "schema",
     "solve",
     "trace_search",
+    "value_of_coordination",
     "write_problem",
     "write_result",
     "write_schedule",

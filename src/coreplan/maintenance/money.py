@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from coreplan.errors import ModelError
@@ -55,10 +56,15 @@ def split_value(policy: Policy, time_limit: float = math.inf) -> Money:
     """
     if not isinstance(policy.problem, MaintenanceProblem):
         raise ModelError("only a maintenance plan has revenue, works and hindrance")
+    return split_amounts(policy, *evaluate_entries(policy, time_limit))
+
+
+def split_amounts(policy: Policy, value: float, amounts: Sequence[float]) -> Money:
+    """The same, where the value and what each entry adds to it are known."""
+    assert isinstance(policy.problem, MaintenanceProblem)
     contractors = len(policy.problem.contractors)
     revenue = works = 0.0
     hindrances = [0.0] * len(policy.problem.network)
-    value, amounts = evaluate_entries(policy, time_limit)
     for entry, amount in zip(policy.indexed.entries, amounts, strict=True):
         if entry.function >= contractors:
             hindrances[entry.function - contractors] -= amount

@@ -13,6 +13,7 @@ from coreplan.maintenance.states import ContractorState
 from coreplan.policy import Policy
 
 if TYPE_CHECKING:
+    from coreplan.maintenance.coordination import Coordination
     from coreplan.plan import PlanReport
 
 
@@ -124,6 +125,31 @@ def _distance(report: PlanReport, speak: _Worth, upper: float, best: float) -> s
         speak.is_known(best) if report.gain else "no better plan is known",
     ]
     return "; ".join(parts)
+
+
+def coordination_in_words(worth: Coordination) -> list[str]:
+    """What coordination is worth, a line for each thing to say."""
+    speak = _Money() if worth.money_alone is not None else _Worth()
+    low, high = speak.number(worth.low), speak.number(worth.high)
+    gains = low if low == high else f"between {low} and {high}"
+    lines = [
+        f"coordination is worth {gains}: the plan {speak.is_expected(worth.value)}, everybody's "
+        f"plan alone {speak.is_expected(worth.alone)}"
+    ]
+    if worth.gain < 0:
+        lines.append("the plan in hand is worse than if everybody planned alone")
+    if worth.money is not None and worth.money_alone is not None:
+        parts = []
+        for what in ("hindrance", "works", "revenue"):
+            before, after = getattr(worth.money_alone, what), getattr(worth.money, what)
+            parts.append(f"{what} {speak.number(before)} alone, {speak.number(after)} together")
+        lines.append("; ".join(parts))
+    for name, after in (worth.own or {}).items():
+        before = worth.own_alone[name]
+        amount = speak.number(abs(after - before))
+        if amount != speak.number(0.0):
+            lines.append(f"{name} {'gains' if after > before else 'gives up'} {amount} for it")
+    return lines
 
 
 class _Worth:
