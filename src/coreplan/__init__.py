@@ -41,6 +41,7 @@ from coreplan.model import TIMMDP, Agent, Condition, Entry, RewardFunction, Tran
 from coreplan.plan import PlanReport, evaluate_plan
 from coreplan.policy import Policy
 from coreplan.result import Result, Statistics, Status
+from coreplan.sensitivity import Influence, Sensitivity, sensitivity
 from coreplan.sequences import ExecutionSequence, Returns, execution_sequences
 from coreplan.solve import solve
 from coreplan.trace import SearchTrace, trace_search
@@ -69,6 +70,7 @@ __all__ = [
     "ExecutionSequence",
     "FormatError",
     "Hindrance",
+    "Influence",
     "LimitError",
     "MaintenanceProblem",
     "ModelError",
@@ -81,6 +83,7 @@ __all__ = [
     "Returns",
     "RewardFunction",
     "SearchTrace",
+    "Sensitivity",
     "SolverError",
     "Statistics",
     "Status",
@@ -96,6 +99,7 @@ __all__ = [
     "read_schedule",
     "schedule_policy",
     "schema",
+    "sensitivity",
     "solve",
     "trace_search",
     "value_of_coordination",

@@ -18,6 +18,7 @@ from coreplan.cli.cross_check import cross_check as cross_check_command
 from coreplan.cli.demo import demo as demo_command
 from coreplan.cli.demo import example_path
 from coreplan.cli.evaluate import evaluate as evaluate_command
+from coreplan.cli.explain import explain as explain_command
 from coreplan.cli.export import export as export_command
 from coreplan.cli.info import info as info_command
 from coreplan.cli.schema import print_schema as schema_command
@@ -62,6 +63,7 @@ def cli() -> None:
 for command in (
     solve_command,
     evaluate_command,
+    explain_command,
     compare_command,
     check_command,
     info_command,
