@@ -166,6 +166,29 @@ def test_a_plan_is_carried_over(raw: dict[str, Any]) -> None:
         assert carried.evaluate() == pytest.approx(expected, abs=1e-9 * scale(raw))
 
 
+def test_some_are_solved_rather_than_all_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search gets twice the time of the problem as it is, even if then others get none."""
+    times = []
+
+    def slow(problem: MaintenanceProblem, **options: Any) -> Result:
+        times.append(options["time_limit"])
+        return dataclasses.replace(solve(problem), seconds=20.0)
+
+    monkeypatch.setattr(MODULE, "solve", slow)
+    sensitivity(COSTLY, time_limit=100)
+    assert times[0] == 30
+    assert 39 < times[1] <= 40
+
+
+def test_what_the_plan_pays_is_known() -> None:
+    """For a rule of hindrance there is what the plan for the problem as it is pays for it."""
+    tight = dataclasses.replace(TWO, horizon=2, must_complete=True)
+    report = sensitivity(tight)
+    paid = {each.change.kind: each.paid for each in report.influences}
+    assert paid == {"hindrance": split_value(report.result.policy).hindrances[0], "windows": None}
+    assert paid["hindrance"] == 15
+
+
 def test_the_most_costly_come_first() -> None:
     """Influences are in descending order of what is certain, then of what is possible."""
     report = sensitivity(TWO)
@@ -296,6 +319,8 @@ def test_words() -> None:
     assert say(0, math.inf, examined=False) == "what changes is not known (not examined)"
     assert say(3, math.inf) == "the best plan earns at least 3.00 more"
     assert say(-math.inf, 3) == "the best plan earns at most 3.00 more"
+    known = dataclasses.replace(Influence(change, 1, 2, True), paid=1.5)
+    assert influence_in_words(known, 9).endswith("; the plan that is known pays 1.50 for it")
     assert say(0.004, 0.004) == "the best plan earns 0.004 more (0.004 %)"
     assert say(4, 4, 0.0) == "the best plan earns 4.00 more"
 

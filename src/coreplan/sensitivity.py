@@ -30,6 +30,8 @@ BASE_PART = 0.3
 """Of the time limit, that the problem as it is may take."""
 BOUNDS_PART = 0.2
 """Of the time limit, that bounds without a search may take."""
+ENOUGH = 2.0
+"""How much longer than the problem as it is a changed one may take, even if not all get that."""
 SHORTEST = 1e-3
 """Seconds below which a search is not even begun."""
 
@@ -50,6 +52,9 @@ class Influence:
     examined
         Whether the changed problem was searched, or the answer is exact without; if not, the bounds
         follow from the problem as it is.
+    paid
+        For a rule of hindrance: what the best plan that is known for the problem as it is pays for
+        it, in expectation; None if that is out of reach.
     result
         What the search found for the changed problem; None if there was none, or none was needed.
     """
@@ -58,6 +63,7 @@ class Influence:
     low: float
     high: float
     examined: bool = False
+    paid: float | None = None
     result: Result | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -79,6 +85,7 @@ class Influence:
             "high": self.high if math.isfinite(self.high) else None,
             "exact": self.exact,
             "examined": self.examined,
+            "paid": self.paid,
         }
 
 
@@ -268,8 +275,14 @@ class _Examination:
         return self.stopped is Status.INTERRUPTED
 
     def _share(self, searches: int) -> float:
-        """Seconds that each of some searches may take."""
-        return self._limits.seconds_left / max(searches, 1)
+        """Seconds that the next of some searches may take.
+
+        The changed problems are about as hard as the one that there is. If that has been solved,
+        it is better to solve some of them than to begin all.
+        """
+        left = self._limits.seconds_left
+        enough = ENOUGH * self._base.seconds if self._base.status is Status.OPTIMAL else 0.0
+        return max(left / max(searches, 1), min(enough, left))
 
     def report(self, relaxed: bool) -> Sensitivity:
         """What is known, the most costly first."""
@@ -334,7 +347,9 @@ class _Examination:
         guess = change.part * (payments[entry] if payments else costs)
         if self._money is not None:
             # Whoever follows the same plan saves what it pays.
-            saves = change.part * self._money.hindrances[entry]
+            paid = self._money.hindrances[entry]
+            self._influences[k] = replace(self._influences[k], paid=paid)
+            saves = change.part * paid
             self._narrow(k, self._money.value + saves - self._base.upper_bound, math.inf)
             guess = max(guess, saves)
         return min(guess, self._influences[k].high)

@@ -51,6 +51,8 @@ def influence_in_words(influence: Influence, value: float) -> str:
     ', the best plan costs 12.30 less (4.1 %)'
     """
     text = f"{change_in_words(influence.change)}, {_effect(influence, value)}"
+    if influence.paid is not None and not influence.exact:
+        text += f"; the plan that is known pays {_money(influence.paid)} for it"
     return text if influence.examined else f"{text} (not examined)"
 
 
