@@ -85,16 +85,36 @@ def evaluate_entries(policy: Policy, time_limit: float = math.inf) -> tuple[floa
     return evaluate_and_count(policy, added=added, time_limit=time_limit)[0], added
 
 
+class StageRecord(NamedTuple):
+    """What a policy does at one stage, whatever has happened before, and what it earns."""
+
+    stage: int
+    choices: tuple[dict[int, float], ...]
+    """Per agent: how likely each of its choices is."""
+    earned: dict[int, float]
+    """Per number of an entry that counts at this stage: what it adds to the expected value."""
+
+
+def evaluate_stages(
+    policy: Policy, time_limit: float = math.inf
+) -> tuple[float, list[StageRecord]]:
+    """The expected value of a policy, and what it does and earns at each stage."""
+    records: list[StageRecord] = []
+    return evaluate_and_count(policy, records=records, time_limit=time_limit)[0], records
+
+
 def evaluate_and_count(
     policy: Policy,
     parts: Sequence[Sequence[int]] | None = None,
     most: int = MOST_JOINT_STATES,
     added: list[float] | None = None,
     time_limit: float = math.inf,
+    records: list[StageRecord] | None = None,
 ) -> tuple[float, float]:
     """The same, and how many terms were added up, for whoever wants to bound rounding.
 
-    What each entry is expected to earn is put in its place in `added`.
+    What each entry is expected to earn is put in its place in `added`, what happens at each stage
+    at the end of `records`.
     """
     end = time.monotonic() + time_limit
     laws = Laws(policy.indexed)
@@ -107,15 +127,20 @@ def evaluate_and_count(
                 (_GroupedPart if agents in grouped else _Part)(policy, laws, agents, most, end)
                 for agents in map(tuple, parts or policy.parts)
             ]
-            return _run(policy.indexed, processes, added)
+            return _run(policy.indexed, processes, added, records)
         except _NotApartError as error:
             names = ", ".join(policy.indexed.agent_names[i] for i in error.agents)
             logger.info("not evaluated in groups: %s: %s", names, error)
             grouped.remove(error.agents)
+            if records is not None:
+                records.clear()
 
 
 def _run(
-    indexed: IndexedProblem, processes: Sequence[_Part], added: list[float] | None
+    indexed: IndexedProblem,
+    processes: Sequence[_Part],
+    added: list[float] | None,
+    records: list[StageRecord] | None,
 ) -> tuple[float, float]:
     """Let all parts act, and count what they earn."""
     place = {i: (part, k) for part in processes for k, i in enumerate(part.agents)}
@@ -136,13 +161,18 @@ def _run(
         mass = 1.0  # the chance that everybody gets through this stage: 1 up to rounding
         for part in processes:
             mass *= part.move(stage)
+        at_this_stage: dict[int, float] = {}
         for number in at_stage(stage):
             value, patterns = terms[number]
             for part, pattern in patterns:
                 value *= part.chance(pattern) if value else 0.0
             total += mass * value
             earned[number] += mass * value
+            at_this_stage[number] = mass * value
             counted += len(patterns) + 1
+        if records is not None:
+            chosen = (place[i][0].choices_of(place[i][1]) for i in range(len(indexed.agents)))
+            records.append(StageRecord(stage, tuple(chosen), at_this_stage))
     if added is not None:
         added[:] = earned
     return total, counted + sum(part.terms for part in processes)
@@ -198,7 +228,8 @@ class Moves:
 
     def __init__(self, laws: Laws, agent: int, choices: Integers) -> None:
         used, self.law_of = _distinct(choices)
-        self.laws = [laws.of(agent, choice) for choice in used.tolist()]
+        self.choices: list[int] = used.tolist()
+        self.laws = [laws.of(agent, choice) for choice in self.choices]
         self.mass = np.array([law.mass for law in self.laws])
         self.count = np.array([len(law.nexts) for law in self.laws])
         self.begin = np.cumsum(self.count) - self.count
@@ -257,6 +288,15 @@ class _Part:
         if chance is None:
             chance = self._chances[pattern] = self._find_chance(pattern) / self._mass
         return chance
+
+    def choices_of(self, k: int) -> dict[int, float]:
+        """How likely the choices of one agent were in the last move, if all got through."""
+        weights = self._weights_of(k)
+        return {
+            choice: weight / self._mass
+            for choice, weight in zip(self._moves[k].choices, weights, strict=True)
+            if weight > 0
+        }
 
     def _find_chance(self, pattern: _Pattern) -> float:
         shares = [self._moves[k].matched(condition) for k, condition in pattern]

@@ -24,7 +24,7 @@ from coreplan.evaluate import evaluate_entries
 from coreplan.frozen import FrozenMapping
 from coreplan.indexed import JointState
 from coreplan.limits import Limits
-from coreplan.maintenance.money import Money, split_amounts
+from coreplan.maintenance.money import Money, money_of
 from coreplan.maintenance.problem import MaintenanceProblem
 from coreplan.maintenance.schedule import map_nodes
 from coreplan.policy import LocalRule, Policy
@@ -193,7 +193,7 @@ def _split(policy: Policy, limits: Limits) -> tuple[float, Money | None, Mapping
     for entry, amount in zip(policy.indexed.entries, amounts, strict=True):
         if len(entry.members) == 1:
             own[policy.indexed.agent_names[entry.members[0][0]]] += amount
-    return value, split_amounts(policy, value, amounts) if works else None, FrozenMapping(own)
+    return value, money_of(policy, value, amounts) if works else None, FrozenMapping(own)
 
 
 class AlonePlan(NamedTuple):
