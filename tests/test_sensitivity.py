@@ -108,7 +108,7 @@ def test_intervals_hold_the_truth_if_searches_stop_early(
 
     def poor(problem: MaintenanceProblem, **_: Any) -> Result:
         exact = solve(problem, algorithm="dp")
-        policy = plan_alone(problem).policy
+        policy = plan_alone(problem)
         value = min(policy.evaluate(), exact.value)
         upper = exact.upper_bound + above
         return Result("p", "core", Status.TIME_LIMIT, value, value, upper, 0.0, policy=policy)
@@ -140,6 +140,32 @@ def test_what_is_not_examined_has_valid_bounds(raw: dict[str, Any], relax: bool)
         assert each.result is None
     if not all(each.exact for each in report.influences):
         assert report.status is Status.MEMORY_LIMIT
+
+
+def test_what_is_certain_counts() -> None:
+    """Costs that nobody can avoid are part of the bounds, too."""
+    raw = {
+        "format": "mpp/1",
+        "horizon": 3,
+        "must_complete": True,
+        "agents": [
+            {
+                "name": "A",
+                "tasks": [
+                    {"name": "a", "duration": 1, "cost": 1},
+                    {
+                        "name": "b",
+                        "duration": 1,
+                        "cost": 1,
+                        "delay": {"probability": 0.5, "duration": 1},
+                    },
+                ],
+            },
+            {"name": "B", "tasks": [{"name": "c", "duration": 3, "cost": -1}]},
+        ],
+    }
+    (influence,) = sensitivity(from_file(raw)).influences
+    assert (influence.low, influence.high) == (0.5, 0.5)
 
 
 @settings(max_examples=30)
@@ -353,7 +379,7 @@ def test_all_changes_have_words() -> None:
     assert "If A/w could start at any time (now steps 2 to 5), " in removed
     assert "If B/w were never delayed (now with a chance of 25 %, by 2 steps), " in removed
     assert "With half the cost of the rule that A/w and B/w hinder each other (now 7.5" in relaxed
-    assert "If A/w could start one step earlier or later (now steps 2 to 5), " in relaxed
+    assert "If A/w could start 1 step earlier or later (now steps 2 to 5), " in relaxed
     assert "If B/w were delayed half as often (now with a chance of 25 %, by 2 steps), " in relaxed
     assert "there is no such rule" in sensitivity(TWO, only="delays").summary()
     assert len(KINDS) == 3
