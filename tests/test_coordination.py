@@ -117,15 +117,14 @@ def test_rounding_makes_no_difference_to_ties(monkeypatch: pytest.MonkeyPatch) -
 
 def test_what_others_are_sure_to_do_is_ignored() -> None:
     """Alone, nobody minds even those works of others that are certain."""
-    alpha = Contractor("Alpha", (Task("a1", 2, cost=1, window=(0, 0)),))
+    alpha = Contractor("Alpha", (Task("a1", 4, cost=1),))
     beta = Contractor("Beta", (Task("b1", 2, cost=1),))
-    problem = MaintenanceProblem(
-        (alpha, beta), 4, (Hindrance(("Alpha/a1", "Beta/b1"), cost=5),), must_complete=True
-    )
+    hindrance = Hindrance(("Alpha/a1", "Beta/b1"), cost=[5, 5, 0, 0])
+    problem = MaintenanceProblem((alpha, beta), 4, (hindrance,), must_complete=True)
     worth = value_of_coordination(problem, solve(problem))
     assert worth.policy_alone.act(0) == {"Alpha": "start a1", "Beta": "start b1"}
-    assert (worth.alone, worth.value) == (-14, -4)
-    assert worth.own_alone == {"Alpha": -2, "Beta": -2}
+    assert (worth.alone, worth.value) == (-16, -6)
+    assert worth.own_alone == {"Alpha": -4, "Beta": -2}
 
 
 def test_a_gap_makes_an_interval() -> None:
