@@ -34,8 +34,10 @@ from coreplan.maintenance import (
     MaintenanceProblem,
     Task,
 )
+from coreplan.maintenance.calendar import Calendar
 from coreplan.maintenance.money import Money
 from coreplan.maintenance.schedule import schedule_policy
+from coreplan.maintenance.timeline import Timeline, timeline
 from coreplan.model import TIMMDP, Agent, Condition, Entry, RewardFunction, Transition
 from coreplan.plan import PlanReport, evaluate_plan
 from coreplan.policy import Policy
@@ -43,6 +45,7 @@ from coreplan.result import Result, Statistics, Status
 from coreplan.sequences import ExecutionSequence, Returns, execution_sequences
 from coreplan.solve import solve
 from coreplan.trace import SearchTrace, trace_search
+from coreplan.works import WorksList, read_works
 
 __version__ = "0.1.0"
 
@@ -52,6 +55,7 @@ __all__ = [
     "TIMMDP",
     "Agent",
     "AgentSize",
+    "Calendar",
     "ComparedRun",
     "Comparison",
     "CompiledProblem",
@@ -83,7 +87,9 @@ __all__ = [
     "Statistics",
     "Status",
     "Task",
+    "Timeline",
     "Transition",
+    "WorksList",
     "build_crgs",
     "compare",
     "compile_problem",
@@ -92,9 +98,11 @@ __all__ = [
     "read_problem",
     "read_result",
     "read_schedule",
+    "read_works",
     "schedule_policy",
     "schema",
     "solve",
+    "timeline",
     "trace_search",
     "write_problem",
     "write_result",
