@@ -40,6 +40,7 @@ from coreplan.maintenance.schedule import schedule_policy
 from coreplan.maintenance.timeline import Timeline, timeline
 from coreplan.model import TIMMDP, Agent, Condition, Entry, RewardFunction, Transition
 from coreplan.plan import PlanReport, evaluate_plan
+from coreplan.plan_graph import PlanGraph, plan_graph
 from coreplan.policy import Policy
 from coreplan.result import Result, Statistics, Status
 from coreplan.sequences import ExecutionSequence, Returns, execution_sequences
@@ -75,6 +76,7 @@ __all__ = [
     "MaintenanceProblem",
     "ModelError",
     "Money",
+    "PlanGraph",
     "PlanReport",
     "Policy",
     "Problem",
@@ -95,6 +97,7 @@ __all__ = [
     "compile_problem",
     "evaluate_plan",
     "execution_sequences",
+    "plan_graph",
     "read_problem",
     "read_result",
     "read_schedule",
