@@ -34,17 +34,21 @@ from coreplan.maintenance import (
     MaintenanceProblem,
     Task,
 )
+from coreplan.maintenance.calendar import Calendar
 from coreplan.maintenance.coordination import Coordination, value_of_coordination
 from coreplan.maintenance.money import Money
 from coreplan.maintenance.schedule import schedule_policy
+from coreplan.maintenance.timeline import Timeline, timeline
 from coreplan.model import TIMMDP, Agent, Condition, Entry, RewardFunction, Transition
 from coreplan.plan import PlanReport, evaluate_plan
+from coreplan.plan_graph import PlanGraph, plan_graph
 from coreplan.policy import Policy
 from coreplan.result import Result, Statistics, Status
 from coreplan.sensitivity import Influence, Sensitivity, sensitivity
 from coreplan.sequences import ExecutionSequence, Returns, execution_sequences
 from coreplan.solve import solve
 from coreplan.trace import SearchTrace, trace_search
+from coreplan.works import WorksList, read_works
 
 __version__ = "0.1.0"
 
@@ -54,6 +58,7 @@ __all__ = [
     "TIMMDP",
     "Agent",
     "AgentSize",
+    "Calendar",
     "ComparedRun",
     "Comparison",
     "CompiledProblem",
@@ -75,6 +80,7 @@ __all__ = [
     "MaintenanceProblem",
     "ModelError",
     "Money",
+    "PlanGraph",
     "PlanReport",
     "Policy",
     "Problem",
@@ -88,19 +94,24 @@ __all__ = [
     "Statistics",
     "Status",
     "Task",
+    "Timeline",
     "Transition",
+    "WorksList",
     "build_crgs",
     "compare",
     "compile_problem",
     "evaluate_plan",
     "execution_sequences",
+    "plan_graph",
     "read_problem",
     "read_result",
     "read_schedule",
+    "read_works",
     "schedule_policy",
     "schema",
     "sensitivity",
     "solve",
+    "timeline",
     "trace_search",
     "value_of_coordination",
     "write_problem",

@@ -63,14 +63,19 @@ def estimate_value(policy: Policy, runs: int, seed: int, confidence: float = 0.9
         raise ModelError(
             f"confidence is {found(confidence)}; expected a number between 0 and 1, such as 0.95"
         )
-    simulation = _Simulation(policy, seed)
-    returns = np.concatenate(
-        [simulation.run(min(RUNS_AT_ONCE, runs - done)) for done in range(0, runs, RUNS_AT_ONCE)]
-    )
+    returns = simulate_returns(policy, runs, seed)
     mean = float(returns.mean())
     z = -NormalDist().inv_cdf((1 - confidence) / 2)
     margin = z * float(returns.std(ddof=1)) / math.sqrt(runs)
     return Estimate(mean, mean - margin, mean + margin, runs, confidence)
+
+
+def simulate_returns(policy: Policy, runs: int, seed: int) -> Floats:
+    """What a policy earned in each of some independent runs."""
+    simulation = _Simulation(policy, seed)
+    return np.concatenate(
+        [simulation.run(min(RUNS_AT_ONCE, runs - done)) for done in range(0, runs, RUNS_AT_ONCE)]
+    )
 
 
 class _Simulation:

@@ -20,10 +20,12 @@ from coreplan.cli.demo import example_path
 from coreplan.cli.evaluate import evaluate as evaluate_command
 from coreplan.cli.explain import explain as explain_command
 from coreplan.cli.export import export as export_command
+from coreplan.cli.import_works import import_works as import_command
 from coreplan.cli.info import info as info_command
 from coreplan.cli.schema import print_schema as schema_command
 from coreplan.cli.shared import BAD_INPUT, INTERNAL_ERROR, INTERRUPTED, LIMIT_STRUCK, OK, Command
 from coreplan.cli.solve import solve as solve_command
+from coreplan.cli.template import template as template_command
 from coreplan.cli.trace import trace as trace_command
 from coreplan.cli.verify import verify as verify_command
 from coreplan.errors import CoreplanError, LimitError
@@ -72,6 +74,8 @@ for command in (
     trace_command,
     verify_command,
     cross_check_command,
+    import_command,
+    template_command,
     export_command,
     demo_command,
 ):
