@@ -351,6 +351,25 @@ def test_words() -> None:
     assert say(4, 4, 0.0) == "the best plan earns 4.00 more"
 
 
+def test_the_end_says_what_is_missing() -> None:
+    """The last line says why numbers are not exact, and how many were not examined."""
+    report = sensitivity(COSTLY)
+    assert "exact" not in report.summary()
+    loose = tuple(dataclasses.replace(each, high=each.high + 1) for each in report.influences)
+    for status, why in (
+        (Status.TIME_LIMIT, "the time was too short"),
+        (Status.MEMORY_LIMIT, "the memory was too small"),
+        (Status.GAP_LIMIT, "stopped at the gap limit"),
+    ):
+        known = dataclasses.replace(report, influences=loose, status=status)
+        assert known.summary().endswith(f"{why}: not all numbers are exact")
+    unknown = (*loose[1:], dataclasses.replace(loose[0], examined=False))
+    report = dataclasses.replace(report, influences=unknown, status=Status.TIME_LIMIT)
+    assert report.summary(2).endswith(
+        "and 2 more that are not shown\nthe time was too short: 1 of 4 were not examined"
+    )
+
+
 def test_all_changes_have_words() -> None:
     """Every kind of change, removed and relaxed, is named with what holds now."""
     raw = {

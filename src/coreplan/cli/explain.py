@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.table import Column
 
 from coreplan.cli.shared import (
     Command,
@@ -91,9 +92,13 @@ def explain(
     if calendar is not None:
         console.print(describe_calendar(calendar), markup=False)
     bar = Progress(
-        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
+        TextColumn(
+            "{task.description}",
+            markup=False,
+            table_column=Column(no_wrap=True, overflow="ellipsis"),
+        ),
         console=errors,
         transient=True,
         disable=not errors.is_terminal,

@@ -12,6 +12,12 @@ from coreplan.result import OPTIMAL_TOLERANCE, Status
 from coreplan.sensitivity import Influence, Sensitivity
 from coreplan.view.words import expected_money, steps, when_range
 
+_WHY = {
+    Status.INTERRUPTED: "interrupted",
+    Status.MEMORY_LIMIT: "the memory was too small",
+    Status.GAP_LIMIT: "stopped at the gap limit",
+}
+
 
 def sensitivity_in_words(
     report: Sensitivity, top: int | None = None, calendar: Calendar | None = None
@@ -32,12 +38,11 @@ def sensitivity_in_words(
     ]
     if len(shown) < len(report.influences):
         lines.append(f"and {len(report.influences) - len(shown):,} more that are not shown")
-    left = sum(not each.examined for each in report.influences)
-    if left:
-        why = "interrupted" if report.status is Status.INTERRUPTED else "the time was too short"
-        if report.status is Status.MEMORY_LIMIT:
-            why = "the memory was too small"
-        lines.append(f"{why}: {left:,} of {len(report.influences):,} were not examined")
+    if report.status is not Status.OPTIMAL:
+        why = _WHY.get(report.status, "the time was too short")
+        left = sum(not each.examined for each in report.influences)
+        which = f"{left:,} of {len(report.influences):,} were not examined"
+        lines.append(f"{why}: {which if left else 'not all numbers are exact'}")
     return lines
 
 
