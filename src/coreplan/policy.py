@@ -23,6 +23,8 @@ from coreplan.simulate import Estimate, estimate_value
 
 if TYPE_CHECKING:
     from coreplan.compile import AnyProblem, CompiledProblem
+    from coreplan.plan_tree import PlanTree
+    from coreplan.planned_schedule import PlannedSchedule
 
 Indices = NDArray[np.uint32]
 Integers = NDArray[np.int64]
@@ -580,6 +582,24 @@ class Policy:
             The mean return and an interval, by the normal approximation.
         """
         return estimate_value(self, runs, seed, confidence)
+
+    # -- what it says --------------------------------------------------------------------------
+
+    def tree(self, depth: int | None = None, min_probability: float = 0.0) -> PlanTree:
+        """The contingent plan, branching where something uncertain happens: :func:`plan_tree`."""
+        from coreplan.plan_tree import plan_tree
+
+        return plan_tree(self, depth, min_probability)
+
+    def schedule(
+        self,
+        outcomes: Mapping[str, bool | str] | None = None,
+        expected: str = "not delayed",
+    ) -> PlannedSchedule:
+        """Who works on what in each step, if these delays happen: :func:`planned_schedule`."""
+        from coreplan.planned_schedule import planned_schedule
+
+        return planned_schedule(self, outcomes, expected)
 
     # -- files --------------------------------------------------------------------------------
 
