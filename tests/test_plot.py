@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from coreplan import (
+    ContractorState,
     MaintenanceProblem,
     ModelError,
     Policy,
@@ -109,6 +110,45 @@ def test_delays_are_hatched(pyplot: Any) -> None:
 
 
 @pytest.mark.extras
+@pytest.mark.parametrize("late", [(), ("C0/w0",), ("C0/w1", "C1/w0")])
+def test_one_course(pyplot: Any, late: tuple[str, ...]) -> None:
+    """With outcomes, bars are full where `act` says that works are done if these delays happen."""
+    policy = solved(SMALL).policy
+    axes = plot.gantt(policy, outcomes=dict.fromkeys(late, "delayed"))
+    expected: dict[tuple[str, str], list[float]] = defaultdict(lambda: [0.0] * policy.horizon)
+    tasks = {
+        (who.name, task.name): task for who in policy.problem.contractors for task in who.tasks
+    }
+    state = {who.name: ContractorState() for who in policy.problem.contractors}
+    for stage in range(policy.horizon):
+        for name, action in policy.act(stage, state).items():
+            now = state[name]
+            if action == "wait":
+                continue
+            doing, left = now.doing, now.remaining
+            if action.startswith("start "):
+                doing = action.removeprefix("start ")
+                task = tasks[name, doing]
+                left = task.duration + (f"{name}/{doing}" in late) * task.delay.duration
+            expected[name, doing][stage] = 1.0
+            done = (*now.done, doing) if left == 1 else now.done
+            state[name] = ContractorState(done, None if left == 1 else doing, left - 1)
+    assert drawn(axes, policy, ("planned", "delayed")) == expected
+    hatched = {f"{who}/{work}" for who, work in drawn(axes, policy, ("delayed",))}
+    assert hatched <= {*late}
+    if hatched:
+        assert axes.get_legend().get_title().get_text() == ""
+
+
+@pytest.mark.extras
+def test_outcomes_that_cannot_be(pyplot: Any) -> None:
+    """A work that there is not is refused by name, and nothing is drawn."""
+    with pytest.raises(ModelError, match="'C0/x'"):
+        plot.gantt(solved(SMALL), outcomes={"C0/x": True})
+    assert pyplot.get_fignums() == []
+
+
+@pytest.mark.extras
 def test_rows_have_names(pyplot: Any) -> None:
     """Every contractor and each of its works has a row with its name, the first at the top."""
     result = solve(read_problem(example_path("ring_road.yaml")))
@@ -135,7 +175,7 @@ def test_names_are_text(pyplot: Any) -> None:
     axes = plot.gantt(solved(raw))
     axes.figure.canvas.draw()
     label = axes.get_yticklabels()[0].get_text()
-    assert label.startswith("$\\frac{1}{$ <script> xxx")
+    assert label.startswith("$\\frac{1}{$ <script>")
     assert len(label) == plot.LONGEST_NAME
 
 

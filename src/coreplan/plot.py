@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib.util
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -32,11 +32,13 @@ WIDTH = 8 / 2.54
 """Inches: the width of a figure that is made here, that of a column."""
 FONT = 7
 """Points: the size of letters in a figure that is made here."""
-LONGEST_NAME = 28
+LONGEST_NAME = 24
 """Letters of a name that are shown."""
 MOST_STEMS = 40
 """Up to this many different values a distribution is drawn value by value."""
 MOST_BINS = 30
+MOST_LABELS = 12
+"""Steps that have their numbers below a Gantt chart, at most."""
 
 BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY = (
     "#0072b2",
@@ -48,6 +50,7 @@ BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY = (
 )
 GREY = "#666666"
 PALE = "#dddddd"
+HATCH = "//////"
 
 
 class ProgressLog:
@@ -82,9 +85,13 @@ class ProgressLog:
 
 
 def gantt(
-    plan: Result | Policy, ax: Axes | None = None, *, calendar: Calendar | None = None
+    plan: Result | Policy,
+    ax: Axes | None = None,
+    *,
+    outcomes: Mapping[str, bool | str] | None = None,
+    calendar: Calendar | None = None,
 ) -> Axes:
-    """Draw who works on what when, with how likely that is.
+    """Draw who works on what when, with how likely that is, or if these delays happen.
 
     There is a row for each work. The height of a bar is the chance that the work is being worked on
     in a step: solid within the time that it takes if nothing is delayed, hatched where it is worked
@@ -97,27 +104,28 @@ def gantt(
         A plan for a maintenance problem: a policy, or a result that has one.
     ax
         Where to draw; by default on a figure of its own.
+    outcomes
+        Draw one course instead, in which all bars are full: for works ``contractor/work`` whether
+        they are delayed (True or ``"delayed"``); the others are not, if that can be. With ``{}``
+        nothing is delayed. See :meth:`coreplan.Policy.schedule`.
     calendar
         Dates of the steps; without it, steps have their numbers.
 
     Raises
     ------
     ModelError
-        If the plan is for another kind of problem.
+        If the plan is for another kind of problem, or the outcomes cannot be.
     SolverError
         If matplotlib is not installed, or the exact chances are out of reach.
     """
     policy = _policy_of(plan)
     if not isinstance(policy.problem, MaintenanceProblem):
         raise ModelError("only a maintenance plan has works to draw")
-    when = timeline(policy)
-    bars: dict[tuple[str, str], list[_Bar]] = {}
-    for work in when.works:
-        mine = bars[work.contractor, work.work] = []
-        for first, last, (planned, extra) in _runs(zip(work.planned, work.extra, strict=True)):
-            mine.append(_Bar(first, last, 0.0, planned, False))
-            mine.append(_Bar(first, last, planned, extra, True))
-    return _draw_gantt(policy, bars, ax, calendar)
+    if outcomes is None:
+        bars = _likely_bars(policy)
+    else:
+        bars = _bars_of_course(policy, policy.problem, outcomes)
+    return _draw_gantt(policy, policy.problem, bars, ax, calendar)
 
 
 @dataclass(frozen=True)
@@ -131,6 +139,39 @@ class _Bar:
     delayed: bool
 
 
+_Bars = dict[tuple[str, str], list[_Bar]]
+"""Per contractor and work: what is drawn in its row."""
+
+
+def _likely_bars(policy: Policy) -> _Bars:
+    """How likely works are in each step; what a delay adds is on top."""
+    bars: _Bars = {}
+    for work in timeline(policy).works:
+        mine = bars[work.contractor, work.work] = []
+        for first, last, (planned, extra) in _runs(zip(work.planned, work.extra, strict=True)):
+            mine.append(_Bar(first, last, 0.0, planned, False))
+            mine.append(_Bar(first, last, planned, extra, True))
+    return bars
+
+
+def _bars_of_course(
+    policy: Policy, problem: MaintenanceProblem, outcomes: Mapping[str, bool | str]
+) -> _Bars:
+    """What is worked on if these delays happen."""
+    bars: _Bars = {(who.name, task.name): [] for who in problem.contractors for task in who.tasks}
+    durations = {
+        (who.name, task.name): task.duration for who in problem.contractors for task in who.tasks
+    }
+    for work in policy.schedule(outcomes).works:
+        name = work.contractor, work.task
+        end = min(work.end, policy.horizon)
+        normal = min(work.start + durations[name], end) if work.delayed else end
+        bars[name].append(_Bar(work.start, normal, 0.0, 1.0, False))
+        if normal < end:
+            bars[name].append(_Bar(normal, end, 0.0, 1.0, True))
+    return bars
+
+
 def _runs(values: Iterable[Any]) -> Iterator[tuple[int, int, Any]]:
     """Stretches of equal values: where they begin, where they end, the value."""
     at = 0
@@ -141,13 +182,13 @@ def _runs(values: Iterable[Any]) -> Iterator[tuple[int, int, Any]]:
 
 def _draw_gantt(
     policy: Policy,
-    bars: dict[tuple[str, str], list[_Bar]],
+    problem: MaintenanceProblem,
+    bars: _Bars,
     ax: Axes | None,
     calendar: Calendar | None,
 ) -> Axes:
     """Draw bars in rows, the rows of a contractor below its name."""
-    assert isinstance(policy.problem, MaintenanceProblem)
-    rows = sum(1 + len(contractor.tasks) for contractor in policy.problem.contractors)
+    rows = sum(1 + len(contractor.tasks) for contractor in problem.contractors)
     axes, size = _axes(ax, 0.55 + 0.17 * rows)
     from matplotlib.patches import Patch, Rectangle
 
@@ -155,7 +196,7 @@ def _draw_gantt(
     labels: list[tuple[str, bool]] = []
     row = 0
     colours = itertools.cycle((BLUE, ORANGE, GREEN, PURPLE, VERMILLION, SKY))
-    for contractor, colour in zip(policy.problem.contractors, colours, strict=False):
+    for contractor, colour in zip(problem.contractors, colours, strict=False):
         ticks.append(row + 0.5)
         labels.append((contractor.name, True))
         row += 1
@@ -174,7 +215,7 @@ def _draw_gantt(
                         0.8 * bar.height,
                         facecolor="white" if bar.delayed else colour,
                         edgecolor=colour,
-                        hatch="//////" if bar.delayed else None,
+                        hatch=HATCH if bar.delayed else None,
                         linewidth=0.5,
                         gid=f"{'delayed' if bar.delayed else 'planned'} "
                         f"{contractor.name}/{task.name}",
@@ -190,14 +231,15 @@ def _draw_gantt(
     axes.tick_params(axis="y", length=0)
     _time_axis(axes, calendar)
     _plain(axes, size, "left")
-    if any(bar.delayed and bar.height > 0 for each in bars.values() for bar in each):
+    shown = [bar for each in bars.values() for bar in each if bar.height > 0]
+    if any(bar.delayed for bar in shown):
+        uncertain = any(bar.height < 1 for bar in shown)
+        delayed = "only if delayed" if uncertain else "delayed"
         keys = [
             Patch(facecolor=GREY, edgecolor=GREY, label="planned"),
-            Patch(facecolor="white", edgecolor=GREY, hatch="//////", label="only if delayed"),
+            Patch(facecolor="white", edgecolor=GREY, hatch=HATCH, label=delayed),
         ]
-        uncertain = any(0 < bar.height < 1 for each in bars.values() for bar in each)
-        title = "height of a bar: its chance" if uncertain else None
-        _legend(axes, size, handles=keys, title=title, title_fontsize=size)
+        _legend(axes, size, "height of a bar: its chance" if uncertain else None, handles=keys)
     return axes
 
 
@@ -213,7 +255,7 @@ def _time_axis(axes: Axes, calendar: Calendar | None) -> None:
         )
         axes.set_xlabel(f"{calendar.step} that begins on")
     else:
-        every = next(n for n in _round_numbers() if (last - first) / n <= 16)
+        every = next(n for n in _round_numbers() if (last - first) / n <= MOST_LABELS)
         steps = range(math.ceil(first / every) * every, math.ceil(last), every)
         axes.set_xticks([step + 0.5 for step in steps], [f"{step}" for step in steps])
         axes.set_xlabel("step")
@@ -396,10 +438,13 @@ def _plain(axes: Axes, size: float | None, *kept: str) -> None:
         axes.yaxis.label.set_fontsize(size)
 
 
-def _legend(axes: Axes, size: float | None, **options: Any) -> None:
+def _legend(axes: Axes, size: float | None, title: str | None = None, **options: Any) -> None:
     """A legend above the picture, where it hides nothing."""
     axes.legend(
         fontsize=size,
+        title=title,
+        title_fontsize=size,
+        alignment="left",
         frameon=False,
         loc="lower left",
         bbox_to_anchor=(0, 1),
