@@ -245,6 +245,21 @@ def test_only_some_kinds() -> None:
         sensitivity(TWO, only="window")
 
 
+@pytest.mark.parametrize("options", [{"algorithm": "dp"}, {"merge": False, "threads": 1}])
+def test_options_of_the_searches(options: dict[str, Any]) -> None:
+    """Other algorithms and options give the same numbers."""
+    report = sensitivity(COSTLY, **options)
+    assert report.result.algorithm == options.get("algorithm", "core")
+    assert report.influences == sensitivity(COSTLY).influences
+
+
+@pytest.mark.parametrize("name", ["stage", "state", "start", "certificate"])
+def test_options_of_one_problem_only(name: str) -> None:
+    """Options that make sense for one problem only are refused by name."""
+    with pytest.raises(SolverError, match=f"{name} is no option here"):
+        sensitivity(COSTLY, **{name: 1})
+
+
 def test_not_a_maintenance_problem() -> None:
     """A general TI-MMDP has no rules, windows and delays, and the error says so."""
     with pytest.raises(ModelError, match="only a maintenance problem"):

@@ -24,7 +24,7 @@ from coreplan.maintenance.money import Money, split_value
 from coreplan.maintenance.problem import MaintenanceProblem
 from coreplan.policy import Policy
 from coreplan.result import OPTIMAL_TOLERANCE, Result, Status
-from coreplan.solve import check_problem, solve
+from coreplan.solve import DEFAULT_ALGORITHM, check_problem, solve
 
 BASE_PART = 0.3
 """Of the time limit, that the problem as it is may take."""
@@ -34,6 +34,9 @@ ENOUGH = 2.0
 """How much longer than the problem as it is a changed one may take, even if not all get that."""
 SHORTEST = 1e-3
 """Seconds below which a search is not even begun."""
+
+NOT_HERE = {"stage", "state", "start", "certificate"}
+"""Options of a solver that are about one problem only."""
 
 Started = Callable[[Change | None, int, int], object]
 """Called before a search: with the change, how many were looked at, and how many there are."""
@@ -175,7 +178,7 @@ def sensitivity(
     ModelError
         If the problem is not a maintenance problem.
     SolverError
-        If an option is not known.
+        If an option is not known, or is about one problem only, such as ``start`` and ``stage``.
 
     Examples
     --------
@@ -189,6 +192,8 @@ def sensitivity(
     """
     problem = check_maintenance_problem(problem)
     kinds = _check_kinds(only)
+    for name in NOT_HERE & options.keys():
+        raise SolverError(f"{name} is no option here: all problems are solved from the beginning")
     limits = Limits(time_limit, memory_limit)
     changes = find_changes(problem, kinds, relax)
     tell = started or (lambda *_: None)
@@ -376,7 +381,9 @@ class _Examination:
         influence = self._influences[k]
         changed = influence.change.apply(self._problem)
         try:
-            start = self._start(influence, changed)
+            # Other algorithms cannot start from a plan.
+            core = options.get("algorithm", DEFAULT_ALGORITHM) == DEFAULT_ALGORITHM
+            start = self._start(influence, changed) if core else {}
             limit = share if math.isfinite(share) else None
             found = solve(changed, time_limit=limit, **options, **start)
         except LimitError as error:
