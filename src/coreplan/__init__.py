@@ -9,6 +9,7 @@ import logging
 from coreplan.compare import ComparedRun, Comparison, compare
 from coreplan.compile import AgentSize, CompiledProblem, compile_problem
 from coreplan.crg import ConditionalReturnGraph, ConditionalReturnGraphs, CrgSize, build_crgs
+from coreplan.distribution import ReturnDistribution, return_distribution
 from coreplan.errors import (
     CoreplanError,
     FormatError,
@@ -48,6 +49,7 @@ from coreplan.sensitivity import Influence, Sensitivity, sensitivity
 from coreplan.sequences import ExecutionSequence, Returns, execution_sequences
 from coreplan.solve import solve
 from coreplan.trace import SearchTrace, trace_search
+from coreplan.view.report import Report, make_report
 from coreplan.works import WorksList, read_works
 
 __version__ = "0.1.0"
@@ -85,7 +87,9 @@ __all__ = [
     "Policy",
     "Problem",
     "Progress",
+    "Report",
     "Result",
+    "ReturnDistribution",
     "Returns",
     "RewardFunction",
     "SearchTrace",
@@ -102,11 +106,13 @@ __all__ = [
     "compile_problem",
     "evaluate_plan",
     "execution_sequences",
+    "make_report",
     "plan_graph",
     "read_problem",
     "read_result",
     "read_schedule",
     "read_works",
+    "return_distribution",
     "schedule_policy",
     "schema",
     "sensitivity",
