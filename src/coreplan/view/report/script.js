@@ -253,6 +253,8 @@
       "aria-label": words,
       title: words,
       "data-work": run.work,
+      "data-begin": run.begin,
+      "data-end": run.end,
     });
     place(bar, run.begin, run.end);
     if (run.state === "late") {
