@@ -42,6 +42,8 @@ from coreplan.plan_graph import PlanGraph, plan_graph
 from coreplan.policy import Policy
 from coreplan.result import Result, Statistics, Status
 from coreplan.sequences import ExecutionSequence, Returns, execution_sequences
+from coreplan.simulate import SimulationProgress, simulate
+from coreplan.simulation import Completion, Estimate, Simulation
 from coreplan.solve import solve
 from coreplan.trace import SearchTrace, trace_search
 
@@ -56,6 +58,7 @@ __all__ = [
     "ComparedRun",
     "Comparison",
     "CompiledProblem",
+    "Completion",
     "Condition",
     "ConditionalReturnGraph",
     "ConditionalReturnGraphs",
@@ -65,6 +68,7 @@ __all__ = [
     "CrgSize",
     "Delay",
     "Entry",
+    "Estimate",
     "ExecutionSequence",
     "FormatError",
     "Hindrance",
@@ -81,6 +85,8 @@ __all__ = [
     "Returns",
     "RewardFunction",
     "SearchTrace",
+    "Simulation",
+    "SimulationProgress",
     "SolverError",
     "Statistics",
     "Status",
@@ -97,6 +103,7 @@ __all__ = [
     "read_schedule",
     "schedule_policy",
     "schema",
+    "simulate",
     "solve",
     "trace_search",
     "write_problem",

@@ -22,6 +22,7 @@ from coreplan.cli.export import export as export_command
 from coreplan.cli.info import info as info_command
 from coreplan.cli.schema import print_schema as schema_command
 from coreplan.cli.shared import BAD_INPUT, INTERNAL_ERROR, INTERRUPTED, LIMIT_STRUCK, OK, Command
+from coreplan.cli.simulate import simulate as simulate_command
 from coreplan.cli.solve import solve as solve_command
 from coreplan.cli.trace import trace as trace_command
 from coreplan.cli.verify import verify as verify_command
@@ -62,6 +63,7 @@ def cli() -> None:
 for command in (
     solve_command,
     evaluate_command,
+    simulate_command,
     compare_command,
     check_command,
     info_command,

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from coreplan.errors import ModelError
 from coreplan.evaluate import evaluate_entries
 from coreplan.maintenance.problem import MaintenanceProblem
-from coreplan.policy import Policy
+
+if TYPE_CHECKING:
+    from coreplan.policy import Policy
 
 
 @dataclass(frozen=True)
@@ -55,10 +59,15 @@ def split_value(policy: Policy, time_limit: float = math.inf) -> Money:
     """
     if not isinstance(policy.problem, MaintenanceProblem):
         raise ModelError("only a maintenance plan has revenue, works and hindrance")
+    return add_up(policy, *evaluate_entries(policy, time_limit))
+
+
+def add_up(policy: Policy, value: float, amounts: Sequence[float]) -> Money:
+    """The parts of a value, from what each entry of the rewards adds to it."""
+    assert isinstance(policy.problem, MaintenanceProblem)
     contractors = len(policy.problem.contractors)
     revenue = works = 0.0
     hindrances = [0.0] * len(policy.problem.network)
-    value, amounts = evaluate_entries(policy, time_limit)
     for entry, amount in zip(policy.indexed.entries, amounts, strict=True):
         if entry.function >= contractors:
             hindrances[entry.function - contractors] -= amount
