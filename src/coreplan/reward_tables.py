@@ -55,8 +55,8 @@ class RewardTable:
         return earned
 
 
-def reward_tables(indexed: IndexedProblem) -> list[RewardTable]:
-    """All rewards of a problem as tables, those of one agent first."""
+def reward_tables(indexed: IndexedProblem, first: int) -> list[RewardTable]:
+    """All rewards of a problem from a stage on as tables, those of one agent first."""
     by_scope: dict[tuple[int, ...], list[int]] = {}
     for number, entry in enumerate(indexed.entries):
         scope = tuple(sorted({i for i, _ in entry.members}))
@@ -64,17 +64,18 @@ def reward_tables(indexed: IndexedProblem) -> list[RewardTable]:
     matching = [MatchedTransitions(agent) for agent in indexed.agents]
     tables = []
     for scope in sorted(by_scope, key=lambda each: (len(each), each)):
-        together = _table(indexed, scope, by_scope[scope], matching)
+        together = _table(indexed, first, scope, by_scope[scope], matching)
         if together is not None:
             tables.append(together)
             continue
         for number in by_scope[scope]:
-            tables.append(_table_of_one(indexed, scope, number, matching))
+            tables.append(_table_of_one(indexed, first, scope, number, matching))
     return tables
 
 
 def _table(
     indexed: IndexedProblem,
+    first: int,
     scope: tuple[int, ...],
     numbers: Sequence[int],
     matching: Sequence[MatchedTransitions],
@@ -102,11 +103,14 @@ def _table(
         for of_agent in matched_by:
             combined = np.logical_and.outer(combined, of_agent[k]).reshape(-1)
         matches[k] = combined
-    return _with_stages(indexed, numbers, scope, classes, counts, matches, all_or_nothing=False)
+    return _with_stages(
+        indexed, first, numbers, scope, classes, counts, matches, all_or_nothing=False
+    )
 
 
 def _table_of_one(
     indexed: IndexedProblem,
+    first: int,
     scope: tuple[int, ...],
     number: int,
     matching: Sequence[MatchedTransitions],
@@ -118,11 +122,14 @@ def _table_of_one(
         classes.append(np.all(asked, axis=0).astype(np.uint32))
     counts = [2] * len(scope)
     matches = np.array([[False, True]])
-    return _with_stages(indexed, [number], scope, classes, counts, matches, all_or_nothing=True)
+    return _with_stages(
+        indexed, first, [number], scope, classes, counts, matches, all_or_nothing=True
+    )
 
 
 def _with_stages(
     indexed: IndexedProblem,
+    first: int,
     numbers: Sequence[int],
     scope: tuple[int, ...],
     classes: Sequence[Indices],
@@ -133,7 +140,7 @@ def _with_stages(
 ) -> RewardTable:
     """The table, with what is earned at which stage."""
     entries = [indexed.entries[number] for number in numbers]
-    variant_at, active = _variants(entries, indexed.stage, indexed.horizon)
+    variant_at, active = _variants(entries, first, indexed.horizon)
     values = np.array([entry.value for entry in entries])
     return RewardTable(
         tuple(numbers),

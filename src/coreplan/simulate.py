@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from coreplan import _core
 from coreplan.checks import found, is_number
 from coreplan.errors import LimitError, ModelError
+from coreplan.evaluate import Beginning, start_of
 from coreplan.indexed import IndexedAgent
 from coreplan.limits import Limits
 from coreplan.maintenance.money import add_up
@@ -122,7 +123,7 @@ def simulate(
         )
     limits = Limits(time_limit)
     with limits.catch_interrupts(), errors_of_the_core():
-        return _Runs(policy, seed, limits).run(runs, confidence, threads, callback)
+        return Runs(policy, seed, limits).run(runs, confidence, threads, callback)
 
 
 def _check(name: str, value: object, least: int) -> None:
@@ -141,25 +142,32 @@ def _completed_tasks(agent: IndexedAgent, tasks: int) -> NDArray[np.uint32]:
     return completed
 
 
-class _Runs:
-    """The runs of a policy, and what they have shown so far."""
+class Runs:
+    """The runs of a policy, and what they have shown so far.
 
-    def __init__(self, policy: Policy, seed: int, limits: Limits) -> None:
+    They begin where the policy starts, or elsewhere.
+    """
+
+    def __init__(
+        self, policy: Policy, seed: int, limits: Limits, beginning: Beginning | None = None
+    ) -> None:
         self._policy = policy
+        self._start = beginning or start_of(policy)
         self._indexed = policy.indexed
         self._limits = limits
         self._seed = seed
         self._parts = [tuple(part) for part in policy.parts]
-        self._tables = reward_tables(policy.indexed)
+        self._tables = reward_tables(policy.indexed, self._start.stage)
         self._scopes = scopes_of(self._tables)
-        problem = _core.SimulatedProblem(policy.horizon - policy.stage, max(1, len(self._scopes)))
-        start = policy.indexed.find_state(policy.stage, None)
+        problem = _core.SimulatedProblem(
+            policy.horizon - self._start.stage, max(1, len(self._scopes))
+        )
         for i, agent in enumerate(policy.indexed.agents):
             tasks = 0
             if isinstance(policy.problem, MaintenanceProblem):
                 tasks = len(policy.problem.contractors[i].tasks)
             problem.add_agent(
-                start[i],
+                self._start.state[i],
                 np.array(agent.outcome_begin, np.uint32),
                 np.array(agent.outcome_next, np.uint32),
                 np.array(agent.outcome_probability, np.float64),
@@ -217,12 +225,17 @@ class _Runs:
             for number in range(simulator.question_count):
                 layer, part, states = simulator.question(number)
                 agents = self._parts[part]
-                columns = states.reshape(-1, len(agents)).T
-                choices = self._policy.choose_many(
-                    self._policy.stage + layer, agents, [column.copy() for column in columns]
-                )
+                choices = self._choose(layer, agents, states.reshape(-1, len(agents)).T)
                 simulator.answer(number, np.stack(choices, axis=1).astype(np.uint32).reshape(-1))
         return True
+
+    def _choose(
+        self, layer: int, agents: tuple[int, ...], states: NDArray[np.uint32]
+    ) -> list[NDArray[np.int64]]:
+        if layer == 0 and self._start.choices is not None:
+            return [np.array([self._start.choices[i]]) for i in agents]
+        columns = [column.copy() for column in states]
+        return self._policy.choose_many(self._start.stage + layer, agents, columns)
 
     # -- what they have shown -----------------------------------------------------------------
 
@@ -232,7 +245,7 @@ class _Runs:
         returns = np.concatenate(self._returns)
         mean = float(returns.mean())
         value = make_estimate(mean, float(np.square(returns - mean).sum()), runs, confidence)
-        amounts = self._amounts(runs)
+        amounts = self.amounts()
         functions = [0.0] * len(indexed.functions)
         for entry, amount in zip(indexed.entries, amounts, strict=True):
             functions[entry.function] += amount
@@ -267,22 +280,22 @@ class _Runs:
             completions=completions,
         )
 
-    def _amounts(self, runs: int) -> list[float]:
+    def amounts(self) -> list[float]:
         """Per entry: the mean of what it has given.
 
         Chances that do not quite add up to 1 are taken here as if they did.
         """
         amounts = [0.0] * len(self._indexed.entries)
         for k, table in enumerate(self._tables):
-            often = table.amounts(self._simulator.seen(k), runs)
+            often = table.amounts(self._simulator.seen(k), self._simulator.runs)
             for number, times in zip(table.entries, often.tolist(), strict=True):
                 amounts[number] = times * self._indexed.entries[number].value
         return amounts
 
     def _completions(self, problem: MaintenanceProblem, runs: int) -> tuple[Completion, ...]:
-        first, stages = self._policy.stage, self._policy.horizon - self._policy.stage
+        first, stages = self._start.stage, self._policy.horizon - self._start.stage
         steps = np.arange(first, self._policy.horizon)
-        start = self._indexed.name_state(self._indexed.find_state(first, None))
+        start = self._indexed.name_state(self._start.state)
         found_out = []
         for i, contractor in enumerate(problem.contractors):
             counts = self._simulator.events(i).reshape(-1, stages)
