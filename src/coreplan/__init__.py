@@ -39,6 +39,8 @@ from coreplan.maintenance.schedule import schedule_policy
 from coreplan.model import TIMMDP, Agent, Condition, Entry, RewardFunction, Transition
 from coreplan.plan import PlanReport, evaluate_plan
 from coreplan.plan_graph import PlanGraph, plan_graph
+from coreplan.plan_tree import PlanTree, plan_tree
+from coreplan.planned_schedule import PlannedSchedule, PlannedWork, planned_schedule
 from coreplan.policy import Policy
 from coreplan.result import Result, Statistics, Status
 from coreplan.sequences import ExecutionSequence, Returns, execution_sequences
@@ -78,6 +80,9 @@ __all__ = [
     "Money",
     "PlanGraph",
     "PlanReport",
+    "PlanTree",
+    "PlannedSchedule",
+    "PlannedWork",
     "Policy",
     "Problem",
     "Progress",
@@ -98,6 +103,8 @@ __all__ = [
     "evaluate_plan",
     "execution_sequences",
     "plan_graph",
+    "plan_tree",
+    "planned_schedule",
     "read_problem",
     "read_result",
     "read_schedule",

@@ -23,6 +23,8 @@ from coreplan.simulation import Estimate, Simulation
 
 if TYPE_CHECKING:
     from coreplan.compile import AnyProblem, CompiledProblem
+    from coreplan.plan_tree import PlanTree
+    from coreplan.planned_schedule import PlannedSchedule
 
 Indices = NDArray[np.uint32]
 Integers = NDArray[np.int64]
@@ -586,6 +588,24 @@ class Policy:
         from coreplan.simulate import simulate
 
         return simulate(self, runs, seed, **options)
+
+    # -- what it says --------------------------------------------------------------------------
+
+    def tree(self, depth: int | None = None, min_probability: float = 0.0) -> PlanTree:
+        """The contingent plan, branching where something uncertain happens: :func:`plan_tree`."""
+        from coreplan.plan_tree import plan_tree
+
+        return plan_tree(self, depth, min_probability)
+
+    def schedule(
+        self,
+        outcomes: Mapping[str, bool | str] | None = None,
+        expected: str = "not delayed",
+    ) -> PlannedSchedule:
+        """Who works on what in each step, if these delays happen: :func:`planned_schedule`."""
+        from coreplan.planned_schedule import planned_schedule
+
+        return planned_schedule(self, outcomes, expected)
 
     # -- files --------------------------------------------------------------------------------
 
