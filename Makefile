@@ -61,6 +61,7 @@ bench: install
 	$(BIN)/python benchmarks/core_2016.py --time-limit 1.5
 	$(BIN)/python benchmarks/core.py
 	$(BIN)/python benchmarks/dec_mdp.py --seeds 50
+	$(BIN)/python benchmarks/simulate.py --most-agents 8
 
 format: $(STAMPS)/test-tools
 	$(BIN)/ruff check --fix

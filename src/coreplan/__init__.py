@@ -43,10 +43,14 @@ from coreplan.maintenance.timeline import Timeline, timeline
 from coreplan.model import TIMMDP, Agent, Condition, Entry, RewardFunction, Transition
 from coreplan.plan import PlanReport, evaluate_plan
 from coreplan.plan_graph import PlanGraph, plan_graph
+from coreplan.plan_tree import PlanTree, plan_tree
+from coreplan.planned_schedule import PlannedSchedule, PlannedWork, planned_schedule
 from coreplan.policy import Policy
 from coreplan.result import Result, Statistics, Status
 from coreplan.sensitivity import Influence, Sensitivity, sensitivity
 from coreplan.sequences import ExecutionSequence, Returns, execution_sequences
+from coreplan.simulate import SimulationProgress, simulate
+from coreplan.simulation import Completion, Estimate, Simulation
 from coreplan.solve import solve
 from coreplan.trace import SearchTrace, trace_search
 from coreplan.view.report import Report, make_report
@@ -64,6 +68,7 @@ __all__ = [
     "ComparedRun",
     "Comparison",
     "CompiledProblem",
+    "Completion",
     "Condition",
     "ConditionalReturnGraph",
     "ConditionalReturnGraphs",
@@ -74,6 +79,7 @@ __all__ = [
     "CrgSize",
     "Delay",
     "Entry",
+    "Estimate",
     "ExecutionSequence",
     "FormatError",
     "Hindrance",
@@ -84,6 +90,9 @@ __all__ = [
     "Money",
     "PlanGraph",
     "PlanReport",
+    "PlanTree",
+    "PlannedSchedule",
+    "PlannedWork",
     "Policy",
     "Problem",
     "Progress",
@@ -94,6 +103,8 @@ __all__ = [
     "RewardFunction",
     "SearchTrace",
     "Sensitivity",
+    "Simulation",
+    "SimulationProgress",
     "SolverError",
     "Statistics",
     "Status",
@@ -108,6 +119,8 @@ __all__ = [
     "execution_sequences",
     "make_report",
     "plan_graph",
+    "plan_tree",
+    "planned_schedule",
     "read_problem",
     "read_result",
     "read_schedule",
@@ -116,6 +129,7 @@ __all__ = [
     "schedule_policy",
     "schema",
     "sensitivity",
+    "simulate",
     "solve",
     "timeline",
     "trace_search",

@@ -25,6 +25,7 @@ from coreplan.cli.info import info as info_command
 from coreplan.cli.report import report as report_command
 from coreplan.cli.schema import print_schema as schema_command
 from coreplan.cli.shared import BAD_INPUT, INTERNAL_ERROR, INTERRUPTED, LIMIT_STRUCK, OK, Command
+from coreplan.cli.simulate import simulate as simulate_command
 from coreplan.cli.solve import solve as solve_command
 from coreplan.cli.template import template as template_command
 from coreplan.cli.trace import trace as trace_command
@@ -66,6 +67,7 @@ def cli() -> None:
 for command in (
     solve_command,
     evaluate_command,
+    simulate_command,
     report_command,
     explain_command,
     compare_command,
