@@ -9,6 +9,7 @@ import logging
 from coreplan.compare import ComparedRun, Comparison, compare
 from coreplan.compile import AgentSize, CompiledProblem, compile_problem
 from coreplan.crg import ConditionalReturnGraph, ConditionalReturnGraphs, CrgSize, build_crgs
+from coreplan.distribution import ReturnDistribution, return_distribution
 from coreplan.errors import (
     CoreplanError,
     FormatError,
@@ -48,8 +49,11 @@ from coreplan.policy import Policy
 from coreplan.result import Result, Statistics, Status
 from coreplan.sensitivity import Influence, Sensitivity, sensitivity
 from coreplan.sequences import ExecutionSequence, Returns, execution_sequences
+from coreplan.simulate import SimulationProgress, simulate
+from coreplan.simulation import Completion, Estimate, Simulation
 from coreplan.solve import solve
 from coreplan.trace import SearchTrace, trace_search
+from coreplan.view.report import Report, make_report
 from coreplan.works import WorksList, read_works
 
 __version__ = "0.1.0"
@@ -64,6 +68,7 @@ __all__ = [
     "ComparedRun",
     "Comparison",
     "CompiledProblem",
+    "Completion",
     "Condition",
     "ConditionalReturnGraph",
     "ConditionalReturnGraphs",
@@ -74,6 +79,7 @@ __all__ = [
     "CrgSize",
     "Delay",
     "Entry",
+    "Estimate",
     "ExecutionSequence",
     "FormatError",
     "Hindrance",
@@ -90,11 +96,15 @@ __all__ = [
     "Policy",
     "Problem",
     "Progress",
+    "Report",
     "Result",
+    "ReturnDistribution",
     "Returns",
     "RewardFunction",
     "SearchTrace",
     "Sensitivity",
+    "Simulation",
+    "SimulationProgress",
     "SolverError",
     "Statistics",
     "Status",
@@ -107,6 +117,7 @@ __all__ = [
     "compile_problem",
     "evaluate_plan",
     "execution_sequences",
+    "make_report",
     "plan_graph",
     "plan_tree",
     "planned_schedule",
@@ -114,9 +125,11 @@ __all__ = [
     "read_result",
     "read_schedule",
     "read_works",
+    "return_distribution",
     "schedule_policy",
     "schema",
     "sensitivity",
+    "simulate",
     "solve",
     "timeline",
     "trace_search",

@@ -17,7 +17,7 @@ from coreplan.errors import SolverError
 from coreplan.evaluate import Floats, Indices, Integers, Laws, Moves, entries_by_stage
 from coreplan.policy import Policy
 from coreplan.rows import distinct_rows
-from coreplan.simulate import simulate_returns
+from coreplan.simulate import simulate
 
 MOST_ROWS = 200_000
 """Pairs of a joint state and what has been earned, beyond which runs are simulated."""
@@ -93,8 +93,9 @@ def return_distribution(
     try:
         return exact_distribution(policy, most_rows)
     except SolverError:
-        values, counts = np.unique(simulate_returns(policy, runs, seed), return_counts=True)
-        return ReturnDistribution(values, counts / runs, runs)
+        simulated = simulate(policy, runs, seed)
+        values, counts = np.unique(simulated.returns, return_counts=True)
+        return ReturnDistribution(values, counts / simulated.runs, simulated.runs)
 
 
 def exact_distribution(policy: Policy, most_rows: int = MOST_ROWS) -> ReturnDistribution:

@@ -51,6 +51,15 @@ BLOCK = 1 << 21
 """About how many joint transitions are held in memory at once."""
 
 
+class Beginning(NamedTuple):
+    """Where a policy is followed from, in numbers, if that is not where it starts."""
+
+    stage: int
+    state: tuple[int, ...]
+    choices: tuple[int, ...] | None = None
+    """What is done there, this once; None: what the policy says."""
+
+
 def evaluate_policy(
     policy: Policy,
     parts: Sequence[Sequence[int]] | None = None,
@@ -79,10 +88,13 @@ def evaluate_policy(
     return evaluate_and_count(policy, parts, most, time_limit=time_limit)[0]
 
 
-def evaluate_entries(policy: Policy, time_limit: float = math.inf) -> tuple[float, list[float]]:
+def evaluate_entries(
+    policy: Policy, time_limit: float = math.inf, beginning: Beginning | None = None
+) -> tuple[float, list[float]]:
     """The expected value of a policy, and what each entry of the problem's rewards adds to it."""
     added = [0.0] * len(policy.indexed.entries)
-    return evaluate_and_count(policy, added=added, time_limit=time_limit)[0], added
+    value, _ = evaluate_and_count(policy, added=added, time_limit=time_limit, beginning=beginning)
+    return value, added
 
 
 class StageRecord(NamedTuple):
@@ -110,6 +122,7 @@ def evaluate_and_count(
     added: list[float] | None = None,
     time_limit: float = math.inf,
     records: list[StageRecord] | None = None,
+    beginning: Beginning | None = None,
 ) -> tuple[float, float]:
     """The same, and how many terms were added up, for whoever wants to bound rounding.
 
@@ -117,6 +130,7 @@ def evaluate_and_count(
     at the end of `records`.
     """
     end = time.monotonic() + time_limit
+    start = beginning or start_of(policy)
     laws = Laws(policy.indexed)
     grouped: set[tuple[int, ...]] = set()
     if parts is None and policy.groups is not None:
@@ -124,10 +138,12 @@ def evaluate_and_count(
     while True:
         try:
             processes = [
-                (_GroupedPart if agents in grouped else _Part)(policy, laws, agents, most, end)
+                (_GroupedPart if agents in grouped else _Part)(
+                    policy, laws, agents, start, most, end
+                )
                 for agents in map(tuple, parts or policy.parts)
             ]
-            return _run(policy.indexed, processes, added, records)
+            return _run(policy.indexed, processes, start.stage, added, records)
         except _NotApartError as error:
             names = ", ".join(policy.indexed.agent_names[i] for i in error.agents)
             logger.info("not evaluated in groups: %s: %s", names, error)
@@ -136,9 +152,15 @@ def evaluate_and_count(
                 records.clear()
 
 
+def start_of(policy: Policy) -> Beginning:
+    """Where a policy starts."""
+    return Beginning(policy.stage, policy.indexed.find_state(policy.stage, None))
+
+
 def _run(
     indexed: IndexedProblem,
     processes: Sequence[_Part],
+    first: int,
     added: list[float] | None,
     records: list[StageRecord] | None,
 ) -> tuple[float, float]:
@@ -157,7 +179,7 @@ def _run(
     earned = [0.0] * len(terms)
     total = 0.0
     counted = 0.0
-    for stage in range(indexed.stage, indexed.horizon):
+    for stage in range(first, indexed.horizon):
         mass = 1.0  # the chance that everybody gets through this stage: 1 up to rounding
         for part in processes:
             mass *= part.move(stage)
@@ -245,7 +267,13 @@ class _Part:
     """Agents that decide without a look at the others, and where they can be."""
 
     def __init__(
-        self, policy: Policy, laws: Laws, agents: Sequence[int], most: int, end: float
+        self,
+        policy: Policy,
+        laws: Laws,
+        agents: Sequence[int],
+        start: Beginning,
+        most: int,
+        end: float,
     ) -> None:
         self.agents = tuple(agents)
         self._policy = policy
@@ -253,8 +281,8 @@ class _Part:
         self._most = most
         self._end = end
         # The joint states, a column per agent, and how likely each of them is.
-        start = policy.indexed.find_state(policy.stage, None)
-        self._states = [np.array([start[i]], np.uint32) for i in agents]
+        self._states = [np.array([start.state[i]], np.uint32) for i in agents]
+        self._start = start
         self._weights = np.ones(1)
         self.terms = 0.0
 
@@ -275,6 +303,8 @@ class _Part:
         return self._mass
 
     def _choose(self, stage: int) -> list[Integers]:
+        if stage == self._start.stage and self._start.choices is not None:
+            return [np.full(len(self._weights), self._start.choices[i]) for i in self.agents]
         return self._policy.choose_many(stage, self.agents, self._states)
 
     def _get_through(self, stage: int) -> float:
@@ -454,18 +484,24 @@ class _GroupedPart(_Part):
     """
 
     def __init__(
-        self, policy: Policy, laws: Laws, agents: Sequence[int], most: int, end: float
+        self,
+        policy: Policy,
+        laws: Laws,
+        agents: Sequence[int],
+        start: Beginning,
+        most: int,
+        end: float,
     ) -> None:
-        super().__init__(policy, laws, agents, most, end)
+        super().__init__(policy, laws, agents, start, most, end)
         assert policy.groups is not None
         self._couplings = policy.groups.couplings
         self._neighbours = self._couplings.neighbours(self.agents)
         here = [Law((), (int(each[0]),), (1.0,), 1.0, {}) for each in self._states]
         known = [
-            _Knowledge(policy, policy.stage, i, [each])
+            _Knowledge(policy, start.stage, i, [each])
             for i, each in zip(self.agents, here, strict=True)
         ]
-        self._enter(policy.stage, known, np.ones((len(agents), 1), np.int64))
+        self._enter(start.stage, known, np.ones((len(agents), 1), np.int64))
 
     def _choose(self, stage: int) -> list[Integers]:
         self._acting = self._here
@@ -473,6 +509,8 @@ class _GroupedPart(_Part):
             self._policy.group_lists(stage, i, each)
             for i, each in zip(self.agents, self._states, strict=True)
         ]
+        if stage == self._start.stage and self._start.choices is not None:
+            return super()._choose(stage)
         choices = self._policy.choose_many(stage, self.agents, self._states, list(~self._here))
         for each, here in zip(choices, self._here, strict=True):
             each[~here] = each[here.argmax()]

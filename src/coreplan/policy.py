@@ -8,7 +8,7 @@ import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from coreplan.evaluate import evaluate_policy
 from coreplan.group_rule import GroupRule, GroupTable
 from coreplan.indexed import IndexedProblem, JointState
 from coreplan.rows import distinct_rows, rows_of_each
-from coreplan.simulate import Estimate, estimate_value
+from coreplan.simulation import Estimate, Simulation
 
 if TYPE_CHECKING:
     from coreplan.compile import AnyProblem, CompiledProblem
@@ -581,7 +581,13 @@ class Policy:
         Estimate
             The mean return and an interval, by the normal approximation.
         """
-        return estimate_value(self, runs, seed, confidence)
+        return self.simulate(runs, seed, confidence=confidence).value
+
+    def simulate(self, runs: int, seed: int = 1, **options: Any) -> Simulation:
+        """Let it run many times, and see what comes of it: :func:`coreplan.simulate`."""
+        from coreplan.simulate import simulate
+
+        return simulate(self, runs, seed, **options)
 
     # -- what it says --------------------------------------------------------------------------
 

@@ -22,8 +22,10 @@ from coreplan.cli.explain import explain as explain_command
 from coreplan.cli.export import export as export_command
 from coreplan.cli.import_works import import_works as import_command
 from coreplan.cli.info import info as info_command
+from coreplan.cli.report import report as report_command
 from coreplan.cli.schema import print_schema as schema_command
 from coreplan.cli.shared import BAD_INPUT, INTERNAL_ERROR, INTERRUPTED, LIMIT_STRUCK, OK, Command
+from coreplan.cli.simulate import simulate as simulate_command
 from coreplan.cli.solve import solve as solve_command
 from coreplan.cli.template import template as template_command
 from coreplan.cli.trace import trace as trace_command
@@ -65,6 +67,8 @@ def cli() -> None:
 for command in (
     solve_command,
     evaluate_command,
+    simulate_command,
+    report_command,
     explain_command,
     compare_command,
     check_command,

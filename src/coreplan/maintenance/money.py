@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from coreplan.errors import ModelError
 from coreplan.evaluate import evaluate_entries
 from coreplan.indexed import IndexedEntry
 from coreplan.maintenance.problem import MaintenanceProblem
-from coreplan.policy import Policy
+
+if TYPE_CHECKING:
+    from coreplan.policy import Policy
 
 
 @dataclass(frozen=True)
