@@ -4,6 +4,7 @@
 #   make demo         solve the bundled example
 #   make test         linters, type checker, C++ tests, Python tests
 #   make test-extras  tests that need optional packages
+#   make test-browser tests in a real browser; make test runs them, too, if it finds Chromium
 #   make sanitize     the tests on a core built with address and undefined-behaviour sanitizers
 #   make bench        benchmarks (some minutes)
 #   make reproduce    the paper's evaluation in a few minutes: runs, figures, docs/reproduction.md
@@ -25,9 +26,10 @@ DEFINES := -DCOREPLAN_WERROR=ON -DCOREPLAN_NATIVE=$(NATIVE)
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
 
 CORE := CMakeLists.txt $(shell find cpp -name '*.hpp' -o -name '*.cpp')
-MODULES := $(shell find src examples -name '*.py' -o -name '*.json' -o -name '*.yaml')
+MODULES := $(shell find src examples -name '*.py' -o -name '*.json' -o -name '*.yaml' \
+  -o -name '*.html' -o -name '*.css' -o -name '*.js')
 
-.PHONY: demo test test-extras lint types test-cpp test-python sanitize bench reproduce \
+.PHONY: demo test test-extras test-browser lint types test-cpp test-python sanitize bench reproduce \
   reproduce-hour reproduce-full format clean distclean install FORCE
 
 demo: install
@@ -51,6 +53,9 @@ test-python: install $(STAMPS)/test-tools
 test-extras: install $(STAMPS)/test-tools $(STAMPS)/extras
 	$(BIN)/python -m pytest -q -n auto -m extras
 
+test-browser: install $(STAMPS)/test-tools
+	COREPLAN_NEEDS_CHROMIUM=1 $(BIN)/python -m pytest -q -n auto -m browser
+
 sanitize: $(STAMPS)/test-tools
 	bash tools/sanitize $(BIN)
 
@@ -59,6 +64,7 @@ bench: install
 	$(BIN)/python benchmarks/core_2016.py --time-limit 1.5
 	$(BIN)/python benchmarks/core.py
 	$(BIN)/python benchmarks/dec_mdp.py --seeds 50
+	$(BIN)/python benchmarks/simulate.py --most-agents 8
 
 # $(1): which of the configurations benchmarks/reproduce-*.yaml, $(2): the target's name
 define REPRODUCE

@@ -11,6 +11,7 @@ import pytest
 
 import dec_mdp
 import search
+import simulate
 import spudd
 from coreplan import MaintenanceProblem, solve, write_problem
 from instances import pyramid, realistic
@@ -159,3 +160,13 @@ def test_spudd_is_compared(
     runs = {"one": [spudd.Run(1.0, 0.1)], "other": [spudd.Run(2.0, 0.1)]}
     assert len(spudd.disagreements(runs)) == 1
     assert not spudd.disagreements({"one": runs["one"], "late": [spudd.Run(None, 5.0)]})
+
+
+def test_simulations_are_measured(capsys: pytest.CaptureFixture[str]) -> None:
+    """A line for each plan, with a mean that is near the exact value."""
+    assert simulate.main(["--runs", "2000", "--most-agents", "2"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 4
+    for line in lines[2:]:
+        assert line.startswith("2 agents, 3 tasks, h=12, ")
+        assert abs(float(line.split()[-1])) < 5

@@ -23,7 +23,14 @@ from test_formats_result import EXAMPLE as RESULT
 from test_policy import policy_of
 
 SCHEDULE = '{"format": "schedule/1", "Alpha": {"a1": 0}, "Beta": {"b1": 3}}'
-FILES = {"ti-mmdp/1": ROBOTS, "mpp/1": ROAD, "result/1": RESULT, "schedule/1": SCHEDULE}
+CALENDAR = '{"format": "calendar/1", "start": "2026-03-02", "step": "day"}'
+FILES = {
+    "ti-mmdp/1": ROBOTS,
+    "mpp/1": ROAD,
+    "result/1": RESULT,
+    "schedule/1": SCHEDULE,
+    "calendar/1": CALENDAR,
+}
 
 
 def validate(document: Any, name: str | None) -> None:
@@ -161,6 +168,10 @@ BROKEN: list[tuple[str, list[Any], Any]] = [
     ("schedule/1", ["Alpha", "a1"], -1),
     ("schedule/1", ["Alpha", "a1"], "0"),
     ("schedule/1", ["Alpha", "a1"], None),
+    ("calendar/1", ["start"], 2026),
+    ("calendar/1", ["start"], ""),
+    ("calendar/1", ["step"], "month"),
+    ("calendar/1", ["end"], "2026-04-02"),
 ]
 
 

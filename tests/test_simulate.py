@@ -1,30 +1,46 @@
-"""Estimates by simulation, against exact values."""
+"""Simulation: against exact values, exact distributions, and itself on other threads."""
 
 from __future__ import annotations
 
 import dataclasses
+import importlib
+import json
 import math
+import time
 from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-import coreplan.simulate
+import coreplan.reward_tables
 from coreplan import (
     TIMMDP,
     Agent,
     Condition,
+    ContractorState,
     Entry,
+    LimitError,
+    MaintenanceProblem,
     ModelError,
     Policy,
     RewardFunction,
+    SimulationProgress,
     SolverError,
+    execution_sequences,
+    plan_graph,
+    simulate,
 )
+from coreplan.evaluate import evaluate_entries
+from coreplan.maintenance.money import split_value
 from coreplan.policy import TeamRule
-from helpers import from_file, judged_policy_value, random_mpp
+from coreplan.sequences import returns
+from helpers import coupled_team, from_file, interrupt, judged_policy_value, random_mpp, scale
+from strategies import problem_dicts
 from team_rules import random_teams, with_teams
-from test_policy import crowd, policy_of, robots
+from test_policy import crowd, policy_of, robots, with_local_rule
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -68,14 +84,35 @@ def test_the_seed_decides() -> None:
         one.mean = 0.0  # type: ignore[misc]
 
 
-@pytest.mark.parametrize("at_once", [1, 7, 10])
-def test_runs_are_simulated_in_pieces(at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """However many runs fit side by side, there are as many as asked for."""
-    monkeypatch.setattr(coreplan.simulate, "RUNS_AT_ONCE", at_once)
+@pytest.mark.parametrize("runs", [2, 71, 1024, 1025, 5000])
+def test_runs_do_not_depend_on_what_is_simulated_beside_them(
+    runs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Any number of threads, and of runs begun together, gives the same numbers to the last bit."""
     policy = policy_of(crowd(5))
-    estimate = policy.estimate(71, 1, 0.9999)
-    assert estimate.runs == 71
-    assert estimate.low < policy.evaluate() < estimate.high
+    one = simulate(policy, runs, 3, threads=1)
+    module = importlib.import_module("coreplan.simulate")
+    monkeypatch.setattr(module, "MOST_AT_ONCE", 1024)
+    monkeypatch.setattr(module, "MOST_DECISION_BYTES", 0)
+    for threads in (1, 2, 5):
+        other = simulate(policy, runs, 3, threads=threads)
+        assert one.value == other.value
+        assert one.own == other.own
+        assert one.shared == other.shared
+        assert one.functions == other.functions
+        assert np.array_equal(one.returns, other.returns)
+    assert len(one.returns) == one.runs == one.asked == runs
+    assert not one.stopped
+
+
+def test_a_longer_simulation_continues_a_shorter_one() -> None:
+    """The first runs of a seed are the same, however many follow."""
+    policy = policy_of(crowd(5))
+    short, long = (np.sort(simulate(policy, runs, 3).returns) for runs in (1024, 4096))
+    left = list(long)
+    for each in short:
+        left.remove(each)
+    assert len(left) == 3072
 
 
 def test_where_nothing_is_left_to_chance_the_mean_is_the_value() -> None:
@@ -136,3 +173,220 @@ def test_any_confidence_below_certainty_will_do() -> None:
         widths.append(estimate.high - estimate.low)
     assert widths == sorted(widths)
     assert 0 < widths[0] < widths[-1] < math.inf
+
+
+# -- the parts -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("kind", ["dp", "teams", "local"])
+def test_every_part_agrees_with_exact_evaluation(kind: str, seed: int) -> None:
+    """Means per entry, agent and set of agents are those of exact evaluation, within chance."""
+    policy = policy_of(from_file(coupled_team(seed)))
+    if kind == "teams":
+        policy = random_teams(policy, Random(seed))
+    elif kind == "local":
+        policy = with_local_rule(policy)
+    runs = 20_000
+    shown = simulate(policy, runs, seed, confidence=1 - 1e-6)
+    value, amounts = evaluate_entries(policy)
+    assert shown.value.low - 1e-9 <= value <= shown.value.high + 1e-9
+    entries = policy.indexed.entries
+    expected: dict[tuple[str, ...], float] = {}
+    functions = [0.0] * len(policy.indexed.functions)
+    most = [0.0] * len(functions)
+    for entry, amount in zip(entries, amounts, strict=True):
+        names = tuple(policy.indexed.agent_names[i] for i, _ in entry.members)
+        expected[names] = expected.get(names, 0.0) + amount
+        functions[entry.function] += amount
+        most[entry.function] += abs(entry.value) * policy.horizon
+    own = {(name,): each for name, each in shown.own.items()}
+    assert set(expected) <= {**own, **shown.shared}.keys()
+    for names, estimate in {**own, **shown.shared}.items():
+        assert estimate.low - 1e-9 <= expected.get(names, 0.0) <= estimate.high + 1e-9
+    # The interval of Hoeffding, which holds whatever the law is.
+    for mean, exact, size in zip(shown.functions, functions, most, strict=True):
+        assert abs(mean - exact) <= 2 * size * math.sqrt(math.log(2 / 1e-6) / (2 * runs)) + 1e-9
+    parts = sum(each.mean for each in {**own, **shown.shared}.values())
+    assert parts == pytest.approx(shown.mean, rel=1e-9, abs=1e-9)
+    assert sum(shown.functions) == pytest.approx(shown.mean, rel=1e-7, abs=1e-7)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_money_and_completions_of_road_works(seed: int) -> None:
+    """Revenue, works, hindrance and steps of completion are those of exact evaluation."""
+    raw = random_mpp(3, 2, 7, seed)
+    policy = policy_of(from_file(raw), algorithm="core")
+    problem = policy.problem
+    assert isinstance(problem, MaintenanceProblem)
+    runs = 40_000
+    shown = simulate(policy, runs, seed)
+    exact = split_value(policy)
+    assert shown.money is not None
+    assert shown.money.value == shown.mean
+    for mean, value in (
+        (shown.money.revenue, exact.revenue),
+        (shown.money.works, exact.works),
+        (shown.money.hindrance, exact.hindrance),
+        *zip(shown.money.hindrances, exact.hindrances, strict=True),
+    ):
+        assert mean == pytest.approx(value, rel=0.02, abs=1.5)
+    total = shown.money.revenue - shown.money.works - shown.money.hindrance
+    assert total == pytest.approx(shown.mean, rel=1e-9)
+    # Completions, from the graph of all that can happen.
+    graph = plan_graph(policy)
+    for each in shown.completions:
+        expected = [0.0] * policy.horizon
+        for situation in graph.situations:
+            for outcome in situation.outcomes:
+                before = situation.state[each.contractor].done
+                after = graph.situations[outcome.next].state[each.contractor].done
+                if each.task in set(after) - set(before):
+                    expected[situation.stage] += situation.probability * outcome.probability
+        margin = 5 * 0.5 / math.sqrt(runs)
+        assert np.allclose(each.shares, expected, rtol=0, atol=margin)
+        assert each.undone == pytest.approx(1 - sum(expected), abs=margin)
+        assert each.undone == pytest.approx(1 - sum(each.shares), abs=1e-12)
+        if sum(expected) > 0.1:
+            mean = sum(k * share for k, share in enumerate(each.shares)) / sum(each.shares)
+            assert each.mean == pytest.approx(mean)
+    names = [(each.contractor, each.task) for each in shown.completions]
+    assert names == [(c.name, t.name) for c in problem.contractors for t in c.tasks]
+
+
+@given(problem_dicts(max_work=300), st.integers(0, 2**70))
+def test_the_distribution_is_that_of_execution_sequences(raw: dict[str, Any], seed: int) -> None:
+    """Every simulated return is one that can come about, and about as often as it should."""
+    policy = policy_of(from_file(raw))
+    exact: dict[float, float] = {}
+    for sequence, probability in execution_sequences(policy):
+        earned = returns(policy.problem, sequence).total
+        exact[earned] = exact.get(earned, 0.0) + probability
+    shown = simulate(policy, 2000, seed, threads=1)
+    possible = np.array(sorted(exact))
+    tolerance = 1e-9 * scale(raw)
+    at = np.abs(possible[:, None] - np.unique(shown.returns)[None, :]).min(axis=0)
+    assert at.max() <= tolerance
+    # Kolmogorov and Smirnov, with a level that no honest run will ever reach; also for laws with
+    # jumps. Returns are taken together where rounding tells them apart.
+    steps = np.cumsum([exact[each] for each in possible.tolist()])
+    apart = np.append(np.diff(possible) > 2 * tolerance, True)
+    below = np.searchsorted(shown.returns, possible[apart] + tolerance, side="right") / 2000
+    assert np.abs(below - steps[apart]).max() < math.sqrt(math.log(2 / 1e-9) / (2 * 2000)) + 1e-8
+
+
+def test_what_is_too_large_for_a_table_is_looked_up_entry_by_entry(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Entries that have no common table give the same numbers."""
+    policy = policy_of(from_file(coupled_team(5)))
+    together = simulate(policy, 3000, 1)
+    monkeypatch.setattr(coreplan.reward_tables, "MOST_CELLS", 1)
+    alone = simulate(policy, 3000, 1)
+    assert np.allclose(alone.returns, together.returns, rtol=1e-12, atol=1e-12)
+    assert alone.functions == pytest.approx(together.functions)
+    assert alone.shared.keys() == together.shared.keys()
+    for names, each in alone.shared.items():
+        assert each.mean == pytest.approx(together.shared[names].mean)
+        assert each.low == pytest.approx(together.shared[names].low)
+
+
+def test_a_policy_from_the_middle_on() -> None:
+    """Simulation starts where the policy does; works that are done are not completed again."""
+    problem = from_file(random_mpp(2, 2, 8))
+    state = {"C0": ContractorState(done=("w0",), doing="w1", remaining=1), "C1": ContractorState()}
+    policy = policy_of(problem, stage=3, state=state)
+    shown = simulate(policy, 20_000, 1, confidence=0.9999)
+    assert shown.value.low <= policy.evaluate() <= shown.value.high
+    assert [each.task for each in shown.completions] == ["w1", "w0", "w1"]
+    first = shown.completions[0]
+    assert (first.stage, first.mean, first.undone) == (3, 3.0, 0.0)
+    assert first.shares == (1.0, 0.0, 0.0, 0.0, 0.0)
+
+
+# -- reading, stopping -----------------------------------------------------------------------------
+
+
+def test_quantiles_and_histograms() -> None:
+    """Quantiles are returns that came about; histograms count every run once."""
+    shown = simulate(policy_of(crowd(5)), 5000, 1)
+    assert list(shown.returns) == sorted(shown.returns)
+    assert shown.quantile(0) == shown.returns[0]
+    assert shown.quantile(1) == shown.returns[-1]
+    assert shown.quantile(0.5) in shown.returns
+    assert np.mean(shown.returns <= shown.quantile(0.3)) >= 0.3
+    counts, ends = shown.histogram(7)
+    assert (sum(counts), len(counts), len(ends)) == (5000, 7, 8)
+    assert shown.deviation == pytest.approx(np.std(shown.returns, ddof=1))
+    with pytest.raises(ModelError, match=r"share is 1\.5"):
+        shown.quantile(1.5)
+
+
+def test_it_can_be_read() -> None:
+    """The summary has the mean and the tables, and the dictionary is plain JSON."""
+    policy = policy_of(from_file(random_mpp(2, 2, 6)))
+    shown = simulate(policy, 1000, 1)
+    lines = str(shown).splitlines()
+    assert lines[0].startswith("1,000 runs from seed 1 in ")
+    assert lines[1].startswith(f"mean return {shown.mean:,.2f}, between ")
+    assert any(line.startswith("C0/w0") for line in lines)
+    plain = json.loads(json.dumps(shown.to_dict(), allow_nan=False))
+    assert plain["value"]["mean"] == shown.mean
+    assert sum(plain["histogram"]["counts"]) == 1000
+    assert plain["money"]["revenue"] == shown.money.revenue if shown.money else False
+
+
+def test_a_callback_sees_progress_and_can_stop() -> None:
+    """It is told of more and more runs; when it says stop, those so far are the result."""
+    policy = policy_of(crowd(5))
+    seen: list[SimulationProgress] = []
+    whole = simulate(policy, 50_000, 1, callback=seen.append)
+    done = [each.runs for each in seen]
+    assert done == sorted(set(done))
+    assert done[-1] == 50_000
+    assert seen[-1].mean == pytest.approx(whole.mean)
+    part = simulate(policy, 50_000, 1, callback=lambda _: True)
+    assert part.runs == done[0] < 50_000
+    assert part.stopped
+    assert part.mean == pytest.approx(seen[0].mean)
+    assert "stopped before all 50,000 were through" in part.summary()
+
+
+def test_a_time_limit_keeps_the_runs_so_far() -> None:
+    """A simulation that would take for ever ends, with all the runs that are through."""
+    policy = policy_of(crowd(5))
+    start = time.perf_counter()
+    shown = simulate(policy, 10**12, 1, time_limit=0.3)
+    assert time.perf_counter() - start < 10
+    assert 2 <= shown.runs < 10**12
+    assert len(shown.returns) == shown.runs
+    with pytest.raises(LimitError, match="stopped before two runs were simulated"):
+        simulate(policy, 10**6, 1, time_limit=1e-9)
+
+
+def test_ctrl_c_keeps_the_runs_so_far() -> None:
+    """Ctrl-C ends a simulation at once, with all the runs that are through."""
+    script = """
+import json
+from coreplan import simulate
+from test_policy import crowd, policy_of
+policy = policy_of(crowd(5))
+told = []
+def tell(progress):
+    if not told:
+        print("searching", flush=True)
+    told.append(progress)
+shown = simulate(policy, 10**12, 1, callback=tell)
+print(json.dumps({"runs": shown.runs, "stopped": shown.stopped, "told": told[-1].runs}))
+"""
+    report, seconds = interrupt(script)
+    assert report["stopped"]
+    assert report["runs"] == report["told"] >= 2
+    assert seconds < 5
+
+
+@pytest.mark.parametrize("threads", [0, -1, True, 1.5, "2"])
+def test_threads_are_a_whole_number(threads: Any) -> None:
+    """Anything else is refused."""
+    with pytest.raises(ModelError, match=r"threads is .*; expected a whole number of at least 1"):
+        simulate(policy_of(robots()), 10, 1, threads=threads)

@@ -12,4 +12,5 @@ NB_MODULE(_core, module) {
     coreplan::bindings::bind_policies(module);
     coreplan::bindings::bind_search(module);
     coreplan::bindings::bind_decentralised(module);
+    coreplan::bindings::bind_simulation(module);
 }

@@ -22,6 +22,7 @@ void bind_engine(nb::module_& module);
 void bind_policies(nb::module_& module);
 void bind_search(nb::module_& module);
 void bind_decentralised(nb::module_& module);
+void bind_simulation(nb::module_& module);
 
 template <class T>
 using Array = nb::ndarray<nb::numpy, const T, nb::ndim<1>>;

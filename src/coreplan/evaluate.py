@@ -51,6 +51,15 @@ BLOCK = 1 << 21
 """About how many joint transitions are held in memory at once."""
 
 
+class Beginning(NamedTuple):
+    """Where a policy is followed from, in numbers, if that is not where it starts."""
+
+    stage: int
+    state: tuple[int, ...]
+    choices: tuple[int, ...] | None = None
+    """What is done there, this once; None: what the policy says."""
+
+
 def evaluate_policy(
     policy: Policy,
     parts: Sequence[Sequence[int]] | None = None,
@@ -79,10 +88,31 @@ def evaluate_policy(
     return evaluate_and_count(policy, parts, most, time_limit=time_limit)[0]
 
 
-def evaluate_entries(policy: Policy, time_limit: float = math.inf) -> tuple[float, list[float]]:
+def evaluate_entries(
+    policy: Policy, time_limit: float = math.inf, beginning: Beginning | None = None
+) -> tuple[float, list[float]]:
     """The expected value of a policy, and what each entry of the problem's rewards adds to it."""
     added = [0.0] * len(policy.indexed.entries)
-    return evaluate_and_count(policy, added=added, time_limit=time_limit)[0], added
+    value, _ = evaluate_and_count(policy, added=added, time_limit=time_limit, beginning=beginning)
+    return value, added
+
+
+class StageRecord(NamedTuple):
+    """What a policy does at one stage, whatever has happened before, and what it earns."""
+
+    stage: int
+    choices: tuple[dict[int, float], ...]
+    """Per agent: how likely each of its choices is."""
+    earned: dict[int, float]
+    """Per number of an entry that counts at this stage: what it adds to the expected value."""
+
+
+def evaluate_stages(
+    policy: Policy, time_limit: float = math.inf
+) -> tuple[float, list[StageRecord]]:
+    """The expected value of a policy, and what it does and earns at each stage."""
+    records: list[StageRecord] = []
+    return evaluate_and_count(policy, records=records, time_limit=time_limit)[0], records
 
 
 def evaluate_and_count(
@@ -91,12 +121,16 @@ def evaluate_and_count(
     most: int = MOST_JOINT_STATES,
     added: list[float] | None = None,
     time_limit: float = math.inf,
+    records: list[StageRecord] | None = None,
+    beginning: Beginning | None = None,
 ) -> tuple[float, float]:
     """The same, and how many terms were added up, for whoever wants to bound rounding.
 
-    What each entry is expected to earn is put in its place in `added`.
+    What each entry is expected to earn is put in its place in `added`, what happens at each stage
+    at the end of `records`.
     """
     end = time.monotonic() + time_limit
+    start = beginning or start_of(policy)
     laws = Laws(policy.indexed)
     grouped: set[tuple[int, ...]] = set()
     if parts is None and policy.groups is not None:
@@ -104,18 +138,31 @@ def evaluate_and_count(
     while True:
         try:
             processes = [
-                (_GroupedPart if agents in grouped else _Part)(policy, laws, agents, most, end)
+                (_GroupedPart if agents in grouped else _Part)(
+                    policy, laws, agents, start, most, end
+                )
                 for agents in map(tuple, parts or policy.parts)
             ]
-            return _run(policy.indexed, processes, added)
+            return _run(policy.indexed, processes, start.stage, added, records)
         except _NotApartError as error:
             names = ", ".join(policy.indexed.agent_names[i] for i in error.agents)
             logger.info("not evaluated in groups: %s: %s", names, error)
             grouped.remove(error.agents)
+            if records is not None:
+                records.clear()
+
+
+def start_of(policy: Policy) -> Beginning:
+    """Where a policy starts."""
+    return Beginning(policy.stage, policy.indexed.find_state(policy.stage, None))
 
 
 def _run(
-    indexed: IndexedProblem, processes: Sequence[_Part], added: list[float] | None
+    indexed: IndexedProblem,
+    processes: Sequence[_Part],
+    first: int,
+    added: list[float] | None,
+    records: list[StageRecord] | None,
 ) -> tuple[float, float]:
     """Let all parts act, and count what they earn."""
     place = {i: (part, k) for part in processes for k, i in enumerate(part.agents)}
@@ -132,17 +179,22 @@ def _run(
     earned = [0.0] * len(terms)
     total = 0.0
     counted = 0.0
-    for stage in range(indexed.stage, indexed.horizon):
+    for stage in range(first, indexed.horizon):
         mass = 1.0  # the chance that everybody gets through this stage: 1 up to rounding
         for part in processes:
             mass *= part.move(stage)
+        at_this_stage: dict[int, float] = {}
         for number in at_stage(stage):
             value, patterns = terms[number]
             for part, pattern in patterns:
                 value *= part.chance(pattern) if value else 0.0
             total += mass * value
             earned[number] += mass * value
+            at_this_stage[number] = mass * value
             counted += len(patterns) + 1
+        if records is not None:
+            chosen = (place[i][0].choices_of(place[i][1]) for i in range(len(indexed.agents)))
+            records.append(StageRecord(stage, tuple(chosen), at_this_stage))
     if added is not None:
         added[:] = earned
     return total, counted + sum(part.terms for part in processes)
@@ -198,7 +250,8 @@ class Moves:
 
     def __init__(self, laws: Laws, agent: int, choices: Integers) -> None:
         used, self.law_of = _distinct(choices)
-        self.laws = [laws.of(agent, choice) for choice in used.tolist()]
+        self.choices: list[int] = used.tolist()
+        self.laws = [laws.of(agent, choice) for choice in self.choices]
         self.mass = np.array([law.mass for law in self.laws])
         self.count = np.array([len(law.nexts) for law in self.laws])
         self.begin = np.cumsum(self.count) - self.count
@@ -214,7 +267,13 @@ class _Part:
     """Agents that decide without a look at the others, and where they can be."""
 
     def __init__(
-        self, policy: Policy, laws: Laws, agents: Sequence[int], most: int, end: float
+        self,
+        policy: Policy,
+        laws: Laws,
+        agents: Sequence[int],
+        start: Beginning,
+        most: int,
+        end: float,
     ) -> None:
         self.agents = tuple(agents)
         self._policy = policy
@@ -222,8 +281,8 @@ class _Part:
         self._most = most
         self._end = end
         # The joint states, a column per agent, and how likely each of them is.
-        start = policy.indexed.find_state(policy.stage, None)
-        self._states = [np.array([start[i]], np.uint32) for i in agents]
+        self._states = [np.array([start.state[i]], np.uint32) for i in agents]
+        self._start = start
         self._weights = np.ones(1)
         self.terms = 0.0
 
@@ -244,6 +303,8 @@ class _Part:
         return self._mass
 
     def _choose(self, stage: int) -> list[Integers]:
+        if stage == self._start.stage and self._start.choices is not None:
+            return [np.full(len(self._weights), self._start.choices[i]) for i in self.agents]
         return self._policy.choose_many(stage, self.agents, self._states)
 
     def _get_through(self, stage: int) -> float:
@@ -257,6 +318,15 @@ class _Part:
         if chance is None:
             chance = self._chances[pattern] = self._find_chance(pattern) / self._mass
         return chance
+
+    def choices_of(self, k: int) -> dict[int, float]:
+        """How likely the choices of one agent were in the last move, if all got through."""
+        weights = self._weights_of(k)
+        return {
+            choice: weight / self._mass
+            for choice, weight in zip(self._moves[k].choices, weights, strict=True)
+            if weight > 0
+        }
 
     def _find_chance(self, pattern: _Pattern) -> float:
         shares = [self._moves[k].matched(condition) for k, condition in pattern]
@@ -414,18 +484,24 @@ class _GroupedPart(_Part):
     """
 
     def __init__(
-        self, policy: Policy, laws: Laws, agents: Sequence[int], most: int, end: float
+        self,
+        policy: Policy,
+        laws: Laws,
+        agents: Sequence[int],
+        start: Beginning,
+        most: int,
+        end: float,
     ) -> None:
-        super().__init__(policy, laws, agents, most, end)
+        super().__init__(policy, laws, agents, start, most, end)
         assert policy.groups is not None
         self._couplings = policy.groups.couplings
         self._neighbours = self._couplings.neighbours(self.agents)
         here = [Law((), (int(each[0]),), (1.0,), 1.0, {}) for each in self._states]
         known = [
-            _Knowledge(policy, policy.stage, i, [each])
+            _Knowledge(policy, start.stage, i, [each])
             for i, each in zip(self.agents, here, strict=True)
         ]
-        self._enter(policy.stage, known, np.ones((len(agents), 1), np.int64))
+        self._enter(start.stage, known, np.ones((len(agents), 1), np.int64))
 
     def _choose(self, stage: int) -> list[Integers]:
         self._acting = self._here
@@ -433,6 +509,8 @@ class _GroupedPart(_Part):
             self._policy.group_lists(stage, i, each)
             for i, each in zip(self.agents, self._states, strict=True)
         ]
+        if stage == self._start.stage and self._start.choices is not None:
+            return super()._choose(stage)
         choices = self._policy.choose_many(stage, self.agents, self._states, list(~self._here))
         for each, here in zip(choices, self._here, strict=True):
             each[~here] = each[here.argmax()]

@@ -15,7 +15,7 @@ from coreplan.maintenance.money import Money, split_value
 from coreplan.maintenance.problem import MaintenanceProblem
 from coreplan.policy import Policy
 from coreplan.result import Result, Status, is_closed
-from coreplan.simulate import Estimate
+from coreplan.simulation import Estimate
 from coreplan.solve import check_problem, solve
 
 RUNS = 10_000
@@ -105,15 +105,7 @@ class PlanReport:
             "problem": self.problem,
             "value": self.value,
             "exact": self.value is not None,
-            "estimate": None
-            if estimate is None
-            else {
-                "mean": estimate.mean,
-                "low": estimate.low,
-                "high": estimate.high,
-                "runs": estimate.runs,
-                "confidence": estimate.confidence,
-            },
+            "estimate": None if estimate is None else estimate.to_dict(),
             "money": None if self.money is None else self.money.to_dict(),
             "upper_bound": self.upper_bound,
             "best_known": self.best_known,

@@ -8,7 +8,7 @@ import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +19,12 @@ from coreplan.evaluate import evaluate_policy
 from coreplan.group_rule import GroupRule, GroupTable
 from coreplan.indexed import IndexedProblem, JointState
 from coreplan.rows import distinct_rows, rows_of_each
-from coreplan.simulate import Estimate, estimate_value
+from coreplan.simulation import Estimate, Simulation
 
 if TYPE_CHECKING:
     from coreplan.compile import AnyProblem, CompiledProblem
+    from coreplan.plan_tree import PlanTree
+    from coreplan.planned_schedule import PlannedSchedule
 
 Indices = NDArray[np.uint32]
 Integers = NDArray[np.int64]
@@ -579,7 +581,31 @@ class Policy:
         Estimate
             The mean return and an interval, by the normal approximation.
         """
-        return estimate_value(self, runs, seed, confidence)
+        return self.simulate(runs, seed, confidence=confidence).value
+
+    def simulate(self, runs: int, seed: int = 1, **options: Any) -> Simulation:
+        """Let it run many times, and see what comes of it: :func:`coreplan.simulate`."""
+        from coreplan.simulate import simulate
+
+        return simulate(self, runs, seed, **options)
+
+    # -- what it says --------------------------------------------------------------------------
+
+    def tree(self, depth: int | None = None, min_probability: float = 0.0) -> PlanTree:
+        """The contingent plan, branching where something uncertain happens: :func:`plan_tree`."""
+        from coreplan.plan_tree import plan_tree
+
+        return plan_tree(self, depth, min_probability)
+
+    def schedule(
+        self,
+        outcomes: Mapping[str, bool | str] | None = None,
+        expected: str = "not delayed",
+    ) -> PlannedSchedule:
+        """Who works on what in each step, if these delays happen: :func:`planned_schedule`."""
+        from coreplan.planned_schedule import planned_schedule
+
+        return planned_schedule(self, outcomes, expected)
 
     # -- files --------------------------------------------------------------------------------
 

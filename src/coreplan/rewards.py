@@ -8,7 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cache
 
-from coreplan.indexed import IndexedEntry, IndexedProblem
+import numpy as np
+from numpy.typing import NDArray
+
+from coreplan.indexed import IndexedAgent, IndexedEntry, IndexedProblem
 
 
 class TransitionRewards:
@@ -88,3 +91,32 @@ class TransitionRewards:
     def total(self, stage: int, transitions: Sequence[int]) -> float:
         """The team's reward of a joint transition."""
         return sum(value for _, value in self.by_function(stage, transitions))
+
+
+class MatchedTransitions:
+    """Which of an agent's transitions match its conditions, for all transitions at once."""
+
+    def __init__(self, agent: IndexedAgent) -> None:
+        self._agent = agent
+        per_state = np.diff(agent.choice_begin)
+        per_choice = np.diff(agent.outcome_begin)
+        state_of = np.repeat(np.arange(len(per_state)), per_state)
+        self._parts = (
+            (np.repeat(state_of, per_choice), len(agent.states)),
+            (np.repeat(np.array(agent.choice_action, np.int64), per_choice), len(agent.actions)),
+            (np.array(agent.outcome_next, np.int64), len(agent.states)),
+        )
+        self._known: dict[int, NDArray[np.bool_]] = {}
+
+    def of(self, condition: int) -> NDArray[np.bool_]:
+        """Per transition: whether the condition matches."""
+        if condition not in self._known:
+            matched = np.ones(len(self._agent.outcome_next), bool)
+            asked = self._agent.conditions[condition]
+            for numbers, (at, size) in zip(asked, self._parts, strict=True):
+                if numbers is not None:
+                    among = np.zeros(size, bool)
+                    among[np.array(numbers, np.int64)] = True
+                    matched &= among[at]
+            self._known[condition] = matched
+        return self._known[condition]

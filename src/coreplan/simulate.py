@@ -1,142 +1,316 @@
-"""An estimate of what a policy is worth, by simulation: for where its exact value is out of reach.
+"""Simulation: many runs of a policy, and what they show.
 
-Like evaluation it uses the problem's own description alone, and nothing of the solvers.
+Like evaluation it uses the problem's own description alone, and nothing of the solvers. The core
+lets agents move and counts; it asks for the policy's choices when it gets into a joint state that
+it has not seen before.
 """
 
 from __future__ import annotations
 
-import itertools
-import math
+import os
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from coreplan import _core
 from coreplan.checks import found, is_number
-from coreplan.errors import ModelError
-from coreplan.evaluate import Floats, Integers, Laws, Moves, entries_by_stage
+from coreplan.errors import LimitError, ModelError
+from coreplan.evaluate import Beginning, start_of
+from coreplan.indexed import IndexedAgent
+from coreplan.limits import Limits
+from coreplan.maintenance.money import money_of
+from coreplan.maintenance.problem import MaintenanceProblem
+from coreplan.reward_tables import add_tables, reward_tables, scopes_of
+from coreplan.rewards import MatchedTransitions
+from coreplan.simulation import Completion, Estimate, Simulation, make_estimate
+from coreplan.solve import errors_of_the_core
 
 if TYPE_CHECKING:
     from coreplan.policy import Policy
 
-RUNS_AT_ONCE = 1 << 14
-"""How many runs are simulated side by side; another number would give other estimates."""
+Floats = NDArray[np.float64]
+
+SECONDS_AT_ONCE = 0.1
+"""About how long runs take that are begun together; between them somebody may look, or stop."""
+MOST_AT_ONCE = 1 << 17
+"""How many runs are begun together at most."""
+MOST_DECISION_BYTES = 1 << 29
+"""Decisions are forgotten when they take more memory than this."""
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """What a policy earned in simulated runs, and an interval for what it is worth.
-
-    The interval is the mean ± z·s/√runs: s is the standard deviation of the runs' returns, z the
-    quantile of the normal distribution. It is an approximation, good for many runs; where much
-    hangs on what happens rarely, it can be too narrow. It proves nothing.
+@dataclass(frozen=True, slots=True)
+class SimulationProgress:
+    """How far a simulation has come.
 
     Attributes
     ----------
+    runs, asked
+        How many runs are through, and how many there are to be.
+    seconds
+        Time since the beginning.
     mean
-        The mean return.
-    low, high
-        The interval.
-    runs
-        How many runs there were.
-    confidence
-        About how likely such an interval holds the exact value.
+        The mean return so far.
     """
 
-    mean: float
-    low: float
-    high: float
     runs: int
-    confidence: float
+    asked: int
+    seconds: float
+    mean: float
 
 
-def estimate_value(policy: Policy, runs: int, seed: int, confidence: float = 0.95) -> Estimate:
-    """Estimate the value of a policy; see :meth:`coreplan.Policy.estimate`."""
-    for name, value, least in (("runs", runs, 2), ("seed", seed, 0)):
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise ModelError(
-                f"{name} is {found(value)}; expected a whole number of at least {least}"
-            )
+def simulate(
+    policy: Policy,
+    runs: int,
+    seed: int = 1,
+    *,
+    confidence: float = 0.95,
+    threads: int | None = None,
+    time_limit: float | None = None,
+    callback: Callable[[SimulationProgress], object] | None = None,
+) -> Simulation:
+    """Let a policy run many times, and see what comes of it.
+
+    Parameters
+    ----------
+    policy
+        The policy.
+    runs
+        How many independent runs to simulate, at least 2; better thousands.
+    seed
+        Start of the random numbers: the same seed gives the same numbers, with any number of
+        threads.
+    confidence
+        About how likely the intervals are to hold the exact values.
+    threads
+        How many threads to use; by default as many as there are processors.
+    time_limit
+        Seconds after which to stop with what there is.
+    callback
+        Called some times a second; return ``True`` to stop with what there is.
+
+    Returns
+    -------
+    Simulation
+        Also when it is stopped by the time limit or by Ctrl-C: then of fewer runs.
+
+    Raises
+    ------
+    LimitError
+        If it is stopped before two runs are through.
+
+    Examples
+    --------
+    >>> from coreplan import Contractor, Delay, MaintenanceProblem, Task, solve
+    >>> task = Task("a1", duration=1, cost=3, revenue=20, delay=Delay(0.25, 1))
+    >>> policy = solve(MaintenanceProblem((Contractor("Alpha", (task,)),), horizon=3)).policy
+    >>> shown = simulate(policy, runs=10_000, seed=1)
+    >>> shown.value.low < 16.25 < shown.value.high
+    True
+    >>> shown.quantile(0.1), shown.quantile(0.9)
+    (14.0, 17.0)
+    """
+    _check("runs", runs, 2)
+    _check("seed", seed, 0)
+    if threads is not None:
+        _check("threads", threads, 1)
     if not is_number(confidence) or not 0 < confidence < 1:
         raise ModelError(
             f"confidence is {found(confidence)}; expected a number between 0 and 1, such as 0.95"
         )
-    simulation = _Simulation(policy, seed)
-    returns = np.concatenate(
-        [simulation.run(min(RUNS_AT_ONCE, runs - done)) for done in range(0, runs, RUNS_AT_ONCE)]
-    )
-    mean = float(returns.mean())
-    z = -NormalDist().inv_cdf((1 - confidence) / 2)
-    margin = z * float(returns.std(ddof=1)) / math.sqrt(runs)
-    return Estimate(mean, mean - margin, mean + margin, runs, confidence)
+    limits = Limits(time_limit)
+    with limits.catch_interrupts(), errors_of_the_core():
+        return Runs(policy, seed, limits).run(runs, confidence, threads, callback)
 
 
-class _Simulation:
-    """Runs of a policy, many side by side."""
-
-    def __init__(self, policy: Policy, seed: int) -> None:
-        self._policy = policy
-        self._random = np.random.default_rng(seed)
-        self._laws = Laws(policy.indexed)
-        self._entries_at = entries_by_stage(policy.indexed)
-
-    def run(self, runs: int) -> Floats:
-        """The returns of some runs."""
-        indexed = self._policy.indexed
-        agents = range(len(indexed.agents))
-        start = indexed.find_state(indexed.stage, None)
-        states = [np.full(runs, state, np.uint32) for state in start]
-        returns = np.zeros(runs)
-        # Chances that add up to a little more or less than 1 count as they are, as in evaluation.
-        weights = np.ones(runs)
-        for stage in range(indexed.stage, indexed.horizon):
-            choices = self._policy.choose_many(stage, agents, states)
-            steps = [_Step(self._laws, i, choices[i], self._random) for i in agents]
-            for step in steps:
-                weights = weights * step.mass
-            states = [step.next for step in steps]
-            earned = np.zeros(runs)
-            for number in self._entries_at(stage):
-                entry = indexed.entries[number]
-                asked = [steps[i].matches(condition) for i, condition in entry.members]
-                matches = [each for each in asked if each is not None]
-                if len(matches) == len(asked):
-                    earned += entry.value * np.all(matches, axis=0)
-            returns += weights * earned
-        return returns
+def _check(name: str, value: object, least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise ModelError(f"{name} is {found(value)}; expected a whole number of at least {least}")
 
 
-class _Step:
-    """What happens to one agent at a stage, in each of the runs."""
+def _completed_tasks(agent: IndexedAgent, tasks: int) -> NDArray[np.uint32]:
+    """Per transition of a contractor: the task that is completed by it, or NO_EVENT."""
+    if not tasks:
+        return np.zeros(0, np.uint32)
+    matches = MatchedTransitions(agent)
+    completed = np.full(len(agent.outcome_next), _core.NO_EVENT, np.uint32)
+    for k in range(tasks):
+        completed[matches.of(2 * k + 1)] = k  # see how a maintenance problem is translated
+    return completed
+
+
+class Runs:
+    """The runs of a policy, and what they have shown so far.
+
+    They begin where the policy starts, or elsewhere.
+    """
 
     def __init__(
-        self, laws: Laws, agent: int, choices: Integers, random: np.random.Generator
+        self, policy: Policy, seed: int, limits: Limits, beginning: Beginning | None = None
     ) -> None:
-        moves = Moves(laws, agent, choices)
-        law = moves.law_of
-        # The outcomes of law k share the numbers from k to k + 1, by their chances.
-        upper = [
-            k + chance / each.mass
-            for k, each in enumerate(moves.laws)
-            for chance in itertools.accumulate(each.chances)
-        ]
-        drawn = np.searchsorted(upper, law + random.random(len(law)), side="right")
-        # Rounding must not lead to the outcome of another law.
-        self._drawn = np.clip(drawn, moves.begin[law], moves.begin[law] + moves.count[law] - 1)
-        self.next = moves.next[self._drawn]
-        self.mass = moves.mass[law]
-        self._matched = [
-            laws.rewards.matched(agent, transition)
-            for each in moves.laws
-            for transition in each.transitions
-        ]
-        self._matches: dict[int, NDArray[np.bool_] | None] = {}
+        self._policy = policy
+        self._start = beginning or start_of(policy)
+        self._indexed = policy.indexed
+        self._limits = limits
+        self._seed = seed
+        self._parts = [tuple(part) for part in policy.parts]
+        self._tables = reward_tables(policy.indexed, self._start.stage)
+        self._scopes = scopes_of(self._tables)
+        problem = _core.SimulatedProblem(
+            policy.horizon - self._start.stage, max(1, len(self._scopes))
+        )
+        for i, agent in enumerate(policy.indexed.agents):
+            tasks = 0
+            if isinstance(policy.problem, MaintenanceProblem):
+                tasks = len(policy.problem.contractors[i].tasks)
+            problem.add_agent(
+                self._start.state[i],
+                np.array(agent.outcome_begin, np.uint32),
+                np.array(agent.outcome_next, np.uint32),
+                np.array(agent.outcome_probability, np.float64),
+                _completed_tasks(agent, tasks),
+                tasks,
+            )
+        for part in self._parts:
+            problem.add_part(part)
+        number = {scope: k for k, scope in enumerate(self._scopes)}
+        add_tables(problem, self._tables, [number[table.members] for table in self._tables])
+        key, other_key = np.random.SeedSequence(seed).generate_state(2, np.uint64).tolist()
+        self._simulator = _core.Simulator(problem, key, other_key, limits.monitor)
+        self._returns: list[Floats] = []
 
-    def matches(self, condition: int) -> NDArray[np.bool_] | None:
-        """Whether a condition matches; None if it does so in no run."""
-        if condition not in self._matches:
-            matched = np.array([condition in each for each in self._matched])[self._drawn]
-            self._matches[condition] = matched if matched.any() else None
-        return self._matches[condition]
+    def run(
+        self,
+        runs: int,
+        confidence: float,
+        threads: int | None,
+        callback: Callable[[SimulationProgress], object] | None,
+    ) -> Simulation:
+        """Simulate until there are enough runs, or somebody stops it."""
+        simulator = self._simulator
+        workers = threads or os.cpu_count() or 1
+        at_once = _core.Simulator.block
+        total = 0.0
+        while simulator.runs < runs:
+            begun = time.perf_counter()
+            simulator.begin(min(at_once, runs - simulator.runs))
+            if not self._go_on(workers):
+                break
+            self._returns.append(np.array(simulator.totals()))
+            if simulator.decision_bytes > MOST_DECISION_BYTES:
+                simulator.forget()
+            if time.perf_counter() - begun < SECONDS_AT_ONCE:
+                at_once = min(2 * at_once, MOST_AT_ONCE)
+            if callback is not None:
+                total += float(self._returns[-1].sum())
+                done = simulator.runs
+                progress = SimulationProgress(done, runs, self._limits.seconds, total / done)
+                if callback(progress) is True:
+                    break
+        if simulator.runs < 2:
+            why = self._limits.monitor.stop
+            reason = "time_limit" if why == _core.Stop.time_limit else "interrupted"
+            raise LimitError(reason, "stopped before two runs were simulated")
+        return self._result(runs, confidence)
+
+    def _go_on(self, workers: int) -> bool:
+        """Let all runs that have begun come to their end; False if a limit strikes."""
+        simulator, monitor = self._simulator, self._limits.monitor
+        while not simulator.advance(workers):
+            if monitor.look() or monitor.stop != _core.Stop.none:
+                return False
+            for number in range(simulator.question_count):
+                layer, part, states = simulator.question(number)
+                agents = self._parts[part]
+                choices = self._choose(layer, agents, states.reshape(-1, len(agents)).T)
+                simulator.answer(number, np.stack(choices, axis=1).astype(np.uint32).reshape(-1))
+        return True
+
+    def _choose(
+        self, layer: int, agents: tuple[int, ...], states: NDArray[np.uint32]
+    ) -> list[NDArray[np.int64]]:
+        if layer == 0 and self._start.choices is not None:
+            return [np.array([self._start.choices[i]]) for i in agents]
+        columns = [column.copy() for column in states]
+        return self._policy.choose_many(self._start.stage + layer, agents, columns)
+
+    # -- what they have shown -----------------------------------------------------------------
+
+    def _result(self, asked: int, confidence: float) -> Simulation:
+        simulator, indexed = self._simulator, self._indexed
+        runs = simulator.runs
+        returns = np.concatenate(self._returns)
+        mean = float(returns.mean())
+        value = make_estimate(mean, float(np.square(returns - mean).sum()), runs, confidence)
+        amounts = self.amounts()
+        functions = [0.0] * len(indexed.functions)
+        for entry, amount in zip(indexed.entries, amounts, strict=True):
+            functions[entry.function] += amount
+        nothing = Estimate(0.0, 0.0, 0.0, runs, confidence)
+        own = dict.fromkeys(indexed.agent_names, nothing)
+        shared = {}
+        means, squares = simulator.means().tolist(), simulator.squares().tolist()
+        for k, scope in enumerate(self._scopes):
+            names = tuple(indexed.agent_names[i] for i in scope)
+            estimate = make_estimate(means[k], squares[k], runs, confidence)
+            if len(names) == 1:
+                own[names[0]] = estimate
+            else:
+                shared[names] = estimate
+        money = None
+        completions: tuple[Completion, ...] = ()
+        if isinstance(self._policy.problem, MaintenanceProblem):
+            money = money_of(self._policy, mean, amounts)
+            completions = self._completions(self._policy.problem, runs)
+        return Simulation(
+            problem=indexed.name,
+            value=value,
+            asked=asked,
+            seed=self._seed,
+            seconds=self._limits.seconds,
+            returns=np.sort(returns),
+            own=own,
+            shared=shared,
+            functions=tuple(functions),
+            function_names=indexed.functions,
+            money=money,
+            completions=completions,
+        )
+
+    def amounts(self) -> list[float]:
+        """Per entry: the mean of what it has given.
+
+        Chances that do not quite add up to 1 are taken here as if they did.
+        """
+        amounts = [0.0] * len(self._indexed.entries)
+        for k, table in enumerate(self._tables):
+            often = table.amounts(self._simulator.seen(k), self._simulator.runs)
+            for number, times in zip(table.entries, often.tolist(), strict=True):
+                amounts[number] = times * self._indexed.entries[number].value
+        return amounts
+
+    def _completions(self, problem: MaintenanceProblem, runs: int) -> tuple[Completion, ...]:
+        first, stages = self._start.stage, self._policy.horizon - self._start.stage
+        steps = np.arange(first, self._policy.horizon)
+        start = self._indexed.name_state(self._start.state)
+        found_out = []
+        for i, contractor in enumerate(problem.contractors):
+            counts = self._simulator.events(i).reshape(-1, stages)
+            for task, row in zip(contractor.tasks, counts.astype(np.float64), strict=True):
+                if task.name in start[contractor.name].done:
+                    continue
+                done = float(row.sum())
+                found_out.append(
+                    Completion(
+                        contractor.name,
+                        task.name,
+                        1 - done / runs,
+                        float(row @ steps) / done if done else None,
+                        first,
+                        tuple((row / runs).tolist()),
+                    )
+                )
+        return tuple(found_out)

@@ -19,9 +19,12 @@ from coreplan.cli.cross_check import cross_check as cross_check_command
 from coreplan.cli.demo import demo as demo_command
 from coreplan.cli.demo import example_path
 from coreplan.cli.evaluate import evaluate as evaluate_command
+from coreplan.cli.explain import explain as explain_command
 from coreplan.cli.export import export as export_command
 from coreplan.cli.generate import generate as generate_command
+from coreplan.cli.import_works import import_works as import_command
 from coreplan.cli.info import info as info_command
+from coreplan.cli.report import report as report_command
 from coreplan.cli.schema import print_schema as schema_command
 from coreplan.cli.shared import (
     BAD_INPUT,
@@ -31,7 +34,9 @@ from coreplan.cli.shared import (
     OK,
     Group,
 )
+from coreplan.cli.simulate import simulate as simulate_command
 from coreplan.cli.solve import solve as solve_command
+from coreplan.cli.template import template as template_command
 from coreplan.cli.trace import trace as trace_command
 from coreplan.cli.verify import verify as verify_command
 from coreplan.errors import CoreplanError, LimitError
@@ -61,6 +66,9 @@ def cli() -> None:
 for command in (
     solve_command,
     evaluate_command,
+    simulate_command,
+    report_command,
+    explain_command,
     compare_command,
     check_command,
     info_command,
@@ -69,6 +77,8 @@ for command in (
     trace_command,
     verify_command,
     cross_check_command,
+    import_command,
+    template_command,
     export_command,
     generate_command,
     bench_command,

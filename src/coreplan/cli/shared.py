@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import logging
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 from rich.console import Console
 
+from coreplan.errors import ModelError
+from coreplan.formats.calendar import find_calendar_file, read_calendar
 from coreplan.formats.reading import STANDARD_INPUT
+from coreplan.maintenance.calendar import DEFAULT_STEP, STEPS, Calendar, parse_date
 from coreplan.view.terminal import ConsoleLog
+
+AnyCallable = TypeVar("AnyCallable", bound=Callable[..., Any])
 
 OK, INTERNAL_ERROR, BAD_INPUT, LIMIT_STRUCK, NOT_CONFIRMED, INTERRUPTED = 0, 1, 2, 3, 4, 130
 DISAGREE = INTERNAL_ERROR  # one of those who disagree is wrong
@@ -64,6 +70,23 @@ class StageRange(click.ParamType):  # type: ignore[type-arg, unused-ignore]
         return int(first), int(last) if last else int(first) + 1
 
 
+class DateAsWritten(click.ParamType):  # type: ignore[type-arg, unused-ignore]
+    """A date as people write it: 2026-03-02."""
+
+    name = "DATE"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> datetime.date:
+        """Take a text apart."""
+        if isinstance(value, datetime.date):
+            return value
+        try:
+            return parse_date(str(value))
+        except ModelError as error:
+            self.fail(str(error), param, ctx)
+
+
 class Command(click.Command):
     """A command whose examples are shown as they are written."""
 
@@ -104,6 +127,44 @@ no_merge_option = click.option(
     is_flag=True,
     help="Do not merge equivalent local states (an MPP's then keep start and end times).",
 )
+
+
+def calendar_options(command: AnyCallable) -> AnyCallable:
+    """The options that say when steps are: start_date and step, for :func:`find_calendar`."""
+    step = click.option(
+        "--step",
+        type=click.Choice(list(STEPS)),
+        help=f"How long a step is.  [default: {DEFAULT_STEP}]",
+    )
+    start = click.option(
+        "--start-date",
+        type=DateAsWritten(),
+        metavar="DATE",
+        help="The first day of step 0, for instance 2026-03-02: dates are shown instead of step "
+        "numbers.",
+    )
+    return start(step(command))
+
+
+def find_calendar(file: str, start_date: datetime.date | None, step: str | None) -> Calendar | None:
+    """The dates of the steps: as the options say, else as the calendar beside a problem's file.
+
+    Raises
+    ------
+    FormatError
+        If there is a calendar beside the file that is wrong.
+    """
+    beside = find_calendar_file(file)
+    if start_date is not None and step is not None:
+        return Calendar(start_date, step)
+    known = None if beside is None else read_calendar(beside)
+    if start_date is not None:
+        return Calendar(start_date, DEFAULT_STEP if known is None else known.step)
+    if step is not None:
+        if known is None:
+            raise click.UsageError("--step says how long a step is; say --start-date, too")
+        return Calendar(known.start, step, known.source)
+    return known
 
 
 def check_one_input(sources: Mapping[str, str | None]) -> None:

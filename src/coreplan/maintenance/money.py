@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from coreplan.errors import ModelError
 from coreplan.evaluate import evaluate_entries
+from coreplan.indexed import IndexedEntry
 from coreplan.maintenance.problem import MaintenanceProblem
-from coreplan.policy import Policy
+
+if TYPE_CHECKING:
+    from coreplan.policy import Policy
 
 
 @dataclass(frozen=True)
@@ -27,6 +32,8 @@ class Money:
         What works that coincide cost.
     hindrances
         The same per entry of the network, in the problem's order.
+    revenue_of, works_of
+        Revenue and cost of works per contractor, in the problem's order.
     """
 
     value: float
@@ -34,6 +41,8 @@ class Money:
     works: float
     hindrance: float
     hindrances: tuple[float, ...]
+    revenue_of: tuple[float, ...]
+    works_of: tuple[float, ...]
 
     def to_dict(self) -> dict[str, object]:
         """The parts by name."""
@@ -55,15 +64,34 @@ def split_value(policy: Policy, time_limit: float = math.inf) -> Money:
     """
     if not isinstance(policy.problem, MaintenanceProblem):
         raise ModelError("only a maintenance plan has revenue, works and hindrance")
-    contractors = len(policy.problem.contractors)
-    revenue = works = 0.0
-    hindrances = [0.0] * len(policy.problem.network)
     value, amounts = evaluate_entries(policy, time_limit)
+    return money_of(policy, value, amounts)
+
+
+def money_of(policy: Policy, value: float, amounts: Sequence[float]) -> Money:
+    """Sort what the entries of a maintenance problem's rewards add to the value of a plan."""
+    assert isinstance(policy.problem, MaintenanceProblem)
+    contractors = len(policy.problem.contractors)
+    revenue, works = [0.0] * contractors, [0.0] * contractors
+    hindrances = [0.0] * len(policy.problem.network)
     for entry, amount in zip(policy.indexed.entries, amounts, strict=True):
         if entry.function >= contractors:
             hindrances[entry.function - contractors] -= amount
-        elif entry.members[0][1] % 2:  # the condition that a task is completed
-            revenue += amount
+        elif is_revenue(entry):
+            revenue[entry.function] += amount
         else:
-            works -= amount
-    return Money(value, revenue, works, sum(hindrances), tuple(hindrances))
+            works[entry.function] -= amount
+    return Money(
+        value,
+        sum(revenue),
+        sum(works),
+        sum(hindrances),
+        tuple(hindrances),
+        tuple(revenue),
+        tuple(works),
+    )
+
+
+def is_revenue(entry: IndexedEntry) -> bool:
+    """Whether a contractor's own entry is about a task that is completed, not worked on."""
+    return entry.members[0][1] % 2 == 1

@@ -91,7 +91,7 @@ def schedule_policy(
     maps = []
     rules = []
     for i, (contractor, agent) in enumerate(zip(problem.contractors, indexed.agents, strict=True)):
-        made = _map_nodes(graphs, i, agent)
+        made = map_nodes(graphs, i, agent)
         maps.append(made)
         rules.append(_local_rule(_Plan(contractor, schedule), agent, made, stage))
     return Policy(problem, indexed, maps, (), LocalRule(tuple(rules)), history=False)
@@ -140,7 +140,7 @@ class _Plan:
 # -- the rule --------------------------------------------------------------------------------------
 
 
-def _map_nodes(graphs: _core.LocalGraphs, i: int, agent: IndexedAgent) -> LocalMap:
+def map_nodes(graphs: _core.LocalGraphs, i: int, agent: IndexedAgent) -> LocalMap:
     """A map in which every node is a class: states that are equally good may differ in plans."""
     begin = graphs.layer_begin(i)
     sizes = np.diff(begin)

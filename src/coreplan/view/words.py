@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from coreplan.compile import AnyProblem
+from coreplan.maintenance.calendar import Calendar
 from coreplan.maintenance.money import Money
 from coreplan.maintenance.problem import MaintenanceProblem
 from coreplan.maintenance.schedule import Schedule
@@ -13,6 +14,7 @@ from coreplan.maintenance.states import ContractorState
 from coreplan.policy import Policy
 
 if TYPE_CHECKING:
+    from coreplan.maintenance.coordination import Coordination
     from coreplan.plan import PlanReport
 
 
@@ -48,6 +50,48 @@ def describe_problem(problem: AnyProblem) -> str:
             count(shared, "interaction reward"),
         ]
     )
+
+
+def describe_calendar(calendar: Calendar) -> str:
+    """One line that says when the steps are, and which file says so.
+
+    Examples
+    --------
+    >>> import datetime
+    >>> describe_calendar(Calendar(datetime.date(2026, 3, 2), "week"))
+    'steps are weeks, the first begins on 2 Mar 2026'
+    """
+    said = "" if calendar.source is None else f" ({calendar.source})"
+    return f"steps are {calendar.step}s, the first begins on {calendar.label(0)}{said}"
+
+
+def when(stage: int, calendar: Calendar | None = None) -> str:
+    """When a step is: ``step 3``, or the day on which it begins.
+
+    Examples
+    --------
+    >>> when(3)
+    'step 3'
+    """
+    return f"step {stage}" if calendar is None else calendar.label(stage)
+
+
+def when_range(first: int, last: int, calendar: Calendar | None = None) -> str:
+    """Some steps in a row, both ends included.
+
+    Examples
+    --------
+    >>> when_range(3, 5), when_range(3, 3)
+    ('steps 3 to 5', 'step 3')
+    """
+    if calendar is not None:
+        return calendar.range_label(first, last)
+    return f"step {first}" if first == last else f"steps {first} to {last}"
+
+
+def steps(number: int, calendar: Calendar | None = None) -> str:
+    """A number of steps: ``2 steps`` or, where there are dates, ``2 weeks``."""
+    return count(number, "step") if calendar is None else calendar.steps(number)
 
 
 def expected_money(value: float) -> str:
@@ -124,6 +168,31 @@ def _distance(report: PlanReport, speak: _Worth, upper: float, best: float) -> s
         speak.is_known(best) if report.gain else "no better plan is known",
     ]
     return "; ".join(parts)
+
+
+def coordination_in_words(worth: Coordination) -> list[str]:
+    """What coordination is worth, a line for each thing to say."""
+    speak = _Money() if worth.money_alone is not None else _Worth()
+    low, high = speak.number(worth.low), speak.number(worth.high)
+    gains = low if low == high else f"between {low} and {high}"
+    lines = [
+        f"coordination is worth {gains}: the plan {speak.is_expected(worth.value)}, everybody's "
+        f"plan alone {speak.is_expected(worth.alone)}"
+    ]
+    if worth.gain < 0:
+        lines.append("the plan in hand is worse than if everybody planned alone")
+    if worth.money is not None and worth.money_alone is not None:
+        parts = []
+        for what in ("hindrance", "works", "revenue"):
+            before, after = getattr(worth.money_alone, what), getattr(worth.money, what)
+            parts.append(f"{what} {speak.number(before)} alone, {speak.number(after)} together")
+        lines.append("; ".join(parts))
+    for name, after in (worth.own or {}).items():
+        before = worth.own_alone[name]
+        amount = speak.number(abs(after - before))
+        if amount != speak.number(0.0):
+            lines.append(f"{name} {'gains' if after > before else 'gives up'} {amount} for it")
+    return lines
 
 
 class _Worth:

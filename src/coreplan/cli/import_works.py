@@ -1,0 +1,134 @@
+"""``coreplan import``: make a problem of works lists."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+
+import click
+
+from coreplan.checks import MOST_STAGES
+from coreplan.cli.shared import (
+    BAD_INPUT,
+    OK,
+    Command,
+    calendar_options,
+    check_one_input,
+    check_writable,
+    json_option,
+    print_json,
+)
+from coreplan.errors import FormatError
+from coreplan.formats import write_problem
+from coreplan.formats.calendar import calendar_path, write_calendar
+from coreplan.view.terminal import make_console, problem_dicts
+from coreplan.view.words import describe_calendar, describe_problem
+from coreplan.works import WorksList, read_works
+
+
+@click.command(
+    cls=Command,
+    name="import",
+    epilog="""
+    coreplan import works.csv hindrance.csv --horizon 12 -o problem.yaml
+    coreplan import works.xlsx --start-date 2026-03-02 --step week -o problem.yaml
+    coreplan import works.csv --horizon 30 --must-complete --name "ring road" -o problem.yaml
+    """,
+    short_help="Make a problem of works lists (CSV, Excel).",
+)
+@click.argument("works", type=click.Path())
+@click.argument("hindrance", type=click.Path(), required=False)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(),
+    required=True,
+    metavar="FILE",
+    help="Write the problem to this file (YAML, or JSON if the name ends in .json).",
+)
+@click.option(
+    "--horizon",
+    type=click.IntRange(1, MOST_STAGES),
+    metavar="STEPS",
+    help="How many steps are planned; by default as many as there are costs for.",
+)
+@click.option("--must-complete", is_flag=True, help="Every work has to be done.")
+@click.option("--name", metavar="NAME", help="The problem's name; by default that of the file.")
+@calendar_options
+@click.option("--force", is_flag=True, help="Overwrite files that are there.")
+@json_option
+def import_works(
+    works: str,
+    hindrance: str | None,
+    output: str,
+    horizon: int | None,
+    must_complete: bool,
+    name: str | None,
+    start_date: datetime.date | None,
+    step: str | None,
+    force: bool,
+    as_json: bool,
+) -> int:
+    """Make a problem of a list of WORKS and a list of HINDRANCE (works that hinder each other).
+
+    Both are CSV files or Excel workbooks; one workbook may hold both, in sheets "works" and
+    "hindrance". `coreplan template DIR` writes lists to fill in. With --start-date, the dates are
+    written to a calendar beside the problem, and other commands then show dates.
+    """
+    if step is not None and start_date is None:
+        raise click.UsageError("--step says how long a step is; say --start-date, too")
+    sources = [works] if hindrance is None else [works, hindrance]
+    check_one_input({"WORKS": works, "HINDRANCE": hindrance})
+    beside = calendar_path(output)
+    targets = [Path(output)] if start_date is None else [Path(output), beside]
+    for target in targets:
+        check_writable(str(target), sources, "the problem", "--output")
+        if target.is_file() and not force:
+            raise click.UsageError(f"{target} is there already; say --force to overwrite it")
+    try:
+        made = read_works(
+            works,
+            hindrance,
+            horizon=horizon,
+            must_complete=must_complete,
+            name=name or Path(output).stem,
+            start_date=start_date,
+            step=step,
+        )
+    except FormatError as error:
+        if not as_json:
+            raise
+        print_json({"ok": False, "problems": problem_dicts(error.problems)})
+        return BAD_INPUT
+    write_problem(made.problem, output)
+    if made.calendar is not None:
+        write_calendar(made.calendar, beside)
+    _report(made, output, beside, as_json)
+    return OK
+
+
+def _report(made: WorksList, output: str, beside: Path, as_json: bool) -> None:
+    notes = list(made.notes)
+    if made.calendar is None and beside.is_file():
+        notes.append(f"{beside} was there before and gives the steps dates, still")
+    if as_json:
+        print_json(
+            {
+                "ok": True,
+                "output": output,
+                "calendar": None if made.calendar is None else str(beside),
+                "problem": made.problem.name,
+                "horizon": made.problem.horizon,
+                "contractors": len(made.problem.contractors),
+                "works": sum(len(each.tasks) for each in made.problem.contractors),
+                "hindrances": len(made.problem.network),
+                "notes": notes,
+            }
+        )
+        return
+    console = make_console()
+    console.print(f"{output}: {describe_problem(made.problem)}", markup=False)
+    if made.calendar is not None:
+        console.print(f"{beside}: {describe_calendar(made.calendar)}", markup=False)
+    for note in notes:
+        console.print(f"note: {note}", markup=False)

@@ -1,0 +1,144 @@
+"""``coreplan report``: a plan as one HTML file."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from coreplan.cli.shared import (
+    Command,
+    calendar_options,
+    check_one_input,
+    check_writable,
+    file_argument,
+    find_calendar,
+    json_option,
+    memory_limit_option,
+    print_json,
+    shown_log,
+    time_limit_option,
+)
+from coreplan.formats import read_problem
+from coreplan.maintenance.problem import MaintenanceProblem
+from coreplan.plan import PlanReport, evaluate_plan
+from coreplan.policy import Policy
+from coreplan.result import Result
+from coreplan.solve import solve as solve_problem
+from coreplan.view.report import Report, make_report
+from coreplan.view.terminal import LiveLog, make_console
+from coreplan.view.words import describe_problem
+
+
+@click.command(
+    cls=Command,
+    epilog="""
+    coreplan report works.yaml -o plan.html
+    coreplan report works.yaml -o plan.html --start-date 2026-03-02 --title "Ring road 2026"
+    coreplan report works.yaml -o plan.html --time-limit 60 --force
+    coreplan report works.yaml -o plan.html --policy plan.json --no-bound
+    """,
+    short_help="Write a plan as one HTML file: to read, click through and print.",
+)
+@file_argument
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(),
+    metavar="FILE",
+    required=True,
+    help="The HTML file to write.",
+)
+@click.option(
+    "--policy",
+    "policy_file",
+    type=click.Path(),
+    metavar="FILE",
+    help="Report this plan, a policy/1 file, rather than solve the problem.",
+)
+@click.option(
+    "--bound/--no-bound",
+    default=True,
+    show_default=True,
+    help="With --policy: search for a better plan, to say how much could be gained at most.",
+)
+@time_limit_option
+@memory_limit_option
+@calendar_options
+@click.option("--title", metavar="TEXT", help="What stands above.  [default: the problem's name]")
+@click.option("--force", is_flag=True, help="Overwrite the HTML file if there is one.")
+@json_option
+def report(
+    file: str,
+    output: str,
+    policy_file: str | None,
+    bound: bool,
+    time_limit: float | None,
+    memory_limit: float | None,
+    start_date: datetime.date | None,
+    step: str | None,
+    title: str | None,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Solve the problem in FILE and write its plan as one HTML file that needs no network.
+
+    The page shows what the plan costs and whether it is proven to be the best, when everybody works
+    on what, what the plan does when a work is delayed (click it), where the hindrance is, how much
+    it may cost, and what coordination is worth. Ctrl-C stops the search and reports the best plan
+    so far.
+    """
+    check_one_input({"FILE": file, "--policy": policy_file})
+    sources = [file] if policy_file is None else [file, policy_file]
+    check_writable(output, sources, "the report", "--output")
+    if Path(output).is_file() and not force:
+        raise click.BadParameter(
+            f"{output!r} exists; --force overwrites it", param_hint="'--output'"
+        )
+    problem = read_problem(file)
+    if not isinstance(problem, MaintenanceProblem):
+        raise click.UsageError("a report is for plans of works: an mpp/1 problem")
+    calendar = find_calendar(file, start_date, step)
+    policy = None if policy_file is None else Policy.load(policy_file, problem)
+    options: dict[str, Any] = {"time_limit": time_limit, "memory_limit": memory_limit}
+    console = make_console(patient=True)
+    if not as_json:
+        console.print(f"{problem.name}: {describe_problem(problem)}", markup=False)
+        if calendar is not None and calendar.source is not None:
+            console.print(f"dates from {calendar.source}", markup=False)
+        options["callback"] = LiveLog(console)
+
+    def make() -> Report:
+        plan: Result | PlanReport
+        if policy is None:
+            plan = solve_problem(problem, **options)
+        else:
+            plan = evaluate_plan(problem, policy, bound=bound, **options)
+        return make_report(plan, calendar=calendar, title=title)
+
+    if as_json:
+        made = make()
+    else:
+        with shown_log(console):
+            made = make()
+    made.save(output)
+    summary = made.data["summary"]
+    if as_json:
+        print_json(
+            {
+                "report": output,
+                "bytes": len(made.html.encode()),
+                "value": summary["value"],
+                "upper_bound": summary["upper_bound"],
+                "optimal": summary["proven"],
+                "coordination": made.data["coordination"]["gain"],
+                "complete": not made.data["words"]["held"],
+            }
+        )
+        return
+    for line in (summary["headline"], summary["proof"], made.data["words"]["held"]):
+        if line:
+            console.print(line, markup=False)
+    console.print(f"the report is in {output}", markup=False)

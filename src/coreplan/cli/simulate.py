@@ -1,0 +1,162 @@
+"""``coreplan simulate``: let a plan run many times, and see what comes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+from coreplan.cli.shared import (
+    Command,
+    check_one_input,
+    file_argument,
+    json_option,
+    memory_limit_option,
+    print_json,
+    shown_log,
+)
+from coreplan.compile import AnyProblem
+from coreplan.formats import read_problem
+from coreplan.formats.schedule import read_schedule
+from coreplan.maintenance.problem import MaintenanceProblem
+from coreplan.maintenance.schedule import schedule_policy
+from coreplan.policy import Policy
+from coreplan.simulate import SimulationProgress
+from coreplan.simulate import simulate as simulate_policy
+from coreplan.solve import solve
+from coreplan.view.simulation_text import simulation_in_words
+from coreplan.view.terminal import LiveLog, make_console, print_summary
+from coreplan.view.words import describe_problem
+
+
+@click.command(
+    cls=Command,
+    epilog="""
+    coreplan simulate works.yaml --runs 100000
+    coreplan simulate works.yaml --policy plan.json --runs 1000000 --seed 7
+    coreplan simulate works.yaml --schedule schedule.yaml --json
+    """,
+    short_help="Let a plan run many times, and see what comes of it.",
+)
+@file_argument
+@click.option(
+    "--policy", "policy_file", type=click.Path(), metavar="FILE", help="The plan: a policy/1 file."
+)
+@click.option(
+    "--schedule",
+    "schedule_file",
+    type=click.Path(),
+    metavar="FILE",
+    help="The plan: for every contractor and work the step in which it starts.",
+)
+@click.option(
+    "--runs",
+    type=click.IntRange(min=2),
+    default=100_000,
+    show_default=True,
+    help="How many runs to simulate.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=1,
+    show_default=True,
+    help="Start of the random numbers: the same seed gives the same numbers.",
+)
+@click.option(
+    "--confidence",
+    type=click.FloatRange(min=0, max=1, min_open=True, max_open=True),
+    default=0.95,
+    show_default=True,
+    help="About how likely intervals are to hold the exact values.",
+)
+@click.option("--threads", type=click.IntRange(min=1), help="How many threads to use.")
+@click.option(
+    "--time-limit",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="Where no plan is given: how long to search for one.",
+)
+@memory_limit_option
+@json_option
+def simulate(
+    file: str,
+    policy_file: str | None,
+    schedule_file: str | None,
+    runs: int,
+    seed: int,
+    confidence: float,
+    threads: int | None,
+    time_limit: float | None,
+    memory_limit: float | None,
+    as_json: bool,
+) -> None:
+    """Let a plan for the problem in FILE run many times, and say what comes of it.
+
+    The mean with an interval, how returns are spread, what each agent and each pair of agents earns
+    and, for road works, when works are completed. If no plan is given, the best one is searched
+    for. Ctrl-C stops with the runs so far.
+    """
+    if policy_file is not None and schedule_file is not None:
+        raise click.UsageError("give one plan: --policy FILE or --schedule FILE")
+    check_one_input({"FILE": file, "--policy": policy_file, "--schedule": schedule_file})
+    problem = read_problem(file)
+    policy = _given_plan(problem, policy_file, schedule_file)
+    console = make_console()
+    if not as_json:
+        console.print(f"{problem.name}: {describe_problem(problem)}", markup=False)
+    if policy is None:
+        options: dict[str, Any] = {"time_limit": time_limit, "memory_limit": memory_limit}
+        options |= {} if threads is None else {"threads": threads}
+        if as_json:
+            result = solve(problem, **options)
+        else:
+            with shown_log(console):
+                result = solve(problem, callback=LiveLog(console), **options)
+            print_summary(console, result)
+        policy = result.policy
+        assert policy is not None  # solvers give one
+    with _bar(runs) as tell:
+        shown = simulate_policy(
+            policy, runs, seed, confidence=confidence, threads=threads, callback=tell
+        )
+    if as_json:
+        print_json(shown.to_dict())
+        return
+    for line in simulation_in_words(shown):
+        console.print(line, markup=False)
+
+
+def _given_plan(
+    problem: AnyProblem, policy_file: str | None, schedule_file: str | None
+) -> Policy | None:
+    if policy_file is not None:
+        return Policy.load(policy_file, problem)
+    if schedule_file is None:
+        return None
+    if not isinstance(problem, MaintenanceProblem):
+        raise click.UsageError("a schedule is for an mpp/1 problem; give a plan by --policy")
+    return schedule_policy(problem, read_schedule(schedule_file, problem))
+
+
+@contextmanager
+def _bar(runs: int) -> Iterator[Callable[[SimulationProgress], None]]:
+    """A bar on the terminal, where there is one: a callback that moves it."""
+    console = make_console(stderr=True)
+    columns = (
+        TextColumn("{task.completed:,} of {task.total:,} runs"),
+        BarColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as progress:
+        task = progress.add_task("", total=runs)
+
+        def tell(state: SimulationProgress) -> None:
+            progress.update(task, completed=state.runs)
+
+        yield tell

@@ -1,0 +1,31 @@
+"""``coreplan template``: write works lists to fill in."""
+
+from __future__ import annotations
+
+import click
+
+from coreplan.cli.shared import Command
+from coreplan.view.terminal import make_console
+from coreplan.works.template import write_templates
+
+
+@click.command(
+    cls=Command,
+    epilog="""
+    coreplan template lists
+    coreplan template lists --excel
+    """,
+    short_help="Write works lists to fill in.",
+)
+@click.argument("folder", metavar="DIR", type=click.Path())
+@click.option("--excel", is_flag=True, help="Workbooks (.xlsx) instead of CSV files.")
+@click.option("--force", is_flag=True, help="Overwrite files that are there.")
+def template(folder: str, excel: bool, force: bool) -> None:
+    """Write a list of works and a list of hindrance into the folder DIR, to be filled in.
+
+    They have example rows, with steps and with dates, and a README that explains every column.
+    `coreplan import` makes a problem of them.
+    """
+    console = make_console()
+    for path in write_templates(folder, excel=excel, force=force):
+        console.print(f"written: {path}", markup=False)

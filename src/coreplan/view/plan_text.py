@@ -1,0 +1,134 @@
+"""Courses of plans and contingent plans in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from coreplan.plan_graph import Fact
+from coreplan.plan_tree import PlanNode, PlanTree
+from coreplan.planned_schedule import PlannedSchedule, PlannedWork
+from coreplan.view.words import count
+
+
+def percent(chance: float) -> str:
+    """A chance as a percentage, with enough digits that it is not 0 or 100 by rounding.
+
+    Examples
+    --------
+    >>> percent(0.7), percent(0.1234), percent(0.00012), percent(0.99996), percent(1.0)
+    ('70 %', '12.3 %', '0.012 %', '99.996 %', '100 %')
+    """
+    if 0.995 < chance < 1:
+        return f"{100 - float(f'{100 * (1 - chance):.1g}'):.10g} %"
+    return f"{float(f'{100 * chance:.3g}'):.10g} %"
+
+
+def facts_in_words(facts: Iterable[Fact]) -> str:
+    """What becomes known, each with the agent that it is about."""
+    return ", ".join(
+        f"{fact.text} ({fact.agent})"
+        if fact.task is not None
+        else f"{fact.agent} gets to {fact.text}"
+        for fact in facts
+    )
+
+
+def schedule_in_words(schedule: PlannedSchedule) -> list[str]:
+    """One course of a plan, a line for each work or step."""
+    head = f"one course of the plan, with a probability of {percent(schedule.probability)}"
+    if not schedule.works and not schedule.unstarted:
+        return [head, *steps_in_words(schedule.stage, schedule.actions, maintenance=False)]
+    lines = [head]
+    for name in schedule.agents:
+        works = schedule.of(name)
+        lines.append(f"{name}: {'nothing' if not works else ''}".rstrip())
+        lines += [f"  {_work(work)}" for work in works]
+    if schedule.unstarted:
+        lines.append(f"not started: {', '.join(schedule.unstarted)}")
+    return lines
+
+
+def _work(work: PlannedWork) -> str:
+    steps = f"steps {work.start} to {work.end - 1}"
+    if work.end == work.start + 1:
+        steps = f"step {work.start}"
+    notes = []
+    if work.under_way:
+        notes.append("under way already")
+    if work.delayed is not None:
+        notes.append(f"{'delayed' if work.delayed else 'not delayed'}")
+        if not work.given:
+            notes[-1] += ", as expected"
+    if not work.completed:
+        notes.append("not completed in time")
+    return f"{work.task}: {steps}" + (f" ({'; '.join(notes)})" if notes else "")
+
+
+def steps_in_words(
+    first: int, actions: Sequence[Mapping[str, str]], *, maintenance: bool
+) -> list[str]:
+    """What is done step by step; of contractors, only what they start."""
+    lines = []
+    if maintenance:
+        for step, joint in enumerate(actions, first):
+            starts = [
+                f"{name} starts {action.removeprefix('start ')}"
+                for name, action in joint.items()
+                if action.startswith("start ")
+            ]
+            if starts:
+                lines.append(f"step {step}: {', '.join(starts)}")
+        return lines
+    begin = 0
+    for k in range(1, len(actions) + 1):
+        if k < len(actions) and actions[k] == actions[begin]:
+            continue
+        said = ", ".join(f"{name}: {action}" for name, action in actions[begin].items())
+        steps = (
+            f"step {first + begin}"
+            if k == begin + 1
+            else f"steps {first + begin} to {first + k - 1}"
+        )
+        lines.append(f"{steps}: {said}")
+        begin = k
+    return lines
+
+
+def tree_in_words(tree: PlanTree) -> list[str]:
+    """A contingent plan, indented where it branches."""
+    lines: list[str] = []
+    # What to write next: nodes with the indentation of their lines, and lines.
+    stack: list[tuple[str, PlanNode | str]] = [("", tree.root)]
+    while stack:
+        indent, item = stack.pop()
+        if isinstance(item, str):
+            lines.append(indent + item)
+            continue
+        said = steps_in_words(item.stage, item.actions, maintenance=tree.maintenance)
+        lines += [indent + line for line in said or _nothing(tree, item)]
+        following: list[tuple[str, PlanNode | str]] = []
+        rows = [
+            (
+                f"{percent(branch.probability)}: {facts_in_words(branch.known) or 'anything'}",
+                branch.node,
+            )
+            for branch in item.branches
+        ]
+        left_out = f"{percent(item.left_out)}: left out" if item.left_out else ""
+        for k, (text, node) in enumerate(rows):
+            is_last = k + 1 == len(rows) and not left_out
+            following.append((indent, ("└─ " if is_last else "├─ ") + text))
+            following.append((indent + ("   " if is_last else "│  "), tree.nodes[node]))
+        if left_out:
+            following.append((indent, f"└─ {left_out}"))
+        stack += reversed(following)
+    return lines
+
+
+def _nothing(tree: PlanTree, node: PlanNode) -> list[str]:
+    """Where no work is started: nothing but to wait for what becomes known, or for the end."""
+    if node.branches or node.left_out:
+        last = node.stage + len(node.actions) - 1
+        return [f"step {last}: nobody starts anything"]
+    left = count(tree.horizon - node.stage, "step")
+    return [f"nothing more is started ({left} left)"]

@@ -1,0 +1,92 @@
+"""What simulated runs have shown, in words and small tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.cells import cell_len
+
+from coreplan.simulation import QUANTILES, Completion, Estimate, Simulation
+from coreplan.view.words import count
+
+MOST_ROWS = 20
+"""Rows of a table in a summary; the data has them all."""
+
+
+def simulation_in_words(shown: Simulation) -> list[str]:
+    """The main numbers, a line for each."""
+    percent = f"{100 * shown.value.confidence:g} %"
+    lines = [
+        f"{count(shown.runs, 'run')} from seed {shown.seed} in {shown.seconds:.3g} s",
+        f"mean return {_number(shown.mean)}, between {_number(shown.value.low)} and "
+        f"{_number(shown.value.high)} with a confidence of {percent}",
+    ]
+    if shown.stopped:
+        lines[0] += f", stopped before all {shown.asked:,} were through"
+    if shown.money is not None:
+        lines.append(
+            f"that is revenue {_number(shown.money.revenue)}, less works "
+            f"{_number(shown.money.works)} and hindrance {_number(shown.money.hindrance)}"
+        )
+    low, high = _number(float(shown.returns[0])), _number(float(shown.returns[-1]))
+    lines.append(
+        f"single runs: from {low} to {high}, standard deviation {_number(shown.deviation)}"
+    )
+    shares = ", ".join(f"{share:.0%}: {_number(shown.quantile(share))}" for share in QUANTILES)
+    lines.append(f"at most so much is earned in a share of the runs: {shares}")
+    lines += _estimates(
+        "earned alone", [(name, each) for name, each in shown.own.items()], f"{percent} interval"
+    )
+    together = [(", ".join(names), each) for names, each in shown.shared.items() if names]
+    together = [(names, each) for names, each in together if each.mean or each.low or each.high]
+    together.sort(key=lambda each: -abs(each[1].mean))
+    title = "earned together" if shown.money is None else "hindrance, as a loss"
+    lines += _estimates(title, together, f"{percent} interval")
+    if shown.completions:
+        lines += _completions(shown.completions)
+    return lines
+
+
+def _number(value: float) -> str:
+    return f"{value:,.2f}"
+
+
+def _estimates(title: str, rows: Sequence[tuple[str, Estimate]], interval: str) -> list[str]:
+    if not rows:
+        return []
+    cells = [
+        (name, _number(each.mean), f"{_number(each.low)} to {_number(each.high)}")
+        for name, each in rows[:MOST_ROWS]
+    ]
+    return ["", *_table([(title, "mean", interval), *cells]), *_more(rows)]
+
+
+def _completions(rows: Sequence[Completion]) -> list[str]:
+    cells = []
+    for each in rows[:MOST_ROWS]:
+        steps = [each.stage + k for k, share in enumerate(each.shares) if share > 0]
+        when = "-" if not steps else f"{steps[0]} to {steps[-1]}"
+        mean = "-" if each.mean is None else f"{each.mean:.2f}"
+        name = f"{each.contractor}/{each.task}"
+        cells.append((name, mean, when, f"{100 * each.undone:.3g} %"))
+    title = ("completed in step", "mean", "first to last", "not at all")
+    return ["", *_table([title, *cells]), *_more(rows)]
+
+
+def _more(rows: Sequence[object]) -> list[str]:
+    left_out = len(rows) - MOST_ROWS
+    return [f"and {left_out:,} more"] if left_out > 0 else []
+
+
+def _table(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    """Columns side by side, the first to the left, the others to the right."""
+    widths = [max(cell_len(row[k]) for row in rows) for k in range(len(rows[0]))]
+    lines = []
+    for row in rows:
+        first = row[0] + " " * (widths[0] - cell_len(row[0]))
+        rest = [
+            " " * (width - cell_len(cell)) + cell
+            for cell, width in zip(row[1:], widths[1:], strict=True)
+        ]
+        lines.append("  ".join([first, *rest]).rstrip())
+    return lines

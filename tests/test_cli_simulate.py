@@ -1,0 +1,99 @@
+"""`coreplan simulate`: plans that run many times."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from cli_runs import Run, one_json, run_unread
+from coreplan import Policy, read_problem, simulate, solve
+
+
+def test_simulate_the_best_plan(run: Run, small: Path) -> None:
+    """Without a plan the best one is found; then come the mean, the spread, and tables."""
+    code, out, err = run("simulate", small, "--runs", 2000)
+    assert (code, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[0].startswith("small: 2 contractors, 3 tasks")
+    assert any("proven optimal" in line for line in lines)
+    assert any(line.startswith("2,000 runs from seed 1 in ") for line in lines)
+    assert any(line.startswith("Alpha/bridge ") for line in lines)
+    policy = solve(read_problem(small)).policy
+    assert policy is not None
+    expected = simulate(policy, 2000, 1)
+    assert f"mean return {expected.mean:,.2f}, between" in out
+
+
+def test_simulate_as_json(run: Run, small: Path, tmp_path: Path) -> None:
+    """With --json exactly one object is printed: what the library gives for the same plan."""
+    plan = tmp_path / "plan.json"
+    assert run("solve", small, "--save-policy", plan).code == 0
+    options = ("--policy", plan, "--runs", 5000, "--seed", 7, "--confidence", 0.9, "--json")
+    code, out, err = run("simulate", small, *options)
+    assert (code, err) == (0, "")
+    report = one_json(out)
+    problem = read_problem(small)
+    expected = simulate(Policy.load(plan, problem), 5000, 7, confidence=0.9).to_dict()
+    assert report.pop("seconds") > 0
+    assert report == {key: value for key, value in expected.items() if key != "seconds"}
+    again = one_json(run("simulate", small, *options, "--threads", 1).out)
+    assert again["value"] == report["value"]
+    alone = one_json(run("simulate", small, "--runs", 5000, "--json", "--time-limit", 60).out)
+    assert alone["value"]["mean"] == pytest.approx(report["value"]["mean"], rel=0.05)
+
+
+def test_simulate_a_schedule(run: Run, small: Path, schedule: Path) -> None:
+    """People who follow a schedule are simulated, too; only road works have schedules."""
+    out = run("simulate", small, "--schedule", schedule, "--runs", 100, "--json").out
+    assert one_json(out)["money"]["hindrance"] == 15
+    robots = Path(__file__).parent.parent / "examples" / "two_robots.yaml"
+    code, _, err = run("simulate", robots, "--schedule", schedule)
+    assert code == 2
+    assert "a schedule is for an mpp/1 problem" in err
+
+
+def test_bad_usage_is_refused(run: Run, small: Path, schedule: Path, tmp_path: Path) -> None:
+    """Two plans, a single run, and files that are something else end with a message."""
+    for options, words in (
+        (("--policy", "x", "--schedule", schedule), "give one plan"),
+        (("--runs", 1), "--runs"),
+        (("--confidence", 1), "--confidence"),
+        (("--seed", -1), "--seed"),
+        (("--policy", tmp_path / "none.json"), "none.json"),
+        (("--policy", small), "small.yaml"),
+    ):
+        code, out, err = run("simulate", small, *options)
+        assert (code, out) == (2, "")
+        assert words in err
+
+
+def test_nobody_has_to_read_it(small: Path) -> None:
+    """Whoever closes the pipe ends it quietly."""
+    run_unread("simulate", str(small), "--runs", "100")
+
+
+def test_ctrl_c_prints_what_there_is(small: Path) -> None:
+    """A simulation that would take for ever is stopped by Ctrl-C, and says so."""
+    command = [sys.executable, "-m", "coreplan.cli", "simulate", str(small)]
+    with subprocess.Popen(
+        [*command, "--runs", "1000000000000"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if "proven optimal" in line:
+                break
+        time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (0, "")
+    assert "stopped before all 1,000,000,000,000 were through" in out
+    assert "mean return " in out

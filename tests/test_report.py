@@ -1,0 +1,310 @@
+"""Reports: every number comes from the plan, and every name is only text."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import math
+import re
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+
+from coreplan import (
+    Calendar,
+    Contractor,
+    MaintenanceProblem,
+    ModelError,
+    Policy,
+    Result,
+    Task,
+    evaluate_plan,
+    make_report,
+    read_problem,
+    read_result,
+    return_distribution,
+    schedule_policy,
+    solve,
+    value_of_coordination,
+)
+from coreplan.cli import example_path
+from coreplan.maintenance.courses import find_courses
+from coreplan.maintenance.money import split_value
+from helpers import agrees, from_file, random_mpp, scale
+from reports import HOSTILE, TITLE, Page, hostile_problem, report_of
+from strategies import mpp_dicts
+
+
+def ring_road() -> tuple[MaintenanceProblem, Result]:
+    """The bundled example and its best plan."""
+    problem = read_problem(example_path("ring_road.yaml"))
+    assert isinstance(problem, MaintenanceProblem)
+    return problem, solve(problem)
+
+
+def amounts_of(data: dict[str, Any]) -> dict[str, float]:
+    """The amounts of the summary by their words."""
+    return {each["words"]: each["amount"] for each in data["summary"]["amounts"]}
+
+
+@settings(max_examples=30)
+@given(mpp_dicts())
+def test_numbers_come_from_the_plan(raw: dict[str, Any]) -> None:
+    """Money, hindrance per rule, costs of works, chances and coordination are recomputed."""
+    problem = from_file(raw)
+    assert isinstance(problem, MaintenanceProblem)
+    result = solve(problem)
+    policy = result.policy
+    assert policy is not None
+    report = make_report(result)
+    data = report.data
+    assert Page(report.html).data == data
+    size = scale(raw)
+
+    def same(one: float, other: float) -> bool:
+        return agrees(one / size, other / size)
+
+    money = split_value(policy)
+    amounts = amounts_of(data)
+    sign = -1 if data["costs"] else 1
+    total = "Expected cost" if data["costs"] else "Expected to be earned"
+    assert same(amounts["Works"], money.works)
+    assert same(amounts["Hindrance"], money.hindrance)
+    assert same(amounts.get("Revenue", 0.0), money.revenue)
+    assert same(amounts[total], sign * policy.evaluate())
+    assert data["summary"]["proven"]
+    for row, expected in zip(data["hindrance"], money.hindrances, strict=True):
+        assert same(sum(amount for _, amount in row), expected)
+    assert same(sum(work["expected"] for work in data["works"]), money.works)
+    earned = sum(work["completed"] * work["revenue"] for work in data["works"])
+    assert same(earned, money.revenue)
+    worth = value_of_coordination(problem, result)
+    assert same(data["coordination"]["alone"], worth.policy_alone.evaluate())
+    assert same(data["coordination"]["gain"], policy.evaluate() - worth.policy_alone.evaluate())
+    shown = data["distribution"]
+    returns = return_distribution(policy)
+    assert same(shown["mean"], sign * policy.evaluate())
+    assert {shown["low"], shown["high"]} == {sign * returns.values[0], sign * returns.values[-1]}
+    assert not shown["bins"] or math.isclose(sum(shown["bins"]), 1)
+
+
+def test_pieces_are_the_courses() -> None:
+    """The embedded pieces are the courses, work by work and step by step."""
+    problem, result = ring_road()
+    assert result.policy is not None
+    data = make_report(result).data
+    [part] = data["courses"]
+    [courses] = find_courses(result.policy)
+    names = [
+        (contractor.name, task.name)
+        for contractor in problem.contractors
+        for task in contractor.tasks
+    ]
+    assert [
+        (data["contractors"][work["contractor"]], work["name"]) for work in data["works"]
+    ] == names
+    assert len(part["pieces"]) == len(courses.pieces)
+    for (open_works, starts, following), piece in zip(part["pieces"], courses.pieces, strict=True):
+        assert open_works == piece.open
+        pairs = list(zip(starts[::2], starts[1::2], strict=True))
+        assert [(*names[work], stage) for work, stage in pairs] == [
+            (
+                problem.contractors[start.contractor].name,
+                problem.contractors[start.contractor].tasks[start.task].name,
+                start.stage,
+            )
+            for start in piece.starts
+        ]
+        assert {
+            tuple(map(int, key.split())): number for key, number in following.items()
+        } == piece.following
+
+
+def test_sentences_of_a_proven_plan() -> None:
+    """The summary says what the plan costs, that it is the best, and what coordination saves."""
+    problem, result = ring_road()
+    data = make_report(result).data
+    assert data["summary"]["headline"] == "The plan is expected to cost 508.76 in all."
+    assert data["summary"]["proof"] == "Proven to be the best plan: no plan costs less."
+    worth = value_of_coordination(problem, result)
+    assert f"that would be expected to cost {-worth.alone:,.2f}" in data["coordination"]["words"]
+    part = 100 * worth.gain / -worth.alone
+    assert f"This plan saves {worth.gain:,.2f} ({part:.3g} %)." in data["coordination"]["words"]
+    assert data["subtitle"] == "4 contractors, 9 works, 12 steps"
+    assert data["words"]["held"] == ""
+
+
+def test_sentences_of_a_gap() -> None:
+    """Without a proof the summary says how much could be gained at most, by the result's bound."""
+    problem = read_problem(example_path("two_works.yaml"))
+    plan = evaluate_plan(problem, {"Alpha": {"a1": 0}, "Beta": {"b1": 0}})
+    data = make_report(plan).data
+    assert plan.value is not None
+    assert plan.upper_bound is not None
+    assert plan.gap is not None
+    assert data["summary"]["headline"] == f"The plan is expected to earn {plan.value:,.2f} in all."
+    assert data["summary"]["proof"] == (
+        f"Not proven to be the best plan: no plan can earn more than {plan.upper_bound:,.2f}, "
+        f"so at most {plan.gap:,.2f} ({100 * plan.gap / plan.value:.3g} %) could be gained."
+    )
+    assert not data["summary"]["proven"]
+    assert "The best plan gains between" in data["coordination"]["words"]
+
+
+def test_a_policy_alone() -> None:
+    """Of a bare policy nothing is said of optimality; its value is exact."""
+    problem = read_problem(example_path("two_works.yaml"))
+    assert isinstance(problem, MaintenanceProblem)
+    policy = schedule_policy(problem, {"Alpha": {"a1": 0}, "Beta": {"b1": 0}})
+    data = make_report(policy).data
+    assert data["summary"]["value"] == pytest.approx(policy.evaluate())
+    assert data["summary"]["proof"] == "How far this is from the best plan has not been computed."
+    assert not data["summary"]["proven"]
+
+
+def test_decentralised_plans() -> None:
+    """The proof of a decentralised plan says among which plans it is the best."""
+    problem = read_problem(example_path("two_works.yaml"))
+    data = make_report(solve(problem, algorithm="dec-mdp")).data
+    assert "in which every contractor knows of its own works only" in data["summary"]["proof"]
+
+
+def test_dates() -> None:
+    """With a calendar all steps have dates: the first and last days of the calendar."""
+    _, result = ring_road()
+    calendar = Calendar(date(2026, 12, 21), "week")
+    data = make_report(result, calendar=calendar, title="Winter").data
+    assert (data["title"], data["unit"]) == ("Winter", "week")
+    assert data["subtitle"] == "4 contractors, 9 works, 21 Dec 2026 – 14 Mar 2027"
+    assert data["dates"]["first"] == [calendar.label(stage) for stage in range(12)]
+    assert (data["dates"]["last"][0], data["dates"]["last"][11]) == ("27 Dec 2026", "14 Mar 2027")
+    assert "21 Dec 2026" in {work["starts"] for work in data["works"]}
+    assert make_report(result).data["dates"] is None
+
+
+def test_plans_from_a_later_stage() -> None:
+    """Works that are under way or done when the plan begins are told apart."""
+    problem, _ = ring_road()
+    state = {
+        "Noord Infra": {"doing": "junction 4", "remaining": 1},
+        "Van Dijk": {"doing": "ring east", "remaining": 3},
+        "AquaWegen": {"done": ["sluice road"]},
+        "Stadsbeheer": {"done": ["cycle path"]},
+    }
+    data = make_report(solve(problem, stage=4, state=state)).data
+    names = [work["name"] for work in data["works"]]
+    running = {names[work]: left for work, left in data["running"]}
+    assert running == {"junction 4": 1, "ring east": 3}
+    assert {names[work] for work in data["done"]} == {"sluice road", "cycle path"}
+    assert (data["first"], data["subtitle"]) == (
+        4,
+        "4 contractors, 9 works, 8 steps from step 4 on",
+    )
+    assert data["works"][names.index("ring east")]["starts"] == "under way"
+
+
+def test_large_plans_are_cut() -> None:
+    """A page with little room says how likely the courses are that it holds."""
+    problem = from_file(random_mpp(4, 3, 9))
+    result = solve(problem)
+    assert result.policy is not None
+    data = make_report(result, most_pieces=150).data
+    [courses] = find_courses(result.policy, most_pieces=150)
+    assert len(data["courses"][0]["pieces"]) <= 150
+    assert f"a chance of {100 * courses.covered:.3g} %" in data["words"]["held"]
+
+
+def test_out_of_exact_reach(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the exact value is out of reach, what is proven or simulated is labelled so."""
+    _, result = ring_road()
+    assert result.policy is not None
+
+    def never(policy: Policy, time_limit: float) -> None:
+        from coreplan import SolverError
+
+        raise SolverError("too large")
+
+    monkeypatch.setattr("coreplan.view.report.content.timeline", never)
+    proven = make_report(result).data
+    headline = f"The plan is expected to cost at most {-result.value:,.2f} in all."
+    assert proven["summary"]["headline"] == headline
+    assert proven["summary"]["amounts"] == []
+    assert proven["hindrance"] == []
+    assert proven["works"][0]["starts"] is None
+    simulated = make_report(result.policy).data
+    assert simulated["summary"]["headline"].startswith("The plan is expected to cost about 508.76")
+    assert simulated["summary"]["note"].startswith("Estimated by simulation, not exact.")
+
+
+def test_hostile_names_are_text() -> None:
+    """No name ends a script, opens an element or loads anything; all arrive as they are."""
+    _, report = report_of(hostile_problem())
+    page = Page(report.html)
+    assert page.data["title"] == TITLE
+    assert page.data["contractors"] == HOSTILE
+    assert [tag for tag, _ in page.elements].count("script") == 2
+    assert [tag for tag, _ in page.elements].count("style") == 1
+    assert not any(
+        key.startswith("on") or key in ("src", "href", "style")
+        for _, attributes in page.elements
+        for key in attributes
+    )
+    assert "alert" not in page.texts["script"][1]
+    embedded = report.html.partition('id="data">')[2].partition("</script>")[0]
+    assert json.loads(embedded) == page.data
+    assert not set("<>&") & set(embedded)
+    report.html.encode()  # also what is no text in Unicode
+
+
+def test_the_page_loads_nothing() -> None:
+    """A browser is told to load nothing, and to run and apply nothing but what is in the page."""
+    _, result = ring_road()
+    report = make_report(result)
+    page = Page(report.html)
+
+    def digest(text: str) -> str:
+        return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+    assert page.meta("Content-Security-Policy").split("; ") == [
+        "default-src 'none'",
+        f"style-src 'sha256-{digest(page.texts['style'][0])}'",
+        f"script-src 'sha256-{digest(page.texts['script'][1])}'",
+        "base-uri 'none'",
+        "form-action 'none'",
+    ]
+    assert not re.search(r"https?:|//[a-z]|@import|url\(|<link|<img|innerHTML", report.html)
+    assert page.elements[0] == ("html", {"lang": "en"})
+
+
+def test_the_same_plan_gives_the_same_page(tmp_path: Path) -> None:
+    """Reports are deterministic: the same bytes, also in the file."""
+    problem, result = ring_road()
+    first, second = make_report(result), make_report(solve(problem))
+    assert first.html == second.html
+    first.save(tmp_path / "plan.html")
+    assert (tmp_path / "plan.html").read_text(encoding="utf-8") == str(first) == first.html
+
+
+def test_what_cannot_be_reported(tmp_path: Path) -> None:
+    """Results without a plan, and plans for robots, are refused."""
+    _, result = ring_road()
+    result.save(tmp_path / "result.json")
+    with pytest.raises(ModelError, match="no plan"):
+        make_report(read_result(tmp_path / "result.json"))
+    with pytest.raises(ModelError, match="not a maintenance problem"):
+        make_report(solve(read_problem(example_path("two_robots.yaml"))))
+
+
+def test_nothing_to_do() -> None:
+    """A problem without works has a report, too."""
+    problem = MaintenanceProblem((Contractor("Alpha"),), horizon=3)
+    data = make_report(solve(problem)).data
+    assert data["summary"]["headline"] == "The plan is expected to cost 0.00 in all."
+    assert data["words"]["plan"].startswith("Nothing is left to chance")
+    certain = MaintenanceProblem((Contractor("Alpha", (Task("a1", 1, cost=2),)),), 2, (), True)
+    shown = make_report(solve(certain)).data["distribution"]
+    assert shown["words"] == "Nothing is left to chance: the plan costs 2.00."
