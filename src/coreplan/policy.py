@@ -18,10 +18,13 @@ from coreplan.errors import ModelError
 from coreplan.evaluate import evaluate_policy
 from coreplan.group_rule import GroupRule, GroupTable
 from coreplan.indexed import IndexedProblem, JointState
+from coreplan.plan_graph import MOST_SITUATIONS, plan_graph
 from coreplan.rows import distinct_rows, rows_of_each
 from coreplan.simulation import Estimate, Simulation
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from coreplan.compile import AnyProblem, CompiledProblem
     from coreplan.plan_tree import PlanTree
     from coreplan.planned_schedule import PlannedSchedule
@@ -607,6 +610,40 @@ class Policy:
 
         return planned_schedule(self, outcomes, expected)
 
+    def to_dataframe(
+        self, most_situations: int = MOST_SITUATIONS, min_probability: float = 0.0
+    ) -> pd.DataFrame:
+        """What it does in every situation that it leads to, as a table; needs the extra `pandas`.
+
+        See :func:`coreplan.plan_graph` for the parameters and for what is left out, and
+        :func:`coreplan.plan_export.situation_table` for the columns.
+        """
+        from coreplan.plan_export import to_dataframe
+
+        return to_dataframe(plan_graph(self, most_situations, min_probability))
+
+    def to_csv(
+        self,
+        path: str | Path,
+        most_situations: int = MOST_SITUATIONS,
+        min_probability: float = 0.0,
+    ) -> None:
+        """Write the same table to a file."""
+        from coreplan.plan_export import write_csv
+
+        write_csv(plan_graph(self, most_situations, min_probability), path)
+
+    def to_json(
+        self,
+        path: str | Path,
+        most_situations: int = MOST_SITUATIONS,
+        min_probability: float = 0.0,
+    ) -> None:
+        """Write the graph of situations, with all outcomes, to a file."""
+        from coreplan.plan_export import write_json
+
+        write_json(plan_graph(self, most_situations, min_probability), path)
+
     # -- files --------------------------------------------------------------------------------
 
     def save(self, path: str | Path) -> None:
@@ -621,6 +658,11 @@ class Policy:
         from coreplan.formats.policy import read_policy
 
         return read_policy(path, problem)
+
+    def _repr_html_(self) -> str:
+        from coreplan.view.html import policy_html
+
+        return policy_html(self)
 
     def __repr__(self) -> str:
         kind = "local" if self.is_local else "joint"
