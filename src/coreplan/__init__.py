@@ -17,6 +17,7 @@ from coreplan.errors import (
     Problem,
     SolverError,
 )
+from coreplan.explanation import Alternative, Explanation
 from coreplan.formats import (
     read_problem,
     read_result,
@@ -57,6 +58,7 @@ __all__ = [
     "TIMMDP",
     "Agent",
     "AgentSize",
+    "Alternative",
     "ComparedRun",
     "Comparison",
     "CompiledProblem",
@@ -72,6 +74,7 @@ __all__ = [
     "Entry",
     "Estimate",
     "ExecutionSequence",
+    "Explanation",
     "FormatError",
     "Hindrance",
     "LimitError",

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from coreplan.compile import AnyProblem, CompiledProblem
+    from coreplan.explanation import Explanation
     from coreplan.plan_tree import PlanTree
     from coreplan.planned_schedule import PlannedSchedule
 
@@ -593,6 +594,45 @@ class Policy:
         return simulate(self, runs, seed, **options)
 
     # -- what it says --------------------------------------------------------------------------
+
+    def explain(
+        self,
+        stage: int,
+        joint_state: JointState | None = None,
+        *,
+        most: int = 10,
+        agents: Iterable[str] | None = None,
+        time_limit: float = 10.0,
+        seed: int = 1,
+    ) -> Explanation:
+        """Why it does what it does in a joint state: what else could be done, and its worth.
+
+        Parameters
+        ----------
+        stage, joint_state
+            The situation, as in :meth:`act`.
+        most
+            How many joint actions to keep in which several agents do something else, the best
+            ones. Those in which one agent does are all kept.
+        agents
+            The agents whose other actions are looked at; by default all of them.
+        time_limit
+            Seconds, about. Where exact values take too long, they are estimated by simulation.
+        seed
+            Start of the simulation's random numbers.
+
+        Raises
+        ------
+        ModelError
+            If the joint state cannot come about at that stage.
+        LimitError
+            If the time limit strikes before the value of the policy's own action is known.
+        """
+        from coreplan.explanation import explain
+
+        return explain(
+            self, stage, joint_state, most=most, agents=agents, time_limit=time_limit, seed=seed
+        )
 
     def tree(self, depth: int | None = None, min_probability: float = 0.0) -> PlanTree:
         """The contingent plan, branching where something uncertain happens: :func:`plan_tree`."""
