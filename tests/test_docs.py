@@ -38,6 +38,24 @@ def test_python_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.Monke
         exec(compile(block, page.name, "exec"), namespace)
 
 
+def test_shown_plans_are_those_that_are_printed(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On the page about plans, a text right after a Python block is what the block prints."""
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "docs" / "plans.md").read_text(encoding="utf-8")
+    namespace: dict[str, object] = {}
+    shown = 0
+    for block, text in re.findall(
+        r"```python\n(.*?)```\n(?:\n```text\n(.*?)```)?", page, re.DOTALL
+    ):
+        exec(compile(block, "plans.md", "exec"), namespace)
+        printed = capsys.readouterr().out
+        assert not text or printed == text
+        shown += bool(text)
+    assert shown == 2
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_commands_run(page: Path, tmp_path: Path) -> None:
     """Every command that a page shows with a `$` ends well."""

@@ -18,6 +18,7 @@ from coreplan.errors import (
     Problem,
     SolverError,
 )
+from coreplan.explanation import Alternative, Explanation
 from coreplan.formats import (
     read_problem,
     read_result,
@@ -64,6 +65,7 @@ __all__ = [
     "TIMMDP",
     "Agent",
     "AgentSize",
+    "Alternative",
     "Calendar",
     "ComparedRun",
     "Comparison",
@@ -81,6 +83,7 @@ __all__ = [
     "Entry",
     "Estimate",
     "ExecutionSequence",
+    "Explanation",
     "FormatError",
     "Hindrance",
     "Influence",

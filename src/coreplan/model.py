@@ -505,6 +505,11 @@ class TIMMDP:
 
         return returns(self, sequence)
 
+    def _repr_html_(self) -> str:
+        from coreplan.view.html import problem_html
+
+        return problem_html(self)
+
 
 def check_timmdp(
     name: object,

@@ -102,11 +102,8 @@ class PlanTree:
         """How likely all goes as the tree has it, up to the horizon."""
         if self.complete:
             return 1.0
-        return min(
-            1.0,
-            sum(each.probability for each in self.nodes if not each.branches)
-            - sum(each.probability * each.left_out for each in self.nodes if not each.branches),
-        )
+        ends = (node for node in self.nodes if not node.branches)
+        return min(1.0, sum(node.probability * max(0.0, 1 - node.left_out) for node in ends))
 
     def to_dict(self) -> dict[str, Any]:
         """The tree as plain values, for machines: a list of nodes that refer to each other."""

@@ -18,11 +18,15 @@ from coreplan.errors import ModelError
 from coreplan.evaluate import evaluate_policy
 from coreplan.group_rule import GroupRule, GroupTable
 from coreplan.indexed import IndexedProblem, JointState
+from coreplan.plan_graph import MOST_SITUATIONS, plan_graph
 from coreplan.rows import distinct_rows, rows_of_each
 from coreplan.simulation import Estimate, Simulation
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from coreplan.compile import AnyProblem, CompiledProblem
+    from coreplan.explanation import Explanation
     from coreplan.plan_tree import PlanTree
     from coreplan.planned_schedule import PlannedSchedule
 
@@ -591,6 +595,45 @@ class Policy:
 
     # -- what it says --------------------------------------------------------------------------
 
+    def explain(
+        self,
+        stage: int,
+        joint_state: JointState | None = None,
+        *,
+        most: int = 10,
+        agents: Iterable[str] | None = None,
+        time_limit: float = 10.0,
+        seed: int = 1,
+    ) -> Explanation:
+        """Why it does what it does in a joint state: what else could be done, and its worth.
+
+        Parameters
+        ----------
+        stage, joint_state
+            The situation, as in :meth:`act`.
+        most
+            How many joint actions to keep in which several agents do something else, the best
+            ones. Those in which one agent does are all kept.
+        agents
+            The agents whose other actions are looked at; by default all of them.
+        time_limit
+            Seconds, about. Where exact values take too long, they are estimated by simulation.
+        seed
+            Start of the simulation's random numbers.
+
+        Raises
+        ------
+        ModelError
+            If the joint state cannot come about at that stage.
+        LimitError
+            If the time limit strikes before the value of the policy's own action is known.
+        """
+        from coreplan.explanation import explain
+
+        return explain(
+            self, stage, joint_state, most=most, agents=agents, time_limit=time_limit, seed=seed
+        )
+
     def tree(self, depth: int | None = None, min_probability: float = 0.0) -> PlanTree:
         """The contingent plan, branching where something uncertain happens: :func:`plan_tree`."""
         from coreplan.plan_tree import plan_tree
@@ -607,6 +650,40 @@ class Policy:
 
         return planned_schedule(self, outcomes, expected)
 
+    def to_dataframe(
+        self, most_situations: int = MOST_SITUATIONS, min_probability: float = 0.0
+    ) -> pd.DataFrame:
+        """What it does in every situation that it leads to, as a table; needs the extra `pandas`.
+
+        See :func:`coreplan.plan_graph` for the parameters and for what is left out, and
+        :func:`coreplan.plan_export.situation_table` for the columns.
+        """
+        from coreplan.plan_export import to_dataframe
+
+        return to_dataframe(plan_graph(self, most_situations, min_probability))
+
+    def to_csv(
+        self,
+        path: str | Path,
+        most_situations: int = MOST_SITUATIONS,
+        min_probability: float = 0.0,
+    ) -> None:
+        """Write the same table to a file."""
+        from coreplan.plan_export import write_csv
+
+        write_csv(plan_graph(self, most_situations, min_probability), path)
+
+    def to_json(
+        self,
+        path: str | Path,
+        most_situations: int = MOST_SITUATIONS,
+        min_probability: float = 0.0,
+    ) -> None:
+        """Write the graph of situations, with all outcomes, to a file."""
+        from coreplan.plan_export import write_json
+
+        write_json(plan_graph(self, most_situations, min_probability), path)
+
     # -- files --------------------------------------------------------------------------------
 
     def save(self, path: str | Path) -> None:
@@ -621,6 +698,11 @@ class Policy:
         from coreplan.formats.policy import read_policy
 
         return read_policy(path, problem)
+
+    def _repr_html_(self) -> str:
+        from coreplan.view.html import policy_html
+
+        return policy_html(self)
 
     def __repr__(self) -> str:
         kind = "local" if self.is_local else "joint"

@@ -193,3 +193,8 @@ class Result:
         from coreplan.formats.result import write_result
 
         write_result(self, path)
+
+    def _repr_html_(self) -> str:
+        from coreplan.view.html import result_html
+
+        return result_html(self)

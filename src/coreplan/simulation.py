@@ -233,3 +233,8 @@ class Simulation:
 
     def __str__(self) -> str:
         return self.summary()
+
+    def _repr_html_(self) -> str:
+        from coreplan.view.html import simulation_html
+
+        return simulation_html(self)

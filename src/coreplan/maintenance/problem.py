@@ -213,6 +213,11 @@ class MaintenanceProblem:
 
         return returns(self, sequence)
 
+    def _repr_html_(self) -> str:
+        from coreplan.view.html import problem_html
+
+        return problem_html(self)
+
 
 def check_maintenance(
     name: object,

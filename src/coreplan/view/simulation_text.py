@@ -32,8 +32,8 @@ def simulation_in_words(shown: Simulation) -> list[str]:
     lines.append(
         f"single runs: from {low} to {high}, standard deviation {_number(shown.deviation)}"
     )
-    shares = ", ".join(f"{share:.0%}: {_number(shown.quantile(share))}" for share in QUANTILES)
-    lines.append(f"at most so much is earned in a share of the runs: {shares}")
+    shares = [f"{100 * share:g} % {_number(shown.quantile(share))}" for share in QUANTILES]
+    lines.append(f"of all runs, so many earn at most: {', '.join(shares)}")
     lines += _estimates(
         "earned alone", [(name, each) for name, each in shown.own.items()], f"{percent} interval"
     )

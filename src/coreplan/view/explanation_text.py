@@ -1,0 +1,76 @@
+"""Explanations in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from coreplan.explanation import Alternative, Difference, Explanation
+from coreplan.maintenance.states import ContractorState
+from coreplan.view.words import count
+
+MOST_DIFFERENCES = 4
+"""Of each alternative, that are told."""
+MOST_ALONE, MOST_TOGETHER = 12, 3
+"""Alternatives of one agent, and of several, that are told; the data has more."""
+
+
+def explanation_in_words(explanation: Explanation) -> list[str]:
+    """What is done, what else could be done, and what makes the difference; a line for each."""
+    lines = [f"in step {explanation.stage}:"]
+    lines += [f"  {name}: {_state(state)}" for name, state in explanation.state.items()]
+    about = "" if explanation.exact else "about "
+    does = _actions(explanation.action)
+    lines.append(f"the plan: {does}; worth {about}{explanation.value:,.2f} from here on")
+    if not explanation.exact:
+        lines.append(
+            f"  an estimate by simulation, between {explanation.low:,.2f} and "
+            f"{explanation.high:,.2f}"
+        )
+    lines += [f"  {text}" for text in explanation.overlaps]
+    if not explanation.alternatives and not explanation.left_out:
+        return [*lines, "nobody can do anything else"]
+    lines.append("instead, this once:")
+    alone = [each for each in explanation.alternatives if len(each.changes) == 1]
+    together = [each for each in explanation.alternatives if len(each.changes) > 1]
+    told = [*alone[:MOST_ALONE], *together[:MOST_TOGETHER]]
+    for each in told:
+        lines += _alternative(each)
+    left_out = explanation.left_out + len(explanation.alternatives) - len(told)
+    if left_out:
+        lines.append(f"  and {count(left_out, 'other joint action')}")
+    return lines
+
+
+def _alternative(each: Alternative) -> list[str]:
+    about = "" if each.exact else "about "
+    amount = f"{abs(each.loss):,.2f}"
+    if amount == "0.00":
+        worth = f"{about}just as good"
+    else:
+        worth = f"{about}{amount} {'less' if each.loss > 0 else 'more'}"
+    reasons = [*each.overlaps, *map(_difference, each.differences[:MOST_DIFFERENCES])]
+    return [f"  {_actions(each.changes)}: {worth}", *(f"    - {reason}" for reason in reasons)]
+
+
+def _difference(each: Difference) -> str:
+    amount = f"{abs(each.amount):,.2f}"
+    if each.what.startswith(("works of ", "hindrance of ")):
+        verb = "cost" if each.what.startswith("works") else "costs"
+        return f"{each.what} {verb} {amount} {'less' if each.amount > 0 else 'more'}"
+    note = f" ({each.note})" if each.note else ""
+    return f"{each.what}: {amount} {'more' if each.amount > 0 else 'less'}{note}"
+
+
+def _actions(actions: Mapping[str, str]) -> str:
+    return ", ".join(f"{name}: {action}" for name, action in actions.items())
+
+
+def _state(state: Any) -> str:
+    if not isinstance(state, ContractorState):
+        return str(state)
+    if state.doing is not None:
+        now = f"works on {state.doing}, {count(state.remaining, 'step')} left"
+    else:
+        now = "idle"
+    return f"{now}; done: {', '.join(state.done)}" if state.done else now
