@@ -21,6 +21,7 @@ from coreplan.cli.evaluate import evaluate as evaluate_command
 from coreplan.cli.export import export as export_command
 from coreplan.cli.import_works import import_works as import_command
 from coreplan.cli.info import info as info_command
+from coreplan.cli.plan import plan as plan_command
 from coreplan.cli.schema import print_schema as schema_command
 from coreplan.cli.shared import BAD_INPUT, INTERNAL_ERROR, INTERRUPTED, LIMIT_STRUCK, OK, Command
 from coreplan.cli.solve import solve as solve_command
@@ -63,6 +64,7 @@ def cli() -> None:
 
 for command in (
     solve_command,
+    plan_command,
     evaluate_command,
     compare_command,
     check_command,

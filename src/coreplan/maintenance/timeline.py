@@ -20,6 +20,7 @@ from coreplan.maintenance.money import Money, is_revenue, money_of
 from coreplan.maintenance.problem import MaintenanceProblem, Task
 from coreplan.maintenance.states import IDLE, ContractorStates, History
 from coreplan.maintenance.translate import START
+from coreplan.plan_graph import PlanGraph
 from coreplan.policy import Policy
 
 
@@ -153,15 +154,7 @@ def timeline(policy: Policy, time_limit: float = math.inf) -> Timeline:
     if not isinstance(problem, MaintenanceProblem):
         raise ModelError("only a maintenance plan has a timeline of works")
     value, records = evaluate_stages(policy, time_limit)
-    starts = _starts(policy, records)
-    works = []
-    for i, contractor in enumerate(problem.contractors):
-        doing, remaining = _beginning(policy, i)
-        for k, task in enumerate(contractor.tasks):
-            left = remaining if k == doing else None
-            works.append(
-                _work(contractor.name, task, starts[i][k], left, policy.stage, policy.horizon)
-            )
+    works = _works(policy, problem, _starts(policy, records))
     amounts = [0.0] * len(policy.indexed.entries)
     contractors, network = len(problem.contractors), len(problem.network)
     hindrance, own, revenue = (
@@ -180,10 +173,53 @@ def timeline(policy: Policy, time_limit: float = math.inf) -> Timeline:
     return Timeline(
         policy.stage,
         policy.horizon,
-        tuple(works),
+        works,
         money_of(policy, value, amounts),
         *(tuple(map(tuple, rows.tolist())) for rows in (hindrance, own, revenue)),
     )
+
+
+def likely_works(policy: Policy, graph: PlanGraph) -> tuple[WorkTimeline, ...]:
+    """When works are done, as far as the graph of a plan's likeliest situations shows.
+
+    For where the exact timeline is out of reach. Chances are shares of what is in the graph; they
+    are exact if that is complete.
+    """
+    problem = policy.problem
+    if not isinstance(problem, MaintenanceProblem):
+        raise ModelError("only a maintenance plan has a timeline of works")
+    place = {
+        (contractor.name, f"start {task.name}"): (i, k)
+        for i, contractor in enumerate(problem.contractors)
+        for k, task in enumerate(contractor.tasks)
+    }
+    starts = [
+        [np.zeros(policy.horizon) for _ in contractor.tasks] for contractor in problem.contractors
+    ]
+    for stage in range(policy.stage, policy.horizon):
+        situations = [graph.situations[number] for number in graph.at_stage(stage)]
+        mass = 1.0 if graph.complete else math.fsum(each.probability for each in situations)
+        for situation in situations:
+            for member in situation.action.items():
+                if member in place:
+                    i, k = place[member]
+                    starts[i][k][stage] += situation.probability / mass
+    return _works(policy, problem, starts)
+
+
+def _works(
+    policy: Policy, problem: MaintenanceProblem, starts: Sequence[Sequence[Floats]]
+) -> tuple[WorkTimeline, ...]:
+    """The timelines of all works."""
+    works = []
+    for i, contractor in enumerate(problem.contractors):
+        doing, remaining = _beginning(policy, i)
+        for k, task in enumerate(contractor.tasks):
+            left = remaining if k == doing else None
+            works.append(
+                _work(contractor.name, task, starts[i][k], left, policy.stage, policy.horizon)
+            )
+    return tuple(works)
 
 
 def _starts(policy: Policy, records: Sequence[StageRecord]) -> list[list[Floats]]:

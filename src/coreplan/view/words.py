@@ -28,6 +28,33 @@ def count(number: int, one: str, many: str | None = None) -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
+def percent(chance: float) -> str:
+    """A chance in per cent; neither certain nor impossible unless it is.
+
+    Examples
+    --------
+    >>> percent(0.35), percent(1.0), percent(0.9999), percent(0.00001)
+    ('35 %', '100 %', '> 99 %', '< 1 %')
+    """
+    share = 100 * chance
+    if 0 < share < 1:
+        return "< 1 %"
+    if 99 < share < 100 - 1e-7:
+        return "> 99 %"
+    return f"{share:.0f} %"
+
+
+def printable(name: str) -> str:
+    """A name on one line, without characters that steer a terminal.
+
+    Examples
+    --------
+    >>> printable("a" + chr(27) + "[31m" + chr(10) + "b")
+    'a·[31m·b'
+    """
+    return "".join(each if each.isprintable() else "·" for each in name)
+
+
 def describe_problem(problem: AnyProblem) -> str:
     """One line that says how large a problem is."""
     if isinstance(problem, MaintenanceProblem):
