@@ -22,7 +22,7 @@ DEFINES := -DCOREPLAN_WERROR=ON -DCOREPLAN_NATIVE=$(NATIVE)
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
 
 CORE := CMakeLists.txt $(shell find cpp -name '*.hpp' -o -name '*.cpp')
-MODULES := $(shell find src examples -name '*.py' -o -name '*.json' -o -name '*.yaml')
+MODULES := $(shell find src examples -name '*.py' -o -name '*.json' -o -name '*.yaml' -o -name '*.csv')
 
 .PHONY: demo test test-extras lint types test-cpp test-python sanitize bench format clean distclean \
   install FORCE

@@ -46,6 +46,10 @@ def by_sequences(raw: dict[str, Any], policy: Policy) -> tuple[Chances, Chances,
     return starts, working, ends
 
 
+def _start(policy: Policy) -> tuple[int, ...]:
+    return policy.indexed.find_state(policy.stage, None)
+
+
 def check(raw: dict[str, Any], policy: Policy) -> Timeline:
     """Compare a timeline with all execution sequences."""
     close = {"rel": 1e-9, "abs": 1e-12}
@@ -65,6 +69,9 @@ def check(raw: dict[str, Any], policy: Policy) -> Timeline:
         completions = [step for step, chance in enumerate(ends[key]) if chance > 0]
         cut_off = policy.horizon - 1 if steps else None
         assert each.first_end == min(completions, default=cut_off)
+        stands = policy.indexed.name_state(_start(policy))[each.contractor]
+        assert each.done == (each.work in stands.done)
+        assert each.under_way == (each.work == stands.doing)
         sure = 1.0 if each.under_way else sum(starts[key])
         assert each.started == pytest.approx(sure, **close)
     # Money: what is worked on costs what the problem says.

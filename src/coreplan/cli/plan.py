@@ -24,7 +24,7 @@ from coreplan.cli.shared import (
 )
 from coreplan.compile import AnyProblem
 from coreplan.errors import SolverError
-from coreplan.formats import read_problem
+from coreplan.formats import read_problem, read_state
 from coreplan.maintenance.calendar import Calendar
 from coreplan.maintenance.decision_rules import rules_of
 from coreplan.maintenance.money import Money
@@ -61,6 +61,7 @@ ESTIMATE_RUNS = 10_000
     coreplan plan works.yaml --start-date 2026-03-02 --step week
     coreplan plan works.yaml --time-limit 60 --save-policy plan.json
     coreplan plan works.yaml --policy plan.json --rules 20
+    coreplan plan works.yaml --stage 7 --state now.yaml
     coreplan plan works.yaml --json > plan_data.json
     """,
     short_help="Show who does what when, what it costs, and what to do about delays.",
@@ -83,6 +84,17 @@ ESTIMATE_RUNS = 10_000
     help="Stop when the plan is proven to be this near to the optimum (0.01: one per cent).",
 )
 @click.option(
+    "--stage", type=click.IntRange(min=0), default=0, metavar="T", help="Plan from this stage on."
+)
+@click.option(
+    "--state",
+    "state_file",
+    type=click.Path(),
+    metavar="FILE",
+    help="Plan from where everybody stands: a file with a state for each contractor, for instance "
+    "'Alpha: {done: [a2], doing: a1, remaining: 2}'.",
+)
+@click.option(
     "--rules",
     "most_rules",
     type=click.IntRange(min=0),
@@ -103,6 +115,8 @@ def plan(
     memory_limit: float | None,
     threads: int | None,
     relative_gap: float | None,
+    stage: int,
+    state_file: str | None,
     most_rules: int,
     start_date: datetime.date | None,
     step: str | None,
@@ -114,19 +128,26 @@ def plan(
     A chart of who does what when, with possible delays; expected costs; and what the plan does
     differently if works are delayed. Ctrl-C while it is solving goes on with the best plan so far.
     """
-    solving = (time_limit, memory_limit, threads, relative_gap)
+    solving = (time_limit, memory_limit, threads, relative_gap, state_file, stage or None)
     if policy_file is not None and any(each is not None for each in solving):
-        raise click.UsageError("--policy is shown as it is; limits and threads are for solving")
-    check_one_input({"FILE": file, "--policy": policy_file})
+        raise click.UsageError("--policy is shown as it is; limits and states are for solving")
+    inputs = {"FILE": file, "--policy": policy_file, "--state": state_file}
+    check_one_input(inputs)
     if save_policy is not None:
-        check_writable(save_policy, [file] if policy_file is None else [file, policy_file])
+        check_writable(save_policy, [each for each in inputs.values() if each is not None])
     problem = read_problem(file)
     if not isinstance(problem, MaintenanceProblem):
         raise click.UsageError("a plan of works is for an mpp/1 problem; try coreplan solve")
     calendar = find_calendar(file, start_date, step)
-    options: dict[str, Any] = {"time_limit": time_limit, "memory_limit": memory_limit}
+    options: dict[str, Any] = {
+        "time_limit": time_limit,
+        "memory_limit": memory_limit,
+        "stage": stage,
+        "state": None if state_file is None else read_state(state_file, problem),
+    }
     options |= {"threads": threads} if threads is not None else {}
     options |= {"relative_gap": relative_gap} if relative_gap is not None else {}
+    policy = None if policy_file is None else Policy.load(policy_file, problem)
     result = None
     console = None
     if not as_json:
@@ -134,12 +155,10 @@ def plan(
         console.print(f"{problem.name}: {describe_problem(problem)}", markup=False)
         if calendar is not None:
             console.print(describe_calendar(calendar), markup=False)
-    if policy_file is not None:
-        policy = Policy.load(policy_file, problem)
-    else:
+    if policy is None:
         result = _solve(problem, console, options)
-        assert result.policy is not None
         policy = result.policy
+        assert policy is not None
     if save_policy is not None:
         policy.save(save_policy)
     if console is None:

@@ -18,7 +18,7 @@ from coreplan.errors import ModelError
 from coreplan.evaluate import Floats, StageRecord, evaluate_stages
 from coreplan.maintenance.money import Money, is_revenue, money_of
 from coreplan.maintenance.problem import MaintenanceProblem, Task
-from coreplan.maintenance.states import IDLE, ContractorStates, History
+from coreplan.maintenance.states import ContractorStates, History, LocalState
 from coreplan.maintenance.translate import START
 from coreplan.plan_graph import PlanGraph
 from coreplan.policy import Policy
@@ -49,6 +49,8 @@ class WorkTimeline:
         The chance that it is started, and that it is completed in time.
     delay_chance
         The chance that it is delayed if it is started.
+    done
+        Whether it had been done before the plan begins.
     """
 
     contractor: str
@@ -64,6 +66,7 @@ class WorkTimeline:
     started: float
     completed: float
     delay_chance: float
+    done: bool = False
 
     @property
     def working(self) -> tuple[float, ...]:
@@ -80,6 +83,7 @@ class WorkTimeline:
         return {
             "contractor": self.contractor,
             "work": self.work,
+            "done": self.done,
             "under_way": self.under_way,
             "first_start": self.first_start,
             "likely_start": self.likely_start,
@@ -213,11 +217,12 @@ def _works(
     """The timelines of all works."""
     works = []
     for i, contractor in enumerate(problem.contractors):
-        doing, remaining = _beginning(policy, i)
+        stands = _beginning(policy, i)
         for k, task in enumerate(contractor.tasks):
-            left = remaining if k == doing else None
+            left = stands.remaining if k == stands.current else None
+            done = not stands.todo >> k & 1 and left is None
             works.append(
-                _work(contractor.name, task, starts[i][k], left, policy.stage, policy.horizon)
+                _work(contractor.name, task, starts[i][k], left, done, policy.stage, policy.horizon)
             )
     return tuple(works)
 
@@ -236,17 +241,22 @@ def _starts(policy: Policy, records: Sequence[StageRecord]) -> list[list[Floats]
     return starts
 
 
-def _beginning(policy: Policy, i: int) -> tuple[int, int]:
-    """What a contractor is doing when the plan begins, or IDLE, and the steps remaining."""
+def _beginning(policy: Policy, i: int) -> LocalState:
+    """How a contractor stands when the plan begins."""
     agent = policy.indexed.agents[i]
     assert isinstance(agent.states, ContractorStates)
     state = agent.states.states[agent.start]
-    local = state.state if isinstance(state, History) else state
-    return local.current, local.remaining if local.current != IDLE else 0
+    return state.state if isinstance(state, History) else state
 
 
 def _work(
-    contractor: str, task: Task, starts: Floats, left: int | None, stage: int, horizon: int
+    contractor: str,
+    task: Task,
+    starts: Floats,
+    left: int | None,
+    done: bool,
+    stage: int,
+    horizon: int,
 ) -> WorkTimeline:
     """The timeline of a work that starts then, or that has some steps left."""
     # Chances are sums of many; rounding must not make more than certain of them.
@@ -285,4 +295,5 @@ def _work(
         min(started, 1.0),
         min(completed, 1.0),
         delayed,
+        done,
     )

@@ -19,6 +19,8 @@ SURE = 1 - 1e-9
 _LEAST_CHART = 20
 _WIDEST_STEP = 4
 _LONGEST_NAME = 28
+_STANDS_OUT = 6
+"""By how many characters the last date may stand out on the right."""
 
 
 @dataclass(frozen=True)
@@ -130,13 +132,15 @@ class _Layout:
         self.first = stage
         steps = horizon - stage
         names = [cell_len(printable(each.work)) for each in works]
-        self.name_width = 2 + min(max(names, default=0), _LONGEST_NAME, max(8, width // 3))
-        words = max((cell_len(_in_words(each, calendar)) for each in works), default=0)
+        # Room for 'step' and 'starts' above.
+        self.name_width = 2 + min(max(names, default=2), _LONGEST_NAME, max(8, width // 3))
+        self.name_width = max(4, self.name_width)
+        words = max(6, *(cell_len(_in_words(each, calendar)) for each in works), 0)
         room = width - self.name_width - 1
         self.with_words = room - words - 2 >= max(_LEAST_CHART, min(steps, 40))
         if self.with_words:
             room -= words + 2
-        room = max(room, _LEAST_CHART)
+        room = self._room = max(room, _LEAST_CHART)
         self.steps_each = max(1, math.ceil(steps / room))
         self.columns = math.ceil(steps / self.steps_each)
         self.column_width = max(1, min(_WIDEST_STEP, room // max(1, self.columns)))
@@ -146,15 +150,19 @@ class _Layout:
     def axis(self) -> Text:
         """The line with numbers of steps or dates, as many as fit."""
         label = (lambda t: str(t)) if self._calendar is None else self._calendar.short_label
-        line = [" "] * (self.columns * self.column_width + 12)
+        wide = self.columns * self.column_width
+        end = wide if self.with_words else min(self._room, wide + _STANDS_OUT)
+        line = [" "] * max(wide, end)
         free = 0
         for column in range(self.columns):
             text = label(self.first + column * self.steps_each)
             at = column * self.column_width
-            if at >= free and at + len(text) <= self.columns * self.column_width + 6:
+            if at >= free and at + len(text) <= end:
                 line[at : at + len(text)] = text
                 free = at + len(text) + 2
         head = "step" if self._calendar is None else "from"
+        if self.with_words:
+            line[wide:] = "  starts"
         return Text(f"{head:<{self.name_width}} {''.join(line).rstrip()}", "dim")
 
 
@@ -181,6 +189,8 @@ def _bar(work: WorkTimeline, layout: _Layout, marks: Marks) -> Iterable[tuple[st
 
 def _in_words(work: WorkTimeline, calendar: Calendar | None) -> str:
     """When a work starts, and what is uncertain."""
+    if work.done:
+        return "done"
     if work.under_way:
         text = "under way"
     elif work.first_start is None or work.last_start is None:
