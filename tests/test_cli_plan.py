@@ -79,6 +79,18 @@ def test_dates(run: Run, small: Path) -> None:
     assert str(calendar) in err
 
 
+def test_solve_shows_dates_too(run: Run, small: Path) -> None:
+    """`solve` says by date what to do first, if there is a calendar."""
+    out = run("solve", small, "--start-date", "2026-03-02").out
+    assert "steps are weeks, the first begins on 2 Mar 2026" in out
+    assert "at once (2 Mar 2026)" in out
+    assert "stage" not in out
+    assert "Stadsbeheer starts cycle path" in run("solve", RING, "--start-date", "2026-03-02").out
+    assert "waits 2 weeks, then starts" in run("solve", RING, "--start-date", "2026-03-02").out
+    assert "at once (stage 0)" in run("solve", small).out
+    assert run("solve", small, "--step", "day").code == 2
+
+
 def test_plan_as_json(run: Run) -> None:
     """--json prints all numbers of the timeline, the money and the rules, and nothing else."""
     code, out, err = run("plan", RING, "--json", "--start-date", "2026-03-02")
