@@ -36,8 +36,9 @@ from coreplan.result import Result
 from coreplan.simulate import Estimate
 from coreplan.solve import DEFAULT_ALGORITHM
 from coreplan.solve import solve as solve_problem
+from coreplan.view.gantt_text import gantt, marks_for
 from coreplan.view.money_table import money_table
-from coreplan.view.plan_text import chart_lines, rule_lines
+from coreplan.view.rules_text import rule_lines
 from coreplan.view.terminal import LiveLog, make_console, print_summary
 from coreplan.view.words import (
     count,
@@ -168,10 +169,13 @@ def plan(
         print_summary(console, result)
     if save_policy is not None:
         console.print(f"the plan is in {save_policy}", markup=False)
-    encoding = getattr(sys.stdout, "encoding", None)
     view = _View(problem, policy)
+    names = [contractor.name for contractor in problem.contractors]
+    marks = marks_for(getattr(sys.stdout, "encoding", None))
     console.print()
-    for line in chart_lines(problem, view.works, policy.stage, console.width, encoding, calendar):
+    for line in gantt(
+        view.works, names, policy.stage, policy.horizon, console.width, marks, calendar
+    ):
         console.print(line)
     console.print()
     if view.money is not None:

@@ -5,10 +5,35 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from rich.text import Text
+
 from coreplan.maintenance.calendar import Calendar
-from coreplan.maintenance.decision_rules import DecisionRule, Starts
+from coreplan.maintenance.decision_rules import DecisionRule, DecisionRules, Starts
 from coreplan.maintenance.problem import MaintenanceProblem
 from coreplan.view.words import count, percent, printable, when
+
+
+def rule_lines(
+    problem: MaintenanceProblem,
+    rules: DecisionRules,
+    calendar: Calendar | None = None,
+    most: int = 8,
+) -> list[Text]:
+    """What to do about delays, for a terminal: the rules that matter most."""
+    if most == 0:
+        return []
+    partly = ""
+    if rules.covered < 1:
+        partly = f" (as far as the likeliest courses show, {percent(rules.covered)} of all)"
+    if not rules.rules:
+        text = f"Delays make no difference to when other contractors start their works{partly}."
+        return [Text(text)]
+    lines = [Text(f"What to do about delays{partly}:", "bold")]
+    lines += [Text(f"  {line}") for line in rules_in_words(rules.rules[:most], problem, calendar)]
+    if len(rules.rules) > most:
+        left = count(len(rules.rules) - most, "more rule")
+        lines.append(Text(f"  and {left} that matter less (--rules)", "dim"))
+    return lines
 
 
 def rule_in_words(
