@@ -61,10 +61,10 @@ def split_value(policy: Policy, time_limit: float = math.inf) -> Money:
     """
     if not isinstance(policy.problem, MaintenanceProblem):
         raise ModelError("only a maintenance plan has revenue, works and hindrance")
-    return add_up(policy, *evaluate_entries(policy, time_limit))
+    return money_of(policy, *evaluate_entries(policy, time_limit))
 
 
-def add_up(policy: Policy, value: float, amounts: Sequence[float]) -> Money:
+def money_of(policy: Policy, value: float, amounts: Sequence[float]) -> Money:
     """The parts of a value, from what each entry of the rewards adds to it."""
     assert isinstance(policy.problem, MaintenanceProblem)
     contractors = len(policy.problem.contractors)

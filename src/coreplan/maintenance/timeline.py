@@ -16,7 +16,7 @@ import numpy as np
 
 from coreplan.errors import ModelError
 from coreplan.evaluate import Floats, StageRecord, evaluate_stages
-from coreplan.maintenance.money import Money, add_up, is_revenue
+from coreplan.maintenance.money import Money, is_revenue, money_of
 from coreplan.maintenance.problem import MaintenanceProblem, Task
 from coreplan.maintenance.states import ContractorStates, History, LocalState
 from coreplan.maintenance.translate import START
@@ -178,7 +178,7 @@ def timeline(policy: Policy, time_limit: float = math.inf) -> Timeline:
         policy.stage,
         policy.horizon,
         works,
-        add_up(policy, value, amounts),
+        money_of(policy, value, amounts),
         *(tuple(map(tuple, rows.tolist())) for rows in (hindrance, own, revenue)),
     )
 
