@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
+import signal
+import subprocess
 import sys
 from pathlib import Path
 from unittest import mock
@@ -13,6 +17,7 @@ from cli_runs import Run, one_json, run_unread, shell
 from coreplan import Policy, SolverError, cli, read_problem, solve, timeline
 from coreplan.maintenance.decision_rules import decision_rules
 from coreplan.maintenance.money import split_value
+from helpers import random_mpp
 
 plan_module = sys.modules["coreplan.cli.plan"]
 RING = cli.example_path("ring_road.yaml")
@@ -179,6 +184,31 @@ def test_terminals_of_all_kinds(small: Path) -> None:
     chart = [line for line in done.stdout.splitlines() if "##" in line]
     assert max(map(len, chart)) <= 60
     run_unread("plan", str(small))
+
+
+def test_ctrl_c_shows_the_best_plan_so_far(tmp_path: Path) -> None:
+    """Ctrl-C while it is solving goes on with the plan that there is, and saves it."""
+    path, policy = tmp_path / "hard.json", tmp_path / "policy.json"
+    path.write_text(json.dumps(random_mpp(8, 4, 30)))
+    with subprocess.Popen(
+        [sys.executable, "-m", "coreplan.cli", "plan", str(path), "--save-policy", str(policy)],
+        stdout=subprocess.PIPE,
+        encoding="utf-8",
+        env={**os.environ, "PYTHONIOENCODING": "utf-8", "PYTHONUNBUFFERED": "1"},
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        start_new_session=True,
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if "%" in line:  # the first line with bounds
+                break
+        os.killpg(process.pid, signal.SIGINT)
+        out = process.stdout.read()
+        assert process.wait(60) == 0
+    assert "interrupted; the optimum is at most" in out
+    assert "█ work for certain" in out
+    assert "expected to earn" in out
+    assert policy.is_file()
 
 
 def test_the_documented_plan() -> None:

@@ -169,7 +169,8 @@ def plan(
         print_summary(console, result)
     if save_policy is not None:
         console.print(f"the plan is in {save_policy}", markup=False)
-    view = _View(problem, policy)
+    with console.status("working out when works are done"):
+        view = _View(problem, policy)
     names = [contractor.name for contractor in problem.contractors]
     marks = marks_for(getattr(sys.stdout, "encoding", None))
     console.print()

@@ -31,8 +31,8 @@ def rule_lines(
     lines = [Text(f"What to do about delays{partly}:", "bold")]
     lines += [Text(f"  {line}") for line in rules_in_words(rules.rules[:most], problem, calendar)]
     if len(rules.rules) > most:
-        left = count(len(rules.rules) - most, "more rule")
-        lines.append(Text(f"  and {left} that matter less (--rules)", "dim"))
+        left = count(len(rules.rules) - most, "more rule that matters", "more rules that matter")
+        lines.append(Text(f"  and {left} less (--rules)", "dim"))
     return lines
 
 
