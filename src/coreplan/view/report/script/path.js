@@ -72,7 +72,8 @@ const drawPath = () => {
         element("ul", {}, ...lines.map((words) => element("li", {}, ...words, "."))),
       );
     } else if (late) {
-      item.append(" Nothing else changes.");
+      const held = after.unknown.length === 0;
+      item.append(held ? " Nothing else changes." : " What is done then is not held in this page.");
     }
     items.push(item);
   }
