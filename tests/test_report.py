@@ -28,6 +28,7 @@ from coreplan import (
     read_result,
     return_distribution,
     schedule_policy,
+    simulate,
     solve,
     value_of_coordination,
 )
@@ -220,7 +221,7 @@ def test_large_plans_are_cut() -> None:
 
 def test_out_of_exact_reach(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the exact value is out of reach, what is proven or simulated is labelled so."""
-    _, result = ring_road()
+    problem, result = ring_road()
     assert result.policy is not None
 
     def never(policy: Policy, time_limit: float) -> None:
@@ -232,12 +233,18 @@ def test_out_of_exact_reach(monkeypatch: pytest.MonkeyPatch) -> None:
     proven = make_report(result).data
     headline = f"The plan is expected to cost at most {-result.value:,.2f} in all."
     assert proven["summary"]["headline"] == headline
-    assert proven["summary"]["amounts"] == []
+    assert proven["summary"]["proven"]
+    shown = simulate(result.policy, 100_000, 1)
+    assert shown.money is not None
+    assert amounts_of(proven)["Works"] == shown.money.works
+    assert "estimated from 100,000 simulated courses" in proven["summary"]["note"]
     assert proven["hindrance"] == []
-    assert proven["works"][0]["starts"] is None
+    assert (proven["works"][0]["starts"], proven["works"][0]["completed"]) == (None, 1)
     simulated = make_report(result.policy).data
-    assert simulated["summary"]["headline"].startswith("The plan is expected to cost about 508.76")
-    assert simulated["summary"]["note"].startswith("Estimated by simulation, not exact.")
+    headline = f"The plan is expected to cost about {-shown.mean:,.2f} in all."
+    assert simulated["summary"]["headline"] == headline
+    bounded = make_report(evaluate_plan(problem, result.policy)).data
+    assert bounded["summary"]["proof"] == "Proven to be the best plan: no plan costs less."
 
 
 def test_hostile_names_are_text() -> None:

@@ -320,6 +320,7 @@ def test_a_click_that_leads_outside(browser: Browser, tmp_path: Path) -> None:
         driver.click(fresh[0])
     assert page.is_visible("#outside")
     assert "does not hold what the plan says" in page.inner_text("#outside")
+    assert page.inner_text("#path").endswith("What is done then is not held in this page.")
     assert page.inner_text("#course") == ""
     assert set(driver.shown()) < set(driver.followed()[0])
     page.click("#undo")

@@ -21,7 +21,7 @@ from coreplan.errors import ModelError
 from coreplan.maintenance.problem import MaintenanceProblem
 from coreplan.policy import Policy
 
-MOST_PIECES = 30_000
+MOST_PIECES = 100_000
 """How many pieces all graphs of a plan may have together."""
 MOST_BRANCHES = 4096
 """How many combinations of delays are looked at where many works start at once."""

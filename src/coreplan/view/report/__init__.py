@@ -14,7 +14,8 @@ from coreplan.maintenance.problem import MaintenanceProblem
 from coreplan.plan import PlanReport
 from coreplan.policy import Policy
 from coreplan.result import Result
-from coreplan.view.report.content import ReportedPlan, report_data
+from coreplan.view.report.content import report_data
+from coreplan.view.report.money import ReportedPlan
 from coreplan.view.report.page import assemble
 
 __all__ = ["Report", "make_report"]

@@ -5,60 +5,29 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
-import numpy as np
-
-from coreplan.distribution import ReturnDistribution, return_distribution
-from coreplan.errors import LimitError, SolverError
+from coreplan.distribution import RUNS, return_distribution
+from coreplan.errors import SolverError
 from coreplan.maintenance.calendar import Calendar, write_date
-from coreplan.maintenance.coordination import Coordination, value_of_coordination
 from coreplan.maintenance.courses import MOST_PIECES, Courses, find_courses
-from coreplan.maintenance.money import Money
 from coreplan.maintenance.problem import Cost, MaintenanceProblem, Task
 from coreplan.maintenance.states import ContractorState
 from coreplan.maintenance.timeline import Timeline, WorkTimeline, timeline
 from coreplan.policy import Policy
-from coreplan.result import Result, Status, is_closed
+from coreplan.simulate import simulate
+from coreplan.simulation import Simulation
+from coreplan.view.report.money import (
+    ReportedPlan,
+    coordination_data,
+    distribution_data,
+    summary_data,
+    worth_of,
+)
 from coreplan.view.words import count
 
-BINS = 40
-"""How many columns the picture of the distribution has."""
-QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-LARGE = 1e15
-"""From here on a number has no cents that mean anything."""
 EXTRA_TIME = 60.0
 """Seconds that each thing beside the plan itself may take: the exact money, coordination."""
-
-
-@dataclass(frozen=True)
-class ReportedPlan:
-    """A plan to be reported, and what is known of it.
-
-    Attributes
-    ----------
-    policy
-        The plan.
-    value
-        What it is proven to be worth at least; None if nothing is proven.
-    upper_bound
-        No plan is worth more; None if that is not known.
-    decentralised
-        Whether the bound is about plans in which everybody sees their own state only.
-    """
-
-    policy: Policy
-    value: float | None
-    upper_bound: float | None
-    decentralised: bool = False
-
-    @property
-    def problem(self) -> MaintenanceProblem:
-        """The problem that it is for."""
-        assert isinstance(self.policy.problem, MaintenanceProblem)
-        return self.policy.problem
 
 
 def report_data(
@@ -89,31 +58,26 @@ def report_data(
     times: Timeline | None = None
     with suppress(SolverError):
         times = timeline(policy, EXTRA_TIME)
-    money = None if times is None else times.money
-    distribution = return_distribution(policy, seed=seed)
-    # Exact, else proven to be a lower bound, else estimated.
-    value = distribution.mean if plan.value is None else plan.value
-    if money is not None:
-        value = money.value
-    costs = value < 0 or (value == 0 and not any(_revenues(problem)))
+    simulated = simulate(policy, RUNS, seed) if times is None else None
+    worth = worth_of(plan, None if times is None else times.money, simulated)
     courses = find_courses(policy, most_pieces)
     return {
         "title": title or problem.name,
         "subtitle": speak.size(problem),
         "unit": speak.unit,
-        "costs": costs,
+        "costs": worth.costs,
         "first": policy.stage,
         "horizon": policy.horizon,
         "dates": speak.dates(),
         "contractors": [contractor.name for contractor in problem.contractors],
-        "works": _works(problem, times, speak),
+        "works": _works(problem, times, simulated, speak),
         "rules": _rules(problem),
         **_beginning(policy),
         "courses": [_pieces(problem, each) for each in courses],
         "hindrance": _hindrance(times),
-        "summary": _summary(plan, value, money, costs),
-        "distribution": _distribution(distribution, value, money is not None, costs),
-        "coordination": _coordination(plan, value, costs),
+        "summary": summary_data(plan, worth),
+        "distribution": distribution_data(return_distribution(policy, seed=seed), worth),
+        "coordination": coordination_data(plan, worth, EXTRA_TIME),
         "words": {
             "plan": _plan_help(courses, speak),
             "held": _held(courses),
@@ -125,18 +89,6 @@ def report_data(
 
 
 # -- words ------------------------------------------------------------------------------------
-
-
-def _amount(value: float) -> str:
-    """An amount of money as the page's script writes it: halves away from zero, no "-0.00"."""
-    if abs(value) >= LARGE:
-        return f"{value:,.2f}"
-    return f"{Decimal(value).quantize(Decimal('0.01'), ROUND_HALF_UP) + 0:,.2f}"
-
-
-def _part(share: float) -> str:
-    """A share in per cent, for brackets; empty if it says nothing."""
-    return f" ({100 * share:.3g} %)" if math.isfinite(share) else ""
 
 
 class _Words:
@@ -191,7 +143,10 @@ class _Words:
     def works_help(self, times: Timeline | None) -> str:
         """What the table of works shows."""
         if times is None:
-            return "When works start, and what they cost, is out of reach of an exact computation."
+            return (
+                "When works start, and what they cost, is out of reach of an exact computation; "
+                "“completed” is the share of simulated courses in which they are."
+            )
         return (
             "“Starts” is the earliest and the latest start that the plan allows, by what has been "
             "delayed before; “completed” the chance to be completed in the planned time."
@@ -244,10 +199,6 @@ def _heat_help(times: Timeline | None, speak: _Words) -> str:
 # -- the problem ------------------------------------------------------------------------------
 
 
-def _revenues(problem: MaintenanceProblem) -> list[float]:
-    return [task.revenue for contractor in problem.contractors for task in contractor.tasks]
-
-
 def _plain_cost(cost: Cost) -> float | list[float]:
     return list(cost) if isinstance(cost, tuple) else cost
 
@@ -263,8 +214,15 @@ def _numbers(problem: MaintenanceProblem) -> Mapping[tuple[int, int], int]:
 
 
 def _works(
-    problem: MaintenanceProblem, times: Timeline | None, speak: _Words
+    problem: MaintenanceProblem,
+    times: Timeline | None,
+    simulated: Simulation | None,
+    speak: _Words,
 ) -> list[dict[str, Any]]:
+    undone = {
+        (each.contractor, each.task): each.undone
+        for each in (() if simulated is None else simulated.completions)
+    }
     listed: list[dict[str, Any]] = []
     for i, k in _numbers(problem):
         task = problem.contractors[i].tasks[k]
@@ -281,7 +239,9 @@ def _works(
                 "cost": _plain_cost(task.cost),
                 "revenue": task.revenue,
                 "starts": None if when is None else speak.starts(when),
-                "completed": None if when is None else when.completed,
+                "completed": 1 - undone.get((problem.contractors[i].name, task.name), 0.0)
+                if when is None
+                else when.completed,
                 "expected": None if when is None else _expected_cost(task, when),
             }
         )
@@ -349,196 +309,3 @@ def _hindrance(times: Timeline | None) -> list[list[list[float]]]:
     return [
         [[stage, amount] for stage, amount in enumerate(row) if amount] for row in times.hindrance
     ]
-
-
-# -- money ------------------------------------------------------------------------------------
-
-
-def _summary(plan: ReportedPlan, value: float, money: Money | None, costs: bool) -> dict[str, Any]:
-    verb = "cost" if costs else "earn"
-    shown = -value if costs else value
-    amounts: list[dict[str, Any]] = []
-    note = ""
-    if money is None:
-        nearly = "at most" if costs else "at least"  # the value is a lower bound
-        if plan.value is None:
-            nearly = "about"
-            note = "Estimated by simulation, not exact. "
-        headline = f"The plan is expected to {verb} {nearly} {_amount(shown)} in all."
-        note += "The exact value, and how much of it is hindrance, is out of reach of computation."
-    else:
-        headline = f"The plan is expected to {verb} {_amount(shown)} in all."
-        amounts = [
-            {"words": "Works", "amount": money.works, "note": "own costs of all contractors"},
-            {"words": "Hindrance", "amount": money.hindrance, "note": "works that coincide"},
-        ]
-        rule = "works + hindrance"
-        if any(_revenues(plan.problem)):
-            amounts.append({"words": "Revenue", "amount": money.revenue, "note": "completed works"})
-            rule = f"{rule} − revenue" if costs else "revenue − works − hindrance"
-        words = "Expected cost" if costs else "Expected to be earned"
-        amounts.append({"words": words, "amount": shown, "note": rule, "total": True})
-    return {
-        "headline": headline,
-        "proof": _proof(plan, value, costs),
-        "proven": money is not None
-        and plan.upper_bound is not None
-        and is_closed(value, plan.upper_bound),
-        "amounts": amounts,
-        "note": note,
-        "value": value,
-        "upper_bound": plan.upper_bound,
-    }
-
-
-def _proof(plan: ReportedPlan, value: float, costs: bool) -> str:
-    better = "costs less" if costs else "earns more"
-    among = ""
-    if plan.decentralised:
-        among = " in which every contractor knows of its own works only"
-    bound = plan.upper_bound
-    if bound is None:
-        return "How far this is from the best plan has not been computed."
-    if is_closed(value, bound):
-        return f"Proven to be the best plan: no plan{among} {better}."
-    gap = max(0.0, bound - value)
-    gained = "saved" if costs else "gained"
-    relative = _part(gap / abs(value)) if value else ""
-    can = "cost less" if costs else "earn more"
-    return (
-        f"Not proven to be the best plan: no plan{among} can {can} than "
-        f"{_amount(-bound if costs else bound)}, so at most {_amount(gap)}{relative} could be "
-        f"{gained}."
-    )
-
-
-def _distribution(
-    returns: ReturnDistribution, value: float, exact_value: bool, costs: bool
-) -> dict[str, Any]:
-    amounts = returns
-    if costs:
-        amounts = ReturnDistribution(
-            -returns.values[::-1], returns.probabilities[::-1], returns.runs
-        )
-    low, high = float(amounts.values[0]), float(amounts.values[-1])
-    shown = -value if costs else value
-    verb = "costs" if costs else "earns"
-    mean = shown if exact_value else amounts.mean
-    if len(amounts.values) == 1:
-        words = f"Nothing is left to chance: the plan {verb} {_amount(low)}."
-        bins: list[float] = []
-    else:
-        edges = np.linspace(low, high, min(BINS, 4 * len(amounts.values)) + 1)
-        bins = amounts.histogram(edges).tolist()
-        words = (
-            f"What the plan {verb} depends on what is delayed: between {_amount(low)} and "
-            f"{_amount(high)}. "
-        )
-        if returns.exact:
-            words += (
-                f"All {len(amounts.values):,} amounts that can come about are counted, exactly."
-            )
-        else:
-            words += (
-                f"Estimated from {returns.runs:,} simulated courses, not exact; rare ones may lie "
-                "outside."
-            )
-    return {
-        "exact": returns.exact,
-        "runs": returns.runs,
-        "low": low,
-        "high": high,
-        "mean": mean,
-        "bins": bins,
-        "quantiles": [[chance, amounts.quantile(chance)] for chance in QUANTILES] if bins else [],
-        "title": "costs" if costs else "earns",
-        "words": words,
-    }
-
-
-def _coordination(plan: ReportedPlan, value: float, costs: bool) -> dict[str, Any]:
-    bound = plan.upper_bound
-    try:
-        worth = value_of_coordination(
-            plan.problem,
-            _as_result(plan, value),
-            time_limit=EXTRA_TIME,
-        )
-    except (LimitError, SolverError) as error:
-        if isinstance(error, LimitError) and error.reason == "interrupted":
-            raise
-        words = f"What coordination is worth could not be computed: {error}."
-        return {"words": words, "rows": [], "gain": None, "alone": None}
-    return {
-        "words": _coordination_words(worth, bound, plan.decentralised, costs),
-        "rows": _coordination_rows(plan, worth, costs),
-        "within": "Own costs of each contractor, less revenue"
-        if costs
-        else "What each contractor earns, less own costs",
-        "gain": worth.gain,
-        "alone": worth.alone,
-    }
-
-
-def _as_result(plan: ReportedPlan, value: float) -> Result:
-    """The plan as what a solver found; without a bound, as if there were no better one."""
-    upper = value if plan.upper_bound is None else max(value, plan.upper_bound)
-    closed = is_closed(value, upper)
-    return Result(
-        problem=plan.problem.name,
-        algorithm="given",
-        status=Status.OPTIMAL if closed else Status.GAP_LIMIT,
-        value=value,
-        lower_bound=value,
-        upper_bound=upper,
-        seconds=0.0,
-        policy=plan.policy,
-    )
-
-
-def _coordination_words(
-    worth: Coordination, bound: float | None, decentralised: bool, costs: bool
-) -> str:
-    """What it would be like if everybody planned alone."""
-    verb = "cost" if costs else "earn"
-    alone = -worth.alone if costs else worth.alone
-    gained = "saves" if costs else "gains"
-    said = [
-        "If every contractor did what is best for its own costs and revenue, with the same "
-        f"hindrance to pay, that would be expected to {verb} {_amount(alone)}."
-    ]
-    if worth.gain < 0:
-        said.append(f"This plan is worse by {_amount(-worth.gain)}.")
-    else:
-        part = _part(worth.gain / abs(worth.alone)) if worth.alone else ""
-        said.append(f"This plan {gained} {_amount(worth.gain)}{part}.")
-    known = bound is not None and not decentralised and not is_closed(worth.value, bound)
-    if known and _amount(worth.high) != _amount(worth.low):
-        said.append(
-            f"The best plan {gained} between {_amount(worth.low)} and {_amount(worth.high)}."
-        )
-    return " ".join(said)
-
-
-def _coordination_rows(
-    plan: ReportedPlan, worth: Coordination, costs: bool
-) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = []
-
-    def add(words: str, together: float | None, alone: float, sign: int, **more: bool) -> None:
-        saved = None if together is None else sign * (together - alone)
-        rows.append({"words": words, "together": together, "alone": alone, "saved": saved, **more})
-
-    assert worth.money_alone is not None
-    for what, sign in (("works", -1), ("hindrance", -1), ("revenue", 1)):
-        if what == "revenue" and not any(_revenues(plan.problem)):
-            continue
-        together = None if worth.money is None else getattr(worth.money, what)
-        add(what.capitalize(), together, getattr(worth.money_alone, what), sign)
-    sign = -1 if costs else 1
-    total = "Expected cost" if costs else "Expected to be earned"
-    add(total, sign * worth.value, sign * worth.alone, sign, total=True)
-    for name, alone in worth.own_alone.items():
-        own = None if worth.own is None else sign * worth.own[name]
-        add(name, own, sign * alone, sign, name=True)
-    return rows

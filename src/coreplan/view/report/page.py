@@ -9,6 +9,8 @@ from typing import Any
 
 from coreplan.view.svg import one_line, safe
 
+SCRIPTS = ("words", "courses", "chart", "path", "tables", "start")
+"""The parts of the page's script, in the order in which they build on each other."""
 MOST_TITLE = 200
 """Characters of a title that a browser's tab is given."""
 
@@ -17,7 +19,10 @@ def assemble(data: dict[str, Any]) -> str:
     """The page as text. It loads nothing, and the browser is told to forbid it."""
     from coreplan import __version__
 
-    style, script = _part("style.css"), _part("script.js")
+    style = _part("style.css")
+    script = "".join(_part(f"script/{name}.js") for name in SCRIPTS)
+    # One scope for all of them, and none of it outside.
+    script = f'"use strict";\n(() => {{\n{script}}})();\n'
     policy = "; ".join(
         [
             "default-src 'none'",

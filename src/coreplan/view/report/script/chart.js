@@ -1,0 +1,200 @@
+// The chart of works: what was said so far, and what is drawn of it.
+
+const nothingSaid = courseOf(new Map());
+let said = new Map();
+let earlier = [];
+let selected = null;
+let course = nothingSaid;
+let moved = new Set();
+
+const say = (work, late) => {
+  const next = new Map(said);
+  if (late === null) next.delete(work);
+  else next.set(work, late);
+  earlier.push([said, selected]);
+  selected = work;
+  become(next);
+};
+const become = (next) => {
+  const before = course;
+  said = next;
+  course = courseOf(said);
+  moved = new Set();
+  for (const run of course.runs.values()) {
+    if (before.runs.get(run.work)?.begin !== run.begin) moved.add(run.work);
+  }
+  if (selected !== null && !course.runs.has(selected)) selected = null;
+  draw();
+  tell(before);
+};
+const tell = (before) => {
+  const lines = changes(before, course).map(plain);
+  const now = course.unknown.length
+    ? "This page does not hold all of what the plan says then."
+    : `This course ${total(moneyOf(course).value)}.`;
+  $("news").textContent = [...lines, now].join(". ");
+};
+const cycle = { open: true, late: false, good: null };
+
+const states = {
+  certain: () => "",
+  open: (work) =>
+    `not known yet, delayed by ${steps(work.late)} with a chance of ${percent(work.chance)}`,
+  late: (work) => `delayed by ${steps(work.late)}`,
+  good: () => "on time",
+};
+const describe = (run) => {
+  const work = works[run.work];
+  const parts = [
+    `${work.name}, ${contractors[work.contractor]}`,
+    during(run.begin, run.end - 1),
+    states[run.state](work),
+  ];
+  if (!run.complete) parts.push("not completed in the planned time");
+  return parts.filter(Boolean).join("; ");
+};
+const marks = { certain: "", open: "?", late: "!", good: "✓" };
+
+const drawRun = (run, next) => {
+  const work = works[run.work];
+  const classes = ["bar", run.state];
+  if (!run.complete) classes.push("cut-off");
+  if (run.work === selected) classes.push("selected");
+  if (moved.has(run.work)) classes.push("moved");
+  const words = describe(run);
+  const clickable = run.state !== "certain";
+  const bar = element(clickable ? "button" : "div", {
+    class: classes.join(" "),
+    type: clickable ? "button" : null,
+    role: clickable ? null : "img",
+    "aria-label": words,
+    title: words,
+    "data-work": run.work,
+    "data-begin": run.begin,
+    "data-end": run.end,
+  });
+  place(bar, run.begin, run.end);
+  if (run.state === "late") {
+    const planned = Math.min(1, work.steps / (run.end - run.begin));
+    bar.style.setProperty("--planned", `${100 * planned}%`);
+  }
+  if (clickable) bar.addEventListener("click", () => say(run.work, cycle[run.state]));
+  const made = [bar];
+  if (run.state === "open") {
+    const until = Math.min(run.begin + work.steps + work.late, horizon);
+    // Where the next work would begin, the rest is drawn below it.
+    const free = Math.min(until, next);
+    const maybe = (from, to, kind) => {
+      const part = element("div", { class: kind, "aria-hidden": "true" });
+      if (to > from) made.push(place(part, from, to));
+    };
+    maybe(run.end, free, "maybe");
+    maybe(free, until, "maybe under");
+  }
+  const label = element("div", { class: "label", "aria-hidden": "true" });
+  if (marks[run.state])
+    label.append(element("span", { class: `mark ${run.state}` }, marks[run.state]));
+  label.append(named(work.name));
+  made.push(place(label, run.begin, Math.max(next, run.end)));
+  return made;
+};
+
+const ticksOf = (width) => {
+  const each = withDates ? 52 : 34;
+  const least = Math.max(1, Math.ceil(((horizon - first) * each) / Math.max(width, 1)));
+  const nice = [1, 2, 4, 5, 10, 13, 20, 26, 50, 52, 100, 200, 500, 1000, 2000, 5000, 10000];
+  const every = nice.find((size) => size >= least) ?? 20000;
+  const ticks = [];
+  for (let stage = first; stage < horizon; stage += every) ticks.push(stage);
+  return ticks;
+};
+const year = (stage) => firstDay(stage).slice(-4);
+const drawTicks = (chart) => {
+  const lanes = [...chart.querySelectorAll(".lane")];
+  const ticks = ticksOf(lanes[0].clientWidth);
+  for (const lane of lanes) {
+    for (const old of lane.querySelectorAll(".tick")) old.remove();
+    for (const [k, stage] of ticks.entries()) {
+      const made = place(element("div", { class: "tick", "aria-hidden": "true" }), stage, stage);
+      if (lane.dataset.axis) {
+        const newYear = withDates && k > 0 && year(stage) !== year(ticks[k - 1]);
+        made.append(element("span", {}, newYear ? year(stage) : tick(stage)));
+      }
+      lane.prepend(made);
+    }
+  }
+};
+
+const axis = (below) =>
+  element(
+    "div",
+    { class: below ? "axis below" : "axis", "aria-hidden": "true" },
+    element("div", { class: "who" }),
+    element("div", { class: "lane", "data-axis": "yes" }),
+  );
+
+const drawChart = () => {
+  const chart = $("chart");
+  const focused = document.activeElement?.dataset?.work;
+  const left = chart.scrollLeft;
+  const rows = element("div", { class: "rows" });
+  rows.style.setProperty("--steps", Math.min(horizon - first, 400));
+  rows.append(axis(false));
+  const byContractor = contractors.map(() => []);
+  for (const run of course.runs.values()) byContractor[works[run.work].contractor].push(run);
+  contractors.forEach((who, number) => {
+    const lane = element("div", { class: "lane", "data-contractor": number });
+    const unknown = course.unknown.find(({ part }) => part.contractors.includes(number));
+    const limit = unknown ? unknown.stage : horizon;
+    if (unknown) {
+      const shade = element("div", { class: "unknown", title: "not held in this page" });
+      shade.style.left = `${(100 * (limit - first)) / (horizon - first)}%`;
+      lane.append(shade);
+    }
+    const runs = byContractor[number].sort((a, b) => a.begin - b.begin);
+    runs.forEach((run, k) => lane.append(...drawRun(run, runs[k + 1]?.begin ?? limit)));
+    rows.append(
+      element("div", { class: "row" }, element("div", { class: "who" }, named(who)), lane),
+    );
+  });
+  if (contractors.length > 10) rows.append(axis(true));
+  fill(chart, rows);
+  drawTicks(chart);
+  chart.scrollLeft = left;
+  if (focused !== undefined) chart.querySelector(`button[data-work="${focused}"]`)?.focus();
+};
+
+const sample = (kind, mark) => {
+  const made = element("span", { class: "sample", "aria-hidden": "true" });
+  const bar = element("span", { class: `bar ${kind}` });
+  bar.style.left = "0";
+  bar.style.width = kind === "open" ? "60%" : "100%";
+  bar.style.setProperty("--planned", "60%");
+  made.append(bar);
+  if (kind === "open") {
+    const maybe = element("span", { class: "maybe" });
+    maybe.style.left = "60%";
+    maybe.style.width = "40%";
+    made.append(maybe);
+  }
+  if (mark) {
+    made.append(
+      element("span", { class: "label" }, element("span", { class: `mark ${kind}` }, mark)),
+    );
+  }
+  return made;
+};
+const drawLegend = () => {
+  const entries = [["certain", "", "work that goes as planned"]];
+  if (works.some((work) => work.late)) {
+    entries.push(
+      ["open", "?", "not known yet: striped if it is delayed"],
+      ["late", "!", "delayed, as you said"],
+      ["good", "✓", "on time, as you said"],
+    );
+  }
+  fill(
+    $("legend"),
+    ...entries.map(([kind, mark, words]) => element("li", {}, sample(kind, mark), words)),
+  );
+};
