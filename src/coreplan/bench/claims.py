@@ -307,12 +307,26 @@ def _runtimes(data: RuntimeData) -> list[Claim]:
         "49 to 79 %",
     )
     own = next((each for each in data.rivals if each.variant.algorithm == "core-2016"), None)
-    if own is None or not own.failed.run:
+    if own is None:
         needs = "solves of mpp by spudd and core-2016"
         return [_missing(s, r, needs) for s, r in zip(statements, rules, strict=True)]
     pair = f"{own.variant} against {data.spudd}"
-    core = next((each for each in data.rivals if each.variant == Variant("core")), None)
     note = _limit_note(data.limits)
+    if not own.spudd_failed.run:
+        reverse = _missing(statements[2], rules[2], "instances that core-2016 solves")
+    else:
+        reverse = _judge(
+            statements[2],
+            rules[2],
+            f"{part(own.spudd_failed.solved, own.spudd_failed.run)} ({pair})",
+            0.49 <= own.spudd_failed.value <= 0.79,
+            f"SPUDD is implemented anew here, without discount and with the reachable states of "
+            f"each stage only. {note}".strip(),
+        )
+    if not own.failed.run:
+        needs = "instances that spudd solves"
+        return [*(_missing(statements[k], rules[k], needs) for k in range(2)), reverse]
+    core = next((each for each in data.rivals if each.variant == Variant("core")), None)
     ours = ""
     if core is not None and core.faster.run:
         ours = f"core is faster than {data.spudd} on {core.faster}."
@@ -335,17 +349,6 @@ def _runtimes(data: RuntimeData) -> list[Claim]:
         own.failed.value <= 0.1,
         f"Published CoRe expands joint states again whenever it meets them. {note}".strip(),
     )
-    if not own.spudd_failed.run:
-        reverse = _missing(statements[2], rules[2], "instances that core-2016 solves")
-    else:
-        reverse = _judge(
-            statements[2],
-            rules[2],
-            f"{part(own.spudd_failed.solved, own.spudd_failed.run)} ({pair})",
-            0.49 <= own.spudd_failed.value <= 0.79,
-            f"SPUDD is implemented anew here, without discount and with the reachable states of "
-            f"each stage only. {note}".strip(),
-        )
     return [faster, failed, reverse]
 
 
