@@ -153,6 +153,18 @@ def test_percentages_are_of_what_was_run() -> None:
     assert (data.most_agents(CORE), data.most_agents(CRG_PS)) == (3, 0)
 
 
+def test_headlines_without_published_algorithms() -> None:
+    """Where nothing was run as published, the headlines tell of what was run."""
+    rows = [make_row("mpp", 1, "spudd"), make_row("mpp", 1, "core-2016", seconds=0.5)]
+    assert solved_data(rows, "mpp").headline == (
+        "mpp, 2 agents, solved: SPUDD, merged 100 %, CoRe 2016, merged 100 %"
+    )
+    assert solved_data(rows, "mpp").headline_of_reach.endswith(
+        ": SPUDD, merged 2, CoRe 2016, merged 2"
+    )
+    assert runtime_data(rows).headline.endswith(": CoRe 2016, merged on 100 %")
+
+
 # -- (d) ---------------------------------------------------------------------------------------
 
 
