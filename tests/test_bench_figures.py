@@ -126,6 +126,13 @@ def test_joint_actions_are_compared_where_both_solved() -> None:
     ]
 
 
+def test_a_search_that_evaluates_more() -> None:
+    """Where a search evaluates more than DP, that is said, not that it evaluates fewer."""
+    data = work_data([counted(1, "dp", PLAIN, 10), counted(1, "crg-ps", PLAIN, 40)])
+    assert data.headline == "Joint actions, against DP: CRG-PS 4 times more"
+    assert [str(each) for each in data.reductions] == ["CRG-PS 4 times more than DP (n = 1)"]
+
+
 def test_merged_searches_are_not_the_papers() -> None:
     """Joint actions on merged states are not compared with the paper's figure."""
     assert not work_data([counted(1, "dp", {}, 10), counted(1, "core-2016", {}, 5)])

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from coreplan.bench.figures.decentralised import EQUAL, SetRatios, decentralised_data
-from coreplan.bench.figures.numbers import factor, listing, part, percent
+from coreplan.bench.figures.numbers import listing, part, percent
 from coreplan.bench.figures.runtime import RuntimeData, runtime_data
 from coreplan.bench.figures.solved import SolvedData, solved_data
 from coreplan.bench.figures.work import PLAIN, WorkData, work_data
@@ -186,10 +186,8 @@ def _decimated(work: WorkData) -> Claim:
     memo = Variant("crg-ps", (("memo", True), ("merge", False)))
     remembered = work.reduction(memo, _DP)
     if remembered is not None:
-        differs += (
-            f" With memory it is {factor(remembered.ratio)} times fewer (n = {remembered.n:,})."
-        )
-    measured = f"{factor(found.ratio)} times fewer (n = {found.n:,})"
+        differs += f" With memory it is {remembered.amount} (n = {remembered.n:,})."
+    measured = f"{found.amount} (n = {found.n:,})"
     return _judge(statement, rule, measured, 5 <= found.ratio <= 20, differs, _CHOSEN)
 
 
@@ -200,7 +198,7 @@ def _reduced_further(work: WorkData) -> Claim:
     if found is None:
         return _missing(statement, rule, _NEEDS_WORK)
     measured = (
-        f"{factor(found.ratio)} times fewer than CRG-PS, fewer on {percent(found.share)} of the "
+        f"{found.amount} than CRG-PS, fewer on {percent(found.share)} of the "
         f"instances (n = {found.n:,})"
     )
     return _judge(statement, rule, measured, found.ratio >= 1.1)
@@ -212,7 +210,7 @@ def _orders_of_magnitude(work: WorkData) -> Claim:
     found = work.reduction(_CORE_2016, _DP)
     if found is None:
         return _missing(statement, rule, _NEEDS_WORK)
-    measured = f"{factor(found.ratio)} times fewer than DP (n = {found.n:,})"
+    measured = f"{found.amount} than DP (n = {found.n:,})"
     differs = "Only instances that both solved within the limit count; they are the easier ones."
     return _judge(statement, rule, measured, found.ratio >= 100, differs)
 
