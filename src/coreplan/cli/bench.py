@@ -150,12 +150,12 @@ def run(
         )
     except ModelError as error:
         raise click.UsageError(str(error)) from None
+    if dry_run:
+        return _tell_plan(count_solves(plan_solves(read).values()), as_json)
     if output is None:
         stem = "bench" if config == "-" else Path(config).stem
         output = f"{stem}.sqlite"
     check_writable(output, [config], "the file of results", "--output")
-    if dry_run:
-        return _tell_plan(count_solves(plan_solves(read).values()), as_json)
     messages = make_console(stderr=True)
     with ExitStack() as stack:
         display = None
