@@ -19,6 +19,7 @@ FORMATS = {
     "result/1": "result-1.json",
     "policy/1": "policy-1.json",
     "schedule/1": "schedule-1.json",
+    "bench/1": "bench-1.json",
 }
 
 
