@@ -133,6 +133,16 @@ def solved(
             solved("spudd", PUBLISHED_SPUDD, 9, 10) + solved("core-2016", PLAIN, 10, 10),
             DIFFER,
         ),
+        (
+            "63.9 %",
+            solved("spudd", PUBLISHED_SPUDD, 0, 3) + solved("core-2016", PLAIN, 3, 3),
+            DIFFER,
+        ),
+        (
+            "3.4 %",
+            solved("spudd", PUBLISHED_SPUDD, 0, 3) + solved("core-2016", PLAIN, 3, 3),
+            NOT_MEASURED,
+        ),
         ("a quarter", solved("core-2016", PLAIN, 1, 4, name="pyra", agents=10, horizon=4), AGREE),
         ("a quarter", solved("core-2016", PLAIN, 4, 4, name="pyra", agents=10, horizon=4), DIFFER),
         (

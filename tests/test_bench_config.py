@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +80,8 @@ def test_defaults(tmp_path: Path) -> None:
         (", memo: true", "", 8, "the same algorithm with the same options as solver 'core-2016'"),
         ("set: rand3", "set: rand33", 11, "coreplan has no test set 'rand33'; did you mean"),
         ("set: rand3, ", "", 11, "a set needs the key 'set'"),
-        ("count: 100", "count: 0", 11, "expected the count, a whole number of at least 1"),
+        ("count: 100", "count: 0", 11, "expected the count, a whole number from 1 to 1000000"),
+        ("count: 100", "count: 1000001", 11, "the count, a whole number from 1 to 1000000"),
         ("[core, dp]", "[core, dpp]", 11, "configuration has no solver 'dpp'; did you mean 'dp'"),
         ("[core, dp]", "[core, core]", 11, "solver 'core' is there twice"),
         ("[core, dp]", "[]", 11, "found an empty list; expected one solver or more"),
@@ -141,10 +143,14 @@ def test_overriding(tmp_path: Path) -> None:
         ({"sets": ["mp"]}, "has no set 'mp'; did you mean 'mpp'"),
         ({"solvers": ["cor"]}, "has no solver 'cor'; did you mean 'core'"),
         ({"sets": ["rand4"], "solvers": ["core"]}, "none of these sets is solved by any"),
+        ({"time_limit": math.nan}, "the time limit is nan; expected a finite number above 0"),
+        ({"time_limit": math.inf}, "the time limit is inf; expected a finite number above 0"),
+        ({"memory_limit": -1.0}, "the memory limit is -1.0; expected a finite number above 0"),
+        ({"count": 10**7}, "found 10000000; expected the count, a whole number from 1 to"),
     ],
 )
 def test_choices_that_are_not_there(tmp_path: Path, choice: dict[str, Any], said: str) -> None:
-    """What cannot be chosen is an error."""
+    """What cannot be chosen, or makes no sense as a limit or count, is an error."""
     with pytest.raises(ModelError, match=said):
         read(GOOD, tmp_path).override(**choice)
 

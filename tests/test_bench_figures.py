@@ -129,6 +129,13 @@ def test_joint_actions_are_compared_where_both_solved() -> None:
     ]
 
 
+def test_a_search_that_evaluates_more() -> None:
+    """Where a search evaluates more than DP, that is said, not that it evaluates fewer."""
+    data = work_data([counted(1, "dp", PLAIN, 10), counted(1, "crg-ps", PLAIN, 40)])
+    assert data.headline == "Joint actions, against DP: CRG-PS 4 times more"
+    assert [str(each) for each in data.reductions] == ["CRG-PS 4 times more than DP (n = 1)"]
+
+
 def test_merged_searches_are_not_the_papers() -> None:
     """Joint actions on merged states are not compared with the paper's figure."""
     assert not work_data([counted(1, "dp", {}, 10), counted(1, "core-2016", {}, 5)])
@@ -154,6 +161,18 @@ def test_percentages_are_of_what_was_run() -> None:
     assert math.isnan(data.share(DP, 3).value)
     assert str(data.share(CORE)) == "50 % (1 of 2)"
     assert (data.most_agents(CORE), data.most_agents(CRG_PS)) == (3, 0)
+
+
+def test_headlines_without_published_algorithms() -> None:
+    """Where nothing was run as published, the headlines tell of what was run."""
+    rows = [make_row("mpp", 1, "spudd"), make_row("mpp", 1, "core-2016", seconds=0.5)]
+    assert solved_data(rows, "mpp").headline == (
+        "mpp, 2 agents, solved: SPUDD, merged 100 %, CoRe 2016, merged 100 %"
+    )
+    assert solved_data(rows, "mpp").headline_of_reach.endswith(
+        ": SPUDD, merged 2, CoRe 2016, merged 2"
+    )
+    assert runtime_data(rows).headline.endswith(": CoRe 2016, merged on 100 %")
 
 
 # -- (d) ---------------------------------------------------------------------------------------

@@ -45,9 +45,10 @@ def solve_one(tmp_path: Path, hook: str, **options: Any) -> Row:
     """What is recorded of one solve by a function of `bench_hooks`."""
     path = tmp_path / "r.sqlite"
     limits = {"time_limit": options.pop("time_limit", 20.0)}
+    memory_limit = options.pop("memory_limit", 100.0)
     grace = options.pop("grace", 5.0)
     config = small_config("core", count=1, **limits, **options)
-    sets = (replace(config.sets[0], memory_limit=100.0),)
+    sets = (replace(config.sets[0], memory_limit=memory_limit),)
     run_all(replace(config, sets=sets), path, f"bench_hooks:{hook}", grace=grace)
     (row,) = read_rows(path)
     return row
@@ -125,6 +126,11 @@ def test_killed_for_its_memory(tmp_path: Path) -> None:
     # 100 MB of limit, with the margin 225 MB, and the program itself.
     assert 225 < row.peak_memory_mb < 600
     assert "the memory limit is 100 MB" in row.message
+
+
+def test_more_memory_than_there_are_addresses(tmp_path: Path) -> None:
+    """A memory limit beyond all bounds is none, and nothing crashes over it."""
+    assert solve_one(tmp_path, "noisy", memory_limit=1e300).outcome == "result"
 
 
 @given(st.integers(0, 5 * MOST_POINTS))

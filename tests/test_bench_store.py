@@ -350,6 +350,35 @@ def test_a_damaged_store(tmp_path: Path) -> None:
         read_rows(path)
 
 
+@pytest.mark.parametrize(
+    ("column", "text"),
+    [("result", "{bad"), ("options", "[1]"), ("machine", "3"), ("progress", "[[1]]")],
+)
+def test_damaged_rows(tmp_path: Path, column: str, text: str) -> None:
+    """A row that holds something else than it should is named."""
+    path = tmp_path / "r.sqlite"
+    with Store(path, create=True) as store:
+        store.add(make_row(1))
+        store.add(make_row(2))
+    connection = sqlite3.connect(path)
+    connection.execute("DROP TRIGGER solves_stay_the_same")
+    connection.execute(f"UPDATE solves SET {column} = ? WHERE id = 2", (text,))
+    connection.commit()
+    connection.close()
+    with pytest.raises(FormatError, match=r"r\.sqlite: row 2 of the table `solves` is damaged"):
+        read_rows(path)
+
+
+def test_links_to_where_nothing_is_yet(tmp_path: Path) -> None:
+    """A store is made where a link points to, and the link stays."""
+    link = tmp_path / "link.sqlite"
+    link.symlink_to(tmp_path / "r.sqlite")
+    with Store(link, create=True) as store:
+        store.add(make_row())
+    assert link.is_symlink()
+    assert read_rows(tmp_path / "r.sqlite") == [make_row()]
+
+
 def test_stores_that_must_not_be_written(tmp_path: Path) -> None:
     """Rows can be read from a file that nobody may write."""
     path = tmp_path / "a ?#% file.sqlite"

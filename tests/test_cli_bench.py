@@ -82,8 +82,9 @@ def test_choosing(run: Run, config: Path) -> None:
 
 @pytest.mark.parametrize("as_json", [True, False])
 def test_dry_run(run: Run, config: Path, as_json: bool) -> None:
-    """With --dry-run the solves are counted, and nothing is written."""
-    code, out, err = run("bench", "run", config, "--dry-run", *(["--json"] if as_json else []))
+    """With --dry-run the solves are counted, and nothing is written: any output will do."""
+    options = ["-o", "no/where.sqlite", *(["--json"] if as_json else [])]
+    code, out, err = run("bench", "run", config, "--dry-run", *options)
     assert (code, err) == (0, "")
     if as_json:
         assert {"set": "rand3", "solver": "plain", "solves": 3} in one_json(out)
@@ -98,6 +99,10 @@ def test_dry_run(run: Run, config: Path, as_json: bool) -> None:
         (["mine.yaml", "--address", "auto"], "--address is for --cluster ray"),
         (["mine.yaml", "--sets", "rand33"], "has no set 'rand33'; did you mean 'rand3'?"),
         (["mine.yaml", "--solvers", "our"], "has no solver 'our'; did you mean 'ours'?"),
+        (["mine.yaml", "--sets", ","], "',' names nothing; try mpp,pyra"),
+        (["mine.yaml", "--time-limit", "nan"], "the time limit is nan; expected a finite number"),
+        (["mine.yaml", "--time-limit", "inf"], "the time limit is inf; expected a finite number"),
+        (["mine.yaml", "--count", "9999999"], "found 9999999; expected the count"),
         (["mine.yaml", "-o", "mine.yaml"], "would overwrite 'mine.yaml'"),
         (["mine.yaml", "-o", "no/where"], "the folder 'no' does not exist"),
         (["mine.yaml", "-o", "notes.txt"], "notes.txt: is not a store of results"),

@@ -36,6 +36,16 @@ def test_figures_and_page_are_written(run: Run, tmp_path: Path) -> None:
 
 
 @needs_matplotlib
+def test_a_page_beside_its_figures(run: Run, tmp_path: Path) -> None:
+    """The page may be in the folder for figures, which is not there yet."""
+    results = stored(tmp_path / "results.sqlite", [make_row("mpp", 1, "core")])
+    page = tmp_path / "f" / "page.md"
+    done = run("bench", "figures", results, "-o", tmp_path / "f", "--page", page)
+    assert done.code == 0, done.err
+    assert "(solved.svg)" in page.read_text(encoding="utf-8")
+
+
+@needs_matplotlib
 def test_json(run: Run, tmp_path: Path) -> None:
     """With --json one object says what was drawn and measured."""
     results = stored(tmp_path / "results.sqlite", [make_row("mpp", 1, "core")])

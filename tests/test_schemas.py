@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 from pathlib import Path
 from random import Random
@@ -12,7 +11,9 @@ import jsonschema
 import pytest
 from hypothesis import given
 
-from coreplan import ModelError, schema, solve
+from coreplan import FormatError, ModelError, schema, solve
+from coreplan.bench.config import read_config
+from coreplan.formats.reading import Document, plain
 from coreplan.formats.schemas import FORMATS
 from group_rules import random_groups
 from helpers import from_file, random_mpp
@@ -24,18 +25,38 @@ from test_policy import policy_of
 
 SCHEDULE = '{"format": "schedule/1", "Alpha": {"a1": 0}, "Beta": {"b1": 3}}'
 CALENDAR = '{"format": "calendar/1", "start": "2026-03-02", "step": "day"}'
+BENCH = """{
+  "format": "bench/1", "name": "small", "seed": 1, "limits": {"time": 10, "memory": null},
+  "solvers": {"ours": {"algorithm": "core", "options": {"threads": 1}}, "dp": {"algorithm": "dp"}},
+  "sets": [
+    {"set": "rand3", "count": 3, "solvers": ["ours"], "limits": {"time": 1.5}},
+    {"set": "mpp", "parameters": {"agents": [2, 3], "network": "pairs"}}
+  ]
+}"""
 FILES = {
     "ti-mmdp/1": ROBOTS,
     "mpp/1": ROAD,
     "result/1": RESULT,
     "schedule/1": SCHEDULE,
     "calendar/1": CALENDAR,
+    "bench/1": BENCH,
 }
+PROJECT = Path(__file__).parents[1]
 
 
 def validate(document: Any, name: str | None) -> None:
     """Check a document against the schema of a format, or of all."""
     jsonschema.Draft202012Validator(schema(name)).validate(document)
+
+
+def broken(name: str, path: list[Any], junk: Any) -> Any:
+    """The example of a format with something else at one place."""
+    document = json.loads(FILES[name])
+    inside = document
+    for step in path[:-1]:
+        inside = inside[step]
+    inside[path[-1]] = junk
+    return document
 
 
 @pytest.mark.parametrize("name", [None, *FORMATS])
@@ -111,6 +132,26 @@ def test_saved_rules_of_groups_are_valid(tmp_path: Path) -> None:
                 validate({**document, "groups": groups}, "policy/1")
 
 
+def test_configurations_are_valid() -> None:
+    """The configurations that come with the project are valid."""
+    files = [*(PROJECT / "examples/bench").glob("*.yaml"), *(PROJECT / "benchmarks").glob("*.yaml")]
+    assert len(files) >= 4
+    for path in files:
+        validate(plain(Document.open(path).root), "bench/1")
+
+
+def test_broken_configurations_are_refused_by_the_reader(tmp_path: Path) -> None:
+    """What the schema of configurations refuses, the reader refuses as well."""
+    path = tmp_path / "bench.json"
+    path.write_text(BENCH, encoding="utf-8")
+    assert [each.set for each in read_config(path).sets] == ["rand3", "mpp"]
+    for name, place, junk in BROKEN:
+        if name == "bench/1":
+            path.write_text(json.dumps(broken(name, place, junk)), encoding="utf-8")
+            with pytest.raises(FormatError):
+                read_config(path)
+
+
 BROKEN: list[tuple[str, list[Any], Any]] = [
     ("ti-mmdp/1", ["format"], "ti-mmdp/2"),
     ("ti-mmdp/1", ["horizon"], 0),
@@ -172,17 +213,34 @@ BROKEN: list[tuple[str, list[Any], Any]] = [
     ("calendar/1", ["start"], ""),
     ("calendar/1", ["step"], "month"),
     ("calendar/1", ["end"], "2026-04-02"),
+    ("bench/1", ["sed"], 1),
+    ("bench/1", ["seed"], -1),
+    ("bench/1", ["seed"], 1.5),
+    ("bench/1", ["name"], 7),
+    ("bench/1", ["limits", "time"], 0),
+    ("bench/1", ["limits", "time"], None),
+    ("bench/1", ["limits", "memory"], "much"),
+    ("bench/1", ["limits", "space"], 1),
+    ("bench/1", ["solvers"], {}),
+    ("bench/1", ["solvers", ""], {"algorithm": "dp"}),
+    ("bench/1", ["solvers", "dp"], "dp"),
+    ("bench/1", ["solvers", "dp"], {}),
+    ("bench/1", ["solvers", "ours", "options", "threads"], [1]),
+    ("bench/1", ["solvers", "ours", "options", "threads"], None),
+    ("bench/1", ["sets"], []),
+    ("bench/1", ["sets", 0, "set"], None),
+    ("bench/1", ["sets", 0, "count"], 0),
+    ("bench/1", ["sets", 0, "count"], 1_000_001),
+    ("bench/1", ["sets", 0, "solvers"], []),
+    ("bench/1", ["sets", 0, "solvers"], ["ours", "ours"]),
+    ("bench/1", ["sets", 0, "limits"], 30),
+    ("bench/1", ["sets", 1, "parameters"], ["agents"]),
 ]
 
 
 @pytest.mark.parametrize(("name", "path", "junk"), BROKEN)
 def test_broken_files_are_refused(name: str, path: list[Any], junk: Any) -> None:
     """What the readers refuse for its shape, the schemas refuse as well."""
-    document = copy.deepcopy(json.loads(FILES[name]))
-    inside = document
-    for step in path[:-1]:
-        inside = inside[step]
-    inside[path[-1]] = junk
     for each in (name, None):
         with pytest.raises(jsonschema.ValidationError):
-            validate(document, each)
+            validate(broken(name, path, junk), each)

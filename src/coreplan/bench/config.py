@@ -9,6 +9,7 @@ from typing import Any
 
 from coreplan.bench.machine import usable_cores
 from coreplan.bench.sets import TEST_SETS, generate
+from coreplan.bench.sets.instance import MOST_INSTANCES
 from coreplan.checks import check_integer, is_number, unknown_name
 from coreplan.errors import CoreplanError, ModelError, Problem
 from coreplan.formats.document import Node
@@ -121,8 +122,15 @@ class BenchConfig:
         Raises
         ------
         ModelError
-            If nothing is kept, or a name is not there.
+            If nothing is kept, a name is not there, or a number makes no sense.
         """
+        for limit, what in ((time_limit, "time limit"), (memory_limit, "memory limit")):
+            if limit is not None and not (is_number(limit) and limit > 0):
+                raise ModelError(f"the {what} is {limit!r}; expected a finite number above 0")
+        if count is not None:
+            problems = list(check_integer(count, ("count",), "the count", 1, MOST_INSTANCES))
+            if problems:
+                raise ModelError(problems)
         wanted_sets, wanted_solvers = list(sets), list(solvers)
         there = list(dict.fromkeys(each.set for each in self.sets))
         names = list(dict.fromkeys(s.name for each in self.sets for s in each.solvers))
@@ -267,7 +275,9 @@ def _set(
     parts = document.fields(
         node, place, "a set", ("set",), ("count", "parameters", "solvers", "limits")
     )
-    count = _whole(document, parts, place, "count", 1) if "count" in parts else None
+    count = None
+    if "count" in parts:
+        count = _whole(document, parts, place, "count", 1, MOST_INSTANCES)
     own = _limits(document, parts, place)
     merged = {**limits, **own}
     if node.is_mapping and "time" not in merged:
@@ -350,11 +360,16 @@ def _limits(document: Document, parts: Mapping[str, Node], place: Place) -> dict
 
 
 def _whole(
-    document: Document, parts: Mapping[str, Node], place: Place, key: str, least: int
+    document: Document,
+    parts: Mapping[str, Node],
+    place: Place,
+    key: str,
+    least: int,
+    most: int | None = None,
 ) -> int | None:
     """A whole number; None, with a problem noted, if it is none."""
     value = plain(parts[key])
-    problems: Iterable[Problem] = check_integer(value, (*place, key), f"the {key}", least)
+    problems: Iterable[Problem] = check_integer(value, (*place, key), f"the {key}", least, most)
     for problem in problems:
         document.fail(problem.path, problem.message)
         return None

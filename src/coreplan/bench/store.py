@@ -14,7 +14,7 @@ import math
 import sqlite3
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -257,8 +257,14 @@ class Store:
         """All rows, in the order in which they were written."""
         columns = ", ".join(f'"{name}"' for name in _COLUMNS)
         with self._errors("read"):
-            for values in self._connection.execute(f"SELECT {columns} FROM solves ORDER BY id"):
-                yield _row(values)
+            for number, *values in self._connection.execute(
+                f"SELECT id, {columns} FROM solves ORDER BY id"
+            ):
+                try:
+                    row = _row(values)
+                except (ValueError, TypeError):
+                    self._fail(f"row {number} of the table `solves` is damaged; use a copy, if any")
+                yield row
 
     def keys(self) -> set[str]:
         """The keys of all rows."""
@@ -417,10 +423,15 @@ def read_rows(path: str | Path) -> list[Row]:
         return list(store.rows())
 
 
-def _row(values: tuple[Any, ...]) -> Row:
+def _row(values: Sequence[Any]) -> Row:
+    """The row that the columns hold; a ValueError or TypeError if they hold something else."""
     read = dict(zip(_COLUMNS, values, strict=True))
     for name in _MAPPINGS:
-        read[name] = None if read[name] is None else json.loads(read[name])
+        if name == "result" and read[name] is None:
+            continue
+        read[name] = json.loads(read[name])
+        if not isinstance(read[name], dict):
+            raise TypeError(name)
     read["progress"] = tuple(
         (
             seconds,
@@ -439,7 +450,8 @@ def _is_alive(run: Any, number: int) -> bool:
 
 def _create(path: Path) -> None:
     """Make an empty store; it appears as a whole, also if two programs do this at once."""
-    with tempfile.TemporaryDirectory(dir=path.absolute().parent, prefix=".store-") as folder:
+    path = path.resolve()  # a link to a place where nothing is yet
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix=".store-") as folder:
         new = Path(folder) / "new"
         connection = sqlite3.connect(new)
         connection.executescript(_SCHEMA)

@@ -314,7 +314,7 @@ def _be_modest(memory_limit: float | None) -> None:
         return  # elsewhere addresses are not limited, or counted in other ways
     import resource
 
-    with suppress(OSError, ValueError):
+    with suppress(OSError, ValueError, OverflowError):
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
         most = pages * os.sysconf("SC_PAGE_SIZE") + BYTES_PER_MB * (
             _ADDRESSES_FACTOR * memory_limit + _ADDRESSES_GRACE

@@ -35,7 +35,10 @@ class Names(click.ParamType):  # type: ignore[type-arg, unused-ignore]
         """Take a text apart."""
         if isinstance(value, tuple):
             return value
-        return tuple(name.strip() for name in str(value).split(",") if name.strip())
+        names = tuple(name.strip() for name in str(value).split(",") if name.strip())
+        if not names:
+            self.fail(f"{value!r} names nothing; try mpp,pyra", param, ctx)
+        return names
 
 
 @click.group(
@@ -147,12 +150,12 @@ def run(
         )
     except ModelError as error:
         raise click.UsageError(str(error)) from None
+    if dry_run:
+        return _tell_plan(count_solves(plan_solves(read).values()), as_json)
     if output is None:
         stem = "bench" if config == "-" else Path(config).stem
         output = f"{stem}.sqlite"
-    check_writable(output, [config], "the results", "--output")
-    if dry_run:
-        return _tell_plan(count_solves(plan_solves(read).values()), as_json)
+    check_writable(output, [config], "the file of results", "--output")
     messages = make_console(stderr=True)
     with ExitStack() as stack:
         display = None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from coreplan.cli.shared import DISAGREE, OK, Command, check_writable, json_option, print_json
@@ -64,7 +66,8 @@ def figures(
     from coreplan.formats.writing import write_text
 
     check_matplotlib()
-    if page is not None:
+    # The folder for figures is made if it is missing, so a page in it is fine.
+    if page is not None and (Path(output).exists() or Path(page).parent != Path(output)):
         check_writable(page, [results], "the page", "--page")
     rows = read_rows(results)
     if not rows:

@@ -13,9 +13,11 @@ def percent(share: float) -> str:
     --------
     >>> percent(0.3333), percent(1), percent(0.034), percent(0.0004), percent(0)
     ('33 %', '100 %', '3.4 %', '0.04 %', '0 %')
+    >>> percent(0.9999)  # not all
+    '99.9 %'
     """
-    number = 100 * share
-    if number == 0 or 9.95 <= number <= 99 or number >= 99.95:
+    number = 100 * share if share >= 1 else min(100 * share, 99.9)
+    if number == 0 or 9.95 <= number <= 99 or number >= 100:
         return f"{number:.0f} %"
     return f"{number:.1f} %" if number >= 0.095 else f"{number:.1g} %"
 

@@ -11,6 +11,7 @@ from coreplan.bench.figures.solved import Share
 from coreplan.bench.figures.style import AGENT_MARKS, COLOURS, log_axis, scatter
 from coreplan.bench.store import Row
 from coreplan.bench.variants import Solves, Variant
+from coreplan.view.words import count
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -119,14 +120,15 @@ class RuntimeData:
     @property
     def headline(self) -> str:
         """What is seen, in short."""
-        shown = [each for each in self.rivals if each.variant.is_published and each.faster.run]
+        compared = [each for each in self.rivals if each.faster.run]
+        shown = [each for each in compared if each.variant.is_published] or compared
         found = [f"{each.variant} on {percent(each.faster.value)}" for each in shown]
         return f"Faster than SPUDD, of what both solved: {listing(found)}"
 
     @property
     def sentence(self) -> str:
         """What is seen, with its numbers."""
-        text = f"{self.spudd} solved {len(self.points):,} instances of {self.set}. "
+        text = f"{self.spudd} solved {count(len(self.points), 'instance')} of {self.set}. "
         return text + " ".join(f"{each}." for each in self.rivals)
 
 

@@ -75,6 +75,11 @@ class SolvedData:
         return next((each for each in self.variants if each.algorithm == algorithm), None)
 
     @property
+    def _headliners(self) -> Sequence[Variant]:
+        """What is as published; all, if nothing is."""
+        return [each for each in self.variants if each.is_published] or self.variants
+
+    @property
     def within(self) -> str:
         """The time limit in words."""
         return "within " + " or ".join(f"{limit:,g} s" for limit in self.limits)
@@ -82,14 +87,14 @@ class SolvedData:
     @property
     def headline(self) -> str:
         """What is seen, in short."""
-        shown = [v for v in self.variants if v.is_published and self.share(v, self.agents[-1]).run]
+        shown = [v for v in self._headliners if self.share(v, self.agents[-1]).run]
         found = [f"{v} {percent(self.share(v, self.agents[-1]).value)}" for v in shown]
         return f"{self.set}, {self.agents[-1]} agents, solved: {', '.join(found)}"
 
     @property
     def headline_of_reach(self) -> str:
         """What is seen of scaling, in short."""
-        found = [f"{v} {self.most_agents(v)}" for v in self.variants if v.is_published]
+        found = [f"{v} {self.most_agents(v)}" for v in self._headliners]
         return f"Agents of the largest team of {self.set} solved: {', '.join(found)}"
 
     def most_agents(self, variant: Variant | None) -> int:

@@ -70,8 +70,15 @@ class Reduction:
     share: float
     n: int
 
+    @property
+    def amount(self) -> str:
+        """How much less, or more where it is not less, in words."""
+        if self.ratio < 1:
+            return f"{factor(1 / self.ratio)} times more"
+        return f"{factor(self.ratio)} times fewer"
+
     def __str__(self) -> str:
-        return f"{self.fewer} {factor(self.ratio)} times fewer than {self.more} (n = {self.n:,})"
+        return f"{self.fewer} {self.amount} than {self.more} (n = {self.n:,})"
 
 
 @dataclass(frozen=True)
@@ -121,7 +128,7 @@ class WorkData:
         """What is seen, in short."""
         dp, *searches = (Variant(name, PLAIN) for name in ("dp", "crg-ps", "core-2016"))
         saved = [(each, self.reduction(each, dp)) for each in searches]
-        found = [f"{v} {factor(r.ratio)} times fewer" for v, r in saved if r is not None]
+        found = [f"{v} {r.amount}" for v, r in saved if r is not None]
         if not found:
             return "Joint actions evaluated"
         return f"Joint actions, against DP: {listing(found)}"

@@ -20,6 +20,7 @@ FORMATS = {
     "policy/1": "policy-1.json",
     "schedule/1": "schedule-1.json",
     "calendar/1": "calendar-1.json",
+    "bench/1": "bench-1.json",
 }
 
 
