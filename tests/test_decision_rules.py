@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import datetime
 from dataclasses import replace
 from random import Random
@@ -222,6 +223,21 @@ def test_names_that_several_have() -> None:
     [rule] = decision_rules(policy).rules
     text = rule_in_words(rule, policy.problem)  # type: ignore[arg-type]
     assert text.startswith("if Alpha/a1 is delayed (30 %), Beta waits 2 steps with Beta/a1")
+
+
+def test_delays_too_unlikely_for_numbers() -> None:
+    """A chance that rounds to zero makes no rule, and no error."""
+    raw = copy.deepcopy(RING)
+    task = {**raw["agents"][0]["tasks"][0], "delay": {"probability": 1e-200, "duration": 2}}
+    raw["agents"][0] = {"name": "Alpha", "tasks": [task, {**task, "name": "a2"}]}
+    for horizon in (12, 20):
+        raw["horizon"] = horizon
+        for tasks in raw["agents"]:
+            for each in tasks["tasks"]:
+                each["cost"] = 1
+        policy = solve(from_file(raw)).policy
+        assert policy is not None
+        assert all(rule.probability > 0 for rule in decision_rules(policy).rules)
 
 
 def test_large_plans_are_cut() -> None:
