@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import datetime
 from dataclasses import replace
 from random import Random
@@ -227,17 +226,18 @@ def test_names_that_several_have() -> None:
 
 def test_delays_too_unlikely_for_numbers() -> None:
     """A chance that rounds to zero makes no rule, and no error."""
-    raw = copy.deepcopy(RING)
-    task = {**raw["agents"][0]["tasks"][0], "delay": {"probability": 1e-200, "duration": 2}}
-    raw["agents"][0] = {"name": "Alpha", "tasks": [task, {**task, "name": "a2"}]}
-    for horizon in (12, 20):
-        raw["horizon"] = horizon
-        for tasks in raw["agents"]:
-            for each in tasks["tasks"]:
-                each["cost"] = 1
-        policy = solve(from_file(raw)).policy
-        assert policy is not None
-        assert all(rule.probability > 0 for rule in decision_rules(policy).rules)
+    task = {"duration": 3, "cost": 1, "delay": {"probability": 1e-200, "duration": 2}}
+    tasks = [{**task, "name": name} for name in ("a1", "a2", "a3")]
+    raw = {
+        "format": "mpp/1",
+        "horizon": 20,
+        "must_complete": True,
+        "agents": [{"name": "Alpha", "tasks": tasks}],
+    }
+    policy = solve(from_file(raw)).policy
+    assert policy is not None
+    # Where a1 was delayed, a delay of a2 would be of probability 1e-400.
+    assert all(rule.probability > 0 for rule in decision_rules(policy).rules)
 
 
 def test_large_plans_are_cut() -> None:
