@@ -224,6 +224,22 @@ def test_names_that_several_have() -> None:
     assert text.startswith("if Alpha/a1 is delayed (30 %), Beta waits 2 steps with Beta/a1")
 
 
+def test_delays_too_unlikely_for_numbers() -> None:
+    """A chance that rounds to zero makes no rule, and no error."""
+    task = {"duration": 3, "cost": 1, "delay": {"probability": 1e-200, "duration": 2}}
+    tasks = [{**task, "name": name} for name in ("a1", "a2", "a3")]
+    raw = {
+        "format": "mpp/1",
+        "horizon": 20,
+        "must_complete": True,
+        "agents": [{"name": "Alpha", "tasks": tasks}],
+    }
+    policy = solve(from_file(raw)).policy
+    assert policy is not None
+    # Where a1 was delayed, a delay of a2 would be of probability 1e-400.
+    assert all(rule.probability > 0 for rule in decision_rules(policy).rules)
+
+
 def test_large_plans_are_cut() -> None:
     """Where there are too many situations, the likeliest are looked at, and that is said."""
     policy = policy_of(from_file(random_mpp(3, 3, 10)))

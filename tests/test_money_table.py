@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 from typing import Any
 
 from hypothesis import given
@@ -18,7 +20,9 @@ from strategies import mpp_dicts
 
 def amounts(line: str) -> list[float]:
     """The numbers at the end of a line."""
-    return [float(word.replace(",", "")) for word in line.split() if word[-3:-2] == "."]
+    words = reversed(line.split())
+    numbers = itertools.takewhile(re.compile(r"-?[\d,]+\.\d\d").fullmatch, words)
+    return [float(word.replace(",", "")) for word in numbers][2::-1]
 
 
 @given(raw=mpp_dicts(), width=st.integers(70, 120))

@@ -146,6 +146,8 @@ def rules_of(problem: MaintenanceProblem, graph: PlanGraph) -> DecisionRules:
             _compare(outlook, gathered, number, situation, agent, work)
     rules = []
     for (work, stage, other), comparison in gathered.items():
+        if not comparison.delayed.weight or not comparison.on_time.weight:
+            continue  # too unlikely for numbers
         rule = comparison.rule(
             outlook,
             work,

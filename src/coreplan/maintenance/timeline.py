@@ -202,7 +202,7 @@ def likely_works(policy: Policy, graph: PlanGraph) -> tuple[WorkTimeline, ...]:
     ]
     for stage in range(policy.stage, policy.horizon):
         situations = [graph.situations[number] for number in graph.at_stage(stage)]
-        mass = 1.0 if graph.complete else math.fsum(each.probability for each in situations)
+        mass = 1.0 if graph.complete else math.fsum(each.probability for each in situations) or 1.0
         for situation in situations:
             for member in situation.action.items():
                 if member in place:
