@@ -537,12 +537,15 @@ class _GroupedPart(_Part):
         if not left:
             return 1.0
         if len(left) > 1:
-            self._check_together(left)
+            self._check_together(pattern, left)
         return super()._find_chance(left)
 
-    def _check_together(self, pattern: _Pattern) -> None:
-        """Agents of different groups must not be able to match a pattern."""
-        acting = self._acting[[k for k, _ in pattern]]
+    def _check_together(self, pattern: _Pattern, left: _Pattern) -> None:
+        """Agents of different groups must not be able to match a pattern.
+
+        Events are about all agents of it, also those that are not left because they always match.
+        """
+        acting = self._acting[[k for k, _ in left]]
         if np.array_equal(acting.all(axis=0), acting.any(axis=0)):
             return
         ordered = sorted((self.agents[k], k, condition) for k, condition in pattern)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from coreplan.compile import AnyProblem, CompiledProblem
     from coreplan.explanation import Explanation
+    from coreplan.histories import ReachedHistories
     from coreplan.plan_tree import PlanTree
     from coreplan.planned_schedule import PlannedSchedule
 
@@ -269,6 +270,7 @@ class Policy:
                 self._group_offset = [_count_before(each.class_count) for each in groups.reduced]
         # Per agent, made when first needed: per place in `node_action` the choice, or -1.
         self._choice_of: list[Integers | None] = [None] * len(self.maps)
+        self._reached: ReachedHistories | None = None
 
     @property
     def is_local(self) -> bool:
@@ -299,6 +301,8 @@ class Policy:
         joint_state
             A local state for every agent, by name. In a maintenance problem: what each contractor
             has done, is doing and how many steps remain. None: the state that the policy starts in.
+            Where the policy keeps start and end times in its states (``merge=False``) and none are
+            given, times that it leads to are meant, if there are such.
 
         Returns
         -------
@@ -321,11 +325,21 @@ class Policy:
             )
         if joint_state is None and stage != self.stage:
             raise ModelError(f"say in which joint state the agents are at stage {stage}")
-        choices = self.choose(stage, self.indexed.find_state(stage, joint_state))
+        choices = self.choose(stage, self._find_state(stage, joint_state))
         return {
             agent.name: agent.actions[agent.choice_action[choice]]
             for agent, choice in zip(self.indexed.agents, choices, strict=True)
         }
+
+    def _find_state(self, stage: int, joint_state: JointState | None) -> tuple[int, ...]:
+        state = self.indexed.find_state(stage, joint_state)
+        if joint_state is None or not self.history:
+            return state
+        from coreplan.histories import ReachedHistories
+
+        if self._reached is None:
+            self._reached = ReachedHistories(self)
+        return self._reached.settle(stage, joint_state, state)
 
     def choose(self, stage: int, state: Sequence[int]) -> list[int]:
         """The agents' choices, all in numbers (see :class:`coreplan.indexed.IndexedAgent`)."""

@@ -193,7 +193,7 @@ def label_ends(
     ax: Axes, ends: Sequence[tuple[float, str, tuple[float, float, float]]], log: bool = False
 ) -> None:
     """Write labels (y, text, colour) to the right of axes, apart from each other."""
-    low, high = ax.get_ylim()
+    low, high = map(float, ax.get_ylim())
 
     def place(y: float) -> float:
         y = min(max(y, low), high)
