@@ -46,6 +46,8 @@ def why_not() -> str:
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """A browser without a window; each page of it starts with nothing known."""
+    reason = why_not()
+    assert not reason, reason
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:

@@ -96,6 +96,7 @@ def test_what_cannot_be_reported(run: Run, small: Path, large: Path, tmp_path: P
         (("-", "-o", page, "--policy", "-"), "only one of"),
         ((small, "-o", page, "--step", "day"), "say --start-date, too"),
         ((small, "-o", page, "--start-date", "3/4/2026"), "could be mixed up"),
+        ((small, "-o", page, "--start-date", "9999-12-20"), "after the year 9999"),
     ):
         code, out, err = run("report", *arguments)
         assert (code, out) == (2, ""), arguments

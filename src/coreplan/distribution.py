@@ -55,6 +55,12 @@ class ReturnDistribution:
         """The expected return."""
         return float(self.values @ self.probabilities)
 
+    @classmethod
+    def of_runs(cls, returns: Floats) -> ReturnDistribution:
+        """The distribution of simulated returns."""
+        values, counts = np.unique(returns, return_counts=True)
+        return cls(values, counts / len(returns), len(returns))
+
     def quantile(self, chance: float) -> float:
         """The smallest return such that it or less is earned with this chance at least."""
         # A little less: sums of chances are rounded.
@@ -68,7 +74,11 @@ class ReturnDistribution:
 
 
 def return_distribution(
-    policy: Policy, most_rows: int = MOST_ROWS, runs: int = RUNS, seed: int = 1
+    policy: Policy,
+    most_rows: int = MOST_ROWS,
+    runs: int = RUNS,
+    seed: int = 1,
+    time_limit: float | None = None,
 ) -> ReturnDistribution:
     """What a policy may earn, and how likely that is.
 
@@ -80,6 +90,8 @@ def return_distribution(
         Up to how many pairs of a joint state and what has been earned it is computed exactly.
     runs, seed
         How many runs are simulated if there are more, and the start of the random numbers.
+    time_limit
+        Seconds after which the simulation stops, with the runs that there are by then.
 
     Examples
     --------
@@ -93,9 +105,9 @@ def return_distribution(
     try:
         return exact_distribution(policy, most_rows)
     except SolverError:
-        simulated = simulate(policy, runs, seed)
-        values, counts = np.unique(simulated.returns, return_counts=True)
-        return ReturnDistribution(values, counts / simulated.runs, simulated.runs)
+        return ReturnDistribution.of_runs(
+            simulate(policy, runs, seed, time_limit=time_limit).returns
+        )
 
 
 def exact_distribution(policy: Policy, most_rows: int = MOST_ROWS) -> ReturnDistribution:

@@ -101,6 +101,8 @@ def report(
     if not isinstance(problem, MaintenanceProblem):
         raise click.UsageError("a report is for plans of works: an mpp/1 problem")
     calendar = find_calendar(file, start_date, step)
+    if calendar is not None:
+        calendar.last_day(problem.horizon - 1)  # before the work: there must be such a day
     policy = None if policy_file is None else Policy.load(policy_file, problem)
     options: dict[str, Any] = {"time_limit": time_limit, "memory_limit": memory_limit}
     console = make_console(patient=True)
@@ -116,6 +118,8 @@ def report(
             plan = solve_problem(problem, **options)
         else:
             plan = evaluate_plan(problem, policy, bound=bound, **options)
+        if not as_json:
+            console.print("computing what the report shows", style="dim")
         return make_report(plan, calendar=calendar, title=title)
 
     if as_json:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from coreplan.distribution import RUNS, return_distribution
+from coreplan.distribution import RUNS, ReturnDistribution, return_distribution
 from coreplan.errors import SolverError
 from coreplan.maintenance.calendar import Calendar, write_date
 from coreplan.maintenance.courses import MOST_PIECES, Courses, find_courses
@@ -27,7 +27,7 @@ from coreplan.view.report.money import (
 from coreplan.view.words import count
 
 EXTRA_TIME = 60.0
-"""Seconds that each thing beside the plan itself may take: the exact money, coordination."""
+"""Seconds that each thing beside the plan itself may take: money, coordination, simulation."""
 
 
 def report_data(
@@ -58,8 +58,12 @@ def report_data(
     times: Timeline | None = None
     with suppress(SolverError):
         times = timeline(policy, EXTRA_TIME)
-    simulated = simulate(policy, RUNS, seed) if times is None else None
+    simulated = simulate(policy, RUNS, seed, time_limit=EXTRA_TIME) if times is None else None
     worth = worth_of(plan, None if times is None else times.money, simulated)
+    if simulated is None:
+        returns = return_distribution(policy, seed=seed, time_limit=EXTRA_TIME)
+    else:
+        returns = ReturnDistribution.of_runs(simulated.returns)
     courses = find_courses(policy, most_pieces)
     return {
         "title": title or problem.name,
@@ -76,7 +80,7 @@ def report_data(
         "courses": [_pieces(problem, each) for each in courses],
         "hindrance": _hindrance(times),
         "summary": summary_data(plan, worth),
-        "distribution": distribution_data(return_distribution(policy, seed=seed), worth),
+        "distribution": distribution_data(returns, worth),
         "coordination": coordination_data(plan, worth, EXTRA_TIME),
         "words": {
             "plan": _plan_help(courses, speak),
@@ -192,7 +196,7 @@ def _heat_help(times: Timeline | None, speak: _Words) -> str:
         )
     return (
         "What works that hinder each other are expected to cost traffic and neighbours, per "
-        f"{speak.unit}: the stronger the colour, the more. Point at a field to read it."
+        f"{speak.unit}: the stronger the colour, the more."
     )
 
 
