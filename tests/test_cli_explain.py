@@ -54,6 +54,24 @@ def test_only_some_are_shown(run: Run, small: Path) -> None:
     assert "nothing to examine" in out
 
 
+def test_dates(run: Run, tmp_path: Path) -> None:
+    """With a start date, windows are dates and steps are weeks."""
+    path = tmp_path / "dated.json"
+    raw = random_mpp(2, 1, 9)
+    raw["agents"][0]["tasks"][0]["window"] = [1, 10**9]
+    raw["agents"][1]["tasks"][0]["window"] = [1, 2]
+    path.write_text(json.dumps(raw), encoding="utf-8")
+    code, out, err = run("explain", path, "--start-date", "2026-03-02")
+    assert (code, err) == (0, "")
+    assert "steps are weeks, the first begins on 2 Mar 2026" in out
+    assert "If C1/w0 could start at any time (now 9 Mar – 22 Mar 2026), " in out
+    assert "If C0/w0 could start at any time (now 9 Mar 2026 – " in out
+    assert ", by 1 week), " in out
+    code, out, _ = run("explain", path, "--start-date", "2026-03-02", "--step", "day", "--relax")
+    assert code == 0
+    assert "If C1/w0 could start 1 day earlier or later (now 3 Mar – 4 Mar 2026), " in out
+
+
 @pytest.mark.parametrize(
     "options", [("--only", "rules"), ("--top", "0"), ("--time-limit", "0"), ("--threads", "0")]
 )

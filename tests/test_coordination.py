@@ -97,7 +97,7 @@ def test_ties_are_broken_by_the_order_of_the_problem() -> None:
     """Who gains nothing by waiting starts at once, with the first work of the list."""
     tasks = [{"name": name, "duration": 1, "cost": 0.1, "revenue": 0.3} for name in ("x", "y")]
     raw = {"format": "mpp/1", "horizon": 9, "agents": [{"name": "A", "tasks": tasks}]}
-    policy = plan_alone(from_file(raw)).policy
+    policy = plan_alone(from_file(raw))
     assert policy.act(0) == {"A": "start x"}
     states = [package_state(raw, ((frozenset(todo), None, 0),)) for todo in ({"y"}, {"x", "y"})]
     assert policy.act(1, states[0]) == {"A": "start y"}
@@ -110,9 +110,21 @@ def test_rounding_makes_no_difference_to_ties(monkeypatch: pytest.MonkeyPatch) -
     tasks = (Task("split", 2, cost=[0.2, 0.3]), Task("whole", 1, cost=0.5, window=(1, 1)))
     earning = tuple(dataclasses.replace(task, revenue=1) for task in tasks)
     problem = MaintenanceProblem((Contractor("A", earning),), horizon=2)
-    assert plan_alone(problem).policy.act(0) == {"A": "start split"}
+    assert plan_alone(problem).act(0) == {"A": "start split"}
     monkeypatch.setattr(coordination, "TIE", 0.0)
-    assert plan_alone(problem).policy.act(0) == {"A": "wait"}
+    assert plan_alone(problem).act(0) == {"A": "wait"}
+
+
+def test_what_others_are_sure_to_do_is_ignored() -> None:
+    """Alone, nobody minds even those works of others that are certain."""
+    alpha = Contractor("Alpha", (Task("a1", 4, cost=1),))
+    beta = Contractor("Beta", (Task("b1", 2, cost=1),))
+    hindrance = Hindrance(("Alpha/a1", "Beta/b1"), cost=[5, 5, 0, 0])
+    problem = MaintenanceProblem((alpha, beta), 4, (hindrance,), must_complete=True)
+    worth = value_of_coordination(problem, solve(problem))
+    assert worth.policy_alone.act(0) == {"Alpha": "start a1", "Beta": "start b1"}
+    assert (worth.alone, worth.value) == (-16, -6)
+    assert worth.own_alone == {"Alpha": -4, "Beta": -2}
 
 
 def test_a_gap_makes_an_interval() -> None:

@@ -13,6 +13,8 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+NEED_EXTRAS = ["plots.md"]
+"""Pages whose Python blocks need an optional dependency."""
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -20,7 +22,14 @@ def blocks(page: Path, language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, marks=pytest.mark.extras) if page.name in NEED_EXTRAS else page
+        for page in PAGES
+    ],
+    ids=lambda page: page.name,
+)
 def test_python_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every Python block of a page runs, one after the other."""
     monkeypatch.chdir(tmp_path)

@@ -108,7 +108,7 @@ def test_intervals_hold_the_truth_if_searches_stop_early(
 
     def poor(problem: MaintenanceProblem, **_: Any) -> Result:
         exact = solve(problem, algorithm="dp")
-        policy = plan_alone(problem).policy
+        policy = plan_alone(problem)
         value = min(policy.evaluate(), exact.value)
         upper = exact.upper_bound + above
         return Result("p", "core", Status.TIME_LIMIT, value, value, upper, 0.0, policy=policy)
@@ -140,6 +140,32 @@ def test_what_is_not_examined_has_valid_bounds(raw: dict[str, Any], relax: bool)
         assert each.result is None
     if not all(each.exact for each in report.influences):
         assert report.status is Status.MEMORY_LIMIT
+
+
+def test_what_is_certain_counts() -> None:
+    """Costs that nobody can avoid are part of the bounds, too."""
+    raw = {
+        "format": "mpp/1",
+        "horizon": 3,
+        "must_complete": True,
+        "agents": [
+            {
+                "name": "A",
+                "tasks": [
+                    {"name": "a", "duration": 1, "cost": 1},
+                    {
+                        "name": "b",
+                        "duration": 1,
+                        "cost": 1,
+                        "delay": {"probability": 0.5, "duration": 1},
+                    },
+                ],
+            },
+            {"name": "B", "tasks": [{"name": "c", "duration": 3, "cost": -1}]},
+        ],
+    }
+    (influence,) = sensitivity(from_file(raw)).influences
+    assert (influence.low, influence.high) == (0.5, 0.5)
 
 
 @settings(max_examples=30)
@@ -217,6 +243,21 @@ def test_only_some_kinds() -> None:
     assert sensitivity(TWO, only="delays").influences == ()
     with pytest.raises(SolverError, match="did you mean 'windows'"):
         sensitivity(TWO, only="window")
+
+
+@pytest.mark.parametrize("options", [{"algorithm": "dp"}, {"merge": False, "threads": 1}])
+def test_options_of_the_searches(options: dict[str, Any]) -> None:
+    """Other algorithms and options give the same numbers."""
+    report = sensitivity(COSTLY, **options)
+    assert report.result.algorithm == options.get("algorithm", "core")
+    assert report.influences == sensitivity(COSTLY).influences
+
+
+@pytest.mark.parametrize("name", ["stage", "state", "start", "certificate"])
+def test_options_of_one_problem_only(name: str) -> None:
+    """Options that make sense for one problem only are refused by name."""
+    with pytest.raises(SolverError, match=f"{name} is no option here"):
+        sensitivity(COSTLY, **{name: 1})
 
 
 def test_not_a_maintenance_problem() -> None:
@@ -325,6 +366,25 @@ def test_words() -> None:
     assert say(4, 4, 0.0) == "the best plan earns 4.00 more"
 
 
+def test_the_end_says_what_is_missing() -> None:
+    """The last line says why numbers are not exact, and how many were not examined."""
+    report = sensitivity(COSTLY)
+    assert "exact" not in report.summary()
+    loose = tuple(dataclasses.replace(each, high=each.high + 1) for each in report.influences)
+    for status, why in (
+        (Status.TIME_LIMIT, "the time was too short"),
+        (Status.MEMORY_LIMIT, "the memory was too small"),
+        (Status.GAP_LIMIT, "stopped at the gap limit"),
+    ):
+        known = dataclasses.replace(report, influences=loose, status=status)
+        assert known.summary().endswith(f"{why}: not all numbers are exact")
+    unknown = (*loose[1:], dataclasses.replace(loose[0], examined=False))
+    report = dataclasses.replace(report, influences=unknown, status=Status.TIME_LIMIT)
+    assert report.summary(2).endswith(
+        "and 2 more that are not shown\nthe time was too short: 1 of 4 were not examined"
+    )
+
+
 def test_all_changes_have_words() -> None:
     """Every kind of change, removed and relaxed, is named with what holds now."""
     raw = {
@@ -353,7 +413,7 @@ def test_all_changes_have_words() -> None:
     assert "If A/w could start at any time (now steps 2 to 5), " in removed
     assert "If B/w were never delayed (now with a chance of 25 %, by 2 steps), " in removed
     assert "With half the cost of the rule that A/w and B/w hinder each other (now 7.5" in relaxed
-    assert "If A/w could start one step earlier or later (now steps 2 to 5), " in relaxed
+    assert "If A/w could start 1 step earlier or later (now steps 2 to 5), " in relaxed
     assert "If B/w were delayed half as often (now with a chance of 25 %, by 2 steps), " in relaxed
     assert "there is no such rule" in sensitivity(TWO, only="delays").summary()
     assert len(KINDS) == 3

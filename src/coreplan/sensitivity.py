@@ -19,12 +19,12 @@ from coreplan.compile import AnyProblem, index_problem
 from coreplan.errors import LimitError, ModelError, SolverError
 from coreplan.limits import Callback, Limits, Progress
 from coreplan.maintenance.changes import KINDS, Change, find_changes, most_payable
-from coreplan.maintenance.coordination import AlonePlan, plan_alone
+from coreplan.maintenance.coordination import plan_alone
 from coreplan.maintenance.money import Money, split_value
 from coreplan.maintenance.problem import MaintenanceProblem
 from coreplan.policy import Policy
 from coreplan.result import OPTIMAL_TOLERANCE, Result, Status
-from coreplan.solve import check_problem, solve
+from coreplan.solve import DEFAULT_ALGORITHM, check_problem, solve
 
 BASE_PART = 0.3
 """Of the time limit, that the problem as it is may take."""
@@ -34,6 +34,9 @@ ENOUGH = 2.0
 """How much longer than the problem as it is a changed one may take, even if not all get that."""
 SHORTEST = 1e-3
 """Seconds below which a search is not even begun."""
+
+NOT_HERE = {"stage", "state", "start", "certificate"}
+"""Options of a solver that are about one problem only."""
 
 Started = Callable[[Change | None, int, int], object]
 """Called before a search: with the change, how many were looked at, and how many there are."""
@@ -175,7 +178,7 @@ def sensitivity(
     ModelError
         If the problem is not a maintenance problem.
     SolverError
-        If an option is not known.
+        If an option is not known, or is about one problem only, such as ``start`` and ``stage``.
 
     Examples
     --------
@@ -189,6 +192,8 @@ def sensitivity(
     """
     problem = check_maintenance_problem(problem)
     kinds = _check_kinds(only)
+    for name in NOT_HERE & options.keys():
+        raise SolverError(f"{name} is no option here: all problems are solved from the beginning")
     limits = Limits(time_limit, memory_limit)
     changes = find_changes(problem, kinds, relax)
     tell = started or (lambda *_: None)
@@ -303,24 +308,22 @@ class _Examination:
     def _bound_all(self) -> list[int]:
         """Bounds that follow from the problem as it is; the changes, the most promising first."""
         clock = Limits(self._seconds(BOUNDS_PART))
-        alone: AlonePlan | None = None
-        payments: Sequence[float] = ()
+        alone: Money | None = None
         with suppress(SolverError):  # without these there are fewer bounds
             if self._base.policy is not None:
                 self._money = split_value(self._base.policy, clock.seconds_left)
         with suppress(SolverError):
-            alone = plan_alone(self._problem, limits=clock)
-            payments = split_value(alone.policy, clock.seconds_left).hindrances
+            alone = split_value(plan_alone(self._problem, limits=clock), clock.seconds_left)
         # Nobody can earn more than alone; hindrance below zero is what all may earn together.
         most = sum(most_payable(self._problem, rule)[0] for rule in self._problem.network)
-        most = math.inf if alone is None else most + sum(alone.values)
+        most = math.inf if alone is None else most + alone.revenue - alone.works
         guesses = []
         for k, each in enumerate(self._influences):
             if each.change.is_nothing:
                 self._narrow(k, 0.0, 0.0)
                 guesses.append(0.0)
             elif each.change.kind == "hindrance":
-                guesses.append(self._bound_rule(k, payments, most))
+                guesses.append(self._bound_rule(k, alone, most))
             else:
                 guesses.append(self._bound_task(k, alone, most, clock))
         return sorted(range(len(guesses)), key=lambda k: -guesses[k])
@@ -337,14 +340,14 @@ class _Examination:
         known = replace(influence, low=low, high=high)
         self._influences[k] = replace(known, examined=known.examined or known.exact)
 
-    def _bound_rule(self, k: int, payments: Sequence[float], most: float) -> float:
+    def _bound_rule(self, k: int, alone: Money | None, most: float) -> float:
         """Bound what a rule of hindrance costs; give a guess."""
         change = self._influences[k].change
         entry = change.place[0]
         brings, costs = most_payable(self._problem, self._problem.network[entry])
         self._narrow(k, -change.part * brings, change.part * costs)
         self._narrow(k, -math.inf, most - self._base.lower_bound)
-        guess = change.part * (payments[entry] if payments else costs)
+        guess = change.part * (costs if alone is None else alone.hindrances[entry])
         if self._money is not None:
             # Whoever follows the same plan saves what it pays.
             paid = self._money.hindrances[entry]
@@ -354,7 +357,7 @@ class _Examination:
             guess = max(guess, saves)
         return min(guess, self._influences[k].high)
 
-    def _bound_task(self, k: int, alone: AlonePlan | None, most: float, clock: Limits) -> float:
+    def _bound_task(self, k: int, alone: Money | None, most: float, clock: Limits) -> float:
         """Bound what a window or a delay costs; give a guess."""
         change = self._influences[k].change
         if change.never_worse:
@@ -362,10 +365,12 @@ class _Examination:
         if alone is None:
             return 0.0
         try:
-            after = plan_alone(change.apply_alone(self._problem), limits=clock).values[0]
-        except LimitError:
+            policy = plan_alone(change.apply_alone(self._problem), limits=clock)
+            after = policy.evaluate(time_limit=clock.seconds_left)
+        except SolverError:
             return 0.0
-        gain = after - alone.values[change.place[0]]
+        contractor = change.place[0]
+        gain = after - (alone.revenue_of[contractor] - alone.works_of[contractor])
         self._narrow(k, -math.inf, most + gain - self._base.lower_bound)
         return gain
 
@@ -376,7 +381,9 @@ class _Examination:
         influence = self._influences[k]
         changed = influence.change.apply(self._problem)
         try:
-            start = self._start(influence, changed)
+            # Other algorithms cannot start from a plan.
+            core = options.get("algorithm", DEFAULT_ALGORITHM) == DEFAULT_ALGORITHM
+            start = self._start(influence, changed) if core else {}
             limit = share if math.isfinite(share) else None
             found = solve(changed, time_limit=limit, **options, **start)
         except LimitError as error:

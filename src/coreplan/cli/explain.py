@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import datetime
 from typing import Any
 
 import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.table import Column
 
 from coreplan.cli.shared import (
     Command,
+    calendar_options,
     file_argument,
+    find_calendar,
     json_option,
     memory_limit_option,
     print_json,
@@ -19,7 +23,7 @@ from coreplan.maintenance.changes import KINDS, Change
 from coreplan.sensitivity import check_maintenance_problem, sensitivity
 from coreplan.view.influences import change_in_words, sensitivity_in_words
 from coreplan.view.terminal import make_console
-from coreplan.view.words import describe_problem
+from coreplan.view.words import describe_calendar, describe_problem
 
 
 @click.command(
@@ -27,7 +31,7 @@ from coreplan.view.words import describe_problem
     epilog="""
     coreplan explain works.yaml
     coreplan explain works.yaml --time-limit 60 --top 5
-    coreplan explain works.yaml --only windows --relax
+    coreplan explain works.yaml --only windows --relax --start-date 2026-03-02
     coreplan explain works.yaml --json
     """,
     short_help="Say which hindrance rules, windows and delays cost most.",
@@ -50,6 +54,7 @@ from coreplan.view.words import describe_problem
     help="For all of it; what was not examined by then says so.",
 )
 @memory_limit_option
+@calendar_options
 @click.option("--threads", type=click.IntRange(min=1), help="How many threads a search may use.")
 @json_option
 def explain(
@@ -59,6 +64,8 @@ def explain(
     top: int | None,
     time_limit: float | None,
     memory_limit: float | None,
+    start_date: datetime.date | None,
+    step: str | None,
     threads: int | None,
     as_json: bool,
 ) -> None:
@@ -69,6 +76,7 @@ def explain(
     """
     problem = read_problem(file)
     check_maintenance_problem(problem)
+    calendar = find_calendar(file, start_date, step)
     options: dict[str, Any] = {
         "only": only,
         "relax": relax,
@@ -81,10 +89,16 @@ def explain(
         return
     console, errors = make_console(), make_console(stderr=True)
     console.print(f"{problem.name}: {describe_problem(problem)}", markup=False)
+    if calendar is not None:
+        console.print(describe_calendar(calendar), markup=False)
     bar = Progress(
-        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
+        TextColumn(
+            "{task.description}",
+            markup=False,
+            table_column=Column(no_wrap=True, overflow="ellipsis"),
+        ),
         console=errors,
         transient=True,
         disable=not errors.is_terminal,
@@ -93,9 +107,9 @@ def explain(
         line = bar.add_task("", total=None)
 
         def started(change: Change | None, done: int, total: int) -> None:
-            text = "the problem as it is" if change is None else change_in_words(change)
+            text = "the problem as it is" if change is None else change_in_words(change, calendar)
             bar.update(line, description=text, completed=done, total=total)
 
         report = sensitivity(problem, started=started, **options)
-    for text in sensitivity_in_words(report, top):
+    for text in sensitivity_in_words(report, top, calendar):
         console.print(text, markup=False)

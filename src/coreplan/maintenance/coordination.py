@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -164,7 +164,7 @@ def value_of_coordination(
             f"the result is for another problem ({found(result.problem)}) than "
             f"{found(problem.name)}"
         )
-    policy_alone = plan_alone(problem, stage=stage, state=state, limits=limits).policy
+    policy_alone = plan_alone(problem, stage=stage, state=state, limits=limits)
     alone, money_alone, own_alone = _split(policy_alone, limits)
     value, money, own = result.value, None, None
     if policy is not None:
@@ -196,24 +196,16 @@ def _split(policy: Policy, limits: Limits) -> tuple[float, Money | None, Mapping
     return value, money_of(policy, value, amounts) if works else None, FrozenMapping(own)
 
 
-class AlonePlan(NamedTuple):
-    """What everybody does who plans alone, and what each of them then earns by itself."""
-
-    policy: Policy
-    values: tuple[float, ...]
-
-
 def plan_alone(
     problem: AnyProblem,
     *,
     stage: int = 0,
     state: JointState | None = None,
     limits: Limits | None = None,
-) -> AlonePlan:
+) -> Policy:
     """The policy of agents who each do what is best for themselves, whatever it costs others.
 
-    Of actions that are equally good, everybody takes the first in the problem's order. The sum of
-    the values is what all could earn if nobody had to mind the others.
+    Of actions that are equally good, everybody takes the first in the problem's order.
 
     Parameters
     ----------
@@ -228,29 +220,24 @@ def plan_alone(
     --------
     >>> from coreplan import Contractor, MaintenanceProblem, Task
     >>> alpha = Contractor("Alpha", (Task("a1", 2, cost=[3, 1, 1, 3], revenue=20),))
-    >>> plan = plan_alone(MaintenanceProblem((alpha,), horizon=4))
-    >>> plan.values, plan.policy.evaluate()
-    ((18.0,), 18.0)
+    >>> plan_alone(MaintenanceProblem((alpha,), horizon=4)).evaluate()
+    18.0
     """
     limits = limits or Limits()
     indexed = index_problem(problem, stage=stage, state=state, limits=limits)
-    graphs = unroll_problem(indexed, limits)
+    # Only these rewards: what others are sure to do would else count as one's own cost.
+    own = replace(indexed, entries=[each for each in indexed.entries if len(each.members) == 1])
+    graphs = unroll_problem(own, limits)
     maps = [map_nodes(graphs, i, agent) for i, agent in enumerate(indexed.agents)]
-    rules, values = [], []
+    rules = []
     for i in range(len(indexed.agents)):
         limits.guard(0)
-        rule, value = _best_alone(graphs, i)
-        rules.append(rule)
-        values.append(value)
-    policy = Policy(problem, indexed, maps, (), LocalRule(tuple(rules)), history=False)
-    return AlonePlan(policy, tuple(values))
+        rules.append(_best_alone(graphs, i))
+    return Policy(problem, indexed, maps, (), LocalRule(tuple(rules)), history=False)
 
 
-def _best_alone(graphs: _core.LocalGraphs, agent: int) -> tuple[NDArray[np.uint32], float]:
-    """What is best for an agent by itself, and what it earns.
-
-    Per node: the position of the first of its actions that are equally good.
-    """
+def _best_alone(graphs: _core.LocalGraphs, agent: int) -> NDArray[np.uint32]:
+    """Per node of an agent: the position of the first of its actions that are best for itself."""
     layer_begin = graphs.layer_begin(agent).tolist()
     choice_begin = graphs.choice_begin(agent).astype(np.int64)
     arc_begin = graphs.arc_begin(agent).astype(np.int64)
@@ -273,4 +260,4 @@ def _best_alone(graphs: _core.LocalGraphs, agent: int) -> tuple[NDArray[np.uint3
         _, at = np.unique(node_of[good], return_index=True)
         rule[begin:end] = good[at] - starts
         value[begin:end] = best
-    return rule, float(value[0])
+    return rule

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import math
 
+from coreplan.checks import MOST_STAGES
+from coreplan.maintenance.calendar import Calendar
 from coreplan.maintenance.changes import Change
 from coreplan.maintenance.problem import Cost, Hindrance, Task
 from coreplan.result import OPTIMAL_TOLERANCE, Status
 from coreplan.sensitivity import Influence, Sensitivity
-from coreplan.view.words import count, expected_money
+from coreplan.view.words import expected_money, steps, when_range
+
+_WHY = {
+    Status.INTERRUPTED: "interrupted",
+    Status.MEMORY_LIMIT: "the memory was too small",
+    Status.GAP_LIMIT: "stopped at the gap limit",
+}
 
 
-def sensitivity_in_words(report: Sensitivity, top: int | None = None) -> list[str]:
+def sensitivity_in_words(
+    report: Sensitivity, top: int | None = None, calendar: Calendar | None = None
+) -> list[str]:
     """What the best plan is worth, then a line for each influence, the most costly first."""
     lines = [f"the best plan that is known is {expected_money(report.result.value)}"]
     if report.result.status is Status.OPTIMAL:
@@ -23,21 +33,20 @@ def sensitivity_in_words(report: Sensitivity, top: int | None = None) -> list[st
     shown = report.influences[:top]
     width = len(str(len(shown)))
     lines += [
-        f"{number:>{width}}. {influence_in_words(each, report.result.value)}"
+        f"{number:>{width}}. {influence_in_words(each, report.result.value, calendar)}"
         for number, each in enumerate(shown, 1)
     ]
     if len(shown) < len(report.influences):
         lines.append(f"and {len(report.influences) - len(shown):,} more that are not shown")
-    left = sum(not each.examined for each in report.influences)
-    if left:
-        why = "interrupted" if report.status is Status.INTERRUPTED else "the time was too short"
-        if report.status is Status.MEMORY_LIMIT:
-            why = "the memory was too small"
-        lines.append(f"{why}: {left:,} of {len(report.influences):,} were not examined")
+    if report.status is not Status.OPTIMAL:
+        why = _WHY.get(report.status, "the time was too short")
+        left = sum(not each.examined for each in report.influences)
+        which = f"{left:,} of {len(report.influences):,} were not examined"
+        lines.append(f"{why}: {which if left else 'not all numbers are exact'}")
     return lines
 
 
-def influence_in_words(influence: Influence, value: float) -> str:
+def influence_in_words(influence: Influence, value: float, calendar: Calendar | None = None) -> str:
     """What one of them costs, against a best plan of this value.
 
     Examples
@@ -50,17 +59,17 @@ def influence_in_words(influence: Influence, value: float) -> str:
     >>> influence_in_words(Influence(change, 12.3, 12.3, True), -300).removeprefix(_)
     ', the best plan costs 12.30 less (4.1 %)'
     """
-    text = f"{change_in_words(influence.change)}, {_effect(influence, value)}"
+    text = f"{change_in_words(influence.change, calendar)}, {_effect(influence, value)}"
     if influence.paid is not None and not influence.exact:
         text += f"; the plan that is known pays {_money(influence.paid)} for it"
     return text if influence.examined else f"{text} (not examined)"
 
 
-def change_in_words(change: Change) -> str:
+def change_in_words(change: Change, calendar: Calendar | None = None) -> str:
     """What is changed, as a condition: "Without the rule that ..."."""
     if isinstance(change.before, Hindrance):
         rule = f"the rule that {_names(change.tasks)} hinder each other"
-        price = _price(change.before.cost)
+        price = f"{_price(change.before.cost)} per {'step' if calendar is None else calendar.step}"
         if change.after is None:
             return f"Without {rule} ({price})"
         return f"With half the cost of {rule} (now {price})"
@@ -68,12 +77,13 @@ def change_in_words(change: Change) -> str:
     (name,) = change.tasks
     if change.kind == "windows":
         assert task.window is not None
-        now = f"now steps {task.window[0]} to {task.window[1]}"
+        first, last = (min(stage, MOST_STAGES) for stage in task.window)
+        now = f"now {when_range(first, last, calendar)}"
         if isinstance(change.after, Task) and change.after.window is not None:
-            return f"If {name} could start one step earlier or later ({now})"
+            return f"If {name} could start {steps(1, calendar)} earlier or later ({now})"
         return f"If {name} could start at any time ({now})"
     assert task.delay is not None
-    longer = count(task.delay.duration, "step")
+    longer = steps(task.delay.duration, calendar)
     now = f"now with a chance of {100 * task.delay.probability:.3g} %, by {longer}"
     if isinstance(change.after, Task) and change.after.delay is not None:
         return f"If {name} were delayed half as often ({now})"
@@ -87,9 +97,9 @@ def _names(tasks: tuple[str, ...]) -> str:
 
 def _price(cost: Cost) -> str:
     if not isinstance(cost, tuple):
-        return f"{cost:,.10g} per step"
+        return f"{cost:,.10g}"
     low, high = min(cost), max(cost)
-    return f"{low:,.10g} per step" if low == high else f"{low:,.10g} to {high:,.10g} per step"
+    return f"{low:,.10g}" if low == high else f"{low:,.10g} to {high:,.10g}"
 
 
 def _effect(influence: Influence, value: float) -> str:

@@ -1,0 +1,454 @@
+"""Pictures for papers, drawn with matplotlib (extra ``plot``).
+
+Each function draws on axes that are given, or makes a figure as wide as a column of a paper (8 cm),
+and returns the axes. Shapes are opaque, so that vector formats stay vectors; colours can be told
+apart by people who see colours differently, and by their brightness in print.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from coreplan.distribution import ReturnDistribution, return_distribution
+from coreplan.errors import ModelError, SolverError, shorten
+from coreplan.limits import Callback, Progress
+from coreplan.maintenance.calendar import Calendar
+from coreplan.maintenance.problem import MaintenanceProblem
+from coreplan.maintenance.timeline import timeline
+from coreplan.policy import Policy
+from coreplan.result import Result
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+WIDTH = 8 / 2.54
+"""Inches: the width of a figure that is made here, that of a column."""
+FONT = 7
+"""Points: the size of letters in a figure that is made here."""
+LONGEST_NAME = 24
+"""Letters of a name that are shown."""
+MOST_STEMS = 40
+"""Up to this many different values a distribution is drawn value by value."""
+MOST_BINS = 30
+MOST_LABELS = 12
+"""Steps that have their numbers below a Gantt chart, at most."""
+
+BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY = (
+    "#0072b2",
+    "#d55e00",
+    "#009e73",
+    "#aa4499",
+    "#e69f00",
+    "#56b4e9",
+)
+GREY = "#666666"
+PALE = "#dddddd"
+HATCH = "//////"
+
+
+class ProgressLog:
+    """Keeps what a solver tells of its progress: give it to ``solve(..., callback=log)``.
+
+    Parameters
+    ----------
+    callback
+        Another one, which is called as well; if it returns ``True`` the solver stops.
+
+    Examples
+    --------
+    >>> from coreplan import Contractor, MaintenanceProblem, Task, solve
+    >>> log = ProgressLog()
+    >>> alpha = Contractor("Alpha", (Task("a1", duration=2, cost=3, revenue=20),))
+    >>> result = solve(MaintenanceProblem((alpha,), horizon=4), callback=log)
+    >>> log.records[-1].lower_bound
+    14.0
+    """
+
+    def __init__(self, callback: Callback | None = None) -> None:
+        self.records: list[Progress] = []
+        self._callback = callback
+
+    def __call__(self, progress: Progress) -> object:
+        """Keep one report."""
+        self.records.append(progress)
+        return None if self._callback is None else self._callback(progress)
+
+    def __iter__(self) -> Iterator[Progress]:
+        return iter(self.records)
+
+
+def gantt(
+    plan: Result | Policy,
+    ax: Axes | None = None,
+    *,
+    outcomes: Mapping[str, bool | str] | None = None,
+    calendar: Calendar | None = None,
+) -> Axes:
+    """Draw who works on what when, with how likely that is, or if these delays happen.
+
+    There is a row for each work. The height of a bar is the chance that the work is being worked on
+    in a step: solid within the time that it takes if nothing is delayed, hatched where it is worked
+    on only because it is delayed. Whatever is not certain because of other works' delays shows as a
+    bar that is not full.
+
+    Parameters
+    ----------
+    plan
+        A plan for a maintenance problem: a policy, or a result that has one.
+    ax
+        Where to draw; by default on a figure of its own.
+    outcomes
+        Draw one course instead, in which all bars are full: for works ``contractor/work`` whether
+        they are delayed (True or ``"delayed"``); the others are not, if that can be. With ``{}``
+        nothing is delayed. See :meth:`coreplan.Policy.schedule`.
+    calendar
+        Dates of the steps; without it, steps have their numbers.
+
+    Raises
+    ------
+    ModelError
+        If the plan is for another kind of problem, or the outcomes cannot be.
+    SolverError
+        If matplotlib is not installed, or the exact chances are out of reach.
+    """
+    policy = _policy_of(plan)
+    if not isinstance(policy.problem, MaintenanceProblem):
+        raise ModelError("only a maintenance plan has works to draw")
+    if outcomes is None:
+        bars = _likely_bars(policy)
+    else:
+        bars = _bars_of_course(policy, policy.problem, outcomes)
+    return _draw_gantt(policy, policy.problem, bars, ax, calendar)
+
+
+@dataclass(frozen=True)
+class _Bar:
+    """A piece of a work, in steps first to last - 1; a full row has height 1."""
+
+    first: int
+    last: int
+    bottom: float
+    height: float
+    delayed: bool
+
+
+_Bars = dict[tuple[str, str], list[_Bar]]
+"""Per contractor and work: what is drawn in its row."""
+
+
+def _likely_bars(policy: Policy) -> _Bars:
+    """How likely works are in each step; what a delay adds is on top."""
+    bars: _Bars = {}
+    for work in timeline(policy).works:
+        mine = bars[work.contractor, work.work] = []
+        for first, last, (planned, extra) in _runs(zip(work.planned, work.extra, strict=True)):
+            mine.append(_Bar(first, last, 0.0, planned, False))
+            mine.append(_Bar(first, last, planned, extra, True))
+    return bars
+
+
+def _bars_of_course(
+    policy: Policy, problem: MaintenanceProblem, outcomes: Mapping[str, bool | str]
+) -> _Bars:
+    """What is worked on if these delays happen."""
+    bars: _Bars = {(who.name, task.name): [] for who in problem.contractors for task in who.tasks}
+    durations = {
+        (who.name, task.name): task.duration for who in problem.contractors for task in who.tasks
+    }
+    for work in policy.schedule(outcomes).works:
+        name = work.contractor, work.task
+        end = min(work.end, policy.horizon)
+        normal = min(work.start + durations[name], end) if work.delayed else end
+        bars[name].append(_Bar(work.start, normal, 0.0, 1.0, False))
+        if normal < end:
+            bars[name].append(_Bar(normal, end, 0.0, 1.0, True))
+    return bars
+
+
+def _runs(values: Iterable[Any]) -> Iterator[tuple[int, int, Any]]:
+    """Stretches of equal values: where they begin, where they end, the value."""
+    at = 0
+    for value, group in itertools.groupby(values):
+        begin, at = at, at + sum(1 for _ in group)
+        yield begin, at, value
+
+
+def _draw_gantt(
+    policy: Policy,
+    problem: MaintenanceProblem,
+    bars: _Bars,
+    ax: Axes | None,
+    calendar: Calendar | None,
+) -> Axes:
+    """Draw bars in rows, the rows of a contractor below its name."""
+    rows = sum(1 + len(contractor.tasks) for contractor in problem.contractors)
+    axes, size = _axes(ax, 0.55 + 0.17 * rows)
+    from matplotlib.patches import Patch, Rectangle
+
+    ticks: list[float] = []
+    labels: list[tuple[str, bool]] = []
+    row = 0
+    colours = itertools.cycle((BLUE, ORANGE, GREEN, PURPLE, VERMILLION, SKY))
+    for contractor, colour in zip(problem.contractors, colours, strict=False):
+        ticks.append(row + 0.5)
+        labels.append((contractor.name, True))
+        row += 1
+        for task in contractor.tasks:
+            ticks.append(row + 0.5)
+            labels.append((task.name, False))
+            # Time runs along a thin line, so that the eye finds the row.
+            axes.axhline(row + 0.9, color=PALE, linewidth=0.5, zorder=0)
+            for bar in bars[contractor.name, task.name]:
+                if bar.height <= 0:
+                    continue
+                axes.add_patch(
+                    Rectangle(
+                        (bar.first, row + 0.9 - 0.8 * (bar.bottom + bar.height)),
+                        bar.last - bar.first,
+                        0.8 * bar.height,
+                        facecolor="white" if bar.delayed else colour,
+                        edgecolor=colour,
+                        hatch=HATCH if bar.delayed else None,
+                        linewidth=0.5,
+                        gid=f"{'delayed' if bar.delayed else 'planned'} "
+                        f"{contractor.name}/{task.name}",
+                    )
+                )
+            row += 1
+    axes.set_xlim(policy.stage, policy.horizon)
+    axes.set_ylim(max(row, 1), 0)  # the first row at the top
+    axes.set_yticks(ticks, [_one_line(name) for name, _ in labels])
+    for label, (_, bold) in zip(axes.get_yticklabels(), labels, strict=True):
+        label.set_parse_math(False)  # a name is not a formula, whatever it looks like
+        label.set_fontweight("bold" if bold else "normal")
+    axes.tick_params(axis="y", length=0)
+    _time_axis(axes, calendar)
+    _plain(axes, size, "left")
+    shown = [bar for each in bars.values() for bar in each if bar.height > 0]
+    if any(bar.delayed for bar in shown):
+        uncertain = any(bar.height < 1 for bar in shown)
+        delayed = "only if delayed" if uncertain else "delayed"
+        keys = [
+            Patch(facecolor=GREY, edgecolor=GREY, label="planned"),
+            Patch(facecolor="white", edgecolor=GREY, hatch=HATCH, label=delayed),
+        ]
+        _legend(axes, size, "height of a bar: its chance" if uncertain else None, handles=keys)
+    return axes
+
+
+def _time_axis(axes: Axes, calendar: Calendar | None) -> None:
+    """Steps have their numbers in the middle, dates stand where a step begins."""
+    from matplotlib.ticker import FuncFormatter, MaxNLocator, MultipleLocator
+
+    first, last = axes.get_xlim()
+    if calendar is not None:
+        axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
+        axes.xaxis.set_major_formatter(
+            FuncFormatter(lambda at, _: calendar.short_label(round(at)) if at >= first else "")
+        )
+        axes.set_xlabel(f"{calendar.step} that begins on")
+    else:
+        every = next(n for n in _round_numbers() if (last - first) / n <= MOST_LABELS)
+        steps = range(math.ceil(first / every) * every, math.ceil(last), every)
+        axes.set_xticks([step + 0.5 for step in steps], [f"{step}" for step in steps])
+        axes.set_xlabel("step")
+    if last - first <= 60:
+        axes.xaxis.set_minor_locator(MultipleLocator(1))
+        axes.tick_params(axis="x", which="minor", length=2)
+    if calendar is None:
+        axes.tick_params(axis="x", which="major", length=0)
+
+
+def _round_numbers() -> Iterator[int]:
+    """1, 2, 5, 10, 20, 50, ..."""
+    for power in itertools.count():
+        yield from (10**power, 2 * 10**power, 5 * 10**power)
+
+
+def convergence(
+    progress: ProgressLog | Iterable[Progress],
+    ax: Axes | None = None,
+    *,
+    result: Result | None = None,
+) -> Axes:
+    """Draw how the bounds on the optimum met over time.
+
+    Parameters
+    ----------
+    progress
+        What a solver reported: a :class:`ProgressLog`, or any reports in their order.
+    ax
+        Where to draw; by default on a figure of its own.
+    result
+        Where it ended, for algorithms that report no bounds while they work.
+
+    Raises
+    ------
+    ModelError
+        If there is no bound to draw.
+    SolverError
+        If matplotlib is not installed.
+    """
+    points = [(each.seconds, each.lower_bound, each.upper_bound) for each in progress]
+    if result is not None:
+        points.append((result.seconds, result.lower_bound, result.upper_bound))
+    lower = _changes([(seconds, low) for seconds, low, _ in points if math.isfinite(low)])
+    upper = _changes([(seconds, high) for seconds, _, high in points if math.isfinite(high)])
+    if not lower and not upper:
+        raise ModelError(
+            "there is no bound to draw; give a ProgressLog that was the callback of a solver, or "
+            "result=..."
+        )
+    axes, size = _axes(ax, 2.0)
+    for line, name, colour, style in (
+        (upper, "upper bound", VERMILLION, "--"),
+        (lower, "value of the plan", BLUE, "-"),
+    ):
+        if line:
+            axes.step(
+                *zip(*line, strict=True),
+                where="post",
+                color=colour,
+                linestyle=style,
+                linewidth=1.2,
+                marker="o" if len(line) == 1 else None,
+                markersize=3,
+                label=name,
+            )
+    axes.set_xlim(left=0)
+    axes.set_xlabel("seconds")
+    axes.set_ylabel("value")
+    _plain(axes, size, "left", "bottom")
+    _legend(axes, size)
+    return axes
+
+
+def _changes(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """The points at which a value changes, and the last one."""
+    kept = [point for k, point in enumerate(points) if k == 0 or point[1] != points[k - 1][1]]
+    return kept if not points or kept[-1] == points[-1] else [*kept, points[-1]]
+
+
+def cost_distribution(
+    plan: Result | Policy | ReturnDistribution,
+    ax: Axes | None = None,
+    *,
+    runs: int | None = None,
+    seed: int = 1,
+) -> Axes:
+    """Draw how much a plan may cost or earn, and how likely that is.
+
+    Where few enough things can happen this is exact, elsewhere simulated; the label says which. A
+    maintenance plan that costs more than it earns is drawn by its cost, everything else by what it
+    earns. The dashed line is the mean.
+
+    Parameters
+    ----------
+    plan
+        A policy, a result that has one, or a distribution that is known.
+    ax
+        Where to draw; by default on a figure of its own.
+    runs, seed
+        How many runs to simulate where the exact distribution is out of reach, and the start of the
+        random numbers.
+
+    Raises
+    ------
+    SolverError
+        If matplotlib is not installed.
+    """
+    works = False
+    if isinstance(plan, ReturnDistribution):
+        known = plan
+    else:
+        policy = _policy_of(plan)
+        works = isinstance(policy.problem, MaintenanceProblem)
+        options = {} if runs is None else {"runs": runs}
+        known = return_distribution(policy, seed=seed, **options)
+    costs = works and known.mean < 0
+    values = -known.values[::-1] if costs else known.values
+    chances = known.probabilities[::-1] if costs else known.probabilities
+    axes, size = _axes(ax, 2.0)
+    colour = VERMILLION if costs else BLUE
+    if len(values) <= MOST_STEMS:
+        axes.vlines(values, 0, chances, color=colour, linewidth=1.5)
+        axes.plot(values, chances, "o", color=colour, markersize=3)
+    else:
+        edges = np.linspace(values[0], values[-1], MOST_BINS + 1)
+        heights, _ = np.histogram(values, edges, weights=chances)
+        axes.stairs(heights, edges, fill=True, facecolor=colour, edgecolor=colour, linewidth=0.5)
+    mean = -known.mean if costs else known.mean
+    axes.axvline(mean, color=GREY, linestyle="--", linewidth=1, label=f"mean {mean:,.2f}")
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("cost" if costs else "value")
+    axes.set_ylabel("probability" if known.exact else f"share of {known.runs:,} runs")
+    _plain(axes, size, "left", "bottom")
+    _legend(axes, size)
+    return axes
+
+
+# -- what the pictures share -----------------------------------------------------------------------
+
+
+def _policy_of(plan: Result | Policy) -> Policy:
+    policy = plan.policy if isinstance(plan, Result) else plan
+    if not isinstance(policy, Policy):
+        raise ModelError(
+            "there is no policy to draw: expected a Policy, or a Result of `solve` (a result that "
+            "was read from a file has none)"
+        )
+    return policy
+
+
+def _axes(ax: Axes | None, height: float) -> tuple[Axes, float | None]:
+    """Where to draw, and the size of letters; None on axes that are given, which have their own."""
+    if importlib.util.find_spec("matplotlib") is None:
+        raise SolverError(
+            "matplotlib is not installed; it comes with the extra `plot`: "
+            "pip install 'coreplan[plot]'"
+        )
+    if ax is not None:
+        return ax, None
+    from matplotlib import pyplot
+
+    _, made = pyplot.subplots(figsize=(WIDTH, height), layout="constrained")
+    return made, FONT
+
+
+def _one_line(name: str) -> str:
+    """A name without line breaks, and not too long."""
+    return shorten(" ".join(name.split()), LONGEST_NAME)
+
+
+def _plain(axes: Axes, size: float | None, *kept: str) -> None:
+    """No more lines and larger letters than needed."""
+    for side in ("left", "right", "top", "bottom"):
+        axes.spines[side].set_visible(side in (*kept, "bottom"))
+        axes.spines[side].set_linewidth(0.6)
+    if size is not None:
+        axes.tick_params(labelsize=size, width=0.6, which="both")
+        axes.xaxis.label.set_fontsize(size)
+        axes.yaxis.label.set_fontsize(size)
+
+
+def _legend(axes: Axes, size: float | None, title: str | None = None, **options: Any) -> None:
+    """A legend above the picture, where it hides nothing."""
+    axes.legend(
+        fontsize=size,
+        title=title,
+        title_fontsize=size,
+        alignment="left",
+        frameon=False,
+        loc="lower left",
+        bbox_to_anchor=(0, 1),
+        borderaxespad=0.1,
+        ncols=2,
+        **options,
+    )
