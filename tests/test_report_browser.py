@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from browsers import Watched
-from coreplan import Calendar, MaintenanceProblem, Policy, make_report, read_problem, solve
+from coreplan import (
+    Calendar,
+    MaintenanceProblem,
+    Policy,
+    SolverError,
+    make_report,
+    read_problem,
+    solve,
+)
 from coreplan.cli import example_path
 from followed import Run, follow
 from helpers import from_file, random_mpp
@@ -297,6 +305,24 @@ def test_hindrance(browser: Browser, tmp_path: Path) -> None:
                 if all(step in working.get(name, ()) for name in names):
                     hindered[number, step] = rule.cost
         assert cells() == pytest.approx(hindered)
+    watched.check(path)
+
+
+def test_hindrance_out_of_reach(
+    browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the expected hindrance is not known, only that of the course is shown."""
+
+    def never(policy: Policy, time_limit: float) -> None:
+        raise SolverError("too large")
+
+    monkeypatch.setattr("coreplan.view.report.content.timeline", never)
+    _, html = ring_road()
+    page, watched, path = open_report(browser, tmp_path, html)
+    assert page.inner_text("#heat-choices") == "The course above"
+    assert "out of reach" in page.inner_text("#heat-help")
+    assert "No hindrance at all. 8 rules" in page.inner_text("#heat-notes")
+    assert "nothing, or less than a cent, in this course" in page.inner_text("#heat-notes")
     watched.check(path)
 
 

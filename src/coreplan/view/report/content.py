@@ -196,7 +196,7 @@ def _heat_help(times: Timeline | None, speak: _Words) -> str:
         )
     return (
         "What works that hinder each other are expected to cost traffic and neighbours, per "
-        f"{speak.unit}: the stronger the colour, the more. Point at a field to read it."
+        f"{speak.unit}: the stronger the colour, the more."
     )
 
 

@@ -1,7 +1,9 @@
 // Hindrance, costs, coordination and works: tables and pictures that do not depend on clicks,
 // save for the hindrance of a course.
 
-let heatOfCourse = false;
+// The expected hindrance may be out of reach of computation.
+const heatKnown = data.hindrance.length === rules.length;
+let heatOfCourse = !heatKnown;
 const mostColumns = 60;
 const heatRows = () => {
   if (!heatOfCourse) return data.hindrance.map((row) => new Map(row));
@@ -79,47 +81,39 @@ const drawHeat = () => {
   table.append(group, element("thead", {}, head), body);
   const silent = rows.length - shown.length;
   const words = [];
-  if (silent)
-    words.push(
-      `${count(silent, "rule costs", "rules cost")} nothing, or less than a cent, in this ${heatOfCourse ? "course" : "plan"}.`,
-    );
-  if (shown.length) {
-    const scale = element(
-      "div",
-      { class: "scale" },
-      "0",
-      element("i"),
-      `${money(most)} per ${width === 1 ? data.unit : steps(width)}`,
-    );
-    fill($("heat"), table, scale, element("p", { class: "muted" }, words.join(" ")));
-  } else {
-    fill(
-      $("heat"),
-      element(
-        "p",
-        {},
-        rules.length ? "No hindrance at all." : "There are no rules of hindrance.",
-        " ",
-        words.join(" "),
-      ),
-    );
+  if (!rules.length) words.push("There are no rules of hindrance.");
+  else if (!shown.length) words.push("No hindrance at all.");
+  if (silent) {
+    const where = heatOfCourse ? "course" : "plan";
+    const who = count(silent, "rule costs", "rules cost");
+    words.push(`${who} nothing, or less than a cent, in this ${where}.`);
   }
+  if (heatOfCourse && course.unknown.length)
+    words.push("Only as far as this page holds the course.");
+  const per = width === 1 ? data.unit : steps(width);
+  const scale = element("div", { class: "scale" }, "0", element("i"), `${money(most)} per ${per}`);
+  fill($("heat"), shown.length ? table : "");
+  fill(
+    $("heat-notes"),
+    shown.length ? scale : "",
+    element("p", { class: "muted" }, words.join(" ")),
+  );
+  const show = (ofCourse) => () => {
+    heatOfCourse = ofCourse;
+    drawHeat();
+    $("heat-choices").querySelector('[aria-pressed="true"]').focus();
+  };
   fill(
     $("heat-choices"),
-    choice("Expected", !heatOfCourse, () => {
-      heatOfCourse = false;
-      drawHeat();
-      focusChoice(0);
-    }),
-    choice("The course above", heatOfCourse, () => {
-      heatOfCourse = true;
-      drawHeat();
-      focusChoice(1);
-    }),
+    heatKnown ? choice("Expected", !heatOfCourse, show(false)) : "",
+    choice("The course above", heatOfCourse, show(true)),
   );
-  $("heat-reading").textContent = "";
+  $("heat-reading").textContent = shown.length ? "Point at a field to read it." : "";
+  // Where the table is wider than the screen: to where something is.
+  const begin = $("heat").querySelector("td.some");
+  if (begin)
+    $("heat").scrollLeft = begin.offsetLeft - $("heat").clientWidth + begin.offsetWidth * 3;
 };
-const focusChoice = (k) => $("heat-choices").children[k].focus();
 const readHeat = (event) => {
   const cell = event.target.closest("td.cell");
   if (!cell) return;
