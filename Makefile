@@ -23,7 +23,7 @@ DEFINES := -DCOREPLAN_WERROR=ON -DCOREPLAN_NATIVE=$(NATIVE)
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
 
 CORE := CMakeLists.txt $(shell find cpp -name '*.hpp' -o -name '*.cpp')
-MODULES := $(shell find src examples -name '*.py' -o -name '*.json' -o -name '*.yaml' \
+MODULES := $(shell find src examples -name '*.py' -o -name '*.json' -o -name '*.yaml' -o -name '*.csv' \
   -o -name '*.html' -o -name '*.css' -o -name '*.js')
 
 .PHONY: demo test test-extras test-browser lint types test-cpp test-python sanitize bench format \

@@ -71,6 +71,11 @@ def test_import_as_json(run: Run, works: Path, hindrance: Path, tmp_path: Path) 
     said = one_json(out)
     assert [problem["line"] for problem in said["problems"]] == [2, 2]
     assert [problem["column"] for problem in said["problems"]] == [3, 4]
+    assert said["problems"][0]["place"] == f"{works}, row 2, column C (duration)"
+    missing = tmp_path / "missing.csv"
+    code, out, err = run("import", missing, "-o", tmp_path / "q.json", "--json", "--horizon", 4)
+    assert (code, err) == (2, "")
+    assert one_json(out)["file"] == str(missing)
     assert not (tmp_path / "q.json").exists()
 
 

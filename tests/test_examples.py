@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from coreplan import (
     evaluate_plan,
     read_problem,
     read_schedule,
+    read_works,
     solve,
 )
 from coreplan.formats.state import read_state
@@ -32,7 +34,7 @@ def raw(path: Path) -> dict[str, Any]:
     return loaded
 
 
-FILES = sorted(path for path in EXAMPLES.iterdir() if path.is_file() and path.suffix != ".md")
+FILES = sorted(path for path in EXAMPLES.iterdir() if path.suffix in (".yaml", ".json"))
 PROBLEMS = [path for path in FILES if raw(path).get("format") in ("ti-mmdp/1", "mpp/1")]
 
 
@@ -53,6 +55,19 @@ def test_schedules_can_be_evaluated(path: Path, of: Path) -> None:
     report = evaluate_plan(problem, read_schedule(path, problem))
     assert report.gain is not None
     assert report.gain > 1
+
+
+def test_the_works_list_is_the_ring_road() -> None:
+    """The example of works lists is the problem that is there as a file, too."""
+    made = read_works(
+        EXAMPLES / "ring_road_works.csv",
+        EXAMPLES / "ring_road_hindrance.csv",
+        must_complete=True,
+        name="ring road",
+        start_date=datetime.date(2026, 4, 6),
+    )
+    assert made.problem == read_problem(EXAMPLES / "ring_road.yaml")
+    assert made.places["Van Dijk/noise wall"] == "ring road east"
 
 
 def test_there_are_examples_of_both_kinds() -> None:

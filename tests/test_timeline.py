@@ -13,7 +13,8 @@ import judge
 from coreplan import ModelError, SolverError, execution_sequences, solve
 from coreplan.evaluate import evaluate_stages
 from coreplan.maintenance.money import split_value
-from coreplan.maintenance.timeline import Timeline, timeline
+from coreplan.maintenance.timeline import Timeline, likely_works, timeline
+from coreplan.plan_graph import plan_graph
 from coreplan.policy import Policy
 from group_rules import random_groups
 from helpers import from_file, package_state, random_mpp, scale
@@ -45,6 +46,10 @@ def by_sequences(raw: dict[str, Any], policy: Policy) -> tuple[Chances, Chances,
     return starts, working, ends
 
 
+def _start(policy: Policy) -> tuple[int, ...]:
+    return policy.indexed.find_state(policy.stage, None)
+
+
 def check(raw: dict[str, Any], policy: Policy) -> Timeline:
     """Compare a timeline with all execution sequences."""
     close = {"rel": 1e-9, "abs": 1e-12}
@@ -64,6 +69,9 @@ def check(raw: dict[str, Any], policy: Policy) -> Timeline:
         completions = [step for step, chance in enumerate(ends[key]) if chance > 0]
         cut_off = policy.horizon - 1 if steps else None
         assert each.first_end == min(completions, default=cut_off)
+        stands = policy.indexed.name_state(_start(policy))[each.contractor]
+        assert each.done == (each.work in stands.done)
+        assert each.under_way == (each.work == stands.doing)
         sure = 1.0 if each.under_way else sum(starts[key])
         assert each.started == pytest.approx(sure, **close)
     # Money: what is worked on costs what the problem says.
@@ -92,6 +100,24 @@ def test_chances_are_those_of_all_sequences(
     policy = policy_of(from_file(raw), stage=stage, state=package_state(raw, state))
     made = check(raw, random_teams(policy, Random(seed)))
     assert made.stage == stage
+
+
+@given(raw=mpp_dicts(), data=st.data(), seed=st.integers(0, 2**32))
+def test_works_of_a_complete_graph_are_exact(
+    raw: dict[str, Any], data: st.DataObject, seed: int
+) -> None:
+    """Where all situations are in the graph, the likely works are those of the timeline."""
+    stage, state = data.draw(st.sampled_from(list(judge.joint_states(raw))))
+    policy = policy_of(from_file(raw), stage=stage, state=package_state(raw, state))
+    policy = random_teams(policy, Random(seed))
+    for one, other in zip(
+        likely_works(policy, plan_graph(policy)), timeline(policy).works, strict=True
+    ):
+        assert one.starts == pytest.approx(other.starts)
+        assert one.working == pytest.approx(other.working)
+        assert (one.first_end, one.last_end) == (other.first_end, other.last_end)
+    for work in likely_works(policy, plan_graph(policy, most_situations=3)):
+        assert all(0 <= chance <= 1 for chance in work.working)
 
 
 @given(seed=st.integers(0, 500))

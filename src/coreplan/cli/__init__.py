@@ -22,6 +22,7 @@ from coreplan.cli.explain import explain as explain_command
 from coreplan.cli.export import export as export_command
 from coreplan.cli.import_works import import_works as import_command
 from coreplan.cli.info import info as info_command
+from coreplan.cli.plan import plan as plan_command
 from coreplan.cli.report import report as report_command
 from coreplan.cli.schema import print_schema as schema_command
 from coreplan.cli.shared import BAD_INPUT, INTERNAL_ERROR, INTERRUPTED, LIMIT_STRUCK, OK, Command
@@ -66,6 +67,7 @@ def cli() -> None:
 
 for command in (
     solve_command,
+    plan_command,
     evaluate_command,
     simulate_command,
     report_command,

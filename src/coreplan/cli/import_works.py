@@ -23,7 +23,7 @@ from coreplan.formats import write_problem
 from coreplan.formats.calendar import calendar_path, write_calendar
 from coreplan.view.terminal import make_console, problem_dicts
 from coreplan.view.words import describe_calendar, describe_problem
-from coreplan.works import WorksList, read_works
+from coreplan.works import WorksList, WorksListError, read_works
 
 
 @click.command(
@@ -98,7 +98,11 @@ def import_works(
     except FormatError as error:
         if not as_json:
             raise
-        print_json({"ok": False, "problems": problem_dicts(error.problems)})
+        problems = problem_dicts(error.problems)
+        if isinstance(error, WorksListError):
+            for each, problem in zip(problems, error.problems, strict=True):
+                each["place"] = ", ".join(map(str, problem.path))
+        print_json({"ok": False, "file": error.file, "problems": problems})
         return BAD_INPUT
     write_problem(made.problem, output)
     if made.calendar is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from typing import Any
 
 import click
@@ -9,9 +10,11 @@ import click
 from coreplan import __version__
 from coreplan.cli.shared import (
     Command,
+    calendar_options,
     check_one_input,
     check_writable,
     file_argument,
+    find_calendar,
     json_option,
     memory_limit_option,
     no_merge_option,
@@ -22,12 +25,19 @@ from coreplan.cli.shared import (
 from coreplan.compile import AnyProblem
 from coreplan.formats import read_problem, read_state
 from coreplan.formats.schedule import read_plan
+from coreplan.maintenance.calendar import Calendar
 from coreplan.maintenance.problem import MaintenanceProblem
 from coreplan.result import Result
 from coreplan.solve import ALGORITHMS, DEFAULT_ALGORITHM
 from coreplan.solve import solve as solve_problem
 from coreplan.view.terminal import LiveLog, make_console, print_summary
-from coreplan.view.words import describe_problem, expected_money, first_steps, numbered
+from coreplan.view.words import (
+    describe_calendar,
+    describe_problem,
+    expected_money,
+    first_steps,
+    numbered,
+)
 
 
 @click.command(
@@ -103,6 +113,7 @@ from coreplan.view.words import describe_problem, expected_money, first_steps, n
     metavar="FILE",
     help="Write a proof of both bounds, for `coreplan verify` (gzip if the name ends in .gz).",
 )
+@calendar_options
 @json_option
 def solve(
     file: str,
@@ -119,6 +130,8 @@ def solve(
     start_file: str | None,
     save_policy: str | None,
     certificate: str | None,
+    start_date: datetime.date | None,
+    step: str | None,
     as_json: bool,
 ) -> None:
     """Find an optimal plan for the problem in FILE (- for the standard input).
@@ -133,6 +146,7 @@ def solve(
     if certificate is not None:
         check_writable(certificate, sources, "the certificate", "--certificate")
     problem = read_problem(file)
+    calendar = find_calendar(file, start_date, step)
     # Only what was asked for: an algorithm refuses options that it does not have.
     options: dict[str, Any] = {"merge": False} if no_merge else {}
     options |= {"threads": threads} if threads is not None else {}
@@ -147,6 +161,7 @@ def solve(
         problem,
         as_json,
         save_policy,
+        calendar,
         algorithm=algorithm,
         time_limit=time_limit,
         memory_limit=memory_limit,
@@ -157,7 +172,11 @@ def solve(
 
 
 def solve_and_print(
-    problem: AnyProblem, as_json: bool, save_policy: str | None, **options: Any
+    problem: AnyProblem,
+    as_json: bool,
+    save_policy: str | None,
+    calendar: Calendar | None = None,
+    **options: Any,
 ) -> None:
     """Solve a problem, save the plan where that was asked for, and print what came out."""
     if as_json:
@@ -171,6 +190,8 @@ def solve_and_print(
     console = make_console(patient=save_policy is not None)
     console.print(f"[bold]coreplan {__version__}[/]  {options['algorithm']}")
     console.print(f"{problem.name}: {describe_problem(problem)}", markup=False)
+    if calendar is not None:
+        console.print(describe_calendar(calendar), markup=False)
     with shown_log(console):
         result = solve_problem(problem, callback=LiveLog(console), **options)
     try:
@@ -181,7 +202,7 @@ def solve_and_print(
             console.print(expected_money(result.value), markup=False)
         if result.policy is not None:
             console.print("What to do first:")
-            console.print(numbered(first_steps(result.policy)), markup=False)
+            console.print(numbered(first_steps(result.policy, calendar)), markup=False)
     if save_policy is not None:
         console.print(f"the plan is in {save_policy}", markup=False)
 

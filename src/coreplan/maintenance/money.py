@@ -64,12 +64,11 @@ def split_value(policy: Policy, time_limit: float = math.inf) -> Money:
     """
     if not isinstance(policy.problem, MaintenanceProblem):
         raise ModelError("only a maintenance plan has revenue, works and hindrance")
-    value, amounts = evaluate_entries(policy, time_limit)
-    return money_of(policy, value, amounts)
+    return money_of(policy, *evaluate_entries(policy, time_limit))
 
 
 def money_of(policy: Policy, value: float, amounts: Sequence[float]) -> Money:
-    """Sort what the entries of a maintenance problem's rewards add to the value of a plan."""
+    """The parts of a value, from what each entry of the rewards adds to it."""
     assert isinstance(policy.problem, MaintenanceProblem)
     contractors = len(policy.problem.contractors)
     revenue, works = [0.0] * contractors, [0.0] * contractors

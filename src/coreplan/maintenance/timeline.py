@@ -18,8 +18,9 @@ from coreplan.errors import ModelError
 from coreplan.evaluate import Floats, StageRecord, evaluate_stages
 from coreplan.maintenance.money import Money, is_revenue, money_of
 from coreplan.maintenance.problem import MaintenanceProblem, Task
-from coreplan.maintenance.states import IDLE, ContractorStates, History
+from coreplan.maintenance.states import ContractorStates, History, LocalState
 from coreplan.maintenance.translate import START
+from coreplan.plan_graph import PlanGraph
 from coreplan.policy import Policy
 
 
@@ -48,6 +49,8 @@ class WorkTimeline:
         The chance that it is started, and that it is completed in time.
     delay_chance
         The chance that it is delayed if it is started.
+    done
+        Whether it had been done before the plan begins.
     """
 
     contractor: str
@@ -63,6 +66,7 @@ class WorkTimeline:
     started: float
     completed: float
     delay_chance: float
+    done: bool = False
 
     @property
     def working(self) -> tuple[float, ...]:
@@ -79,6 +83,7 @@ class WorkTimeline:
         return {
             "contractor": self.contractor,
             "work": self.work,
+            "done": self.done,
             "under_way": self.under_way,
             "first_start": self.first_start,
             "likely_start": self.likely_start,
@@ -153,15 +158,7 @@ def timeline(policy: Policy, time_limit: float = math.inf) -> Timeline:
     if not isinstance(problem, MaintenanceProblem):
         raise ModelError("only a maintenance plan has a timeline of works")
     value, records = evaluate_stages(policy, time_limit)
-    starts = _starts(policy, records)
-    works = []
-    for i, contractor in enumerate(problem.contractors):
-        doing, remaining = _beginning(policy, i)
-        for k, task in enumerate(contractor.tasks):
-            left = remaining if k == doing else None
-            works.append(
-                _work(contractor.name, task, starts[i][k], left, policy.stage, policy.horizon)
-            )
+    works = _works(policy, problem, _starts(policy, records))
     amounts = [0.0] * len(policy.indexed.entries)
     contractors, network = len(problem.contractors), len(problem.network)
     hindrance, own, revenue = (
@@ -180,10 +177,54 @@ def timeline(policy: Policy, time_limit: float = math.inf) -> Timeline:
     return Timeline(
         policy.stage,
         policy.horizon,
-        tuple(works),
+        works,
         money_of(policy, value, amounts),
         *(tuple(map(tuple, rows.tolist())) for rows in (hindrance, own, revenue)),
     )
+
+
+def likely_works(policy: Policy, graph: PlanGraph) -> tuple[WorkTimeline, ...]:
+    """When works are done, as far as the graph of a plan's likeliest situations shows.
+
+    For where the exact timeline is out of reach. Chances are shares of what is in the graph; they
+    are exact if that is complete.
+    """
+    problem = policy.problem
+    if not isinstance(problem, MaintenanceProblem):
+        raise ModelError("only a maintenance plan has a timeline of works")
+    place = {
+        (contractor.name, f"start {task.name}"): (i, k)
+        for i, contractor in enumerate(problem.contractors)
+        for k, task in enumerate(contractor.tasks)
+    }
+    starts = [
+        [np.zeros(policy.horizon) for _ in contractor.tasks] for contractor in problem.contractors
+    ]
+    for stage in range(policy.stage, policy.horizon):
+        situations = [graph.situations[number] for number in graph.at_stage(stage)]
+        mass = 1.0 if graph.complete else math.fsum(each.probability for each in situations) or 1.0
+        for situation in situations:
+            for member in situation.action.items():
+                if member in place:
+                    i, k = place[member]
+                    starts[i][k][stage] += situation.probability / mass
+    return _works(policy, problem, starts)
+
+
+def _works(
+    policy: Policy, problem: MaintenanceProblem, starts: Sequence[Sequence[Floats]]
+) -> tuple[WorkTimeline, ...]:
+    """The timelines of all works."""
+    works = []
+    for i, contractor in enumerate(problem.contractors):
+        stands = _beginning(policy, i)
+        for k, task in enumerate(contractor.tasks):
+            left = stands.remaining if k == stands.current else None
+            done = not stands.todo >> k & 1 and left is None
+            works.append(
+                _work(contractor.name, task, starts[i][k], left, done, policy.stage, policy.horizon)
+            )
+    return tuple(works)
 
 
 def _starts(policy: Policy, records: Sequence[StageRecord]) -> list[list[Floats]]:
@@ -200,17 +241,22 @@ def _starts(policy: Policy, records: Sequence[StageRecord]) -> list[list[Floats]
     return starts
 
 
-def _beginning(policy: Policy, i: int) -> tuple[int, int]:
-    """What a contractor is doing when the plan begins, or IDLE, and the steps remaining."""
+def _beginning(policy: Policy, i: int) -> LocalState:
+    """How a contractor stands when the plan begins."""
     agent = policy.indexed.agents[i]
     assert isinstance(agent.states, ContractorStates)
     state = agent.states.states[agent.start]
-    local = state.state if isinstance(state, History) else state
-    return local.current, local.remaining if local.current != IDLE else 0
+    return state.state if isinstance(state, History) else state
 
 
 def _work(
-    contractor: str, task: Task, starts: Floats, left: int | None, stage: int, horizon: int
+    contractor: str,
+    task: Task,
+    starts: Floats,
+    left: int | None,
+    done: bool,
+    stage: int,
+    horizon: int,
 ) -> WorkTimeline:
     """The timeline of a work that starts then, or that has some steps left."""
     # Chances are sums of many; rounding must not make more than certain of them.
@@ -249,4 +295,5 @@ def _work(
         min(started, 1.0),
         min(completed, 1.0),
         delayed,
+        done,
     )

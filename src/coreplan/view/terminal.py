@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Iterable
 
-from rich.cells import cell_len
+from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.text import Text
 
@@ -135,6 +135,19 @@ def print_sizes(console: Console, compiled: CompiledProblem) -> None:
 def _row(name: str, cells: Iterable[str], width: int) -> str:
     padded = name + " " * (width - cell_len(name))
     return "  ".join([padded, *(f"{cell:>12}" for cell in cells)])
+
+
+def fit(text: str, width: int, ellipsis: str = "…") -> str:
+    """A text that takes so many cells of a terminal: cut, and marked as cut, or filled up.
+
+    Examples
+    --------
+    >>> fit("bridge", 8), fit("bridge", 4)
+    ('bridge  ', 'bri…')
+    """
+    if cell_len(text) > width:
+        text = set_cell_size(text, max(0, width - 1)).rstrip() + ellipsis
+    return set_cell_size(text, width)
 
 
 def problem_dicts(problems: Iterable[Problem]) -> list[dict[str, object]]:

@@ -29,6 +29,33 @@ def count(number: int, one: str, many: str | None = None) -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
+def percent(chance: float) -> str:
+    """A chance in per cent; neither certain nor impossible unless it is.
+
+    Examples
+    --------
+    >>> percent(0.35), percent(1.0), percent(0.9999), percent(0.00001)
+    ('35 %', '100 %', '> 99 %', '< 1 %')
+    """
+    share = 100 * chance
+    if 0 < share < 1:
+        return "< 1 %"
+    if 99 < share < 100 - 1e-7:
+        return "> 99 %"
+    return f"{share:.0f} %"
+
+
+def printable(name: str) -> str:
+    """A name on one line, without characters that steer a terminal.
+
+    Examples
+    --------
+    >>> printable("a" + chr(27) + "[31m" + chr(10) + "b")
+    'a·[31m·b'
+    """
+    return "".join(each if each.isprintable() else "·" for each in name)
+
+
 def describe_problem(problem: AnyProblem) -> str:
     """One line that says how large a problem is."""
     if isinstance(problem, MaintenanceProblem):
@@ -251,11 +278,11 @@ def unplanned(problem: MaintenanceProblem, schedule: Schedule) -> str:
     return f"not in the schedule, so {what}: {', '.join(left_out[:5])}{more}"
 
 
-def first_steps(policy: Policy) -> list[str]:
+def first_steps(policy: Policy, calendar: Calendar | None = None) -> list[str]:
     """What each agent does first, in words.
 
     In a maintenance problem: when each contractor first starts a task, if everything goes as is
-    most likely until then.
+    most likely until then; by date, if there is a calendar.
     """
     if not isinstance(policy.problem, MaintenanceProblem):
         actions = policy.act(policy.stage)
@@ -265,7 +292,7 @@ def first_steps(policy: Policy) -> list[str]:
     state = indexed.find_state(policy.stage, None)
     for name, at in indexed.name_state(state).items():
         if isinstance(at, ContractorState) and at.doing is not None:
-            left = count(at.remaining, "more step")
+            left = steps(at.remaining, calendar).replace(" ", " more ")
             lines[name] = f"{name} goes on with {at.doing} for {left}"
     surprises = False  # whether the way so far was one of several
     for stage in range(policy.stage, policy.horizon):
@@ -275,8 +302,9 @@ def first_steps(policy: Policy) -> list[str]:
         for agent, choice in zip(indexed.agents, choices, strict=True):
             action = agent.actions[agent.choice_action[choice]]
             if action.startswith("start ") and agent.name not in lines:
+                task = action.removeprefix("start ")
                 lines[agent.name] = _first_start(
-                    agent.name, action.removeprefix("start "), stage, policy.stage, surprises
+                    agent.name, task, stage, policy.stage, surprises, calendar
                 )
             outcomes = agent.outcomes(choice)
             certain = certain and len(outcomes) == 1
@@ -288,12 +316,15 @@ def first_steps(policy: Policy) -> list[str]:
     return [lines.get(name, f"{name} starts nothing") for name in indexed.agent_names]
 
 
-def _first_start(name: str, task: str, stage: int, first: int, surprises: bool) -> str:
+def _first_start(
+    name: str, task: str, stage: int, first: int, surprises: bool, calendar: Calendar | None
+) -> str:
+    at = f"stage {stage}" if calendar is None else calendar.label(stage)
     if stage == first:
-        return f"{name} starts {task} at once (stage {stage})"
-    waits = count(stage - first, "step")
+        return f"{name} starts {task} at once ({at})"
+    waits = steps(stage - first, calendar)
     caveat = ", if nothing unlikely happens before" if surprises else ""
-    return f"{name} waits {waits}, then starts {task} (stage {stage}{caveat})"
+    return f"{name} waits {waits}, then starts {task} ({at}{caveat})"
 
 
 def numbered(values: Sequence[str]) -> str:

@@ -1,0 +1,256 @@
+"""``coreplan plan``: show a plan: who does what when, what it costs, and what if."""
+
+from __future__ import annotations
+
+import datetime
+import sys
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from coreplan.cli.shared import (
+    Command,
+    calendar_options,
+    check_one_input,
+    check_writable,
+    file_argument,
+    find_calendar,
+    json_option,
+    memory_limit_option,
+    print_json,
+    shown_log,
+    time_limit_option,
+)
+from coreplan.compile import AnyProblem
+from coreplan.errors import SolverError
+from coreplan.formats import read_problem, read_state
+from coreplan.maintenance.calendar import Calendar
+from coreplan.maintenance.decision_rules import rules_of
+from coreplan.maintenance.money import Money
+from coreplan.maintenance.problem import MaintenanceProblem
+from coreplan.maintenance.timeline import Timeline, likely_works, timeline
+from coreplan.plan_graph import plan_graph
+from coreplan.policy import Policy
+from coreplan.result import Result
+from coreplan.simulate import Estimate
+from coreplan.solve import DEFAULT_ALGORITHM
+from coreplan.solve import solve as solve_problem
+from coreplan.view.gantt_text import gantt, marks_for
+from coreplan.view.money_table import money_table
+from coreplan.view.rules_text import rule_lines
+from coreplan.view.terminal import LiveLog, make_console, print_summary
+from coreplan.view.words import (
+    count,
+    describe_calendar,
+    describe_problem,
+    expected_money,
+    percent,
+)
+
+RULES_SHOWN = 8
+EXACT_SECONDS = 60.0
+"""How long the exact timeline may take."""
+ESTIMATE_RUNS = 10_000
+"""How many runs are simulated where it takes longer."""
+
+
+@click.command(
+    cls=Command,
+    epilog="""
+    coreplan plan works.yaml
+    coreplan plan works.yaml --start-date 2026-03-02 --step week
+    coreplan plan works.yaml --time-limit 60 --save-policy plan.json
+    coreplan plan works.yaml --policy plan.json --rules 20
+    coreplan plan works.yaml --stage 7 --state now.yaml
+    coreplan plan works.yaml --json > plan_data.json
+    """,
+    short_help="Show who does what when, what it costs, and what to do about delays.",
+)
+@file_argument
+@click.option(
+    "--policy",
+    "policy_file",
+    type=click.Path(),
+    metavar="FILE",
+    help="Show this plan, a policy/1 file, instead of solving.",
+)
+@time_limit_option
+@memory_limit_option
+@click.option("--threads", type=click.IntRange(min=1), help="How many threads may be used.")
+@click.option(
+    "--relative-gap",
+    type=click.FloatRange(min=0),
+    metavar="PART",
+    help="Stop when the plan is proven to be this near to the optimum (0.01: one per cent).",
+)
+@click.option(
+    "--stage", type=click.IntRange(min=0), default=0, metavar="T", help="Plan from this stage on."
+)
+@click.option(
+    "--state",
+    "state_file",
+    type=click.Path(),
+    metavar="FILE",
+    help="Plan from where everybody stands: a file with a state for each contractor, for instance "
+    "'Alpha: {done: [a2], doing: a1, remaining: 2}'.",
+)
+@click.option(
+    "--rules",
+    "most_rules",
+    type=click.IntRange(min=0),
+    default=RULES_SHOWN,
+    show_default=True,
+    metavar="NUMBER",
+    help="How many rules for delays to print, those that matter most first.",
+)
+@calendar_options
+@click.option(
+    "--save-policy", type=click.Path(), metavar="FILE", help="Write the plan as policy/1."
+)
+@json_option
+def plan(
+    file: str,
+    policy_file: str | None,
+    time_limit: float | None,
+    memory_limit: float | None,
+    threads: int | None,
+    relative_gap: float | None,
+    stage: int,
+    state_file: str | None,
+    most_rules: int,
+    start_date: datetime.date | None,
+    step: str | None,
+    save_policy: str | None,
+    as_json: bool,
+) -> None:
+    """Show a plan for the works in FILE (an mpp/1 problem; - for the standard input).
+
+    A chart of who does what when, with possible delays; expected costs; and what the plan does
+    differently if works are delayed. Ctrl-C while it is solving goes on with the best plan so far.
+    """
+    solving = (time_limit, memory_limit, threads, relative_gap, state_file, stage or None)
+    if policy_file is not None and any(each is not None for each in solving):
+        raise click.UsageError("--policy is shown as it is; limits and states are for solving")
+    inputs = {"FILE": file, "--policy": policy_file, "--state": state_file}
+    check_one_input(inputs)
+    if save_policy is not None:
+        check_writable(save_policy, [each for each in inputs.values() if each is not None])
+    problem = read_problem(file)
+    if not isinstance(problem, MaintenanceProblem):
+        raise click.UsageError("a plan of works is for an mpp/1 problem; try coreplan solve")
+    calendar = find_calendar(file, start_date, step)
+    options: dict[str, Any] = {
+        "time_limit": time_limit,
+        "memory_limit": memory_limit,
+        "stage": stage,
+        "state": None if state_file is None else read_state(state_file, problem),
+    }
+    options |= {"threads": threads} if threads is not None else {}
+    options |= {"relative_gap": relative_gap} if relative_gap is not None else {}
+    policy = None if policy_file is None else Policy.load(policy_file, problem)
+    result = None
+    console = None
+    if not as_json:
+        console = make_console(patient=save_policy is not None)
+        console.print(f"{problem.name}: {describe_problem(problem)}", markup=False)
+        if calendar is not None:
+            console.print(describe_calendar(calendar), markup=False)
+    if policy is None:
+        result = _solve(problem, console, options)
+        policy = result.policy
+        assert policy is not None
+    if save_policy is not None:
+        policy.save(save_policy)
+    if console is None:
+        print_json(_to_dict(problem, result, _View(problem, policy), calendar))
+        return
+    if result is not None:
+        print_summary(console, result)
+    if save_policy is not None:
+        console.print(f"the plan is in {save_policy}", markup=False)
+    with console.status("working out when works are done"):
+        view = _View(problem, policy)
+    names = [contractor.name for contractor in problem.contractors]
+    marks = marks_for(getattr(sys.stdout, "encoding", None))
+    console.print()
+    for line in gantt(
+        view.works, names, policy.stage, policy.horizon, console.width, marks, calendar
+    ):
+        console.print(line)
+    console.print()
+    if view.money is not None:
+        for line in money_table(problem, view.money, console.width):
+            console.print(line)
+        console.print(expected_money(view.money.value), markup=False)
+    elif view.estimate is not None:
+        console.print(_only_likely(view), markup=False)
+    if most_rules:
+        console.print()
+    for line in rule_lines(problem, view.rules, calendar, most_rules):
+        console.print(line)
+
+
+class _View:
+    """What there is to be shown of a plan: exact or, where that is out of reach, what is likely."""
+
+    def __init__(self, problem: MaintenanceProblem, policy: Policy) -> None:
+        self.graph = plan_graph(policy)
+        self.rules = rules_of(problem, self.graph)
+        self.timeline: Timeline | None = None
+        self.money: Money | None = None
+        self.estimate: Estimate | None = None
+        try:
+            self.timeline = timeline(policy, EXACT_SECONDS)
+        except SolverError:
+            self.works = likely_works(policy, self.graph)
+            self.estimate = policy.estimate(ESTIMATE_RUNS, seed=1)
+        else:
+            self.works = self.timeline.works
+            self.money = self.timeline.money
+
+
+def _only_likely(view: _View) -> str:
+    assert view.estimate is not None
+    return (
+        f"too much can happen to work it out exactly: the chart shows the likeliest courses, "
+        f"{percent(view.graph.covered)} of all; estimated from {count(view.estimate.runs, 'run')}, "
+        f"not exact: a value of about {view.estimate.mean:,.2f}, between {view.estimate.low:,.2f} "
+        f"and {view.estimate.high:,.2f} with a confidence of {100 * view.estimate.confidence:g} %"
+    )
+
+
+def _solve(problem: AnyProblem, console: Any, options: dict[str, Any]) -> Result:
+    if console is None:
+        return solve_problem(problem, algorithm=DEFAULT_ALGORITHM, **options)
+    with shown_log(console):
+        return solve_problem(
+            problem, algorithm=DEFAULT_ALGORITHM, callback=LiveLog(console), **options
+        )
+
+
+def _to_dict(
+    problem: MaintenanceProblem, result: Result | None, view: _View, calendar: Calendar | None
+) -> dict[str, object]:
+    """All of it for machines; what is out of reach is null."""
+    money, estimate = view.money, view.estimate
+    contractors: list[dict[str, object]] = [{"name": each.name} for each in problem.contractors]
+    if money is not None:
+        for each, revenue, works in zip(contractors, money.revenue_of, money.works_of, strict=True):
+            each |= {"revenue": revenue, "works": works}
+    return {
+        "problem": problem.name,
+        "stage": view.graph.stage,
+        "horizon": problem.horizon,
+        "calendar": None if calendar is None else calendar.to_dict(),
+        "result": None if result is None else result.to_dict(),
+        "exact": view.timeline is not None,
+        "value": None if money is None else money.value,
+        "estimate": None if estimate is None else asdict(estimate),
+        "money": None if money is None else money.to_dict(),
+        "contractors": contractors,
+        "works": [each.to_dict() for each in view.works],
+        "hindrance_by_step": None if view.timeline is None else view.timeline.hindrance,
+        "rules": [rule.to_dict() for rule in view.rules.rules],
+        "covered": view.graph.covered,
+    }
