@@ -33,7 +33,7 @@ from coreplan.maintenance.timeline import Timeline, likely_works, timeline
 from coreplan.plan_graph import plan_graph
 from coreplan.policy import Policy
 from coreplan.result import Result
-from coreplan.simulate import Estimate
+from coreplan.simulation import Estimate
 from coreplan.solve import DEFAULT_ALGORITHM
 from coreplan.solve import solve as solve_problem
 from coreplan.view.gantt_text import gantt, marks_for
