@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import signal
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from cli_runs import Run, one_json, run_unread
-from coreplan import Policy, read_problem, simulate, solve
+from coreplan import Calendar, Policy, read_problem, simulate, solve
 
 
 def test_simulate_the_best_plan(run: Run, small: Path) -> None:
@@ -55,6 +56,23 @@ def test_simulate_a_schedule(run: Run, small: Path, schedule: Path) -> None:
     code, _, err = run("simulate", robots, "--schedule", schedule)
     assert code == 2
     assert "a schedule is for an mpp/1 problem" in err
+
+
+def test_completions_have_dates(run: Run, small: Path) -> None:
+    """With a first day, works are completed on dates: of step 0 and the days or weeks after."""
+    problem = read_problem(small)
+    policy = solve(problem).policy
+    assert policy is not None
+    [bridge] = [each for each in simulate(policy, 500, 1).completions if each.task == "bridge"]
+    steps = [k for k, share in enumerate(bridge.shares) if share > 0]
+    for step, title in (("week", "completed in the week from"), ("day", "completed on")):
+        out = run(
+            "simulate", small, "--runs", 500, "--start-date", "2026-03-02", "--step", step
+        ).out
+        assert title in out
+        calendar = Calendar(datetime.date(2026, 3, 2), step)
+        when = f"{calendar.label(steps[0])} to {calendar.label(steps[-1])}"
+        assert any(line.startswith("Alpha/bridge") and when in line for line in out.splitlines())
 
 
 def test_bad_usage_is_refused(run: Run, small: Path, schedule: Path, tmp_path: Path) -> None:

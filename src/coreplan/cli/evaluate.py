@@ -12,8 +12,11 @@ from coreplan.cli.shared import (
     file_argument,
     json_option,
     memory_limit_option,
+    plan_options,
     print_json,
     shown_log,
+    standing_options,
+    threads_option,
     time_limit_option,
 )
 from coreplan.formats import read_problem, read_state
@@ -38,17 +41,7 @@ from coreplan.view.words import describe_problem, plan_in_words, unplanned
     short_help="Say how good a plan is that you have.",
 )
 @file_argument
-@click.option(
-    "--policy", "policy_file", type=click.Path(), metavar="FILE", help="The plan: a policy/1 file."
-)
-@click.option(
-    "--schedule",
-    "schedule_file",
-    type=click.Path(),
-    metavar="FILE",
-    help="The plan: for every contractor and work the step in which it starts, for instance "
-    "'Alpha: {a1: 0, a2: 4}'.",
-)
+@plan_options
 @click.option(
     "--bound/--no-bound",
     default=True,
@@ -57,17 +50,8 @@ from coreplan.view.words import describe_problem, plan_in_words, unplanned
 )
 @time_limit_option
 @memory_limit_option
-@click.option("--threads", type=click.IntRange(min=1), help="How many threads the search may use.")
-@click.option(
-    "--stage", type=click.IntRange(min=0), metavar="T", help="Follow the plan from this stage on."
-)
-@click.option(
-    "--state",
-    "state_file",
-    type=click.Path(),
-    metavar="FILE",
-    help="Follow it from where everybody stands: a file with a state for each agent.",
-)
+@threads_option
+@standing_options("Follow it", default=None)
 @click.option(
     "--estimate",
     "runs",

@@ -17,6 +17,7 @@ from coreplan.cli.shared import (
     json_option,
     memory_limit_option,
     print_json,
+    threads_option,
 )
 from coreplan.formats import read_problem
 from coreplan.maintenance.changes import KINDS, Change
@@ -55,7 +56,7 @@ from coreplan.view.words import describe_calendar, describe_problem
 )
 @memory_limit_option
 @calendar_options
-@click.option("--threads", type=click.IntRange(min=1), help="How many threads a search may use.")
+@threads_option
 @json_option
 def explain(
     file: str,

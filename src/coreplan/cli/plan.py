@@ -20,6 +20,8 @@ from coreplan.cli.shared import (
     memory_limit_option,
     print_json,
     shown_log,
+    standing_options,
+    threads_option,
     time_limit_option,
 )
 from coreplan.compile import AnyProblem
@@ -77,24 +79,14 @@ ESTIMATE_RUNS = 10_000
 )
 @time_limit_option
 @memory_limit_option
-@click.option("--threads", type=click.IntRange(min=1), help="How many threads may be used.")
+@threads_option
 @click.option(
     "--relative-gap",
     type=click.FloatRange(min=0),
     metavar="PART",
     help="Stop when the plan is proven to be this near to the optimum (0.01: one per cent).",
 )
-@click.option(
-    "--stage", type=click.IntRange(min=0), default=0, metavar="T", help="Plan from this stage on."
-)
-@click.option(
-    "--state",
-    "state_file",
-    type=click.Path(),
-    metavar="FILE",
-    help="Plan from where everybody stands: a file with a state for each contractor, for instance "
-    "'Alpha: {done: [a2], doing: a1, remaining: 2}'.",
-)
+@standing_options("Plan")
 @click.option(
     "--rules",
     "most_rules",

@@ -129,6 +129,63 @@ no_merge_option = click.option(
 )
 
 
+threads_option = click.option(
+    "--threads", type=click.IntRange(min=1), help="How many threads may be used."
+)
+
+
+def plan_options(command: AnyCallable) -> AnyCallable:
+    """The options that give a plan: policy_file and schedule_file."""
+    policy = click.option(
+        "--policy",
+        "policy_file",
+        type=click.Path(),
+        metavar="FILE",
+        help="The plan: a policy/1 file.",
+    )
+    schedule = click.option(
+        "--schedule",
+        "schedule_file",
+        type=click.Path(),
+        metavar="FILE",
+        help="The plan: for every contractor and work the step in which it starts, for instance "
+        "'Alpha: {a1: 0, a2: 4}'.",
+    )
+    return policy(schedule(command))
+
+
+def standing_options(verb: str, default: int | None = 0) -> Callable[[AnyCallable], AnyCallable]:
+    """The options that say where everybody stands: stage and state_file.
+
+    Parameters
+    ----------
+    verb
+        What is done from there on, for the help: ``Plan``.
+    default
+        The stage if none is given.
+    """
+    stage = click.option(
+        "--stage",
+        type=click.IntRange(min=0),
+        default=default,
+        metavar="T",
+        help=f"{verb} from this stage on.",
+    )
+    state = click.option(
+        "--state",
+        "state_file",
+        type=click.Path(),
+        metavar="FILE",
+        help=f"{verb} from where everybody stands: a file with a state for each agent, for "
+        "instance 'Alpha: {done: [a2], doing: a1, remaining: 2}'.",
+    )
+
+    def add(command: AnyCallable) -> AnyCallable:
+        return stage(state(command))
+
+    return add
+
+
 def calendar_options(command: AnyCallable) -> AnyCallable:
     """The options that say when steps are: start_date and step, for :func:`find_calendar`."""
     step = click.option(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -11,12 +12,16 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from coreplan.cli.shared import (
     Command,
+    calendar_options,
     check_one_input,
     file_argument,
+    find_calendar,
     json_option,
     memory_limit_option,
+    plan_options,
     print_json,
     shown_log,
+    threads_option,
 )
 from coreplan.compile import AnyProblem
 from coreplan.formats import read_problem
@@ -29,7 +34,7 @@ from coreplan.simulate import simulate as simulate_policy
 from coreplan.solve import solve
 from coreplan.view.simulation_text import simulation_in_words
 from coreplan.view.terminal import LiveLog, make_console, print_summary
-from coreplan.view.words import describe_problem
+from coreplan.view.words import describe_calendar, describe_problem
 
 
 @click.command(
@@ -42,16 +47,7 @@ from coreplan.view.words import describe_problem
     short_help="Let a plan run many times, and see what comes of it.",
 )
 @file_argument
-@click.option(
-    "--policy", "policy_file", type=click.Path(), metavar="FILE", help="The plan: a policy/1 file."
-)
-@click.option(
-    "--schedule",
-    "schedule_file",
-    type=click.Path(),
-    metavar="FILE",
-    help="The plan: for every contractor and work the step in which it starts.",
-)
+@plan_options
 @click.option(
     "--runs",
     type=click.IntRange(min=2),
@@ -73,7 +69,7 @@ from coreplan.view.words import describe_problem
     show_default=True,
     help="About how likely intervals are to hold the exact values.",
 )
-@click.option("--threads", type=click.IntRange(min=1), help="How many threads to use.")
+@threads_option
 @click.option(
     "--time-limit",
     type=click.FloatRange(min=0, min_open=True),
@@ -81,6 +77,7 @@ from coreplan.view.words import describe_problem
     help="Where no plan is given: how long to search for one.",
 )
 @memory_limit_option
+@calendar_options
 @json_option
 def simulate(
     file: str,
@@ -92,6 +89,8 @@ def simulate(
     threads: int | None,
     time_limit: float | None,
     memory_limit: float | None,
+    start_date: datetime.date | None,
+    step: str | None,
     as_json: bool,
 ) -> None:
     """Let a plan for the problem in FILE run many times, and say what comes of it.
@@ -104,10 +103,13 @@ def simulate(
         raise click.UsageError("give one plan: --policy FILE or --schedule FILE")
     check_one_input({"FILE": file, "--policy": policy_file, "--schedule": schedule_file})
     problem = read_problem(file)
+    calendar = find_calendar(file, start_date, step)
     policy = _given_plan(problem, policy_file, schedule_file)
     console = make_console()
     if not as_json:
         console.print(f"{problem.name}: {describe_problem(problem)}", markup=False)
+        if calendar is not None:
+            console.print(describe_calendar(calendar), markup=False)
     if policy is None:
         options: dict[str, Any] = {"time_limit": time_limit, "memory_limit": memory_limit}
         options |= {} if threads is None else {"threads": threads}
@@ -126,7 +128,7 @@ def simulate(
     if as_json:
         print_json(shown.to_dict())
         return
-    for line in simulation_in_words(shown):
+    for line in simulation_in_words(shown, calendar):
         console.print(line, markup=False)
 
 

@@ -20,6 +20,8 @@ from coreplan.cli.shared import (
     no_merge_option,
     print_json,
     shown_log,
+    standing_options,
+    threads_option,
     time_limit_option,
 )
 from coreplan.compile import AnyProblem
@@ -66,7 +68,7 @@ from coreplan.view.words import (
 @time_limit_option
 @memory_limit_option
 @no_merge_option
-@click.option("--threads", type=click.IntRange(min=1), help="How many threads `core` may use.")
+@threads_option
 @click.option("--memo", is_flag=True, help="Let `crg-ps` and `core-2016` remember solved groups.")
 @click.option(
     "--relative-gap",
@@ -81,21 +83,7 @@ from coreplan.view.words import (
     metavar="VALUE",
     help="The same, as a difference in value.",
 )
-@click.option(
-    "--stage",
-    type=click.IntRange(min=0),
-    default=0,
-    metavar="T",
-    help="Plan from this stage on.",
-)
-@click.option(
-    "--state",
-    "state_file",
-    type=click.Path(),
-    metavar="FILE",
-    help="Plan from where everybody stands: a file with a state for each agent, for instance "
-    "'Alpha: {done: [a2], doing: a1, remaining: 2}'.",
-)
+@standing_options("Plan")
 @click.option(
     "--start",
     "start_file",

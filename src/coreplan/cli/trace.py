@@ -11,6 +11,7 @@ from coreplan.cli.shared import (
     json_option,
     no_merge_option,
     print_json,
+    standing_options,
 )
 from coreplan.crg import Assignment
 from coreplan.formats import read_problem, read_state
@@ -41,16 +42,7 @@ from coreplan.view.terminal import make_console
     help="Who answers for which reward function: balanced (default), highest-degree, or K=AGENT "
     "for each function, by position from 0.",
 )
-@click.option(
-    "--stage", type=click.IntRange(min=0), default=0, metavar="T", help="Start from this stage."
-)
-@click.option(
-    "--state",
-    "state_file",
-    type=click.Path(),
-    metavar="FILE",
-    help="Start from where everybody stands: a file with a state for each agent.",
-)
+@standing_options("Search")
 @click.option(
     "--most-states",
     type=click.IntRange(min=1, max=1_000_000),

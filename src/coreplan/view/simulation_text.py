@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from rich.cells import cell_len
 
+from coreplan.maintenance.calendar import Calendar
 from coreplan.simulation import QUANTILES, Completion, Estimate, Simulation
 from coreplan.view.words import count
 
@@ -13,8 +14,8 @@ MOST_ROWS = 20
 """Rows of a table in a summary; the data has them all."""
 
 
-def simulation_in_words(shown: Simulation) -> list[str]:
-    """The main numbers, a line for each."""
+def simulation_in_words(shown: Simulation, calendar: Calendar | None = None) -> list[str]:
+    """The main numbers, a line for each; completions by date if there is a calendar."""
     percent = f"{100 * shown.value.confidence:g} %"
     lines = [
         f"{count(shown.runs, 'run')} from seed {shown.seed} in {shown.seconds:.3g} s",
@@ -43,7 +44,7 @@ def simulation_in_words(shown: Simulation) -> list[str]:
     title = "earned together" if shown.money is None else "hindrance, as a loss"
     lines += _estimates(title, together, f"{percent} interval")
     if shown.completions:
-        lines += _completions(shown.completions)
+        lines += _completions(shown.completions, calendar)
     return lines
 
 
@@ -61,15 +62,24 @@ def _estimates(title: str, rows: Sequence[tuple[str, Estimate]], interval: str) 
     return ["", *_table([(title, "mean", interval), *cells]), *_more(rows)]
 
 
-def _completions(rows: Sequence[Completion]) -> list[str]:
+def _completions(rows: Sequence[Completion], calendar: Calendar | None) -> list[str]:
     cells = []
     for each in rows[:MOST_ROWS]:
         steps = [each.stage + k for k, share in enumerate(each.shares) if share > 0]
-        when = "-" if not steps else f"{steps[0]} to {steps[-1]}"
-        mean = "-" if each.mean is None else f"{each.mean:.2f}"
+        when = mean = "-"
+        if each.mean is not None:
+            first, last, middle = steps[0], steps[-1], round(each.mean)
+            if calendar is None:
+                when, mean = f"{first} to {last}", f"{each.mean:.2f}"
+            else:
+                when = f"{calendar.label(first)} to {calendar.label(last)}"
+                mean = calendar.label(middle)
         name = f"{each.contractor}/{each.task}"
         cells.append((name, mean, when, f"{100 * each.undone:.3g} %"))
-    title = ("completed in step", "mean", "first to last", "not at all")
+    when = "in step"
+    if calendar is not None:
+        when = "on" if calendar.days == 1 else f"in the {calendar.step} from"
+    title = (f"completed {when}", "mean", "first to last", "not at all")
     return ["", *_table([title, *cells]), *_more(rows)]
 
 
