@@ -95,8 +95,9 @@ class RayPool:
         except Exception as error:  # Ray raises errors of many kinds here
             what = "a Ray cluster on this machine" if address is None else f"Ray at {address!r}"
             reason = str(error).strip().splitlines()
+            hint = "" if address is None else "; if it asks for a token, set RAY_AUTH_MODE=token"
             raise SolverError(
-                f"{what} cannot be used: {reason[0] if reason else type(error).__name__}"
+                f"{what} cannot be used: {reason[0] if reason else type(error).__name__}{hint}"
             ) from None
         self._previous = _end_well_when_terminated()
         self._solve = ray.remote(num_cpus=threads, max_retries=2)(solve_on_node)
