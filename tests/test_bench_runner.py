@@ -25,7 +25,7 @@ from coreplan.bench.pool import LocalPool, Worker, WorkerLostError
 from coreplan.bench.runner import Pace, Run, default_jobs, plan_solves
 from coreplan.bench.sets import generate
 from coreplan.bench.store import Row, Store, read_rows
-from coreplan.bench.worker import MOST_POINTS, ProgressLog
+from coreplan.bench.worker import MOST_POINTS, BoundsLog
 
 
 def wait_for(condition: Callable[[], object], seconds: float = 30.0) -> None:
@@ -136,7 +136,7 @@ def test_more_memory_than_there_are_addresses(tmp_path: Path) -> None:
 @given(st.integers(0, 5 * MOST_POINTS))
 def test_progress_is_thinned(changes: int) -> None:
     """However often bounds change, few points are kept: the first, the last, and some between."""
-    log = ProgressLog()
+    log = BoundsLog()
     for number in range(changes):
         for _ in range(2):  # the second time nothing has changed
             log.note(float(number), float(number), 1e6)

@@ -78,7 +78,7 @@ class Lines:
         return bytes(line + found)
 
 
-class ProgressLog:
+class BoundsLog:
     """A callback for `solve` that remembers when bounds changed: not all of it, if it is often."""
 
     def __init__(self) -> None:
@@ -118,7 +118,7 @@ def find_function(name: str) -> Any:
 
 def solve_request(request: Mapping[str, Any]) -> dict[str, Any]:
     """Solve what is asked for, in this process; the answer has an outcome, whatever happens."""
-    log = ProgressLog()
+    log = BoundsLog()
     result, message = None, ""
     try:
         found = find_function(request["function"])(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -14,6 +13,7 @@ from coreplan.cli.shared import (
     OK,
     Command,
     Group,
+    Names,
     check_writable,
     json_option,
     memory_limit_option,
@@ -22,23 +22,6 @@ from coreplan.cli.shared import (
 from coreplan.errors import ModelError
 from coreplan.formats.writing import write_text
 from coreplan.view.terminal import make_console
-
-
-class Names(click.ParamType):  # type: ignore[type-arg, unused-ignore]
-    """Names with commas between them."""
-
-    name = "NAMES"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, ...]:
-        """Take a text apart."""
-        if isinstance(value, tuple):
-            return value
-        names = tuple(name.strip() for name in str(value).split(",") if name.strip())
-        if not names:
-            self.fail(f"{value!r} names nothing; try mpp,pyra", param, ctx)
-        return names
 
 
 @click.group(
@@ -91,8 +74,8 @@ def bench() -> None:
     metavar="ADDRESS",
     help="An existing Ray cluster; without, one is started on this machine.",
 )
-@click.option("--sets", type=Names(), metavar="NAMES", help="Only these test sets.")
-@click.option("--solvers", type=Names(), metavar="NAMES", help="Only these solvers.")
+@click.option("--sets", type=Names("mpp,pyra"), metavar="NAMES", help="Only these test sets.")
+@click.option("--solvers", type=Names("mpp,pyra"), metavar="NAMES", help="Only these solvers.")
 @click.option(
     "--count",
     type=click.IntRange(min=1),

@@ -13,6 +13,7 @@ from coreplan.cli.shared import (
     LIMIT_STRUCK,
     OK,
     Command,
+    Names,
     file_argument,
     json_option,
     memory_limit_option,
@@ -28,24 +29,10 @@ from coreplan.view.terminal import LiveLog, make_console, print_error
 from coreplan.view.words import describe_problem
 
 
-class AlgorithmNames(click.ParamType):  # type: ignore[type-arg, unused-ignore]
-    """Names of algorithms with commas between them."""
-
-    name = "NAMES"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, ...]:
-        """Take a text apart."""
-        if isinstance(value, tuple):
-            return value
-        names = tuple(name.strip() for name in str(value).split(",") if name.strip())
-        if not names:
-            self.fail(f"{value!r} names no algorithm; try core,dp", param, ctx)
-        for each in names:
-            if each not in ALGORITHMS:
-                self.fail(unknown_name(each, "algorithm", list(ALGORITHMS), "coreplan"), param, ctx)
-        return names
+def _check_name(name: str) -> str | None:
+    if name in ALGORITHMS:
+        return None
+    return unknown_name(name, "algorithm", list(ALGORITHMS), "coreplan")
 
 
 @click.command(
@@ -60,7 +47,7 @@ class AlgorithmNames(click.ParamType):  # type: ignore[type-arg, unused-ignore]
 @file_argument
 @click.option(
     "--algorithms",
-    type=AlgorithmNames(),
+    type=Names("core,dp", "no algorithm", _check_name),
     metavar="NAMES",
     help=f"Which, with commas between them; by default all: {','.join(ALGORITHMS)}.",
 )

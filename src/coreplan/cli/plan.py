@@ -19,6 +19,7 @@ from coreplan.cli.shared import (
     json_option,
     memory_limit_option,
     print_json,
+    save_policy_option,
     shown_log,
     standing_options,
     threads_option,
@@ -97,9 +98,7 @@ ESTIMATE_RUNS = 10_000
     help="How many rules for delays to print, those that matter most first.",
 )
 @calendar_options
-@click.option(
-    "--save-policy", type=click.Path(), metavar="FILE", help="Write the plan as policy/1."
-)
+@save_policy_option
 @json_option
 def plan(
     file: str,

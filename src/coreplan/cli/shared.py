@@ -50,6 +50,44 @@ class MemoryAmount(click.ParamType):  # type: ignore[type-arg, unused-ignore]
         return amount
 
 
+class Names(click.ParamType):  # type: ignore[type-arg, unused-ignore]
+    """Names with commas between them.
+
+    Parameters
+    ----------
+    example
+        What to try instead of nothing.
+    what
+        What there is none of then.
+    check
+        Says what is wrong with a name, if something is.
+    """
+
+    name = "NAMES"
+
+    def __init__(
+        self, example: str, what: str = "nothing", check: Callable[[str], str | None] | None = None
+    ) -> None:
+        self._example = example
+        self._what = what
+        self._check = check
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, ...]:
+        """Take a text apart."""
+        if isinstance(value, tuple):
+            return value
+        names = tuple(name.strip() for name in str(value).split(",") if name.strip())
+        if not names:
+            self.fail(f"{value!r} names {self._what}; try {self._example}", param, ctx)
+        for each in names:
+            wrong = None if self._check is None else self._check(each)
+            if wrong:
+                self.fail(wrong, param, ctx)
+        return names
+
+
 class StageRange(click.ParamType):  # type: ignore[type-arg, unused-ignore]
     """A range of stages: 0:2, or 1 for 1:2."""
 
@@ -131,6 +169,11 @@ no_merge_option = click.option(
 
 threads_option = click.option(
     "--threads", type=click.IntRange(min=1), help="How many threads may be used."
+)
+
+
+save_policy_option = click.option(
+    "--save-policy", type=click.Path(), metavar="FILE", help="Write the plan as policy/1."
 )
 
 

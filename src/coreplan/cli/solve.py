@@ -19,6 +19,7 @@ from coreplan.cli.shared import (
     memory_limit_option,
     no_merge_option,
     print_json,
+    save_policy_option,
     shown_log,
     standing_options,
     threads_option,
@@ -92,9 +93,7 @@ from coreplan.view.words import (
     help="Let `core` start from a plan that there is: a policy/1 file, or a schedule, for instance "
     "'Alpha: {a1: 0, a2: 4}'. The result is never worse.",
 )
-@click.option(
-    "--save-policy", type=click.Path(), metavar="FILE", help="Write the plan as policy/1."
-)
+@save_policy_option
 @click.option(
     "--certificate",
     type=click.Path(),

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
-from xml.sax.saxutils import escape, quoteattr
 
 from coreplan.formats.writing import write_text
 
@@ -104,11 +104,13 @@ def isolated(text: str) -> str:
 
 def safe(text: str) -> str:
     """A text as the content of an element: markup is shown, not followed."""
-    return escape(_NOT_XML.sub("\ufffd", text))
+    return escape(_NOT_XML.sub("\ufffd", text), quote=False)
 
 
 def attribute(text: str) -> str:
     """A text as the value of an attribute, with its quotes."""
+    from xml.sax.saxutils import quoteattr  # loads much of the network library
+
     return quoteattr(_NOT_XML.sub("\ufffd", text))
 
 
