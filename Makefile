@@ -5,7 +5,8 @@
 #   make test         linters, type checker, C++ tests, Python tests
 #   make test-extras  tests that need optional packages
 #   make test-browser tests in a real browser; make test runs them, too, if it finds Chromium
-#   make sanitize     the tests on a core built with address and undefined-behaviour sanitizers
+#   make sanitize     the tests on a core built with address and undefined-behaviour sanitizers, the
+#                     C++ tests with the thread sanitizer, too
 #   make bench        benchmarks (some minutes)
 #   make reproduce    the paper's evaluation in a few minutes: runs, figures, docs/reproduction.md
 #                     (reproduce-hour: about an hour; reproduce-full: all of it, days of computing;

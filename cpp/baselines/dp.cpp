@@ -87,14 +87,7 @@ private:
     }
 
     [[nodiscard]] double term(Index layer, std::size_t k, const AfterId* afters) const {
-        double value = model_.values_at[layer][k];
-        for (const auto& member : model_.interactions[model_.interactions_at[layer][k]].members) {
-            const double chance = model_.agents[at(member.agent)].chance(
-                at(afters[at(member.agent)]), member.signal);
-            if (chance == 0) return 0;
-            value *= chance;
-        }
-        return value;
+        return model_.interaction_value(layer, k, {afters, model_.agents.size()});
     }
 
     void tabulate(Index layer, std::size_t& cells_in_all) {

@@ -7,6 +7,7 @@
 #include "model/compiled_model.hpp"
 #include "model/joint_layout.hpp"
 #include "model/remaining_signals.hpp"
+#include "model/unit_mass.hpp"
 
 namespace coreplan::bindings {
 

@@ -5,6 +5,9 @@
 #include <limits>
 #include <numeric>
 
+#include "bounds/rounding.hpp"
+#include "model/unit_mass.hpp"
+
 namespace coreplan {
 
 namespace {
@@ -35,25 +38,40 @@ std::vector<SignalGains> signal_gains(const CompiledModel& model) {
     return gains;
 }
 
+struct Alone {
+    double value = 0;  // from the start
+    double error = 0;  // what rounding can do to it
+};
+
 // Backward induction of one agent; with `gains`, favourable interactions count as well.
-double solve_alone(const CompiledModel& model, const CompiledAgent& agent, const SignalGains* gains,
-                   std::vector<Index>* choice, Monitor& monitor) {
+Alone solve_alone(const CompiledModel& model, const CompiledAgent& agent, const SignalGains* gains,
+                  std::vector<Index>* choice, Monitor& monitor) {
     std::vector<double> value(agent.class_count(), 0.0);
     if (choice != nullptr) choice->assign(agent.class_count(), 0);
+    double gained = 0;
+    std::size_t terms = 0;
     for (Index layer = model.layer_count(); layer-- > 0;) {
+        double most = 0;  // that terms above zero add up to
         for (Index c = agent.layer_begin[layer]; c < agent.layer_begin[layer + 1]; ++c) {
             double best = -std::numeric_limits<double>::infinity();
             for (Index a = agent.action_begin[c]; a < agent.action_begin[c + 1]; ++a) {
                 const std::size_t after = at(agent.action_after[a]);
                 double q = agent.action_reward[a];
+                double above = std::max(0.0, q);
+                std::size_t count = 2 + agent.outcome_begin[after + 1] - agent.outcome_begin[after];
                 if (gains != nullptr) {
                     const std::size_t label = at(agent.after_label[after]);
                     for (Index f = agent.label_begin[label]; f < agent.label_begin[label + 1]; ++f) {
                         const std::size_t signal = at(agent.label_factor[f].signal);
                         if (signal >= (*gains)[layer].size()) continue;
-                        q += (*gains)[layer][signal] * agent.label_factor[f].chance;
+                        const double gain = (*gains)[layer][signal] * agent.label_factor[f].chance;
+                        q += gain;
+                        above += gain;
+                        ++count;
                     }
                 }
+                most = std::max(most, above);
+                terms = std::max(terms, count);
                 for (Index o = agent.outcome_begin[after]; o < agent.outcome_begin[after + 1]; ++o) {
                     q += agent.outcome_probability[o] * value[at(agent.outcome_next[o])];
                 }
@@ -65,16 +83,9 @@ double solve_alone(const CompiledModel& model, const CompiledAgent& agent, const
             }
             value[c] = best;
         }
+        gained += most;
     }
-    return value[0];
-}
-
-double largest_mass_error(const CompiledModel& model) {
-    double error = 0;
-    for (const CompiledAgent& agent : model.agents) {
-        for (const double mass : agent.after_mass) error = std::max(error, std::abs(mass - 1));
-    }
-    return error;
+    return {value[0], rounding_error(static_cast<double>(terms), model.layer_count(), gained, value[0])};
 }
 
 }  // namespace
@@ -128,12 +139,6 @@ double reward_scale(const CompiledModel& model) {
         }
     }
     return total;
-}
-
-double mass_error(const CompiledModel& model) {
-    // Every reward counts with a product of masses of all agents and stages so far.
-    const double steps = static_cast<double>(model.agents.size()) * model.layer_count();
-    return std::expm1(steps * std::log1p(largest_mass_error(model) + 1e-15)) * reward_scale(model);
 }
 
 void follow(const CompiledModel& model, AgentId who, std::size_t signals,
@@ -215,15 +220,19 @@ double value_of(const CompiledModel& model, const LocalPolicy& policy, Monitor& 
 IndependentBounds independent_bounds(const CompiledModel& model, Monitor& monitor) {
     IndependentBounds bounds;
     const auto gains = signal_gains(model);
+    double error = 0;
     for (std::size_t i = 0; i < model.agents.size(); ++i) {
         const CompiledAgent& agent = model.agents[i];
         solve_alone(model, agent, nullptr, &bounds.policy.action.emplace_back(), monitor);
-        bounds.upper += solve_alone(model, agent, &gains[i], nullptr, monitor);
+        const Alone best = solve_alone(model, agent, &gains[i], nullptr, monitor);
+        bounds.upper += best.value;
+        error += best.error + rounding_error(1, 0, 0, bounds.upper);
     }
     for (const double constant : model.constant_at) bounds.upper += constant;
     bounds.lower = value_of(model, bounds.policy, monitor);
-    // The sums above are exact up to rounding, and up to how far probabilities are from adding to 1.
-    bounds.upper = std::max(bounds.upper + mass_error(model), bounds.lower);
+    // Agents alone count the masses of their own laws, the whole team those of all: each is within
+    // the error of a value with laws that sum to 1.
+    bounds.upper = std::max(bounds.upper + error + 2 * mass_error(model), bounds.lower);
     return bounds;
 }
 

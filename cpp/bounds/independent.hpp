@@ -39,11 +39,8 @@ void follow(const CompiledModel& model, AgentId who, std::size_t signals,
             const std::vector<Index>& action, Index layer, ClassId start, AgentFlow& flow,
             Monitor& monitor);
 
-// A bound on everything that can be earned or lost in one run: the scale of rounding errors.
+// A bound on everything that can be earned or lost in one run.
 double reward_scale(const CompiledModel& model);
-
-// How far the value of a policy can be off if probabilities are taken to sum to 1.
-double mass_error(const CompiledModel& model);
 
 // What is earned at each layer, in expectation, by a policy of which every agent looks at its own
 // class only. The agents are then independent processes: the chance that an interaction happens is

@@ -8,6 +8,7 @@
 #include "model/agent_builder.hpp"
 #include "model/joint_layout.hpp"
 #include "model/remaining_signals.hpp"
+#include "model/unit_mass.hpp"
 
 namespace coreplan {
 
@@ -29,6 +30,8 @@ public:
     Reducer(const CompiledModel& model, const ReductionOptions& options, Monitor& monitor)
         : options_(options), monitor_(monitor) {
         result_.model = model;
+        result_.error = mass_error(model);
+        make_unit_mass(result_.model);
         result_.report.classes_before = count_classes(model);
         result_.report.joint_before = JointLayout(model).state_count();
         for (const CompiledAgent& agent : model.agents) start_way_back(agent);

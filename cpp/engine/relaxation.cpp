@@ -8,19 +8,30 @@
 #include <set>
 
 #include "bounds/independent.hpp"
+#include "bounds/rounding.hpp"
+#include "model/unit_mass.hpp"
 
 namespace coreplan {
 
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 constexpr int kSweeps = 6;
 constexpr std::size_t kMovesPerCut = 3;
 constexpr double kSecondsPerCell = 4e-9;  // of the kernel, about
 
 bool contains(const std::vector<AgentId>& outer, const std::vector<AgentId>& inner) {
     return std::ranges::includes(outer, inner);
+}
+
+// The largest of an agent's rewards at a layer, by action; zero if none is above it.
+double most_at(const CompiledAgent& agent, Index layer, const double* reward) {
+    double most = 0;
+    for (Index a = agent.action_begin[agent.layer_begin[layer]];
+         a < agent.action_begin[agent.layer_begin[layer + 1]]; ++a) {
+        most = std::max(most, reward[a]);
+    }
+    return most;
 }
 
 }  // namespace
@@ -75,22 +86,22 @@ Relaxation::Relaxation(const CompiledModel& model, const RelaxationOptions& opti
         if (!covered[at(agent)]) kept.push_back({agent});
     }
     for (const CompiledAgent& agent : model.agents) {
-        for (const double mass : agent.after_mass) {
-            mass_error_ = std::max(mass_error_, std::abs(mass - 1));
+        Index most = 1;
+        for (std::size_t f = 0; f + 1 < agent.outcome_begin.size(); ++f) {
+            most = std::max(most, agent.outcome_begin[f + 1] - agent.outcome_begin[f]);
         }
-        for (Index layer = 0; layer < model.layer_count(); ++layer) {
-            double most = 0;
-            for (Index a = agent.action_begin[agent.layer_begin[layer]];
-                 a < agent.action_begin[agent.layer_begin[layer + 1]]; ++a) {
-                most = std::max(most, std::abs(agent.action_reward[a]));
-            }
-            scale_ += most;
+        outcomes_.push_back(most);
+    }
+    for (Index layer = 0; layer < model.layer_count(); ++layer) {
+        for (const CompiledAgent& agent : model.agents) {
+            own_gained_ += most_at(agent, layer, agent.action_reward.data());
         }
+        for (const double value : model.values_at[layer]) own_gained_ += std::max(0.0, value);
+        interactions_ =
+            std::max(interactions_, static_cast<double>(model.values_at[layer].size()));
     }
-    for (const CompiledInteraction& interaction : model.interactions) {
-        for (const auto& [stage, value] : interaction.values) scale_ += std::abs(value);
-    }
-    for (const double constant : model.constant_at) scale_ += std::abs(constant);
+    // Clusters count the masses of their own agents' laws, the whole team those of all.
+    mass_error_ = 2 * mass_error(model);
     set_clusters(std::move(kept));
     share_equally();
     for (Cluster& cluster : clusters_) cluster.trial = cluster.centre;
@@ -291,38 +302,105 @@ void Relaxation::accept() {
         for (Cut& cut : cluster.cuts) cut.centre = false;
         cluster.fresh.centre = true;
     }
-    balance(true);
+    measure();
     upper_ = std::min(upper_, centre_value_ + error_);
 }
 
-// Shares have to add up: spreads what is missing, or measures it.
-void Relaxation::balance(bool measure) {
-    const auto layers = static_cast<double>(model_.layer_count());
-    const auto agents = static_cast<double>(model_.agents.size());
-    error_ = (64 * kEpsilon + 2 * agents * mass_error_) * scale_ * layers;
+// The most that a cluster's shares above zero can add up to, at the centre.
+double Relaxation::gained(const Cluster& cluster) const {
+    double total = 0;
+    for (std::size_t x = 0; x < cluster.blocks.size(); ++x) {
+        const Block& block = blocks_[cluster.blocks[x]];
+        const double* share =
+            block.shared() ? cluster.centre.data() + cluster.begin[x] : block.total.data();
+        if (x < cluster.agents.size()) {
+            const CompiledAgent& agent = model_.agents[at(cluster.agents[x])];
+            for (Index layer = 0; layer < model_.layer_count(); ++layer) {
+                total += most_at(agent, layer, share);
+            }
+            continue;
+        }
+        const PairBlock& pair = pairs_[cluster.blocks[x] - model_.agents.size()];
+        const CompiledAgent& first = model_.agents[at(pair.first)];
+        for (Index layer = 0; layer < model_.layer_count(); ++layer) {
+            double most = 0;
+            for (Index k = pair.row_begin[first.after_layer_begin[layer]];
+                 k < pair.row_begin[first.after_layer_begin[layer + 1]]; ++k) {
+                most = std::max(most, share[k]);
+            }
+            total += most;
+        }
+    }
+    for (const Index e : cluster.wide) {
+        for (const auto& [stage, value] : model_.interactions[e].values) {
+            total += std::max(0.0, value);
+        }
+    }
+    return total;
+}
+
+// Roundings that one number of a cluster's table goes through at one stage.
+double Relaxation::operations(const Cluster& cluster) const {
+    double count = 4 + static_cast<double>(cluster.blocks.size());
+    for (const AgentId agent : cluster.agents) count += 2 + outcomes_[at(agent)];
+    for (const Index e : cluster.wide) {
+        count += 1 + static_cast<double>(model_.interactions[e].members.size());
+    }
+    return count;
+}
+
+// What rounding can do to the bound.
+void Relaxation::measure() {
+    const double layers = model_.layer_count();
+    gained_ = own_gained_;
+    // Interactions become rewards of pairs before they are shared.
+    error_ = mass_error_ + rounding_error(4 + interactions_, 0, own_gained_, centre_value_);
+    double values = 0;
+    for (const Cluster& cluster : clusters_) {
+        const double mine = gained(cluster);
+        const double roundings = operations(cluster);
+        operations_ = std::max(operations_, roundings);
+        error_ += rounding_error(roundings, layers, mine, cluster.value);
+        gained_ += mine;
+        values += std::abs(cluster.value);
+    }
+    size_ = gained_ + values;
+    error_ += rounding_error(static_cast<double>(clusters_.size()), 0, 0, values);
+}
+
+// Shares of the trial have to add up to what is shared. Spreads what is missing; what rounding
+// leaves of it is added to one share, a little too much rather than too little: the bound stays
+// valid and loses only where the share is used.
+void Relaxation::balance() {
+    std::vector<double*> shares;
+    std::vector<double> missing;
     for (std::size_t b = 0; b < blocks_.size(); ++b) {
         const Block& block = blocks_[b];
         if (!block.shared()) continue;
         const double part = 1.0 / static_cast<double>(block.clusters.size());
-        std::vector<double> missing = block.total;
-        std::vector<double*> shares;
+        shares.clear();
         for (const std::size_t c : block.clusters) {
             Cluster& cluster = clusters_[c];
             const auto x = static_cast<std::size_t>(std::ranges::find(cluster.blocks, b) -
                                                     cluster.blocks.begin());
-            double* mine = (measure ? cluster.centre.data() : cluster.trial.data()) + cluster.begin[x];
-            for (std::size_t k = 0; k < missing.size(); ++k) missing[k] -= mine[k];
-            shares.push_back(mine);
+            shares.push_back(cluster.trial.data() + cluster.begin[x]);
         }
-        if (measure) {
-            // A layer has one action, or one pair of after-states, at a time.
-            double most = 0;
-            for (const double each : missing) most = std::max(most, std::abs(each));
-            error_ += most * layers;
-            continue;
+        missing = block.total;
+        for (const double* mine : shares) {
+            for (std::size_t k = 0; k < missing.size(); ++k) missing[k] -= mine[k];
         }
         for (double* mine : shares) {
             for (std::size_t k = 0; k < missing.size(); ++k) mine[k] += part * missing[k];
+        }
+        for (std::size_t k = 0; k < missing.size(); ++k) {
+            for (;;) {
+                CarefulSum rest;
+                rest.add(block.total[k]);
+                for (const double* mine : shares) rest.add(-mine[k]);
+                if (rest.at_most_zero()) break;
+                double& last = shares.back()[k];
+                last = std::nextafter(last + rest.value(), kInfinity);
+            }
         }
     }
 }
@@ -418,7 +496,7 @@ double Relaxation::balance_weights(Cluster& cluster, std::vector<double>& values
             if (cluster.cuts[k].weight > 0 && (worst == n || values[k] < values[worst])) worst = k;
         }
         const double difference = values[best] - values[worst];
-        if (best == worst || difference <= 1e-13 * scale_) break;
+        if (best == worst || difference <= 1e-13 * size_) break;
         Cut& to = cluster.cuts[best];
         Cut& from = cluster.cuts[worst];
         const double curvature =
@@ -476,7 +554,7 @@ double Relaxation::master() {
             if (mine > 0) update_sums(cluster);
             moved += mine;
         }
-        if (moved <= 1e-12 * scale_) break;
+        if (moved <= 1e-12 * size_) break;
     }
     double promised = 0;
     for (const Cluster& cluster : clusters_) {
@@ -502,7 +580,7 @@ void Relaxation::make_trial() {
                                step_ * (cluster.sum[k] - total_sum_[flat] * part_[flat]);
         }
     }
-    balance(false);
+    balance();
 }
 
 bool Relaxation::step(double lower, Monitor& monitor) {
@@ -521,7 +599,7 @@ bool Relaxation::step(double lower, Monitor& monitor) {
                 norm += gap * gap;
             }
         }
-        const double width = std::isfinite(lower) ? centre_value_ - lower : 0.1 * scale_;
+        const double width = std::isfinite(lower) ? centre_value_ - lower : 0.1 * size_;
         if (norm <= 0 || !(width > 0)) {
             settled_ = true;
             return false;
@@ -530,7 +608,7 @@ bool Relaxation::step(double lower, Monitor& monitor) {
     }
     const double promised = master();
     const double expected = centre_value_ - promised;
-    if (expected <= 1e-11 * scale_) {
+    if (expected <= 1e-11 * size_) {
         settled_ = true;
         return false;
     }
@@ -647,7 +725,7 @@ bool Relaxation::grow(double seconds, std::size_t most_agents, Monitor& monitor)
         }
     }
     for (Cluster& cluster : clusters_) cluster.trial = cluster.centre;
-    balance(false);
+    balance();
     if (!solve_all(monitor)) {
         // Back to what there was.
         std::vector<std::vector<AgentId>> before;

@@ -45,6 +45,10 @@ public:
     [[nodiscard]] double upper() const noexcept { return upper_; }
     // What rounding can do to it.
     [[nodiscard]] double error() const noexcept { return error_; }
+    // Roundings that one number of a table goes through at one stage, at most.
+    [[nodiscard]] double operations() const noexcept { return operations_; }
+    // The most that shares above zero can add up to, over all clusters.
+    [[nodiscard]] double gained() const noexcept { return gained_; }
     // Whether further rounds are of no use.
     [[nodiscard]] bool settled() const noexcept { return settled_; }
     // Interactions that are bounded coarsely.
@@ -120,7 +124,10 @@ private:
     void update_sums(Cluster& cluster);
     void add_cut(Cluster& cluster) const;
     void make_trial();
-    void balance(bool measure);
+    void balance();
+    void measure();
+    [[nodiscard]] double gained(const Cluster& cluster) const;
+    [[nodiscard]] double operations(const Cluster& cluster) const;
     void forget(Cluster& cluster) const;
     [[nodiscard]] double bytes_of(const std::vector<AgentId>& agents) const;
     [[nodiscard]] std::size_t block_of_pair(AgentId first, AgentId second) const;
@@ -142,8 +149,13 @@ private:
     double upper_ = 0;
     double centre_value_ = 0;
     double error_ = 0;
-    double scale_ = 0;       // of all that can be earned or lost
-    double mass_error_ = 0;  // how far laws are from summing to 1
+    std::vector<double> outcomes_;  // per agent: the most of one law
+    double interactions_ = 0;       // the most that can happen at one layer
+    double own_gained_ = 0;         // the most that rewards above zero can add up to, nothing shared
+    double mass_error_ = 0;         // where laws do not sum to 1
+    double operations_ = 0;
+    double gained_ = 0;             // the same of the clusters' shares at the centre
+    double size_ = 0;               // of the numbers that the clusters' values come from
     double step_ = 0;
     double first_step_ = 0;
     int null_steps_ = 0;

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -85,6 +86,19 @@ struct CompiledModel {
     // What the team gets anyway, in all.
     [[nodiscard]] double constant() const {
         return std::accumulate(constant_at.begin(), constant_at.end(), 0.0);
+    }
+    // What the interaction at position `k` of a layer is expected to bring, given the after-states
+    // of all agents.
+    [[nodiscard]] double interaction_value(Index layer, std::size_t k,
+                                           std::span<const AfterId> afters) const {
+        double value = values_at[layer][k];
+        for (const InteractionMember& member : interactions[interactions_at[layer][k]].members) {
+            const double chance =
+                agents[at(member.agent)].chance(at(afters[at(member.agent)]), member.signal);
+            if (chance == 0) return 0;
+            value *= chance;
+        }
+        return value;
     }
     [[nodiscard]] std::vector<AgentId> everyone() const {
         std::vector<AgentId> all;

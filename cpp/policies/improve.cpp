@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "model/unit_mass.hpp"
+
 namespace coreplan {
 
 namespace {
@@ -27,8 +29,8 @@ bool fits(const CompiledModel& model, const LocalPolicy& policy) {
 PolicySearch::PolicySearch(const CompiledModel& model, const PolicySearchOptions& options,
                            Monitor& monitor)
     : model_(model), monitor_(monitor), constant_(model.constant()) {
-    // Probabilities are taken to sum to 1.
-    if (!model.unit_mass) error_ = mass_error(model);
+    // Policies of agents apart count the masses of their own laws only.
+    error_ = 2 * mass_error(model);
     if (model.agents.size() <= options.joint_agents) {
         TeamSearchOptions team;
         team.seed = options.seed;

@@ -500,29 +500,66 @@ void Rollout::keep_likeliest(RolloutLayer& next) {
     layer.probability.resize(kept);
 }
 
+// What the actions of a state bring at once.
+double Rollout::reward_of(const RolloutLayer& layer, Index number, std::size_t state,
+                          std::vector<AfterId>& afters) const {
+    double total = 0;
+    afters.clear();
+    for (std::size_t i = 0; i < agents_; ++i) {
+        const Index action = layer.actions[state * agents_ + i];
+        total += model_.agents[i].action_reward[action];
+        afters.push_back(model_.agents[i].action_after[action]);
+    }
+    for (std::size_t k = 0; k < model_.interactions_at[number].size(); ++k) {
+        total += model_.interaction_value(number, k, afters);
+    }
+    return total;
+}
+
 void Rollout::evaluate() {
+    constexpr double kRounding = 8 * std::numeric_limits<double>::epsilon();
+    std::vector<AfterId> afters;
+    std::vector<double> lost;  // per state: what rounding can have added to its value
+    std::vector<double> lost_next;
     for (std::size_t l = decided_; l-- > 0;) {
         RolloutLayer& layer = layers_[l];
         const bool last = l + 1 == decided_;
         if (!exact_) layer.gives_up.assign(layer.size(), 0);
+        lost.assign(exact_ ? 0 : layer.size(), 0.0);
         for (std::size_t s = 0; s < layer.size(); ++s) {
             double value = layer.default_q[s];
-            if (!last) {
+            if (!last && exact_) {
+                // All outcomes are there. The default may be far worse, and all digits would be lost
+                // in the difference to it.
                 const RolloutLayer& next = layers_[l + 1];
+                value = reward_of(layer, static_cast<Index>(l), s, afters);
+                for (Index k = layer.next_begin[s]; k < layer.next_begin[s + 1]; ++k) {
+                    value += layer.probability[k] * next.value[layer.next[k]];
+                }
+            } else if (!last) {
+                const RolloutLayer& next = layers_[l + 1];
+                double size = std::abs(value);
                 for (Index k = layer.next_begin[s]; k < layer.next_begin[s + 1]; ++k) {
                     const Index to = layer.next[k];
                     value += layer.probability[k] * (next.value[to] - next.default_value[to]);
+                    size += layer.probability[k] *
+                            (std::abs(next.value[to]) + std::abs(next.default_value[to]));
+                    lost[s] += layer.probability[k] * lost_next[to];
                 }
+                lost[s] += kRounding * size;
             }
             layer.value[s] = value;
             if (!exact_ && value < layer.default_value[s]) {
                 layer.value[s] = layer.default_value[s];
                 layer.gives_up[s] = 1;
+                lost[s] = 0;
             }
         }
+        std::swap(lost, lost_next);
         monitor_.tick_or_throw(4 * layer.next.size() + layer.size());
     }
     value_ = decided_ == 0 ? layers_[0].default_value[0] : layers_[0].value[0];
+    if (!lost_next.empty()) value_ -= lost_next[0];
 }
 
 std::vector<double> Rollout::relative_gain() const {

@@ -93,6 +93,8 @@ private:
     bool expand();
     void keep_likeliest(RolloutLayer& next);
     void evaluate();
+    [[nodiscard]] double reward_of(const RolloutLayer& layer, Index number, std::size_t state,
+                                   std::vector<AfterId>& afters) const;
     void account();
 
     const CompiledModel& model_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <deque>
 #include <limits>
 #include <mutex>
@@ -12,7 +13,12 @@
 namespace coreplan {
 
 constexpr Index kNoOption = ~Index{0};
-constexpr double kEqual = 1e-14;  // of the scale: bounds that are as good as the same
+constexpr double kEqual = 1e-14;  // of their size: a difference that is rounding
+
+// Differences of numbers of this size that are no more than rounding.
+inline double rounding_of(double one, double other) {
+    return kEqual * std::max(std::abs(one), std::abs(other));
+}
 
 inline std::size_t hash_of(const Shape& shape, std::span<const Status> where) {
     std::size_t hash = reinterpret_cast<std::uintptr_t>(&shape) * kHashSeed;
@@ -44,11 +50,18 @@ struct GroupSearch::Option {
     double fixed_upper = 0;
     double lower = 0;        // as last added up
     double upper = 0;
+    std::uint64_t terms = 0;  // that were added up
 
     // Something is known for certain.
-    void add(double value) {
-        fixed_lower += value;
-        fixed_upper += value;
+    void add(double value) { add(value, value); }
+    void add(double least, double most) {
+        fixed_lower += least;
+        fixed_upper += most;
+        ++terms;
+    }
+    void lead_to(Record* record, double weight) {
+        children.push_back({record, weight});
+        ++terms;
     }
     [[nodiscard]] double total_lower() const;
     [[nodiscard]] double total_upper() const;
@@ -74,6 +87,7 @@ struct GroupSearch::Record {
     Index number = 0;
     std::atomic<double> lower{0};
     std::atomic<double> upper{0};
+    std::atomic<double> settled{0};  // of the gap: rounding, which no work can close
     std::atomic<unsigned> visitors{0};
     std::atomic_flag busy;
     std::unique_ptr<Body> body;
@@ -85,6 +99,12 @@ struct GroupSearch::Record {
     [[nodiscard]] double gap() const {
         return upper.load(std::memory_order_relaxed) - lower.load(std::memory_order_relaxed);
     }
+    // What work can still close of the gap.
+    [[nodiscard]] double open() const {
+        return std::max(0.0, gap() - settled.load(std::memory_order_relaxed));
+    }
+    // What is left of the gap is rounding.
+    void settle() { settled.store(gap(), std::memory_order_relaxed); }
     void close(double value) {
         lower.store(value, std::memory_order_relaxed);
         upper.store(value, std::memory_order_relaxed);

@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "bounds/independent.hpp"
+#include "bounds/rounding.hpp"
 #include "search/group_worker.hpp"
 
 namespace coreplan {
@@ -28,7 +29,7 @@ LargestContribution::Choice LargestContribution::choose(const Situation& situati
     // If all gaps were as small as that, the record's would be small enough.
     const double fair = 0.9 * situation.tolerance / open;
     double most = 0;
-    std::size_t chosen = 0;
+    std::size_t chosen = situation.branches.size();
     for (std::size_t k = 0; k < situation.branches.size(); ++k) {
         const Branch& branch = situation.branches[k];
         const double contribution = branch.weight * branch.gap / (1 + branch.visitors);
@@ -36,6 +37,7 @@ LargestContribution::Choice LargestContribution::choose(const Situation& situati
         most = contribution;
         chosen = k;
     }
+    if (chosen == situation.branches.size()) return {chosen, 0, 0};
     const Branch& branch = situation.branches[chosen];
     const double drop = std::max(situation.advantage, 0.1 * situation.gap) / branch.weight;
     return {chosen, std::max(fair, 0.25 * branch.gap), drop};
@@ -54,12 +56,11 @@ GroupSearch::GroupSearch(const CompiledModel& model, const Relaxation& relaxatio
       bound_(std::make_unique<RelaxationBound>(relaxation, shapes_, options.threads, monitor)),
       floor_(model, policies, monitor),
       usual_(policies.front()),
-      error_(relaxation.error()),
-      scale_(std::max(reward_scale(model), 1e-300)),
-      lowest_(-2 * scale_),
+      lowest_(-2 * std::max(reward_scale(model), 1e-300)),
       table_(std::make_unique<Records>()),
       root_(std::make_unique<Option>()) {
     monitor.reserve(reserved_, "the search");
+    go_by(relaxation);
     shapes_.set_prepare([this](Shape& shape, Monitor& own) {
         if (bound_ != nullptr) bound_->prepare(shape, own);  // without one, policies only
         floor_.prepare(shape);
@@ -76,6 +77,7 @@ GroupSearch::GroupSearch(const CompiledModel& model, const Relaxation& relaxatio
             throw LimitReached(full_ ? Stop::memory_limit : monitor.stop(), "no room for a search");
         }
         root_->add_up();
+        note_terms(root_->terms);
     } catch (...) {
         monitor.release(reserved_);
         throw;
@@ -98,7 +100,7 @@ GroupSearch::~GroupSearch() {
 
 bool GroupSearch::run(double seconds, double tolerance, Monitor& monitor) {
     const double end = monitor.seconds() + seconds;
-    const auto nearly = [&] { return upper() - lower() <= tolerance; };
+    const auto nearly = [&] { return open() <= tolerance; };
     // Sweeps for good policies, each time twice as much has been done, ever closer looks.
     const double begin = monitor.seconds();
     while (!nearly() && !full_ && monitor.stop() == Stop::none &&
@@ -108,7 +110,7 @@ bool GroupSearch::run(double seconds, double tolerance, Monitor& monitor) {
         for (const auto follow : {Worker::Follow::promise, Worker::Follow::policy}) {
             try {
                 workers_[0]->sweep(root_->children, follow, ++sweep_number_,
-                                   least * (upper() - lower()), monitor.seconds() + patience, monitor);
+                                   least * open(), monitor.seconds() + patience, monitor);
             } catch (const LimitReached& limit) {
                 if (limit.stop == Stop::memory_limit) full_ = true;
             }
@@ -128,7 +130,7 @@ bool GroupSearch::run(double seconds, double tolerance, Monitor& monitor) {
                 Record* most = nullptr;
                 double gap = 0;
                 for (const Child& child : root_->children) {
-                    const double each = child.record->gap() / (1 + child.record->visitors.load());
+                    const double each = child.record->open() / (1 + child.record->visitors.load());
                     if (each > gap) {
                         gap = each;
                         most = child.record;
@@ -177,10 +179,11 @@ bool GroupSearch::adopt(const Relaxation& relaxation, Monitor& monitor) {
         if (bound_ == nullptr) full_ = true;
         return false;
     }
-    error_ = std::max(error_, relaxation.error());
+    go_by(relaxation);
     for (const auto& worker : workers_) worker->look_again();
     table_->for_each([&](Record& record) {
         if (record.body != nullptr && record.body->order != nullptr) record.body->stale = true;
+        record.settled = 0;
         if (record.gap() <= 0) return;
         const double upper =
             std::max(workers_[0]->above().upper(*record.shape, record.layer, record.where()),
@@ -255,6 +258,40 @@ bool GroupSearch::forget() {
 
 double GroupSearch::lower() const { return root_->total_lower(); }
 
-double GroupSearch::upper() const { return root_->total_upper() + error_; }
+double GroupSearch::upper() const { return root_->total_upper() + error(); }
+
+double GroupSearch::open() const {
+    double total = 0;
+    for (const Child& child : root_->children) total += child.weight * child.record->open();
+    return total;
+}
+
+// What the rounding of a relaxation and of sums over its clusters can do.
+void GroupSearch::go_by(const Relaxation& relaxation) {
+    double operations = relaxation.operations() + static_cast<double>(relaxation.cluster_count()) +
+                        2 * static_cast<double>(model_.agents.size());
+    std::size_t interactions = 0;
+    for (const auto& layer : model_.interactions_at) {
+        interactions = std::max(interactions, layer.size());
+    }
+    operations += static_cast<double>(interactions);
+    operations_ = std::max(operations_, operations);
+    gained_ = std::max(gained_, relaxation.gained());
+    error_ = std::max(error_, relaxation.error());
+}
+
+void GroupSearch::note_terms(std::uint64_t terms) {
+    std::uint64_t before = most_terms_.load(std::memory_order_relaxed);
+    while (before < terms && !most_terms_.compare_exchange_weak(before, terms)) {
+    }
+}
+
+// As in bounds/rounding.hpp. Where the search ends, the tables of clusters take over; over all
+// clusters, their sizes add up to twice what shares can gain and what is gained in all.
+double GroupSearch::error() const {
+    const double value = std::max(std::abs(root_->total_lower()), std::abs(root_->total_upper()));
+    const double operations = operations_ + static_cast<double>(most_terms_.load());
+    return error_ + rounding_error(operations, 2.0 * model_.layer_count(), 2 * gained_, value);
+}
 
 }  // namespace coreplan

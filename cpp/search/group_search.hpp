@@ -48,7 +48,7 @@ public:
         std::span<const Branch> branches;
     };
     struct Choice {
-        std::size_t branch;
+        std::size_t branch;  // their number: none is worth it
         double tolerance;  // the gap that is small enough
         double drop;       // of the upper bound that is large enough
     };
@@ -101,7 +101,8 @@ public:
     GroupSearch(const GroupSearch&) = delete;
     GroupSearch& operator=(const GroupSearch&) = delete;
 
-    // Works for about that long, or until the bounds are as near as that; true if they are.
+    // Works for about that long, or until what work can close of the gap is as small as that; true
+    // if it is. What rounding may have done stays open: `upper` counts it.
     bool run(double seconds, double tolerance, Monitor& monitor);
 
     // Goes by a relaxation that has become better, and keeps what is known. False if there is no
@@ -111,6 +112,10 @@ public:
     // Bounds on the team's value; constants are not counted, `upper` includes rounding.
     [[nodiscard]] double lower() const;
     [[nodiscard]] double upper() const;
+    // What work can still close of the gap.
+    [[nodiscard]] double open() const;
+    // What rounding can do to `upper`.
+    [[nodiscard]] double error() const;
     // The records that prove `upper`.
     [[nodiscard]] SearchProof proof() const;
     // The bound that the search goes by, with its shares; null if there was no room for it.
@@ -139,6 +144,8 @@ private:
     class Worker;
 
     bool forget();
+    void go_by(const Relaxation& relaxation);
+    void note_terms(std::uint64_t terms);
     static double record_bytes(const Shape& shape);
     [[nodiscard]] double claim(Worker& worker, Shape& shape, Index layer,
                                std::span<const Status> where, const ValueTable* exact);
@@ -156,8 +163,9 @@ private:
     BaseFloor floor_;
     LocalPolicy usual_;
     LargestContribution order_;
-    double error_;
-    double scale_;
+    double error_ = 0;       // of the relaxation
+    double gained_ = 0;      // the most that its shares above zero can add up to
+    double operations_ = 0;  // roundings of one number at one stage
     double lowest_;  // nobody can earn less
     std::unique_ptr<Records> table_;
     std::unique_ptr<Option> root_;
@@ -165,6 +173,7 @@ private:
     std::atomic<std::uint64_t> expanded_{0};
     std::atomic<std::uint64_t> actions_{0};
     std::atomic<std::uint64_t> records_{0};
+    std::atomic<std::uint64_t> most_terms_{0};  // of one sum
     std::vector<std::unique_ptr<Worker>> workers_;
     std::uint64_t sweeps_ = 0;
     std::uint64_t sweep_number_ = 0;

@@ -13,6 +13,7 @@ constexpr double kSecondsPerCell = 2e-8;     // of the kernel, at most about
 constexpr double kSecondsPerOption = 5e-5;   // to build one, about
 constexpr double kFewOutcomes = 32;          // combinations that are revealed all at once
 constexpr std::size_t kLevelBits = 12;
+constexpr int kMostStale = 4;                // looks at groups that others work on
 
 }  // namespace
 
@@ -240,9 +241,8 @@ void GroupSearch::Worker::add_record(Shape& shape, Index layer, std::span<const 
     if (record == nullptr) {
         const double lower = floor_of(shape, layer, where);
         const double upper = std::max(above_->upper(shape, layer, where), lower);
-        if (upper - lower <= kEqual * search_.scale_) {
-            option.fixed_lower += weight * lower;
-            option.fixed_upper += weight * upper;
+        if (upper - lower <= rounding_of(lower, upper)) {
+            option.add(weight * lower, weight * upper);
             return;
         }
         if (!search_.room_.take(record_bytes(shape))) {
@@ -253,7 +253,7 @@ void GroupSearch::Worker::add_record(Shape& shape, Index layer, std::span<const 
         record = made.first;
         if (made.second) search_.records_.fetch_add(1, std::memory_order_relaxed);
     }
-    option.children.push_back({record, weight});
+    option.lead_to(record, weight);
 }
 
 // A group that is reached: goes on while there is one way on, then makes it a child.
@@ -299,6 +299,7 @@ void GroupSearch::Worker::begin(Record& record, Monitor& monitor) {
         spread(record.layer, option, monitor);
         if (monitor.stop() != Stop::none || search_.full_) return;  // it may not be whole
         option.add_up();
+        search_.note_terms(option.terms);
         bytes += option.bytes();
         body->options.push_back(std::move(option));
     }
@@ -354,6 +355,7 @@ bool GroupSearch::Worker::build(Record& record, Option option, Monitor& monitor)
     if (monitor.stop() != Stop::none || search_.full_) return false;
     record.body->stale = stale;
     option.add_up();
+    search_.note_terms(option.terms);
     if (!search_.room_.take(option.bytes())) search_.full_ = true;
     record.body->options.push_back(std::move(option));
     search_.actions_.fetch_add(1, std::memory_order_relaxed);
@@ -437,7 +439,7 @@ void GroupSearch::Worker::sweep(std::span<const Child> from, Follow follow, std:
         const auto records = std::move(ahead.begin()->second);
         ahead.erase(ahead.begin());
         for (Record* record : records) {
-            if (record->reach * record->gap() <= least) continue;
+            if (record->reach * record->open() <= least) continue;
             if (stopping(monitor)) break;
             if (const ValueTable* exact = record->shape->exact.load(std::memory_order_acquire)) {
                 record->close(
@@ -471,13 +473,14 @@ GroupSearch::Record* GroupSearch::Worker::visit(const Frame& frame, Frame& child
     }
     if (!open(record, monitor)) return nullptr;
     Body& body = *record.body;
-    for (;;) {
+    for (int stale = 0;;) {
         const Top top = find_top(record);
         const double rest = update(record, top);
         const double best = top.option == kNoOption ? -kInfinity : body.options[top.option].upper;
         const double lower = record.lower.load(std::memory_order_relaxed);
         const double upper = record.upper.load(std::memory_order_relaxed);
-        if (upper - lower <= frame.tolerance || upper <= frame.floor) return nullptr;
+        if (record.open() <= rounding_of(lower, upper)) record.settle();
+        if (record.open() <= frame.tolerance || upper <= frame.floor) return nullptr;
         if (stopping(monitor)) return nullptr;
         if (rest > best) {
             if (!add_option(record, monitor)) return nullptr;
@@ -485,24 +488,30 @@ GroupSearch::Record* GroupSearch::Worker::visit(const Frame& frame, Frame& child
         }
         const Option& option = body.options[top.option];
         branches_.clear();
-        double total = 0;
+        double gaps = option.fixed_upper - option.fixed_lower;
+        double settled = gaps;
+        double rounding = rounding_of(option.fixed_lower, option.fixed_upper);
         for (const Child& each : option.children) {
-            const double gap = std::max(0.0, each.record->gap());
+            const double open = each.record->open();
             branches_.push_back(
-                {each.weight, gap, each.record->visitors.load(std::memory_order_relaxed)});
-            total += each.weight * gap;
+                {each.weight, open, each.record->visitors.load(std::memory_order_relaxed)});
+            gaps += each.weight * std::max(0.0, each.record->gap());
+            rounding += each.weight * rounding_of(each.record->lower, each.record->upper);
+            settled += each.weight * each.record->settled.load(std::memory_order_relaxed);
         }
-        if (total <= kEqual * search_.scale_) {
-            // Others may have closed the groups since they were added up.
-            const double fixed = option.fixed_upper - option.fixed_lower;
-            if (option.upper - option.lower > fixed + 64 * kEqual * search_.scale_) continue;
-            // Nothing is left to be gained below: this is as near as rounding allows.
-            record.upper.store(lower, std::memory_order_relaxed);
+        // Other threads may have closed groups since they were added up.
+        if (option.upper - option.lower > gaps + rounding && ++stale < kMostStale) continue;
+        record.settled.store(std::min(settled, upper - lower), std::memory_order_relaxed);
+        if (record.open() <= rounding) record.settle();
+        if (record.open() <= frame.tolerance) return nullptr;
+        const auto choice = search_.order_.choose(
+            {record.open(), frame.tolerance,
+             best - std::max({top.second, rest, frame.floor, lower}), branches_});
+        if (choice.branch == branches_.size()) {
+            // Nothing is left to be gained below: what remains is rounding.
+            record.settle();
             return nullptr;
         }
-        const auto choice = search_.order_.choose(
-            {upper - lower, frame.tolerance, best - std::max({top.second, rest, frame.floor, lower}),
-             branches_});
         Record* next = option.children[choice.branch].record;
         child = {next, choice.tolerance,
                  next->upper.load(std::memory_order_relaxed) - choice.drop};

@@ -275,7 +275,6 @@ TEST("a search that is stopped has no value, and says why") {
 
         Monitor late(0.02);
         CHECK(solve_core_2016(setup.crgs, options_of(bounds, false), late).stop == Stop::time_limit);
-        CHECK(late.seconds() < 0.5);
 
         std::uint64_t seen = 0;
         Monitor watched(Monitor::kNoLimit, Monitor::kNoLimit, [&](const Progress& progress) {
@@ -286,7 +285,6 @@ TEST("a search that is stopped has no value, and says why") {
         CHECK(result.stop == Stop::interrupted);
         CHECK(seen > 0);
         CHECK(result.states_expanded >= seen);
-        CHECK(watched.seconds() < 1.0);
     }
 }
 
@@ -316,9 +314,10 @@ TEST("the clock is looked at between the joint actions of one joint state") {
     WithCrgs setup(crowd(22, 2));
     for (const bool bounds : {false, true}) {
         const testing::Context context("bounds", bounds);
-        Monitor late(0.01);
-        CHECK(solve_core_2016(setup.crgs, options_of(bounds, true), late).stop == Stop::time_limit);
-        CHECK(late.seconds() < 0.3);
+        Monitor late(0.001);
+        const CoreResult result = solve_core_2016(setup.crgs, options_of(bounds, true), late);
+        CHECK(result.stop == Stop::time_limit);
+        CHECK(result.actions_evaluated < (1U << 22U));
     }
 }
 

@@ -42,7 +42,6 @@ TEST("a time limit that strikes while a search improves leaves what it has") {
         Monitor monitor(limit);
         PolicySearch search(model, {}, monitor);
         while (monitor.stop() == Stop::none) search.improve(0.02);
-        CHECK(monitor.seconds() < limit + 0.3);
         CHECK_NEAR(search.value(), teams::worth(model, search.policy()), relative(search.value()));
         CHECK(!search.improve(1));
     }

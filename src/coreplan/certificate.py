@@ -31,6 +31,7 @@ from coreplan.maintenance.problem import MaintenanceProblem
 from coreplan.maintenance.translate import index_maintenance
 from coreplan.model import TIMMDP
 from coreplan.policy import GONE, LocalMap, Policy, Reduced
+from coreplan.verification.local import agents_looked_at
 
 FORMAT = "certificate/1"
 MOST_BYTES = 4_000_000_000
@@ -376,12 +377,10 @@ def read_certificate(path: str | Path, problem: TIMMDP | MaintenanceProblem) -> 
         make = partial(_read_agent, described, agent, indexed)
         classes.append(_attempt(document, ("agents", i), make))
     clusters = []
+    looked_at = agents_looked_at(indexed)
     for k, node in enumerate(document.items(top["clusters"], ("clusters",), "clusters")):
-        clusters.append(
-            _attempt(
-                document, ("clusters", k), partial(_read_cluster, plain(node), classes, indexed)
-            )
-        )
+        read = partial(_read_cluster, plain(node), classes, indexed, looked_at)
+        clusters.append(_attempt(document, ("clusters", k), read))
     if document.problems:
         raise document.error()
     _check_owners(document, clusters)
@@ -514,7 +513,10 @@ def _numbers_of(given: Any, what: str, count: int) -> tuple[int, ...]:
 
 
 def _read_cluster(
-    described: dict[str, Any], classes: list[AgentClasses], indexed: IndexedProblem
+    described: dict[str, Any],
+    classes: list[AgentClasses],
+    indexed: IndexedProblem,
+    looked_at: list[frozenset[int]],
 ) -> Cluster:
     unknown = [key for key in described if key not in ("agents", "shares", "pairs", "wide")]
     if unknown:
@@ -536,10 +538,9 @@ def _read_cluster(
         raise ValueError("pairs: a pair is there twice")
     wide = _numbers_of(described["wide"], "wide", len(indexed.entries))
     for e in wide:
-        members = {i for i, _ in indexed.entries[e].members}
-        if len(members) < 3:
+        if len({i for i, _ in indexed.entries[e].members}) < 3:
             raise ValueError(f"wide: entry {e} looks at fewer than three agents")
-        if not members <= set(agents):
+        if not looked_at[e] <= set(agents):
             raise ValueError(f"wide: the cluster does not have all agents that entry {e} looks at")
     return Cluster(agents, unpacked, pairs, wide)
 

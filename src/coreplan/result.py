@@ -12,8 +12,10 @@ from coreplan.errors import ModelError
 from coreplan.frozen import FrozenMapping
 from coreplan.policy import Policy
 
-OPTIMAL_TOLERANCE = 1e-9
+OPTIMAL_TOLERANCE = 1e-6
 """`optimal` means: upper bound - value is at most this times max(1, \\|value\\|)."""
+UNSAID_TOLERANCE = 1e-9
+"""The tolerance of results in files that do not state one."""
 
 
 class Status(StrEnum):
@@ -34,9 +36,9 @@ _WHY_STOPPED = {
 }
 
 
-def is_closed(value: float, upper_bound: float) -> bool:
+def is_closed(value: float, upper_bound: float, tolerance: float = OPTIMAL_TOLERANCE) -> bool:
     """Whether the bounds are so close that a value counts as optimal."""
-    return upper_bound - value <= OPTIMAL_TOLERANCE * max(1.0, abs(value))
+    return upper_bound - value <= tolerance * max(1.0, abs(value))
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,8 @@ class Result:
         More about why it stopped, where there is more to say.
     policy
         The policy in hand; None if the result was read from a file.
+    tolerance
+        ``optimal`` means that the gap is at most this part of the value (of 1 if that is larger).
     """
 
     problem: str
@@ -114,9 +118,10 @@ class Result:
     objective: str = "centralised"
     message: str = field(default="", compare=False)
     policy: Policy | None = field(default=None, compare=False, repr=False)
+    tolerance: float = OPTIMAL_TOLERANCE
 
     def __post_init__(self) -> None:
-        for name in ("value", "lower_bound", "upper_bound", "seconds"):
+        for name in ("value", "lower_bound", "upper_bound", "seconds", "tolerance"):
             if not math.isfinite(getattr(self, name)):
                 raise ModelError(f"{name} is {getattr(self, name)}; expected a finite number")
         if self.lower_bound != self.value:
@@ -127,7 +132,10 @@ class Result:
             raise ModelError(
                 f"objective is {self.objective!r}; expected 'centralised' or 'decentralised'"
             )
-        if self.status is Status.OPTIMAL and not is_closed(self.value, self.upper_bound):
+        if self.tolerance < 0:
+            raise ModelError(f"tolerance is {self.tolerance}; expected no less than 0")
+        closed = is_closed(self.value, self.upper_bound, self.tolerance)
+        if self.status is Status.OPTIMAL and not closed:
             raise ModelError("status is optimal, but upper_bound is not proven to equal value")
 
     @property
@@ -154,6 +162,7 @@ class Result:
             "lower_bound": self.lower_bound,
             "upper_bound": self.upper_bound,
             "gap": self.gap,
+            "tolerance": self.tolerance,
             "seconds": self.seconds,
             "statistics": self.statistics.to_dict(),
         }

@@ -22,6 +22,8 @@ from coreplan.certificate import (
 )
 from coreplan.compile import AnyProblem, CompiledProblem
 from coreplan.policy import Policy, Reduced
+from coreplan.verification.local import agents_looked_at
+from coreplan.verify import prove_upper
 
 logger = logging.getLogger(__name__)
 
@@ -70,11 +72,19 @@ def certify(
             problem, compiled, reduction, reduced, teams, proofs, policy, bounds
         )
 
+    def make_plain() -> Certificate:
+        made = make(nothing)
+        if compiled.model.unit_mass:
+            return made
+        # What probabilities that do not sum to 1 can change is bounded more coarsely there.
+        proven, _, _ = prove_upper(made)
+        return made if proven is None else replace(made, upper=max(made.upper, proven))
+
     names = compiled.indexed.agent_names
     nothing: list[TeamProof | None] = [None] * len(teams)
     proofs = [_prove_or_say(team, names) for team in teams]
     if all(proof is None for proof in proofs):
-        return make(nothing)
+        return make_plain()
     whole = make(proofs)
     kept = _settle(whole, claim(nothing))
     if kept is None or kept.upper > whole.upper:
@@ -84,13 +94,11 @@ def certify(
             f"the certificate claims {claimed - whole.upper:.6g} more than the search found: its "
             "records do not show the rest, for it went by other bounds before or forgot some",
         )
-    return make(nothing) if kept is None else kept
+    return make_plain() if kept is None else kept
 
 
 def _settle(certificate: Certificate, otherwise: float) -> Certificate | None:
     """Claim what the records show; None if that is no better than what there is without them."""
-    from coreplan.verify import prove_upper  # seldom needed, and slow to import
-
     proven, shown, tolerance = prove_upper(certificate)
     if proven is None or shown is None or certificate.search is None:
         return None
@@ -204,6 +212,7 @@ def _make_certificate(
     model = reduction.model
     clusters: list[Cluster] = []
     taken: set[int] = set()
+    looked_at = agents_looked_at(compiled.indexed)
     for team, proof in zip(teams, proofs, strict=True):
         source: _core.Relaxation | _core.RelaxationBound | None = team.relaxation
         if proof is not None and team.search is not None:
@@ -216,10 +225,8 @@ def _make_certificate(
         for part in parts:
             wide = tuple(
                 e
-                for e, entry in enumerate(compiled.indexed.entries)
-                if e not in taken
-                and len(entry.members) > 2
-                and {i for i, _ in entry.members} <= {*part.agents}
+                for e, agents in enumerate(looked_at)
+                if e not in taken and len(agents) > 2 and agents <= {*part.agents}
             )
             taken.update(wide)
             clusters.append(Cluster(part.agents, part.shares, part.pairs, wide))

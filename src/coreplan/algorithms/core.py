@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from coreplan import _core
 from coreplan.algorithms.start import Base, Start, StartPlan, take_start
 from coreplan.algorithms.task import SolverTask, check_flags, check_gaps
-from coreplan.algorithms.team import EXACT_AT_ONCE, EngineOptions, Team
+from coreplan.algorithms.team import CLOSED, EXACT_AT_ONCE, EngineOptions, Team
 from coreplan.algorithms.way_back import make_reduced, map_local, reduce_model
 from coreplan.compile import CompiledProblem
 from coreplan.errors import SolverError
@@ -32,7 +32,7 @@ from coreplan.policy import (
     make_maps,
     number_joint_classes,
 )
-from coreplan.result import OPTIMAL_TOLERANCE, Result, is_closed
+from coreplan.result import Result, is_closed
 
 if TYPE_CHECKING:
     from coreplan.algorithms.certify import TeamProof
@@ -101,6 +101,9 @@ def solve_core(
     policy, whole = _make_policy(task, compiled, reduction, reduced, teams)
     if not whole:
         lower = min(lower, policy.evaluate())
+    elif not compiled.model.unit_mass:
+        lower = max(lower, policy.evaluate())  # with probabilities as they are written
+        upper = max(lower, upper)
     if certificate is not None:
         # Seldom needed, and slow to import.
         from coreplan.algorithms.certify import certify
@@ -213,8 +216,8 @@ class _Engine:
             lower, upper = self.bounds()
             self.limits.report(lower, upper)
             allowed = max(absolute_gap, relative_gap * abs(lower))
-            closed = 0.5 * OPTIMAL_TOLERANCE * max(1.0, abs(lower)) / len(self.teams)
-            left = [t for t in self.teams if t.gap > closed and not t.exhausted]
+            closed = 0.5 * CLOSED * max(1.0, abs(lower)) / len(self.teams)
+            left = [t for t in self.teams if (t.gap > closed or t.unproven) and not t.exhausted]
             if not left or upper - lower <= allowed:
                 break
             if self.known > self.lower and is_closed(lower, upper):

@@ -81,13 +81,17 @@ def _solve(
         for i in range(len(crgs.indexed.agents))
     ]
     policy = make_policy(crgs, found if solved else None, fallback)
-    upper = min(alone.upper, crgs.upper_bound(task.stage))
+    # Groups count the masses of their own laws, the whole team those of all.
+    error = 2 * _core.mass_error(model)
+    upper = min(alone.upper, crgs.upper_bound(task.stage) + error)
     lower = found.lower if solved else alone.lower
+    if solved and not model.unit_mass:
+        lower = policy.evaluate()
     size = crgs.size
     return task.make_result(
         algorithm,
         lower,
-        max(min(found.upper, upper) if solved else upper, lower),
+        max(min(found.upper + error, upper) if solved else upper, lower),
         found.stop,
         policy,
         found.states_expanded,

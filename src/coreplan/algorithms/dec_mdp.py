@@ -13,13 +13,13 @@ from collections.abc import Sequence
 
 from coreplan import _core
 from coreplan.algorithms.task import SolverTask, check_flags
-from coreplan.algorithms.team import CUTS, is_slow
+from coreplan.algorithms.team import CLOSED, CUTS, is_slow
 from coreplan.algorithms.way_back import make_reduced, map_local, reduce_model
 from coreplan.compile import CompiledProblem
 from coreplan.errors import SolverError
 from coreplan.limits import Limits
 from coreplan.policy import LocalRule, Policy, make_maps
-from coreplan.result import OPTIMAL_TOLERANCE, Result, Statistics
+from coreplan.result import Result, Statistics
 
 logger = logging.getLogger(__name__)
 
@@ -54,8 +54,6 @@ def solve_dec_mdp(task: SolverTask, merge: bool = True, seed: int = 1) -> Result
     ]
     logger.info("teams of %s", ", ".join(str(len(team.agents)) for team in teams))
     error = reduction.error
-    if not compiled.model.unit_mass:
-        error += _core.mass_error(compiled.model)
     solver = _Solver(teams, compiled.model.constant + reduction.offset, error, limits)
     solver.run()
     limits.phase = "result"
@@ -66,7 +64,8 @@ def solve_dec_mdp(task: SolverTask, merge: bool = True, seed: int = 1) -> Result
         limits.unlimited_monitor(),
     )
     lower = max(value, limits.lower)
-    upper = max(lower, min(limits.upper, lower + sum(team.gap for team in teams) + error))
+    # The policy and the optimum are each within the error of their values on the reduced model.
+    upper = max(lower, min(limits.upper, lower + sum(team.gap for team in teams) + 2 * error))
     work = solver.count()
     return task.make_result(
         "dec-mdp",
@@ -151,7 +150,7 @@ class _Solver:
     def tolerance(self) -> float:
         """How far the bounds of one team may be apart if the whole is to count as optimal."""
         value = self.offset + sum(team.lower for team in self.teams)
-        return 0.25 * OPTIMAL_TOLERANCE * max(1.0, abs(value)) / len(self.teams)
+        return 0.25 * CLOSED * max(1.0, abs(value)) / len(self.teams)
 
     def report(self) -> None:
         """Tell the bounds on the whole problem's value."""

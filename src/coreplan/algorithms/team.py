@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 
 from coreplan import _core
 from coreplan.limits import Limits
-from coreplan.result import OPTIMAL_TOLERANCE
 
+CLOSED = 1e-9
+"""Part of the value within which the engine brings bounds together, finer than optimality asks."""
 SECONDS_PER_CELL = 3e-9
 """Of the tensor kernel with a policy, per agent, on one thread, about."""
 SECONDS_PER_BYTE = 8e-9
@@ -189,8 +190,22 @@ class Team:
 
     @property
     def gap(self) -> float:
-        """How far the bounds are apart."""
-        return self.upper - self.lower
+        """How far the bounds are apart that work goes by."""
+        return self._proven_upper - self.lower
+
+    @property
+    def _proven_upper(self) -> float:
+        """The upper bound; with a certificate asked for, the best that it can prove."""
+        if not self.options.certify or self.relaxation is None or self.solution is not None:
+            return self.upper
+        searched = math.inf if self.search is None else self.search.upper
+        return max(self.lower, min(self.certified, searched))
+
+    @property
+    def unproven(self) -> bool:
+        """Whether a certificate is asked for and nothing that it could rest on exists yet."""
+        linked = len(self.agents) > 1 and self.solution is None
+        return self.options.certify and linked and self.relaxation is None
 
     @property
     def exhausted(self) -> bool:
@@ -259,6 +274,9 @@ class Team:
         if due and self._fits_exactly and self.solve_exactly():
             return
         if not sides:
+            return
+        if self.unproven and self._upper_side in sides:
+            self._improve_upper(seconds)  # the bounds of single agents may be better
             return
         # The search needs something to go by, but not much.
         prepare = PREPARE * max(1.0, (len(self.agents) / 10) ** 1.5)
@@ -333,7 +351,8 @@ class Team:
     @property
     def _promised_gap(self) -> float:
         """The gap, as if the search's policy were written down."""
-        return self.gap if self.search is None else self.upper - max(self.lower, self.search.lower)
+        known = self.lower if self.search is None else max(self.lower, self.search.lower)
+        return self._proven_upper - known
 
     def start(self, local: Sequence[NDArray[np.uint32]]) -> None:
         """Take a policy of single agents, by class of the team's model, as a start."""
@@ -432,7 +451,7 @@ class Team:
 
     def _take_bound(self) -> None:
         assert self.relaxation is not None
-        self.certified = min(self.certified, self.relaxation.upper)
+        self.certified = self.relaxation.upper
         upper = min(self.upper, self.certified)
         if self.search is not None:
             upper = min(upper, self.search.upper)
@@ -452,7 +471,7 @@ class Team:
             self._start_upper = self.relaxation.upper
         if self.search is None or self._stopped:
             return
-        closed = 0.25 * OPTIMAL_TOLERANCE * max(1.0, abs(self.upper))
+        closed = 0.25 * CLOSED * max(1.0, abs(self.upper))
         found = self.search.run(seconds, closed, self._monitor)
         self._take_bound()
         # Written down, the policy is often better than the search's own bound says.
@@ -468,8 +487,12 @@ class Team:
         if found and self.gap > closed and not self._written_whole:
             # The policy has more states than were told apart.
             self._write_policy(10 * POLICY_STATES, LEAST_LOSS * closed)
-        if found or self.search.full:
-            self.memory_short = self.memory_short or not found
+        if found:
+            # What is left of the gap is rounding: no other way to a better bound is of use.
+            for side in self._sides:
+                side.done = True
+        elif self.search.full:
+            self.memory_short = True
             self._search_side.done = True
 
     @property
@@ -580,4 +603,4 @@ class Team:
         if self.relaxation is None:
             monitor = self.options.limits.unlimited_monitor()
             self.relaxation = _core.Relaxation(self.model, self.options.threads, CUTS, monitor)
-        self.certified = self.relaxation.upper
+            self.certified = self.relaxation.upper

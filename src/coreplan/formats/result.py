@@ -11,11 +11,12 @@ from coreplan.errors import nearest
 from coreplan.formats.document import Node
 from coreplan.formats.reading import Document, plain
 from coreplan.formats.writing import write_document
-from coreplan.result import Result, Statistics, Status, is_closed
+from coreplan.result import UNSAID_TOLERANCE, Result, Statistics, Status, is_closed
 
 FORMAT = "result/1"
 _TEXTS = ("problem", "algorithm", "objective", "status")
-_NUMBERS = ("value", "lower_bound", "upper_bound", "gap", "seconds")
+_REQUIRED = ("value", "lower_bound", "upper_bound", "gap", "seconds")
+_NUMBERS = (*_REQUIRED, "tolerance")
 _COUNTS = ("joint_states_expanded", "joint_actions_evaluated", "peak_memory_mb")
 _CHOICES = {"objective": ("centralised", "decentralised"), "status": tuple(map(str, Status))}
 
@@ -30,8 +31,8 @@ def read_result(path: str | Path) -> Result:
     """
     document = Document.open(path)
     document.check_format(FORMAT)
-    required = ("format", *_TEXTS, *_NUMBERS, "statistics")
-    top = document.fields(document.root, (), "the result", required, ())
+    required = ("format", *_TEXTS, *_REQUIRED, "statistics")
+    top = document.fields(document.root, (), "the result", required, ("tolerance",))
     texts = {key: _text(document, top[key], key) for key in _TEXTS if key in top}
     numbers = {key: _number(document, top[key], (key,)) for key in _NUMBERS if key in top}
     counts: dict[str, Any] = {}
@@ -55,6 +56,7 @@ def read_result(path: str | Path) -> Result:
             upper_bound=numbers["upper_bound"],
             seconds=numbers["seconds"],
             statistics=Statistics(**known, others=others),
+            tolerance=numbers.get("tolerance", UNSAID_TOLERANCE),
         )
 
     return document.finish(make)
@@ -90,7 +92,11 @@ def _check_sense(document: Document, status: str, numbers: dict[str, float]) -> 
         document.fail(("upper_bound",), f"found {upper}; expected no less than the value, {value}")
     elif not abs(gap - numbers["gap"]) <= 1e-9 * max(1.0, abs(value), gap) < math.inf:
         document.fail(("gap",), f"found {numbers['gap']}; expected upper_bound - value, {gap}")
-    elif status == Status.OPTIMAL and not is_closed(value, upper):
+    elif numbers.get("tolerance", 0.0) < 0:
+        document.fail(("tolerance",), f"found {numbers['tolerance']}; expected no less than 0")
+    elif status == Status.OPTIMAL and not is_closed(
+        value, upper, numbers.get("tolerance", UNSAID_TOLERANCE)
+    ):
         document.fail(
             ("status",), f"found 'optimal', but upper_bound - value is {gap}; expected almost 0"
         )

@@ -309,12 +309,11 @@ class Rewards:
         self._always: dict[Members, list[int]] = {}
         self._at_stage: dict[int, dict[Members, list[int]]] = {}
         self._entries = indexed.entries
-        canonical = [_same_conditions(agent) for agent in indexed.agents]
+        looked_at = members_looked_at(indexed)
         for number, entry in enumerate(indexed.entries):
-            looked_at = tuple((i, canonical[i][k]) for i, k in sorted(entry.members))
-            if any(k == _NEVER for _, k in looked_at):
+            members = looked_at[number]
+            if members is None:
                 continue
-            members = tuple((i, k) for i, k in looked_at if k != _ALWAYS)
             stages = entry.stages
             if stages is not None:  # a stage that is named twice counts once
                 stages = tuple(sorted({t for t in stages if indexed.stage <= t < indexed.horizon}))
@@ -392,6 +391,27 @@ class Rewards:
             tuple(wide),
             error,
         )
+
+
+def members_looked_at(indexed: IndexedProblem) -> list[Members | None]:
+    """Per entry: the agents and conditions that it really looks at; None if it never matches.
+
+    A condition that matches every transition of its agent looks at nothing.
+    """
+    canonical = [_same_conditions(agent) for agent in indexed.agents]
+    found: list[Members | None] = []
+    for entry in indexed.entries:
+        conditions = tuple((i, canonical[i][k]) for i, k in sorted(entry.members))
+        if any(k == _NEVER for _, k in conditions):
+            found.append(None)
+        else:
+            found.append(tuple((i, k) for i, k in conditions if k != _ALWAYS))
+    return found
+
+
+def agents_looked_at(indexed: IndexedProblem) -> list[frozenset[int]]:
+    """Per entry: the agents that it really looks at; none if it never matches."""
+    return [frozenset(i for i, _ in members or ()) for members in members_looked_at(indexed)]
 
 
 def _same_conditions(agent: IndexedAgent) -> list[int]:

@@ -15,7 +15,13 @@ import numpy as np
 from coreplan.certificate import Certificate, Cluster
 from coreplan.verification.classes import ClassLayer, ClassModel, RefusalError
 from coreplan.verification.elimination import Needed
-from coreplan.verification.local import UNIT, Integers, Numbers, WideEntry
+from coreplan.verification.local import (
+    UNIT,
+    Integers,
+    Numbers,
+    WideEntry,
+    agents_looked_at,
+)
 
 MOST_CELLS = 100_000_000
 """Joint states of a cluster at one stage, at most, unless told otherwise."""
@@ -42,8 +48,9 @@ class Relaxation:
         needed: Needed,
         most_cells: int = MOST_CELLS,
     ) -> None:
+        looked_at = agents_looked_at(certificate.indexed)
         for cluster in certificate.clusters:
-            _check_cluster(cluster, certificate)
+            _check_cluster(cluster, certificate, looked_at)
         self.models = models
         self.live = needed.live
         self.layers = len(needed.live)
@@ -389,10 +396,11 @@ def _step(
     return _choose(done, first.choices, shares[0], 0)
 
 
-def _check_cluster(cluster: Cluster, certificate: Certificate) -> None:
+def _check_cluster(
+    cluster: Cluster, certificate: Certificate, looked_at: Sequence[frozenset[int]]
+) -> None:
     """What the bound relies on; readers of files have looked at it already."""
     agents = cluster.agents
-    entries = certificate.indexed.entries
     sizes = {i: int(each.action_begin[-1]) for i, each in enumerate(certificate.agents)}
     sound = (
         len(agents) > 0
@@ -404,7 +412,7 @@ def _check_cluster(cluster: Cluster, certificate: Certificate) -> None:
             for i, given in zip(agents, cluster.shares, strict=True)
         )
         and all(p.agents[0] < p.agents[1] and {*p.agents} <= {*agents} for p in cluster.pairs)
-        and all({i for i, _ in entries[e].members} <= {*agents} for e in cluster.wide)
+        and all(looked_at[e] <= {*agents} for e in cluster.wide)
     )
     if not sound:
         raise RefusalError(f"the cluster of the agents {agents} does not fit together")
