@@ -5,7 +5,6 @@ Run: .venv/bin/python benchmarks/policies.py [file ...]
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from pathlib import Path
@@ -13,6 +12,7 @@ from pathlib import Path
 from coreplan import MaintenanceProblem, _core, compile_problem, read_problem
 from coreplan.limits import Limits
 from coreplan.model import TIMMDP
+from coreplan.processors import usable_processors
 from instances import random_mpp
 
 TIMES = (0.1, 0.3, 1.0, 3.0, 10.0)
@@ -29,7 +29,7 @@ def report(name: str, problem: TIMMDP | MaintenanceProblem) -> None:
     models = [_core.restrict_to(reduction.model, team) for team in teams]
     start = time.perf_counter()
     searches = [
-        _core.PolicySearch(model, 1, 8, 20_000, 10, os.cpu_count() or 1, limits.monitor)
+        _core.PolicySearch(model, 1, 8, 20_000, 10, usable_processors(), limits.monitor)
         for model in models
     ]
     print(f"{name:<34}", end="")

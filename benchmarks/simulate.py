@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import argparse
 import math
-import os
 import sys
 
 from coreplan import Policy, SolverError, schedule_policy, simulate, solve
+from coreplan.processors import usable_processors
 from instances import random_mpp
 
 FAMILIES = [(2, 3, 12), (4, 3, 30), (4, 5, 30), (8, 3, 30), (20, 3, 30)]
@@ -52,7 +52,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--runs", type=int, default=1_000_000)
     parser.add_argument("--most-agents", type=int, default=20)
     options = parser.parse_args(arguments)
-    print(f"{options.runs:,} runs, {os.cpu_count()} processors")
+    print(f"{options.runs:,} runs, {usable_processors()} processors")
     print(f"{'plan':<40}  {'runs/s, 1':>12}  {'runs/s, all':>12}  {'seconds':>8}  {'off by':>8}")
     for agents, tasks, horizon in FAMILIES:
         if agents > options.most_agents:

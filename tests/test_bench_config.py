@@ -10,7 +10,7 @@ import pytest
 
 from coreplan import FormatError, ModelError
 from coreplan.bench.config import BenchConfig, Solver, read_config
-from coreplan.bench.machine import usable_cores
+from coreplan.processors import usable_processors
 
 GOOD = """\
 format: bench/1
@@ -159,4 +159,4 @@ def test_threads(tmp_path: Path) -> None:
     """A configuration takes as many threads as its greediest solver."""
     assert read(GOOD, tmp_path).threads == 1
     assert read(GOOD.replace("threads: 1", "threads: 3"), tmp_path).threads == 3
-    assert read(GOOD.replace("{threads: 1}", "{}"), tmp_path).threads == usable_cores()
+    assert read(GOOD.replace("{threads: 1}", "{}"), tmp_path).threads == usable_processors()

@@ -22,10 +22,11 @@ from coreplan import SolverError
 from coreplan.bench.config import SetRun, Solver
 from coreplan.bench.owner import birth
 from coreplan.bench.pool import LocalPool, Worker, WorkerLostError
-from coreplan.bench.runner import Pace, Run, default_jobs, plan_solves
+from coreplan.bench.runner import MOST_LOSSES, Pace, Run, default_jobs, plan_solves
 from coreplan.bench.sets import generate
 from coreplan.bench.store import Row, Store, read_rows
 from coreplan.bench.worker import MOST_POINTS, BoundsLog
+from coreplan.view.bench_run import state_in_words
 
 
 def wait_for(condition: Callable[[], object], seconds: float = 30.0) -> None:
@@ -108,6 +109,37 @@ def test_outcomes(tmp_path: Path, hook: str, outcome: str, said: str) -> None:
     assert said in row.message
     assert (row.result is None) == (outcome != "result")
     assert row.wall_seconds > 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_killed_from_outside(tmp_path: Path, number: int) -> None:
+    """A solve that somebody kills is solved again by the next run."""
+    path, log = tmp_path / "r.sqlite", tmp_path / "log"
+    config = small_config("core", count=1, file=str(log), times=MOST_LOSSES - 1, number=number)
+    for losses in range(1, MOST_LOSSES):
+        state = run_all(config, path, "bench_hooks:killed")
+        assert (state.lost, state.done, state.total) == (1, 0, 1)
+        assert "1 killed from outside, to be solved again" in state_in_words(state)
+        assert read_rows(path) == []
+        assert len(lines(log)) == losses
+    state = run_all(config, path, "bench_hooks:killed")
+    assert (state.lost, state.done, state.total) == (0, 1, 1)
+    (row,) = read_rows(path)
+    assert row.solved
+
+
+def test_killed_from_outside_every_time(tmp_path: Path) -> None:
+    """A solve that is killed again and again counts as crashed after a few times."""
+    path, log = tmp_path / "r.sqlite", tmp_path / "log"
+    config = small_config("core", count=1, file=str(log), times=99, number=int(signal.SIGKILL))
+    states = [run_all(config, path, "bench_hooks:killed") for _ in range(MOST_LOSSES + 1)]
+    assert [state.lost for state in states] == [1] * (MOST_LOSSES - 1) + [0, 0]
+    assert [state.done for state in states] == [0] * (MOST_LOSSES - 1) + [1, 1]
+    assert len(lines(log)) == MOST_LOSSES
+    (row,) = read_rows(path)
+    assert row.outcome == "crashed"
+    assert f"{MOST_LOSSES} times in all" in row.message
+    check_whole(path)
 
 
 def test_killed_for_its_time(tmp_path: Path) -> None:
@@ -199,7 +231,7 @@ def test_the_pace() -> None:
 
 def test_jobs_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
     """As many solves run side by side as there are cores for their threads, at least one."""
-    monkeypatch.setattr("coreplan.bench.runner.usable_cores", lambda: 8)
+    monkeypatch.setattr("coreplan.bench.runner.usable_processors", lambda: 8)
     assert default_jobs(small_config("dp")) == 8
     assert default_jobs(small_config("dp", "core", threads=3)) == 2
     assert default_jobs(small_config("core", threads=20)) == 1

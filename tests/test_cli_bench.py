@@ -20,7 +20,7 @@ from rich.console import Console
 from cli_runs import Run, one_json, run_unread, shell
 from coreplan.bench.runner import RunState
 from coreplan.bench.store import Row, Store, read_rows
-from coreplan.bench.summary import summarise
+from coreplan.bench.summary import rows_to_csv, summarise
 from coreplan.view.bench_run import RunDisplay, duration_in_words, print_summaries, state_in_words
 from test_bench_store import RESULT, make_row
 
@@ -285,6 +285,15 @@ def test_csv(run: Run, tmp_path: Path) -> None:
         assert line["versions.coreplan"] == "0.1.0"
     code, out, _ = run("bench", "show", path, "--csv", "-")
     assert (code, out) == (0, table.read_text(encoding="utf-8"))
+
+
+def test_names_in_csv_are_no_formulas(tmp_path: Path) -> None:
+    """Names of a configuration cannot become formulas of a spreadsheet; numbers stay numbers."""
+    rows = [make_row(1, solver="=cmd|' /C calc'!A0", message="-1"), make_row(2, solver="core")]
+    table = [*csv.DictReader(io.StringIO(rows_to_csv(rows)))]
+    assert [line["solver"] for line in table] == ["'=cmd|' /C calc'!A0", "core"]
+    assert [line["message"] for line in table] == ["'-1", ""]
+    assert table[0]["time_limit"] == str(rows[0].time_limit)
 
 
 def test_showing_what_is_not_there(run: Run, tmp_path: Path) -> None:

@@ -186,12 +186,21 @@ def test_terminals_of_all_kinds(small: Path) -> None:
     run_unread("plan", str(small))
 
 
+UNHURRIED = """
+import coreplan.interrupts
+coreplan.interrupts.FINISH_SECONDS = 1e6
+from coreplan_launcher import main
+main()
+"""
+"""The command line, on a machine of whatever speed."""
+
+
 def test_ctrl_c_shows_the_best_plan_so_far(tmp_path: Path) -> None:
     """Ctrl-C while it is solving goes on with the plan that there is, and saves it."""
     path, policy = tmp_path / "hard.json", tmp_path / "policy.json"
     path.write_text(json.dumps(random_mpp(8, 4, 30)))
     with subprocess.Popen(
-        [sys.executable, "-m", "coreplan.cli", "plan", str(path), "--save-policy", str(policy)],
+        [sys.executable, "-c", UNHURRIED, "plan", str(path), "--save-policy", str(policy)],
         stdout=subprocess.PIPE,
         encoding="utf-8",
         env={**os.environ, "PYTHONIOENCODING": "utf-8", "PYTHONUNBUFFERED": "1"},

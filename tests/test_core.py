@@ -10,13 +10,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coreplan import Progress, Result, SolverError, Status, read_problem, solve
+from coreplan import Progress, Result, SolverError, Status, _core, read_problem, solve
 from coreplan.algorithms import team as team_module
+from coreplan.algorithms.task import SolverTask
 from coreplan.algorithms.team import Team
 from coreplan.cli import example_path
+from coreplan.limits import Limits
 from coreplan.result import is_closed
 from coreplan.verify import Verification, verify
-from helpers import CORE_STEPS, agrees, from_file, judged_policy_value, random_mpp, scale
+from helpers import (
+    CORE_STEPS,
+    agrees,
+    coupled_team,
+    from_file,
+    judged_policy_value,
+    random_mpp,
+    scale,
+)
 from judge import optimal_value
 from strategies import problem_dicts
 
@@ -86,6 +96,48 @@ def test_stops_at_the_gap_that_is_allowed() -> None:
     result = solve(problem, algorithm="core", exact=False, relative_gap=10.0)
     assert result.status in (Status.GAP_LIMIT, Status.OPTIMAL)
     assert result.gap <= 10 * abs(result.value)
+
+
+def test_a_gap_that_nobody_asked_for() -> None:
+    """A solver that ends by itself with a gap says that it did, and names no limit."""
+    problem = from_file(coupled_team(0))
+    whole = solve(problem, exact=False, search=False)
+    assert whole.status is Status.GAP_LIMIT
+    assert "no limit was reached: nothing that the solver can still do" in whole.message
+    assert "stopped with a gap left" in whole.summary()
+    assert "rounding" not in whole.message
+    asked = solve(problem, exact=False, search=False, absolute_gap=2 * whole.gap)
+    assert asked.status is Status.GAP_LIMIT
+    assert "no limit was reached" not in asked.message
+    # What was asked for is out of reach here.
+    short = solve(problem, exact=False, search=False, absolute_gap=0.5 * whole.gap)
+    assert "no limit was reached" in short.message
+
+
+@pytest.mark.parametrize(
+    ("gap", "allowed", "stop", "status", "said"),
+    [
+        (1e-12, 0.0, "none", Status.OPTIMAL, ""),
+        (1e-7, 0.0, "none", Status.GAP_LIMIT, "narrows the gap, which is as small as rounding"),
+        (1e-3, 0.0, "none", Status.GAP_LIMIT, "can still do narrows the gap"),
+        (1e-3, 1e-2, "none", Status.GAP_LIMIT, ""),
+        (1e-3, 0.0, "time_limit", Status.TIME_LIMIT, ""),
+        (1e-3, 0.0, "memory_limit", Status.MEMORY_LIMIT, ""),
+    ],
+)
+def test_why_a_solver_stopped(
+    gap: float, allowed: float, stop: str, status: Status, said: str
+) -> None:
+    """The message speaks of a gap that was neither asked for nor due to a limit, only of that."""
+    problem = read_problem(example_path("two_works.yaml"))
+    policy = solve(problem).policy
+    assert policy is not None
+    task = SolverTask(problem, 0, None, Limits())
+    why = getattr(_core.Stop, stop)
+    result = task.make_result("x", 1.0, 1.0 + gap, why, policy, 0, 0, allowed_gap=allowed)
+    assert result.status is status
+    assert result.message.endswith(said)
+    assert bool(result.message) == bool(said)
 
 
 def test_agrees_with_dp_on_the_example() -> None:

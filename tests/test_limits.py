@@ -30,6 +30,7 @@ from coreplan import (
     Status,
     solve,
 )
+from coreplan.algorithms import task
 from helpers import (
     dense_team,
     from_file,
@@ -45,6 +46,9 @@ from strategies import problem_dicts
 SLACK = 0.5
 """Seconds that a solver may take beyond its limit, most of them for a busy machine."""
 
+
+BEFORE_THE_SEARCH = ("compile", "shrinking")
+"""Phases in which there is no plan yet: whatever stops a solver then ends without a result."""
 
 unlike_algorithms = pytest.mark.parametrize("algorithm", ["core", "dp", "spudd"])
 """Those that work in quite different ways; the others share most with dp."""
@@ -181,7 +185,7 @@ def test_callback_stops(algorithm: str, calls: int) -> None:
     seen: list[Progress] = []
 
     def stop(progress: Progress) -> bool:
-        if progress.phase == "compile":
+        if progress.phase in BEFORE_THE_SEARCH:
             return False  # on a slow machine; there is no plan yet
         seen.append(progress)
         return len(seen) == calls
@@ -206,12 +210,12 @@ def test_sigint_in_a_process_of_its_own(algorithm: str) -> None:
     script = """
 import json, signal, sys
 from coreplan import solve
-from test_limits import long_problem
+from test_limits import BEFORE_THE_SEARCH, long_problem
 signal.signal(signal.SIGINT, signal.default_int_handler)
 algorithm = sys.argv[1]
 said = []
 def say(progress):
-    if not said:
+    if not said and progress.phase not in BEFORE_THE_SEARCH:
         said.append(print("searching", flush=True))
 result = solve(long_problem(algorithm), algorithm=algorithm, callback=say, time_limit=60)
 assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
@@ -440,14 +444,34 @@ def test_first_sigint_stops_with_a_plan(plain_sigint: None, algorithm: str) -> N
     """The first Ctrl-C stops with what there is, and the old handler is back."""
     handlers = []
 
-    def press(_: Progress) -> None:
+    def press(progress: Progress) -> None:
+        if progress.phase in BEFORE_THE_SEARCH:
+            return  # on a slow machine; there is no plan yet
         handlers.append(signal.getsignal(signal.SIGINT))
         signal.raise_signal(signal.SIGINT)
 
-    result = solve(long_problem(algorithm), algorithm=algorithm, callback=press, time_limit=60)
+    result = solve(long_problem(algorithm), algorithm=algorithm, callback=press)
     check_stopped(result, Status.INTERRUPTED)
     assert len(handlers) == 1
     assert handlers[0] is not signal.default_int_handler
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@unlike_algorithms
+def test_first_sigint_while_compiling(
+    plain_sigint: None, monkeypatch: pytest.MonkeyPatch, algorithm: str
+) -> None:
+    """Ctrl-C before the problem is compiled: no result, but an error with the reason."""
+    compile_problem = task.compile_problem
+
+    def press(*arguments: Any, **options: Any) -> Any:
+        signal.raise_signal(signal.SIGINT)
+        return compile_problem(*arguments, **options)
+
+    monkeypatch.setattr(task, "compile_problem", press)
+    with pytest.raises(LimitError) as caught:
+        solve(long_problem(algorithm), algorithm=algorithm)
+    assert caught.value.reason == "interrupted"
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 

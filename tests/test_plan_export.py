@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coreplan import ContractorState, FormatError, SolverError, plan_graph
+from coreplan.formats.writing import cell_text
 from coreplan.plan_export import graph_to_dict, situation_table, write_csv, write_json
 from helpers import coupled_team, from_file, random_mpp
 from strategies import problem_dicts
 from test_policy import policy_of
+
+
+def plain_text(cell: str) -> str:
+    """What a cell says, without the apostrophe that keeps it from being a formula."""
+    return cell[1:] if re.match("'+[=+@\t\r-]", cell) else cell
 
 
 @given(raw=problem_dicts(max_work=300), kind=st.sampled_from(["csv", "json"]))
@@ -37,7 +44,7 @@ def test_files_say_what_the_policy_does(
         return
     policy.to_csv(path)
     with path.open(encoding="utf-8", newline="") as file:
-        columns, *rows = csv.reader(file)
+        columns, *rows = ([plain_text(cell) for cell in row] for row in csv.reader(file))
     assert len(set(columns)) == len(columns)
     assert len(rows) == graph.stage_begin[-2]
     for row, situation in zip(rows, graph.situations, strict=False):
@@ -54,6 +61,37 @@ def test_files_say_what_the_policy_does(
                 assert int(named[f"{name} remaining"]) == state.remaining
             else:
                 assert named[f"{name} state"] == state
+
+
+FORMULAS = ["=cmd|' /C calc'!A0", "+1", "-1+2", "@SUM(A1)", "\tx", "\rx", "'=1"]
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_names_are_no_formulas(tmp_path: Path, name: str) -> None:
+    """A spreadsheet program that opens the table finds texts and numbers, never a formula."""
+    raw = {
+        "format": "ti-mmdp/1",
+        "horizon": 1,
+        "agents": [{"name": name, "initial": name, "transitions": {name: {name: {name: 1}}}}],
+        "rewards": [{"scope": [name], "entries": [{"value": -2.5}]}],
+    }
+    path = tmp_path / "plan.csv"
+    policy_of(from_file(raw)).to_csv(path)
+    with path.open(encoding="utf-8", newline="") as file:
+        columns, row = csv.reader(file)
+    assert not any(re.match("[=+@\t\r-]", cell) for cell in columns)
+    assert columns[4:] == [f"'{name} state", f"'{name} action"]
+    assert row == ["0", "0", "1.0", "-2.5", f"'{name}", f"'{name}"]
+
+
+def test_cells_stay_apart() -> None:
+    """Texts that differ are written in different ways, and what is harmless stays as it is."""
+    cells = [*FORMULAS, "=1", "'", "'a", "a=b", "", "a-b"]
+    written = [cell_text(cell) for cell in cells]
+    assert len({*written}) == len(cells)
+    assert [plain_text(cell) for cell in written] == cells
+    assert written[-5:] == cells[-5:]
+    assert [cell_text(number) for number in (-1, -0.5, None)] == [-1, -0.5, None]
 
 
 def test_a_cut_graph_is_exported_as_it_is() -> None:

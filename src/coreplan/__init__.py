@@ -11,6 +11,7 @@ from coreplan.compile import AgentSize, CompiledProblem, compile_problem
 from coreplan.crg import ConditionalReturnGraph, ConditionalReturnGraphs, CrgSize, build_crgs
 from coreplan.distribution import ReturnDistribution, return_distribution
 from coreplan.errors import (
+    CertificateError,
     CoreplanError,
     FormatError,
     LimitError,
@@ -67,6 +68,7 @@ __all__ = [
     "AgentSize",
     "Alternative",
     "Calendar",
+    "CertificateError",
     "ComparedRun",
     "Comparison",
     "CompiledProblem",

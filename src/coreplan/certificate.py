@@ -8,7 +8,6 @@ from __future__ import annotations
 import gzip
 import io
 import json
-import tempfile
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -22,10 +21,10 @@ from numpy.typing import NDArray
 
 from coreplan.checks import check_number, found
 from coreplan.errors import FormatError, ModelError, Problem
-from coreplan.formats.policy import problem_hash
+from coreplan.formats.policy import policy_of, policy_to_dict, problem_hash, state_to_dict
 from coreplan.formats.policy_arrays import Indices, pack, unpack
 from coreplan.formats.reading import Document, Place, plain, read_bytes
-from coreplan.formats.writing import to_json, write_document
+from coreplan.formats.writing import gzipped, to_json, write_bytes, write_document
 from coreplan.indexed import IndexedAgent, IndexedProblem, JointState, index_timmdp
 from coreplan.maintenance.problem import MaintenanceProblem
 from coreplan.maintenance.translate import index_maintenance
@@ -216,26 +215,16 @@ def agent_classes(
 def write_certificate(certificate: Certificate, path: str | Path) -> None:
     """Write a certificate as ``certificate/1``, compressed where the name ends in .gz."""
     document = certificate_to_dict(certificate)
-    if Path(path).suffix.lower() != ".gz":
+    if Path(path).suffix.lower() == ".gz":
+        write_bytes(gzipped(to_json(document).encode()), path)
+    else:
         write_document(document, path)
-        return
-    try:
-        Path(path).write_bytes(gzip.compress(to_json(document).encode(), 6, mtime=0))
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise FormatError(str(path), [Problem((), f"cannot be written: {reason}")]) from None
 
 
 def certificate_to_dict(certificate: Certificate) -> dict[str, Any]:
     """A certificate as plain dicts, lists, texts and numbers."""
     indexed = certificate.indexed
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "policy.json"
-        policy = None
-        if certificate.policy is not None:
-            certificate.policy.save(file)
-            policy = json.loads(file.read_text(encoding="utf-8"))
-    start = policy["start"] if policy is not None else _write_start(certificate)
+    named = indexed.name_state([agent.start for agent in indexed.agents])
     document = {
         "format": FORMAT,
         "problem": certificate.problem.name,
@@ -243,7 +232,7 @@ def certificate_to_dict(certificate: Certificate) -> dict[str, Any]:
         "stage": indexed.stage,
         "horizon": indexed.horizon,
         "history": certificate.history,
-        "start": start,
+        "start": {name: state_to_dict(state) for name, state in named.items()},
         "lower": certificate.lower,
         "upper": certificate.upper,
         "agents": [
@@ -251,28 +240,11 @@ def certificate_to_dict(certificate: Certificate) -> dict[str, Any]:
             for agent, classes in zip(indexed.agents, certificate.agents, strict=True)
         ],
         "clusters": [_write_cluster(cluster) for cluster in certificate.clusters],
-        "policy": policy,
+        "policy": None if certificate.policy is None else policy_to_dict(certificate.policy),
     }
     if certificate.search is not None:
         document["search"] = _write_search(certificate.search)
     return document
-
-
-def _write_start(certificate: Certificate) -> dict[str, Any]:
-    """Where the agents stand; states of an MPP as policies write them."""
-    indexed = certificate.indexed
-    named = indexed.name_state([agent.start for agent in indexed.agents])
-    written: dict[str, Any] = {}
-    for name, state in named.items():
-        if isinstance(state, str):
-            written[name] = state
-            continue
-        written[name] = {"done": list(state.done)}
-        if state.doing is not None:
-            written[name] |= {"doing": state.doing, "remaining": state.remaining}
-        if state.times:
-            written[name]["times"] = {task: list(each) for task, each in state.times.items()}
-    return written
 
 
 def _write_agent(agent: IndexedAgent, classes: AgentClasses) -> dict[str, Any]:
@@ -629,15 +601,12 @@ def _check_owners(document: Document, clusters: list[Cluster]) -> None:
 
 def _read_policy(document: Document, content: Any, certificate: Certificate) -> Policy:
     """The policy that is part of a certificate, by the reader of policies."""
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "policy.json"
-        file.write_text(json.dumps(content), encoding="utf-8")
-        try:
-            policy = Policy.load(file, certificate.problem)
-        except FormatError as error:
-            for problem in error.problems:
-                document.fail(("policy", *problem.path), problem.message)
-            raise document.error() from None
+    try:
+        policy = policy_of(Document("policy.json", json.dumps(content)), certificate.problem)
+    except FormatError as error:
+        for problem in error.problems:
+            document.fail(("policy", *problem.path), problem.message)
+        raise document.error() from None
     starts = [
         (indexed.stage, [agent.states.label(agent.start) for agent in indexed.agents])
         for indexed in (policy.indexed, certificate.indexed)

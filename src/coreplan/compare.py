@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from coreplan.compile import AnyProblem
 from coreplan.errors import LimitError, SolverError
 from coreplan.indexed import JointState
+from coreplan.interrupts import interrupted_since
 from coreplan.limits import Callback, forget_peak_memory
 from coreplan.result import Result, Status
 from coreplan.solve import ALGORITHMS, check_algorithm, check_problem, solve
@@ -153,8 +155,9 @@ def compare(
     if not names:
         raise SolverError("no algorithms to compare; name one or more")
     runs: list[ComparedRun] = []
+    begin = time.monotonic()
     for name in names:
-        if runs and _interrupted(runs[-1]):
+        if interrupted_since(begin) or (runs and _interrupted(runs[-1])):
             runs.append(ComparedRun(name, None, "not_run", "interrupted before"))
             continue
         if started is not None:

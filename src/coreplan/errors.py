@@ -5,6 +5,10 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from coreplan.result import Result
 
 MOST_PROBLEMS = 20
 """How many problems of one file or model are reported at once."""
@@ -113,6 +117,20 @@ class FormatError(CoreplanError):
     def _line(self, problem: Problem) -> str:
         position = f":{problem.line}:{problem.column}" if problem.line else ""
         return f"{self.file}{position}: {problem}"
+
+
+class CertificateError(FormatError):
+    """A problem is solved, but a certificate of the result could not be made or written.
+
+    Attributes
+    ----------
+    result
+        The result, with its policy.
+    """
+
+    def __init__(self, file: str, problems: Iterable[Problem], result: Result) -> None:
+        super().__init__(file, problems)
+        self.result = result
 
 
 class SolverError(CoreplanError):

@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coreplan.checks import found
-from coreplan.errors import SolverError
+from coreplan.errors import LimitError, SolverError
 from coreplan.indexed import IndexedProblem
 from coreplan.rewards import TransitionRewards
 from coreplan.rows import distinct_rows
@@ -393,9 +393,10 @@ class _Part:
 
     def _look_at_the_clock(self) -> None:
         if time.monotonic() > self._end:
-            raise SolverError(
+            raise LimitError(
+                "time_limit",
                 "its exact value takes too long to compute; Policy.estimate gives an interval for "
-                "it by simulation"
+                "it by simulation",
             )
 
     def _give_up(self, stage: int) -> SolverError:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-import signal
 import sys
-import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator
@@ -14,10 +12,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from numbers import Real
 from pathlib import Path
-from types import FrameType
 
 from coreplan import _core
 from coreplan.errors import LimitError, SolverError
+from coreplan.interrupts import catch_interrupts
 
 logger = logging.getLogger(__name__)
 
@@ -133,6 +131,7 @@ class Limits:
         self._callback = callback
         self._interrupts = 0
         self._asked_to_stop = False
+        self._ends = False
         self.phase = "compile"
         self.lower = -math.inf
         self.upper = math.inf
@@ -204,8 +203,7 @@ class Limits:
 
     def guard(self, states: int) -> None:
         """Raise a LimitError if a limit strikes while a problem is being described in Python."""
-        if self._interrupts:
-            raise LimitError("interrupted", "interrupted before there was any plan")
+        self._end_if_interrupted()
         if self.seconds >= self._time_limit:
             raise LimitError("time_limit", "the time limit struck before there was any plan")
         if states * _BYTES_PER_DESCRIBED_STATE > self._memory_limit:
@@ -222,31 +220,26 @@ class Limits:
         with catch_interrupts(self._note_interrupt):
             yield
 
+    @contextmanager
+    def end_if_interrupted(self) -> Iterator[None]:
+        """Let Ctrl-C raise a LimitError at once, in Python code that does not look at limits."""
+        self._ends = True
+        try:
+            self._end_if_interrupted()
+            yield
+        finally:
+            self._ends = False
+
+    def _end_if_interrupted(self) -> None:
+        if self._interrupts:
+            raise LimitError("interrupted", "interrupted before there was any plan")
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C was pressed."""
+        return self._interrupts > 0
+
     def _note_interrupt(self) -> None:
         self._interrupts += 1
-
-
-@contextmanager
-def catch_interrupts(note: Callable[[], object]) -> Iterator[None]:
-    """Let the first Ctrl-C call a function; a second one raises KeyboardInterrupt."""
-    if threading.current_thread() is not threading.main_thread():
-        yield  # signals are the main thread's business
-        return
-    previous = signal.getsignal(signal.SIGINT)
-    if previous is not signal.default_int_handler:
-        yield  # somebody else has plans for Ctrl-C
-        return
-    pressed = 0
-
-    def handle(_: int, __: FrameType | None) -> None:
-        nonlocal pressed
-        pressed += 1
-        if pressed > 1:
-            raise KeyboardInterrupt
-        note()
-
-    signal.signal(signal.SIGINT, handle)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, previous)
+        if self._ends:
+            self._end_if_interrupted()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -70,14 +68,10 @@ def to_dataframe(graph: PlanGraph) -> pd.DataFrame:
 
 def write_csv(graph: PlanGraph, path: str | Path) -> None:
     """Write the situations to a file, see :func:`situation_table`."""
-    from coreplan.formats.writing import write_text
+    from coreplan.formats.writing import to_csv, write_text
 
     columns, rows = situation_table(graph)
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(rows)
-    write_text(text.getvalue(), path)
+    write_text(to_csv([columns, *rows]), path)
 
 
 def write_json(graph: PlanGraph, path: str | Path) -> None:

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from coreplan.errors import ModelError
+from coreplan.errors import (
+    CertificateError,
+    CoreplanError,
+    FormatError,
+    ModelError,
+    Problem,
+    SolverError,
+)
 from coreplan.frozen import FrozenMapping
 from coreplan.policy import Policy
+
+if TYPE_CHECKING:
+    from coreplan.certificate import Certificate
 
 OPTIMAL_TOLERANCE = 1e-6
 """`optimal` means: upper bound - value is at most this times max(1, \\|value\\|)."""
@@ -32,7 +43,7 @@ _WHY_STOPPED = {
     Status.TIME_LIMIT: "stopped by the time limit",
     Status.MEMORY_LIMIT: "stopped by the memory limit",
     Status.INTERRUPTED: "interrupted",
-    Status.GAP_LIMIT: "stopped at the gap limit",
+    Status.GAP_LIMIT: "stopped with a gap left",
 }
 
 
@@ -76,6 +87,28 @@ class Statistics:
         }
 
 
+class PendingCertificate:
+    """A certificate that is made when it is first needed, and then kept.
+
+    Parameters
+    ----------
+    make
+        Makes it; forgotten afterwards, with all that it refers to.
+    """
+
+    def __init__(self, make: Callable[[], Certificate]) -> None:
+        self._make: Callable[[], Certificate] | None = make
+        self._made: Certificate | None = None
+
+    def get(self) -> Certificate:
+        """The certificate."""
+        if self._made is None:
+            assert self._make is not None
+            self._made = self._make()
+            self._make = None
+        return self._made
+
+
 @dataclass(frozen=True)
 class Result:
     """What a solver found.
@@ -105,6 +138,8 @@ class Result:
         The policy in hand; None if the result was read from a file.
     tolerance
         ``optimal`` means that the gap is at most this part of the value (of 1 if that is larger).
+    pending_certificate
+        How to make a certificate of the bounds, where :func:`coreplan.solve` was asked for one.
     """
 
     problem: str
@@ -119,6 +154,7 @@ class Result:
     message: str = field(default="", compare=False)
     policy: Policy | None = field(default=None, compare=False, repr=False)
     tolerance: float = OPTIMAL_TOLERANCE
+    pending_certificate: PendingCertificate | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         for name in ("value", "lower_bound", "upper_bound", "seconds", "tolerance"):
@@ -149,6 +185,40 @@ class Result:
         if self.gap == 0:
             return 0.0
         return self.gap / abs(self.value) if self.value else math.inf
+
+    @property
+    def certificate(self) -> Certificate | None:
+        """What others need to check the bounds; None if :func:`coreplan.solve` was not asked.
+
+        It is made when it is first looked at, which may take as long as the solver did.
+        """
+        return None if self.pending_certificate is None else self.pending_certificate.get()
+
+    def save_certificate(self, path: str | Path) -> None:
+        """Write the certificate to a file, compressed where the name ends in .gz.
+
+        Raises
+        ------
+        CertificateError
+            If it cannot be made or written; the error holds this result.
+        """
+        from coreplan.certificate import write_certificate
+
+        try:
+            certificate = self.certificate
+            if certificate is None:
+                raise SolverError("solve was not asked for one; give it certificate=True")
+            write_certificate(certificate, path)
+        except FormatError as error:
+            raise CertificateError(str(path), error.problems, self) from None
+        except Exception as error:
+            said = str(error)
+            if isinstance(error, MemoryError):
+                said = "the machine's memory is exhausted"
+            elif not isinstance(error, CoreplanError):
+                said = f"{type(error).__name__}: {error}"
+            problem = Problem((), f"the certificate cannot be made: {said}")
+            raise CertificateError(str(path), [problem], self) from error
 
     def to_dict(self) -> dict[str, object]:
         """The result in the format ``result/1``."""

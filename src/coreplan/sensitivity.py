@@ -8,6 +8,7 @@ both problems are solved.
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -17,6 +18,7 @@ from coreplan.algorithms.start import Start
 from coreplan.checks import unknown_name
 from coreplan.compile import AnyProblem, index_problem
 from coreplan.errors import LimitError, ModelError, SolverError
+from coreplan.interrupts import FINISH_SECONDS, interrupted_since
 from coreplan.limits import Callback, Limits, Progress
 from coreplan.maintenance.changes import KINDS, Change, find_changes, most_payable
 from coreplan.maintenance.coordination import plan_alone
@@ -205,10 +207,13 @@ def sensitivity(
         return asked_to_stop
 
     options |= {"memory_limit": memory_limit, "callback": listen}
+    begin = time.monotonic()
     tell(None, 0, len(changes))
     part = None if time_limit is None else BASE_PART * time_limit
     base = solve(problem, time_limit=part, **options)
-    examination = _Examination(problem, base, changes, limits, lambda: asked_to_stop)
+    examination = _Examination(
+        problem, base, changes, limits, lambda: asked_to_stop or interrupted_since(begin)
+    )
     try:
         examination.run(tell, options)
     except KeyboardInterrupt:  # between two searches; what there is counts
@@ -331,6 +336,8 @@ class _Examination:
     def _seconds(self, part: float) -> float | None:
         """A part of the time that is left, as a limit."""
         left = self._limits.seconds_left
+        if self._asked_to_stop():
+            left = min(left, FINISH_SECONDS)
         return max(part * left, SHORTEST) if math.isfinite(left) else None
 
     def _narrow(self, k: int, low: float, high: float) -> None:

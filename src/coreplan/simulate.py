@@ -7,7 +7,6 @@ it has not seen before.
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from coreplan.indexed import IndexedAgent
 from coreplan.limits import Limits
 from coreplan.maintenance.money import money_of
 from coreplan.maintenance.problem import MaintenanceProblem
+from coreplan.processors import choose_count
 from coreplan.reward_tables import add_tables, reward_tables, scopes_of
 from coreplan.rewards import MatchedTransitions
 from coreplan.simulation import Completion, Estimate, Simulation, make_estimate
@@ -86,7 +86,7 @@ def simulate(
     confidence
         About how likely the intervals are to hold the exact values.
     threads
-        How many threads to use; by default as many as there are processors.
+        How many threads to use; by default one for each processor that this process may use.
     time_limit
         Seconds after which to stop with what there is.
     callback
@@ -191,7 +191,7 @@ class Runs:
     ) -> Simulation:
         """Simulate until there are enough runs, or somebody stops it."""
         simulator = self._simulator
-        workers = threads or os.cpu_count() or 1
+        workers = choose_count(threads)
         at_once = _core.Simulator.block
         total = 0.0
         while simulator.runs < runs:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from inspect import signature
+from pathlib import Path
 
 from coreplan import _core
 from coreplan.algorithms.core import solve_core
@@ -15,8 +16,9 @@ from coreplan.algorithms.spudd import solve_spudd
 from coreplan.algorithms.task import SolverTask
 from coreplan.checks import unknown_name
 from coreplan.compile import AnyProblem
-from coreplan.errors import LimitError, ModelError, SolverError
+from coreplan.errors import CertificateError, LimitError, ModelError, Problem, SolverError
 from coreplan.indexed import JointState
+from coreplan.interrupts import finish_soon
 from coreplan.limits import Callback, Limits
 from coreplan.maintenance.problem import MaintenanceProblem
 from coreplan.model import TIMMDP
@@ -64,7 +66,9 @@ def solve(
         local states; without, a maintenance problem's states keep start and end times, as in the
         literature. ``core`` has ``start``: a policy for the same problem, stage and state, or a
         schedule ``{contractor: {work: step}}``, to start from; the result is never worse. It also
-        has ``threads`` and, to switch off other steps of shrinking, ``shape``,
+        has ``certificate``: a file to write a proof of both bounds to, after the result exists, or
+        True to get it by :attr:`Result.certificate <coreplan.Result.certificate>`; ``threads``, at
+        most 16 or 4 per usable processor; and, to switch off other steps of shrinking, ``shape``,
         ``drop``, ``settle`` and ``eliminate``. The searches have ``memo`` (default False, as
         printed): whether to remember solved groups of agents, and ``assignment`` (see
         :func:`coreplan.build_crgs`); ``core-2016`` also ``relative_gap`` and ``absolute_gap``: how
@@ -80,6 +84,8 @@ def solve(
     ------
     LimitError
         If a limit strikes before there is any policy.
+    CertificateError
+        If the certificate cannot be made or written; the error holds the result.
     ModelError
         If the state, or a schedule to start from, makes no sense.
     SolverError
@@ -104,7 +110,16 @@ def solve(
     run = ALGORITHMS[algorithm]
     limits = Limits(time_limit, memory_limit, callback)
     with limits.catch_interrupts(), errors_of_the_core():
-        return run(SolverTask(problem, stage, state, limits), **options)
+        result = run(SolverTask(problem, stage, state, limits), **options)
+    path = options.get("certificate")
+    if isinstance(path, str | Path):
+        try:
+            with finish_soon() if limits.interrupted else nullcontext():
+                result.save_certificate(path)
+        except KeyboardInterrupt:
+            stopped = Problem((), "the certificate is not written: interrupted")
+            raise CertificateError(str(path), [stopped], result) from None
+    return result
 
 
 def check_algorithm(algorithm: str, options: Iterable[str] = ()) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import math
-import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,9 +14,10 @@ from numpy.typing import NDArray
 
 from coreplan import _core
 from coreplan.algorithms.start import Base, Start, StartPlan, take_start
-from coreplan.algorithms.task import SolverTask, check_flags, check_gaps
+from coreplan.algorithms.task import SolverTask, check_flags, check_gaps, check_seed
 from coreplan.algorithms.team import CLOSED, EXACT_AT_ONCE, EngineOptions, Team
 from coreplan.algorithms.way_back import make_reduced, map_local, reduce_model
+from coreplan.checks import found
 from coreplan.compile import CompiledProblem
 from coreplan.errors import SolverError
 from coreplan.group_rule import Chances, Event, GroupRule, GroupTable
@@ -32,10 +32,12 @@ from coreplan.policy import (
     make_maps,
     number_joint_classes,
 )
-from coreplan.result import Result, is_closed
+from coreplan.processors import choose_count
+from coreplan.result import PendingCertificate, Result, is_closed
 
 if TYPE_CHECKING:
     from coreplan.algorithms.certify import TeamProof
+    from coreplan.certificate import Certificate
 
 logger = logging.getLogger(__name__)
 
@@ -53,7 +55,7 @@ def solve_core(
     seed: int = 1,
     exact: bool = True,
     search: bool = True,
-    certificate: str | Path | None = None,
+    certificate: str | Path | bool | None = None,
     shape: bool = True,
     drop: bool = True,
     settle: bool = True,
@@ -66,13 +68,16 @@ def solve_core(
     start: StartPlan | Start | None = None,
 ) -> Result:
     """Shape, shrink, decouple; solve small teams exactly, bound the others and search."""
-    _check_number("threads", threads, 1)
-    _check_number("seed", seed, 0)
+    threads = choose_count(threads)
+    check_seed(seed)
     check_gaps(relative_gap=relative_gap, absolute_gap=absolute_gap)
     steps = {"shape": shape, "drop": drop, "settle": settle, "eliminate": eliminate, "merge": merge}
     ideas = {"split": split, "skip": skip, "floors": floors, "tables": tables}
     check_flags(exact=exact, search=search, **steps, **ideas)
-    if certificate is not None and not shape:
+    if certificate is not None and not isinstance(certificate, str | Path | bool):
+        raise SolverError(f"certificate is {found(certificate)}; expected a file's name, or True")
+    asked = certificate is not None and certificate is not False
+    if asked and not shape:
         raise SolverError("a certificate is about losses; it needs shape=True")
     compiled = task.compile(merge)
     limits = task.limits
@@ -80,9 +85,7 @@ def solve_core(
     limits.phase = "shrinking"
     reduction = reduce_model(compiled, steps, limits)
     report = reduction.report
-    options = EngineOptions(
-        limits, threads or os.cpu_count() or 1, seed, exact, search, certificate is not None, ideas
-    )
+    options = EngineOptions(limits, threads, seed, exact, search, asked, ideas)
     teams = [Team(reduction.model, team, options) for team in _core.components(reduction.model)]
     logger.info(
         "%s",
@@ -104,20 +107,29 @@ def solve_core(
     elif not compiled.model.unit_mass:
         lower = max(lower, policy.evaluate())  # with probabilities as they are written
         upper = max(lower, upper)
-    if certificate is not None:
-        # Seldom needed, and slow to import.
-        from coreplan.algorithms.certify import certify
-        from coreplan.certificate import write_certificate
+    own, worth = policy, lower
+
+    def make_certificate() -> Certificate:
+        from coreplan.algorithms.certify import certify  # seldom needed, and slow to import
 
         proof = certify(
-            task.problem, compiled, reduction, reduced, teams, policy, lower, engine.certified
+            task.problem,
+            compiled,
+            reduction,
+            reduced,
+            teams,
+            own,
+            worth,
+            engine.certified,
+            searches=not limits.interrupted,  # after Ctrl-C, nobody waits for records to be checked
         )
-        if given is not None and given.value >= lower and given.policy.history == proof.history:
+        if given is not None and given.value >= worth and given.policy.history == proof.history:
             proof = replace(proof, policy=given.policy, lower=given.value)
-        write_certificate(proof, certificate)
+        return proof
+
     if given is not None and given.value >= lower:
         lower, policy = given.value, given.policy
-    return task.make_result(
+    result = task.make_result(
         "core",
         lower,
         upper,
@@ -127,7 +139,11 @@ def solve_core(
         sum(team.actions for team in teams),
         message=engine.say(compiled.indexed.agent_names),
         others=_count(teams),
+        allowed_gap=max(absolute_gap, relative_gap * abs(lower)),
     )
+    if asked:
+        result = replace(result, pending_certificate=PendingCertificate(make_certificate))
+    return result
 
 
 def _count(teams: Sequence[Team]) -> dict[str, float]:
@@ -147,15 +163,6 @@ def _count(teams: Sequence[Team]) -> dict[str, float]:
         counts["policy_states"] = states
         counts["search_overhead"] = sum(team.expanded for team in written) / max(states, 1)
     return counts
-
-
-def _check_number(name: str, value: object, least: int) -> None:
-    if value is None:
-        return
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise SolverError(f"{name} is {value!r}; expected a whole number or None")
-    if value < least:
-        raise SolverError(f"{name} is {value}; expected at least {least}")
 
 
 class _Engine:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -102,6 +103,7 @@ def _solve(
             "joint_actions_pruned": found.actions_pruned,
             "decouplings": found.decouplings,
         },
+        allowed_gap=math.inf if absolute_gap or relative_gap else 0.0,
     )
 
 

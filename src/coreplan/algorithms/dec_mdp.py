@@ -12,11 +12,10 @@ import math
 from collections.abc import Sequence
 
 from coreplan import _core
-from coreplan.algorithms.task import SolverTask, check_flags
+from coreplan.algorithms.task import SolverTask, check_flags, check_seed
 from coreplan.algorithms.team import CLOSED, CUTS, is_slow
 from coreplan.algorithms.way_back import make_reduced, map_local, reduce_model
 from coreplan.compile import CompiledProblem
-from coreplan.errors import SolverError
 from coreplan.limits import Limits
 from coreplan.policy import LocalRule, Policy, make_maps
 from coreplan.result import Result, Statistics
@@ -42,8 +41,7 @@ SLICE = 0.2
 def solve_dec_mdp(task: SolverTask, merge: bool = True, seed: int = 1) -> Result:
     """Find the best policy of which every agent looks at its own local state only."""
     check_flags(merge=merge)
-    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise SolverError(f"seed is {seed!r}; expected a whole number of at least 0")
+    check_seed(seed)
     compiled = task.compile(merge)
     limits = task.limits
     limits.phase = "shrinking"

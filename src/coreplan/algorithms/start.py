@@ -19,7 +19,7 @@ from coreplan import _core
 from coreplan.algorithms.task import SolverTask
 from coreplan.checks import found
 from coreplan.compile import AnyProblem, CompiledProblem
-from coreplan.errors import SolverError
+from coreplan.errors import LimitError, SolverError
 from coreplan.indexed import IndexedProblem, JointState
 from coreplan.limits import Limits
 from coreplan.maintenance.problem import MaintenanceProblem
@@ -110,23 +110,35 @@ def take_start(task: SolverTask, compiled: CompiledProblem, plan: StartPlan | St
     ModelError
         If a schedule makes no sense.
     SolverError
-        If it is a plan for something else, or its exact value is out of reach, also within half of
-        the time that is left.
+        If it is a plan for something else, or its exact value is out of reach.
+    LimitError
+        If its exact value takes more than half of the time that is left, or Ctrl-C is pressed.
     """
     given = plan.policy if isinstance(plan, Start) else plan
     policy = make_plan(task.problem, given, task.stage, task.state, task.limits)
     check_beginning(policy, compiled.indexed)
-    try:
-        known = plan.value if isinstance(plan, Start) else None
-        limit = 0.5 * task.limits.seconds_left
-        value = policy.evaluate(time_limit=limit) if known is None else known
-    except SolverError as error:
-        raise SolverError(f"cannot start from this plan: {error}") from None
+    value = plan.value if isinstance(plan, Start) else _value_of(policy, task.limits)
     if not math.isfinite(value):
         raise OverflowError("the rewards are too large to be added up")
     task.limits.phase = "start"
     task.limits.report(value, math.inf)
     return Start(policy, value)
+
+
+def _value_of(policy: Policy, limits: Limits) -> float:
+    """The exact value of a plan, within half of the time that is left."""
+    try:
+        with limits.end_if_interrupted():
+            return policy.evaluate(time_limit=0.5 * limits.seconds_left)
+    except LimitError as error:
+        if error.reason != "time_limit":
+            raise
+        raise LimitError(
+            "time_limit",
+            "the time limit is too short to compute the value of the plan to start from",
+        ) from None
+    except SolverError as error:
+        raise SolverError(f"cannot start from this plan: {error}") from None
 
 
 class _AgentStart:

@@ -7,12 +7,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from coreplan import _core
+from coreplan.checks import found
 from coreplan.compile import AnyProblem, CompiledProblem, compile_problem
 from coreplan.errors import SolverError
 from coreplan.indexed import JointState
 from coreplan.limits import Limits, peak_memory_mb
 from coreplan.policy import Policy
 from coreplan.result import Result, Statistics, Status, is_closed
+
+LARGEST_SEED = 2**64 - 1
+ROUNDING = 1e-6
+"""A gap of this part of the value, or less, counts as due to rounding."""
 
 
 def check_flags(**options: object) -> None:
@@ -27,6 +32,22 @@ def check_gaps(**options: object) -> None:
     for name, value in options.items():
         if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
             raise SolverError(f"{name} is {value!r}; expected a number of at least 0")
+
+
+def check_seed(seed: object) -> None:
+    """Raise a SolverError if the random numbers of the core cannot start from a seed."""
+    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed <= LARGEST_SEED:
+        raise SolverError(
+            f"seed is {found(seed)}; expected a whole number from 0 to 2**64 - 1 ({LARGEST_SEED})"
+        )
+
+
+def _nothing_left(lower: float, upper: float) -> str:
+    """Why a solver stopped that met no limit and was allowed no such gap."""
+    said = "no limit was reached: nothing that the solver can still do narrows the gap"
+    if upper - lower <= ROUNDING * max(1.0, abs(lower)):
+        said += ", which is as small as rounding"
+    return said
 
 
 @dataclass(frozen=True)
@@ -59,16 +80,20 @@ class SolverTask:
         message: str = "",
         others: Mapping[str, float] | None = None,
         objective: str = "centralised",
+        allowed_gap: float = 0.0,
     ) -> Result:
         """Put together what an algorithm found.
 
-        With bounds apart and no limit that struck, it stopped at the gap it was allowed.
+        With bounds apart and no limit that struck, it stopped at the gap it was allowed, or because
+        it has nothing left to do; the message then says so.
         """
         if not (math.isfinite(lower) and math.isfinite(upper)):
             raise OverflowError("the rewards are too large to be added up")
         status = Status.GAP_LIMIT if stop == _core.Stop.none else Status(stop.name)
         if is_closed(lower, upper):
             status = Status.OPTIMAL
+        elif status is Status.GAP_LIMIT and upper - lower > allowed_gap:
+            message = "; ".join(filter(None, [message, _nothing_left(lower, upper)]))
         return Result(
             problem=self.problem.name,
             algorithm=algorithm,

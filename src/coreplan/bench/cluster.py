@@ -18,9 +18,9 @@ from contextlib import suppress
 from types import FrameType, TracebackType
 from typing import Any, Self
 
-from coreplan.bench.machine import usable_cores
 from coreplan.bench.pool import Answer, Worker
 from coreplan.errors import SolverError
+from coreplan.processors import usable_processors
 
 _CONNECT_SECONDS = 5.0
 _worker: Worker | None = None
@@ -79,7 +79,7 @@ class RayPool:
         self._keys: dict[Any, str] = {}
         if address is not None:
             _check_address(address)
-        cores = max(usable_cores(), threads * (jobs or 1))
+        cores = max(usable_processors(), threads * (jobs or 1))
         local = {
             "address": "local",
             "num_cpus": cores,

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from coreplan.bench.machine import usable_cores
 from coreplan.bench.sets import TEST_SETS, generate
 from coreplan.bench.sets.instance import MOST_INSTANCES
 from coreplan.checks import check_integer, is_number, unknown_name
@@ -17,6 +16,7 @@ from coreplan.formats.reading import Document, Place, plain
 from coreplan.formats.writing import tidy
 from coreplan.frozen import FrozenMapping
 from coreplan.maintenance import Contractor, Hindrance, MaintenanceProblem, Task
+from coreplan.processors import usable_processors
 from coreplan.solve import check_algorithm, solve
 
 FORMAT = "bench/1"
@@ -46,7 +46,7 @@ class Solver:
     @property
     def threads(self) -> int:
         """How many threads it uses."""
-        default = usable_cores() if self.algorithm == "core" else 1
+        default = usable_processors() if self.algorithm == "core" else 1
         return int(self.options.get("threads") or default)
 
 

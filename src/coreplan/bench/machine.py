@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from coreplan.limits import BYTES_PER_MB
+from coreplan.processors import usable_processors
 
 
 def versions() -> dict[str, str]:
@@ -29,17 +30,10 @@ def describe_machine() -> dict[str, str | int]:
     """Processor, cores, memory and system; nothing that says whose machine it is."""
     return {
         "processor": _processor(),
-        "cores": usable_cores(),
+        "cores": usable_processors(),
         "memory_mb": _memory_mb(),
         "system": f"{platform.system()} {platform.release()} {platform.machine()}",
     }
-
-
-def usable_cores() -> int:
-    """How many cores this process may use."""
-    if sys.platform == "linux":
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def resident_mb(pid: int) -> float:

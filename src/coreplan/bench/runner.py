@@ -10,13 +10,16 @@ from typing import Any
 
 from coreplan import __version__
 from coreplan.bench.config import BenchConfig, SetRun, Solver
-from coreplan.bench.machine import usable_cores
 from coreplan.bench.pool import Answer, Pool
 from coreplan.bench.sets import Instance, generate
 from coreplan.bench.store import Row, Store, solve_key
-from coreplan.bench.worker import SOLVE, TIME_GRACE
+from coreplan.bench.worker import KILLED, SOLVE, TIME_GRACE
 from coreplan.errors import SolverError
-from coreplan.limits import catch_interrupts
+from coreplan.interrupts import catch_interrupts
+from coreplan.processors import usable_processors
+
+MOST_LOSSES = 3
+"""A solve that was killed from outside so many times has crashed, and is not tried again."""
 
 _TICK = 0.5
 _LOOK_FOR_OTHERS = 1.0
@@ -107,7 +110,7 @@ def _solves_of(run: SetRun, instance: Instance) -> Iterator[Solve]:
 
 def default_jobs(config: BenchConfig) -> int:
     """How many solves can run side by side on this machine without taking cores from each other."""
-    return max(1, usable_cores() // config.threads)
+    return max(1, usable_processors() // config.threads)
 
 
 class Pace:
@@ -164,6 +167,8 @@ class RunState:
         Solves that run at present.
     waiting
         Whether all that is left is being solved by somebody else.
+    lost
+        Solves that were killed from outside; the next run solves them again, a few times at most.
     stopping
         Whether nothing more is handed out, because of Ctrl-C.
     interrupted
@@ -183,6 +188,7 @@ class RunState:
     solved: int = 0
     running: int = 0
     waiting: bool = False
+    lost: int = 0
     stopping: bool = False
     interrupted: bool = False
     seconds: float = 0.0
@@ -314,6 +320,15 @@ class Run:
                     f"a worker has coreplan {version}, this program is {__version__}; install the "
                     "same version everywhere"
                 )
+            if answer["outcome"] == KILLED:
+                answer["outcome"] = "crashed"
+                losses = self._store.add_loss(key, answer["message"])
+                if losses < MOST_LOSSES:
+                    self.state.lost += 1
+                    self._remaining[_group(solve)] -= 1
+                    self._report()
+                    continue
+                answer["message"] += f"; {losses} times in all"
             row = solve.row(answer, self._pool.jobs)
             if self._store.add(row):
                 self.state.added[row.outcome] += 1

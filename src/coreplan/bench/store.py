@@ -83,6 +83,17 @@ CREATE TABLE claims (
 """
 
 
+_LOSSES = """
+CREATE TABLE IF NOT EXISTS losses (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  key TEXT NOT NULL,
+  message TEXT NOT NULL,
+  noted REAL NOT NULL
+)
+"""
+"""Solves that were killed from outside. Older stores, which older versions can read, lack it."""
+
+
 @dataclass(frozen=True)
 class Row:
     """One solve: what was solved, how, and what came of it.
@@ -98,8 +109,8 @@ class Row:
     outcome
         ``result`` if the solver gave one, with or without a proof of optimality; ``no_plan`` if a
         limit struck before there was any plan; ``killed_time`` or ``killed_memory`` if it did not
-        keep to a limit and was killed; ``crashed`` if its process ended by itself without an
-        answer; ``error`` if it refused.
+        keep to a limit and was killed; ``crashed`` if its process ended without an answer, by
+        itself, or by a signal from outside several times; ``error`` if it refused.
     message
         More about the outcome, for people; often empty.
     result
@@ -287,6 +298,24 @@ class Store:
             ).rowcount
             run("DELETE FROM claims WHERE key = ?", (key,))
         return bool(added > 0)
+
+    def add_loss(self, key: str, message: str) -> int:
+        """Note that a solve was killed from outside, and give up the claim on it.
+
+        Returns
+        -------
+        int
+            How many times that has happened to it.
+        """
+        with self._transaction() as run:
+            run(_LOSSES)
+            run(
+                "INSERT INTO losses (key, message, noted) VALUES (?, ?, ?)",
+                (key, message, time.time()),
+            )
+            run("DELETE FROM claims WHERE key = ?", (key,))
+            (count,) = run("SELECT COUNT(*) FROM losses WHERE key = ?", (key,)).fetchone()
+        return int(count)
 
     def claim(self, keys: Iterable[str], most: int) -> tuple[list[str], set[str]]:
         """Take the first few solves that nobody has done or is about to do.

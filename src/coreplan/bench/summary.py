@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 import statistics
@@ -13,6 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from coreplan.bench.store import Row
+from coreplan.formats.writing import to_csv
 
 
 @dataclass(frozen=True)
@@ -105,11 +104,7 @@ def rows_to_csv(rows: Iterable[Row]) -> str:
     # The same parts of all rows side by side, in the order of the first row that has them.
     heads = dict.fromkeys(name.partition(".")[0] for name in columns)
     ordered = [name for head in heads for name in columns if name.partition(".")[0] == head]
-    text = io.StringIO()
-    writer = csv.DictWriter(text, ordered, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(flat)
-    return text.getvalue()
+    return to_csv([ordered, *([each.get(name, "") for name in ordered] for each in flat)])
 
 
 def _flat(row: Row) -> dict[str, Any]:

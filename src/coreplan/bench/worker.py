@@ -35,6 +35,9 @@ SOLVE = "coreplan.solve:solve"
 CANCEL = b"cancel\n"
 """What the runner sends to stop a solve."""
 
+KILLED = "killed_outside"
+"""The outcome of a solve that a signal ended, neither the worker's nor one that crashes raise."""
+
 MOST_POINTS = 200
 """How many points of progress are kept."""
 
@@ -47,6 +50,12 @@ MEMORY_FACTOR, MEMORY_GRACE = 1.25, 100.0
 _ADDRESSES_FACTOR, _ADDRESSES_GRACE = 4.0, 4000.0
 _LOOK_EVERY = 0.05 if sys.platform == "linux" else 0.5
 _LONGEST_MESSAGE = 500
+_OWN_SIGNALS = frozenset(
+    getattr(signal, name)
+    for name in ("SIGSEGV", "SIGABRT", "SIGFPE", "SIGILL", "SIGBUS", "SIGTRAP", "SIGSYS", "SIGPIPE")
+    if hasattr(signal, name)
+)
+"""Signals that a process gets for what it did itself."""
 _CHUNK = 1 << 16
 _TINY = '{"format": "mpp/1", "horizon": 1, "agents": [{"name": "A", "tasks": []}]}'
 
@@ -244,7 +253,9 @@ class Child:
             return answered
         if self._verdict[0]:
             return {"outcome": self._verdict[0], "message": self._verdict[1], **nothing}
+        outcome = "crashed"
         if code < 0:
+            outcome = "crashed" if -code in _OWN_SIGNALS else KILLED
             message = f"ended by signal {-code} ({signal.Signals(-code).name})"
             if -code == signal.SIGKILL:
                 message += ", perhaps by the system for want of memory"
@@ -253,7 +264,7 @@ class Child:
         said = self._errors.decode("utf-8", errors="replace").strip().splitlines()
         if said:
             message += f": {shorten(said[-1].strip(), _LONGEST_MESSAGE)}"
-        return {"outcome": "crashed", "message": message, **nothing}
+        return {"outcome": outcome, "message": message, **nothing}
 
     def _take(self, pipe: int) -> None:
         """Take what a pipe holds, or close it if nothing more will come."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import io
-import os
 import sys
-import traceback
+from collections.abc import Callable
 from typing import NoReturn
 
 import click
@@ -24,6 +23,7 @@ from coreplan.cli.export import export as export_command
 from coreplan.cli.generate import generate as generate_command
 from coreplan.cli.import_works import import_works as import_command
 from coreplan.cli.info import info as info_command
+from coreplan.cli.outputs import IncompleteError, print_internal_error, unwritable_output
 from coreplan.cli.plan import plan as plan_command
 from coreplan.cli.report import report as report_command
 from coreplan.cli.schema import print_schema as schema_command
@@ -34,6 +34,7 @@ from coreplan.cli.shared import (
     LIMIT_STRUCK,
     OK,
     Group,
+    shown_warnings,
 )
 from coreplan.cli.simulate import simulate as simulate_command
 from coreplan.cli.solve import solve as solve_command
@@ -41,9 +42,10 @@ from coreplan.cli.template import template as template_command
 from coreplan.cli.trace import trace as trace_command
 from coreplan.cli.verify import verify as verify_command
 from coreplan.errors import CoreplanError, LimitError
+from coreplan.interrupts import forget_interrupts
 from coreplan.view.terminal import drop_output, print_error
 
-__all__ = ["cli", "example_path", "main"]
+__all__ = ["cli", "example_path", "main", "run_command_line"]
 
 
 @click.group(
@@ -90,21 +92,39 @@ for command in (
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:
-    """Run the command line and exit.
+    """Run the command line and exit; see :func:`run_command_line`."""
+    sys.exit(run_command_line(arguments))
 
-    Exit codes: 0 with a result, 2 for bad input or usage, 3 if a limit struck before there was any
-    result, 4 if a certificate's claims are not confirmed, 130 if interrupted, 1 for an internal
-    error or if algorithms or tools contradict each other.
+
+def run_command_line(
+    arguments: list[str] | None = None, begin: Callable[[], object] | None = None
+) -> int:
+    """Run the command line.
+
+    Parameters
+    ----------
+    arguments
+        By default those of the process.
+    begin
+        Called first, when Ctrl-C can be taken.
+
+    Returns
+    -------
+    int
+        The exit code: 0 with a result, 2 for bad input or usage or if an output cannot be written,
+        3 if a limit struck before there was any result, 4 if a certificate's claims are not
+        confirmed, 130 if interrupted, 1 for an internal error or if algorithms or tools contradict
+        each other.
     """
-    sys.exit(_run(arguments))
-
-
-def _run(arguments: list[str] | None) -> int:
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # names may be beyond the terminal's encoding
-            stream.reconfigure(errors="backslashreplace")
     try:
-        code = cli.main(arguments, prog_name="coreplan", standalone_mode=False)
+        if begin is not None:
+            begin()
+        forget_interrupts()
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):  # names may be beyond the terminal's encoding
+                stream.reconfigure(errors="backslashreplace")
+        with shown_warnings():
+            code = cli.main(arguments, prog_name="coreplan", standalone_mode=False)
         if sys.stdout is not None:
             sys.stdout.flush()
         return code if isinstance(code, int) else OK
@@ -120,20 +140,17 @@ def _run(arguments: list[str] | None) -> int:
     except (KeyboardInterrupt, click.Abort):
         print_error("interrupted")
         return INTERRUPTED
+    except IncompleteError as error:
+        print_error(str(error))
+        return INTERRUPTED
     except (BrokenPipeError, SystemExit):
-        # Whoever read our output has had enough; click and rich then exit.
+        # Nobody reads our output any more; click and rich then exit.
         drop_output()
         return OK
     except OSError as error:
         drop_output()
-        print_error(f"the output cannot be written: {error.strerror or error}")
+        print_error(unwritable_output(error))
         return BAD_INPUT
     except Exception as error:
-        print_error(f"internal error: {type(error).__name__}: {error}")
-        print_error(
-            "this is a mistake in coreplan; please report it with the problem file and what is "
-            "printed with COREPLAN_DEBUG=1 in the environment"
-        )
-        if os.environ.get("COREPLAN_DEBUG"):
-            traceback.print_exc()
+        print_internal_error(error)
         return INTERNAL_ERROR

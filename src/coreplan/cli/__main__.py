@@ -1,5 +1,5 @@
-"""``python -m coreplan.cli``."""
+"""``python -m coreplan.cli``: as the command ``coreplan``."""
 
-from coreplan.cli import main
+from coreplan_launcher import main
 
 main()

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from coreplan.cli.bench_figures import figures
+from coreplan.cli.outputs import Outputs
 from coreplan.cli.shared import (
     INTERRUPTED,
     OK,
@@ -21,6 +22,7 @@ from coreplan.cli.shared import (
 )
 from coreplan.errors import ModelError
 from coreplan.formats.writing import write_text
+from coreplan.processors import choose_count
 from coreplan.view.terminal import make_console
 
 
@@ -60,7 +62,8 @@ def bench() -> None:
     "--jobs",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Solves side by side; by default the number of cores, divided by threads per solve.",
+    help="Solves side by side; by default one for each processor that this process may use, "
+    "divided by threads per solve.",
 )
 @click.option(
     "--cluster",
@@ -150,7 +153,8 @@ def run(
         if cluster == "ray":
             pool = stack.enter_context(RayPool(read.threads, address, jobs))
         else:
-            pool = stack.enter_context(LocalPool(jobs or default_jobs(read)))
+            jobs = default_jobs(read) if jobs is None else choose_count(jobs, "jobs")
+            pool = stack.enter_context(LocalPool(jobs))
         state = Run(solves, store, pool, tell=display).run()
         keys = set(solves)
         summaries = summarise(row for row in store.rows() if row.key in keys)
@@ -163,6 +167,7 @@ def run(
                 "before": state.before,
                 "elsewhere": state.elsewhere,
                 "added": dict(state.added),
+                "lost": state.lost,
                 "interrupted": state.interrupted,
                 "seconds": state.seconds,
                 "summary": [each.to_dict() for each in summaries],
@@ -214,18 +219,20 @@ def show(results: str, csv_file: str | None, as_json: bool) -> int:
     if csv_file is not None and csv_file != "-":
         check_writable(csv_file, [results], "the table", "--csv")
     rows = read_rows(results)
+    outputs = Outputs()
+    if csv_file != "-":
+        with outputs.one("the summary"):
+            summaries = summarise(rows)
+            if as_json:
+                print_json({"rows": len(rows), "summary": [each.to_dict() for each in summaries]})
+            elif summaries:
+                print_summaries(make_console(), summaries)
+            else:
+                make_console().print("no solves yet")
     if csv_file is not None:
-        write_text(rows_to_csv(rows), csv_file)
-        if csv_file == "-":
-            return OK
-    summaries = summarise(rows)
-    if as_json:
-        print_json({"rows": len(rows), "summary": [each.to_dict() for each in summaries]})
-    elif summaries:
-        print_summaries(make_console(), summaries)
-    else:
-        make_console().print("no solves yet")
-    return OK
+        with outputs.one(f"the table in {csv_file}"):
+            write_text(rows_to_csv(rows), csv_file)
+    return outputs.code
 
 
 bench.add_command(figures)

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from coreplan.cli.shared import DISAGREE, OK, Command, check_writable, json_option, print_json
+from coreplan.cli.outputs import Outputs
+from coreplan.cli.shared import DISAGREE, Command, check_writable, json_option, print_json
 from coreplan.view.terminal import make_console, print_error
 
 
@@ -81,32 +82,37 @@ def figures(
         )
     contradictions = find_contradictions(rows)
     claims = check_claims(rows)
+    outputs = Outputs()
+    with outputs.one("the summary"):
+        if as_json:
+            print_json(
+                {
+                    "solves": len(rows),
+                    "figures": [each.to_dict() for each in drawn],
+                    "claims": [each.to_dict() for each in claims],
+                    "contradictions": contradictions,
+                    "page": page,
+                }
+            )
+        else:
+            console = make_console()
+            for each in drawn:
+                where = "no data" if each.path is None else f"{each.path}: {each.headline}"
+                console.print(f"({each.kind.letter}) {where}", markup=False, highlight=False)
+            tally = ", ".join(f"{sum(c.verdict is v for c in claims)} {v}" for v in Verdict)
+            console.print(f"the paper's claims: {tally}", markup=False, highlight=False)
     if page is not None:
-        text = make_page(
-            rows, drawn, page, command=command, contradictions=contradictions, claims=claims
-        )
-        write_text(text, page)
-    if as_json:
-        print_json(
-            {
-                "solves": len(rows),
-                "figures": [each.to_dict() for each in drawn],
-                "claims": [each.to_dict() for each in claims],
-                "contradictions": contradictions,
-                "page": page,
-            }
-        )
-        return DISAGREE if contradictions else OK
-    console = make_console()
-    for each in drawn:
-        where = "no data" if each.path is None else f"{each.path}: {each.headline}"
-        console.print(f"({each.kind.letter}) {where}", markup=False, highlight=False)
-    tally = ", ".join(f"{sum(c.verdict is v for c in claims)} {v}" for v in Verdict)
-    console.print(f"the paper's claims: {tally}", markup=False, highlight=False)
-    if page is not None:
-        console.print(f"page: {page}", markup=False, highlight=False)
-    for contradiction in contradictions:
-        print_error(f"CONTRADICTION: {contradiction}")
-    if contradictions:
+        with outputs.one(f"the page {page}"):
+            text = make_page(
+                rows, drawn, page, command=command, contradictions=contradictions, claims=claims
+            )
+            write_text(text, page)
+            if not as_json:
+                make_console().print(f"page: {page}", markup=False, highlight=False)
+    if not contradictions:
+        return outputs.code
+    if not as_json:
+        for contradiction in contradictions:
+            print_error(f"CONTRADICTION: {contradiction}")
         print_error("this is a mistake in coreplan; please report it with the results file")
-    return DISAGREE if contradictions else OK
+    return DISAGREE

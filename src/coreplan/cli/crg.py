@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from coreplan.cli.outputs import Outputs
 from coreplan.cli.shared import (
     Command,
     StageRange,
@@ -90,7 +91,7 @@ def crg(
     output: str | None,
     memory_limit: float | None,
     as_json: bool,
-) -> None:
+) -> int:
     """Measure or draw the conditional return graphs (CRGs) of the problem in FILE.
 
     Without -o: numbers of nodes and arcs by kind, beside those of the graph by the printed
@@ -116,30 +117,34 @@ def crg(
     # Whether it can be drawn or not, names and stages have to exist.
     shown = [crgs[name] for name in dict.fromkeys(agents or crgs.indexed.agent_names)]
     first, last = stage_range(crgs, stages)
+    outputs = Outputs()
+    if as_json or output is None:
+        with outputs.one("the sizes"):
+            printed = build("literal")
+            if as_json:
+                print_json(
+                    {
+                        "problem": problem.name,
+                        "stages": [first, last],
+                        "assignment": assignment,
+                        "definition": definition,
+                        "influence": crgs.influence,
+                        "merged": merge,
+                        "agents": [
+                            crg_dict(crgs, each, first, last, printed[each.agent]) for each in shown
+                        ],
+                    }
+                )
+            else:
+                console = make_console()
+                console.print(f"{problem.name}: {describe_problem(problem)}", markup=False)
+                for each in shown:
+                    print_crg(console, crgs, each, first, last, printed[each.agent])
     if output is not None:
-        names = [each.agent for each in shown]
-        drawing = crgs.draw(names, (first, last), rewards=rewards, bounds=bounds, naive=naive)
-        drawing.save(output)
-    printed = build("literal") if as_json or output is None else crgs
-    if as_json:
-        print_json(
-            {
-                "problem": problem.name,
-                "stages": [first, last],
-                "assignment": assignment,
-                "definition": definition,
-                "influence": crgs.influence,
-                "merged": merge,
-                "agents": [
-                    crg_dict(crgs, each, first, last, printed[each.agent]) for each in shown
-                ],
-            }
-        )
-        return
-    console = make_console()
-    if output is not None:
-        console.print(f"the picture is in {output}", markup=False)
-        return
-    console.print(f"{problem.name}: {describe_problem(problem)}", markup=False)
-    for each in shown:
-        print_crg(console, crgs, each, first, last, printed[each.agent])
+        with outputs.one(f"the picture in {output}"):
+            names = [each.agent for each in shown]
+            drawing = crgs.draw(names, (first, last), rewards=rewards, bounds=bounds, naive=naive)
+            drawing.save(output)
+            if not as_json:
+                make_console().print(f"the picture is in {output}", markup=False)
+    return outputs.code

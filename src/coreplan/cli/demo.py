@@ -22,10 +22,10 @@ from coreplan.solve import DEFAULT_ALGORITHM
     short_help="Solve a bundled example.",
 )
 @json_option
-def demo(as_json: bool) -> None:
+def demo(as_json: bool) -> int:
     """Solve a bundled example: nine road works of four contractors on a ring road."""
     problem = read_problem(example_path("ring_road.yaml"))
-    solve_and_print(problem, as_json, None, algorithm=DEFAULT_ALGORITHM)
+    return solve_and_print(problem, as_json, algorithm=DEFAULT_ALGORITHM)
 
 
 def example_path(name: str) -> Path:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import datetime
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
 from coreplan.checks import MOST_STAGES
+from coreplan.cli.outputs import Outputs
 from coreplan.cli.shared import (
     BAD_INPUT,
-    OK,
     Command,
     calendar_options,
     check_one_input,
@@ -104,11 +105,16 @@ def import_works(
                 each["place"] = ", ".join(map(str, problem.path))
         print_json({"ok": False, "file": error.file, "problems": problems})
         return BAD_INPUT
+    outputs = Outputs()
     write_problem(made.problem, output)
     if made.calendar is not None:
-        write_calendar(made.calendar, beside)
-    _report(made, output, beside, as_json)
-    return OK
+        with outputs.one(f"the calendar in {beside}"):
+            write_calendar(made.calendar, beside)
+        if outputs.code:
+            made = replace(made, calendar=None)
+    with outputs.one("the summary"):
+        _report(made, output, beside, as_json)
+    return outputs.code
 
 
 def _report(made: WorksList, output: str, beside: Path, as_json: bool) -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import datetime
+import math
 import sys
 from dataclasses import asdict
 from typing import Any
 
 import click
+from rich.console import Console
 
+from coreplan.cli.outputs import Outputs
 from coreplan.cli.shared import (
     Command,
     calendar_options,
@@ -28,12 +31,13 @@ from coreplan.cli.shared import (
 from coreplan.compile import AnyProblem
 from coreplan.errors import SolverError
 from coreplan.formats import read_problem, read_state
+from coreplan.interrupts import seconds_to_finish
 from coreplan.maintenance.calendar import Calendar
 from coreplan.maintenance.decision_rules import rules_of
 from coreplan.maintenance.money import Money
 from coreplan.maintenance.problem import MaintenanceProblem
 from coreplan.maintenance.timeline import Timeline, likely_works, timeline
-from coreplan.plan_graph import plan_graph
+from coreplan.plan_graph import MOST_SITUATIONS, plan_graph
 from coreplan.policy import Policy
 from coreplan.result import Result
 from coreplan.simulation import Estimate
@@ -42,7 +46,7 @@ from coreplan.solve import solve as solve_problem
 from coreplan.view.gantt_text import gantt, marks_for
 from coreplan.view.money_table import money_table
 from coreplan.view.rules_text import rule_lines
-from coreplan.view.terminal import LiveLog, make_console, print_summary
+from coreplan.view.terminal import LiveLog, check_printed, make_console, print_summary
 from coreplan.view.words import (
     count,
     describe_calendar,
@@ -56,6 +60,8 @@ EXACT_SECONDS = 60.0
 """How long the exact timeline may take."""
 ESTIMATE_RUNS = 10_000
 """How many runs are simulated where it takes longer."""
+HURRIED_SITUATIONS, HURRIED_RUNS = 1_000, 500
+"""How much is looked at after Ctrl-C."""
 
 
 @click.command(
@@ -114,11 +120,12 @@ def plan(
     step: str | None,
     save_policy: str | None,
     as_json: bool,
-) -> None:
+) -> int:
     """Show a plan for the works in FILE (an mpp/1 problem; - for the standard input).
 
     A chart of who does what when, with possible delays; expected costs; and what the plan does
-    differently if works are delayed. Ctrl-C while it is solving goes on with the best plan so far.
+    differently if works are delayed. Ctrl-C while it is solving shows the best plan so far, with no
+    more than can be computed in a moment.
     """
     solving = (time_limit, memory_limit, threads, relative_gap, state_file, stage or None)
     if policy_file is not None and any(each is not None for each in solving):
@@ -151,15 +158,36 @@ def plan(
         result = _solve(problem, console, options)
         policy = result.policy
         assert policy is not None
+    outputs = Outputs()
+    if console is not None and result is not None:
+        with outputs.one("the result"):
+            print_summary(console, result)
     if save_policy is not None:
-        policy.save(save_policy)
-    if console is None:
-        print_json(_to_dict(problem, result, _View(problem, policy), calendar))
-        return
-    if result is not None:
-        print_summary(console, result)
-    if save_policy is not None:
-        console.print(f"the plan is in {save_policy}", markup=False)
+        with outputs.one(f"the plan in {save_policy}"):
+            policy.save(save_policy)
+            if console is not None:
+                console.print(f"the plan is in {save_policy}", markup=False)
+    with outputs.one("the plan"):
+        if console is not None:
+            _print_plan(console, problem, policy, calendar, most_rules)
+            check_printed(console)
+            return outputs.code
+        view = None
+        try:
+            view = _View(problem, policy)
+        finally:  # whatever comes of it, the result is worth printing
+            print_json(_to_dict(problem, policy, result, view, calendar))
+    return outputs.code
+
+
+def _print_plan(
+    console: Console,
+    problem: MaintenanceProblem,
+    policy: Policy,
+    calendar: Calendar | None,
+    most_rules: int,
+) -> None:
+    """Print the chart, the costs and the rules."""
     with console.status("working out when works are done"):
         view = _View(problem, policy)
     names = [contractor.name for contractor in problem.contractors]
@@ -186,16 +214,19 @@ class _View:
     """What there is to be shown of a plan: exact or, where that is out of reach, what is likely."""
 
     def __init__(self, problem: MaintenanceProblem, policy: Policy) -> None:
-        self.graph = plan_graph(policy)
+        left = seconds_to_finish()
+        most = MOST_SITUATIONS if math.isinf(left) else HURRIED_SITUATIONS
+        self.graph = plan_graph(policy, most)
         self.rules = rules_of(problem, self.graph)
         self.timeline: Timeline | None = None
         self.money: Money | None = None
         self.estimate: Estimate | None = None
         try:
-            self.timeline = timeline(policy, EXACT_SECONDS)
+            self.timeline = timeline(policy, min(EXACT_SECONDS, left / 2))
         except SolverError:
             self.works = likely_works(policy, self.graph)
-            self.estimate = policy.estimate(ESTIMATE_RUNS, seed=1)
+            runs = ESTIMATE_RUNS if math.isinf(left) else HURRIED_RUNS
+            self.estimate = policy.estimate(runs, seed=1)
         else:
             self.works = self.timeline.works
             self.money = self.timeline.money
@@ -221,27 +252,32 @@ def _solve(problem: AnyProblem, console: Any, options: dict[str, Any]) -> Result
 
 
 def _to_dict(
-    problem: MaintenanceProblem, result: Result | None, view: _View, calendar: Calendar | None
+    problem: MaintenanceProblem,
+    policy: Policy,
+    result: Result | None,
+    view: _View | None,
+    calendar: Calendar | None,
 ) -> dict[str, object]:
     """All of it for machines; what is out of reach is null."""
-    money, estimate = view.money, view.estimate
+    times = None if view is None else view.timeline
+    money, estimate = (None, None) if view is None else (view.money, view.estimate)
     contractors: list[dict[str, object]] = [{"name": each.name} for each in problem.contractors]
     if money is not None:
         for each, revenue, works in zip(contractors, money.revenue_of, money.works_of, strict=True):
             each |= {"revenue": revenue, "works": works}
     return {
         "problem": problem.name,
-        "stage": view.graph.stage,
+        "stage": policy.stage,
         "horizon": problem.horizon,
         "calendar": None if calendar is None else calendar.to_dict(),
         "result": None if result is None else result.to_dict(),
-        "exact": view.timeline is not None,
+        "exact": times is not None,
         "value": None if money is None else money.value,
         "estimate": None if estimate is None else asdict(estimate),
         "money": None if money is None else money.to_dict(),
         "contractors": contractors,
-        "works": [each.to_dict() for each in view.works],
-        "hindrance_by_step": None if view.timeline is None else view.timeline.hindrance,
-        "rules": [rule.to_dict() for rule in view.rules.rules],
-        "covered": view.graph.covered,
+        "works": None if view is None else [each.to_dict() for each in view.works],
+        "hindrance_by_step": None if times is None else times.hindrance,
+        "rules": None if view is None else [rule.to_dict() for rule in view.rules.rules],
+        "covered": None if view is None else view.graph.covered,
     }

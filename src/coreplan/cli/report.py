@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import datetime
+import math
 from pathlib import Path
 from typing import Any
 
 import click
 
+from coreplan.cli.outputs import Outputs
 from coreplan.cli.shared import (
     Command,
     calendar_options,
@@ -22,14 +24,20 @@ from coreplan.cli.shared import (
     time_limit_option,
 )
 from coreplan.formats import read_problem
+from coreplan.interrupts import seconds_to_finish
 from coreplan.maintenance.problem import MaintenanceProblem
 from coreplan.plan import PlanReport, evaluate_plan
 from coreplan.policy import Policy
-from coreplan.result import Result
+from coreplan.result import Result, Status
 from coreplan.solve import solve as solve_problem
 from coreplan.view.report import Report, make_report
 from coreplan.view.terminal import LiveLog, make_console
 from coreplan.view.words import describe_problem
+
+SHORTEST = 0.1
+"""Seconds that each part of a report may take after Ctrl-C, at least."""
+HURRIED_PIECES = 1_000
+"""How much of a plan a report holds after Ctrl-C."""
 
 
 @click.command(
@@ -82,13 +90,13 @@ def report(
     title: str | None,
     force: bool,
     as_json: bool,
-) -> None:
+) -> int:
     """Solve the problem in FILE and write its plan as one HTML file that needs no network.
 
     The page shows what the plan costs and whether it is proven to be the best, when everybody works
     on what, what the plan does when a work is delayed (click it), where the hindrance is, how much
     it may cost, and what coordination is worth. Ctrl-C stops the search and reports the best plan
-    so far.
+    so far, with no more than can be computed in a moment.
     """
     check_one_input({"FILE": file, "--policy": policy_file})
     sources = [file] if policy_file is None else [file, policy_file]
@@ -112,37 +120,61 @@ def report(
             console.print(f"dates from {calendar.source}", markup=False)
         options["callback"] = LiveLog(console)
 
-    def make() -> Report:
-        plan: Result | PlanReport
+    def solve_or_evaluate() -> Result | PlanReport:
         if policy is None:
-            plan = solve_problem(problem, **options)
-        else:
-            plan = evaluate_plan(problem, policy, bound=bound, **options)
-        if not as_json:
-            console.print("computing what the report shows", style="dim")
-        return make_report(plan, calendar=calendar, title=title)
+            return solve_problem(problem, **options)
+        return evaluate_plan(problem, policy, bound=bound, **options)
 
     if as_json:
-        made = make()
+        plan = solve_or_evaluate()
     else:
         with shown_log(console):
-            made = make()
-    made.save(output)
+            plan = solve_or_evaluate()
+            console.print("computing what the report shows", style="dim")
+    outputs = Outputs()
+    made: Report | None = None
+    try:
+        with outputs.one(f"the report in {output}"):
+            made = make_report(plan, calendar=calendar, title=title, **_hurry())
+            made.save(output)
+    finally:  # whatever comes of the report, what was found is worth printing
+        with outputs.one("the result"):
+            if as_json:
+                print_json(_to_dict(plan, made, None if outputs.code else output))
+            elif made is None or outputs.code:
+                console.print(plan.summary(), markup=False)
+            else:
+                summary = made.data["summary"]
+                for line in (summary["headline"], summary["proof"], made.data["words"]["held"]):
+                    if line:
+                        console.print(line, markup=False)
+                console.print(f"the report is in {output}", markup=False)
+    return outputs.code
+
+
+def _hurry() -> dict[str, Any]:
+    """Show what can be computed in a moment, after Ctrl-C."""
+    left = seconds_to_finish()
+    if math.isinf(left):
+        return {}
+    return {"time_limit": max(left / 4, SHORTEST), "most_pieces": HURRIED_PIECES}
+
+
+def _to_dict(
+    plan: Result | PlanReport, made: Report | None, output: str | None
+) -> dict[str, object]:
+    """What was found, and where the report is, for machines."""
+    if made is None:
+        closed = plan.optimal if isinstance(plan, PlanReport) else plan.status is Status.OPTIMAL
+        known = {"value": plan.value, "upper_bound": plan.upper_bound, "optimal": closed}
+        return {"report": None, "bytes": None, **known, "coordination": None, "complete": False}
     summary = made.data["summary"]
-    if as_json:
-        print_json(
-            {
-                "report": output,
-                "bytes": len(made.html.encode()),
-                "value": summary["value"],
-                "upper_bound": summary["upper_bound"],
-                "optimal": summary["proven"],
-                "coordination": made.data["coordination"]["gain"],
-                "complete": not made.data["words"]["held"],
-            }
-        )
-        return
-    for line in (summary["headline"], summary["proof"], made.data["words"]["held"]):
-        if line:
-            console.print(line, markup=False)
-    console.print(f"the report is in {output}", markup=False)
+    return {
+        "report": output,
+        "bytes": len(made.html.encode()),
+        "value": summary["value"],
+        "upper_bound": summary["upper_bound"],
+        "optimal": summary["proven"],
+        "coordination": made.data["coordination"]["gain"],
+        "complete": not made.data["words"]["held"],
+    }

@@ -17,8 +17,9 @@ from rich.console import Console
 from coreplan.errors import ModelError
 from coreplan.formats.calendar import find_calendar_file, read_calendar
 from coreplan.formats.reading import STANDARD_INPUT
+from coreplan.formats.writing import is_special
 from coreplan.maintenance.calendar import DEFAULT_STEP, STEPS, Calendar, parse_date
-from coreplan.view.terminal import ConsoleLog
+from coreplan.view.terminal import ConsoleLog, make_console
 
 AnyCallable = TypeVar("AnyCallable", bound=Callable[..., Any])
 
@@ -282,12 +283,12 @@ def check_writable(
     wrong = ""
     if path == STANDARD_INPUT:
         wrong = f"{what} does not go to the standard output; expected a file"
+    elif is_special(path) and not target.is_dir():
+        pass  # a device, a pipe or an open file
     elif target.is_dir():
         wrong = f"{path!r} is a folder; expected a file"
     elif not target.parent.is_dir():
         wrong = f"the folder {str(target.parent)!r} does not exist"
-    elif target.exists() and not target.is_file():
-        pass  # a device or a pipe
     elif not os.access(target.parent, os.W_OK):
         wrong = f"nothing can be written into the folder {str(target.parent)!r}"
     elif any(target.exists() and Path(each).exists() and target.samefile(each) for each in sources):
@@ -304,11 +305,31 @@ def print_json(value: object) -> None:
 @contextmanager
 def shown_log(console: Console) -> Iterator[None]:
     """Show what the library says of its work."""
-    handler = ConsoleLog(console)
+    logger = logging.getLogger("coreplan")
+    beside = [handler for handler in logger.handlers if isinstance(handler, ConsoleLog)]
+    for handler in beside:
+        logger.removeHandler(handler)
+    try:
+        with _logging_to(ConsoleLog(console, logging.INFO)):
+            yield
+    finally:
+        for handler in beside:
+            logger.addHandler(handler)
+
+
+@contextmanager
+def shown_warnings() -> Iterator[None]:
+    """Print warnings of the library where errors go, while its log is not shown."""
+    with _logging_to(ConsoleLog(make_console(stderr=True), logging.WARNING, "warning: ")):
+        yield
+
+
+@contextmanager
+def _logging_to(handler: logging.Handler) -> Iterator[None]:
     logger = logging.getLogger("coreplan")
     level = logger.level
     logger.addHandler(handler)
-    logger.setLevel(logging.INFO)
+    logger.setLevel(handler.level)
     try:
         yield
     finally:

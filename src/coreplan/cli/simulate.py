@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -26,6 +27,7 @@ from coreplan.cli.shared import (
 from coreplan.compile import AnyProblem
 from coreplan.formats import read_problem
 from coreplan.formats.schedule import read_schedule
+from coreplan.interrupts import seconds_to_finish
 from coreplan.maintenance.problem import MaintenanceProblem
 from coreplan.maintenance.schedule import schedule_policy
 from coreplan.policy import Policy
@@ -35,6 +37,9 @@ from coreplan.solve import solve
 from coreplan.view.simulation_text import simulation_in_words
 from coreplan.view.terminal import LiveLog, make_console, print_summary
 from coreplan.view.words import describe_calendar, describe_problem
+
+SHORTEST = 0.1
+"""Seconds that a plan is simulated for after Ctrl-C, at least."""
 
 
 @click.command(
@@ -97,7 +102,7 @@ def simulate(
 
     The mean with an interval, how returns are spread, what each agent and each pair of agents earns
     and, for road works, when works are completed. If no plan is given, the best one is searched
-    for. Ctrl-C stops with the runs so far.
+    for. Ctrl-C stops the search or the runs with what there is.
     """
     if policy_file is not None and schedule_file is not None:
         raise click.UsageError("give one plan: --policy FILE or --schedule FILE")
@@ -121,9 +126,16 @@ def simulate(
             print_summary(console, result)
         policy = result.policy
         assert policy is not None  # solvers give one
+    left = seconds_to_finish()
     with _bar(runs) as tell:
         shown = simulate_policy(
-            policy, runs, seed, confidence=confidence, threads=threads, callback=tell
+            policy,
+            runs,
+            seed,
+            confidence=confidence,
+            threads=threads,
+            time_limit=None if math.isinf(left) else max(left / 2, SHORTEST),
+            callback=tell,
         )
     if as_json:
         print_json(shown.to_dict())

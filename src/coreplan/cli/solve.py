@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from coreplan import __version__
+from coreplan.cli.outputs import Outputs
 from coreplan.cli.shared import (
     Command,
     calendar_options,
@@ -33,7 +34,7 @@ from coreplan.maintenance.problem import MaintenanceProblem
 from coreplan.result import Result
 from coreplan.solve import ALGORITHMS, DEFAULT_ALGORITHM
 from coreplan.solve import solve as solve_problem
-from coreplan.view.terminal import LiveLog, make_console, print_summary
+from coreplan.view.terminal import LiveLog, check_printed, make_console, print_summary
 from coreplan.view.words import (
     describe_calendar,
     describe_problem,
@@ -120,7 +121,7 @@ def solve(
     start_date: datetime.date | None,
     step: str | None,
     as_json: bool,
-) -> None:
+) -> int:
     """Find an optimal plan for the problem in FILE (- for the standard input).
 
     Ctrl-C stops with the best plan so far; a second Ctrl-C ends at once.
@@ -140,14 +141,14 @@ def solve(
     options |= {"memo": True} if memo else {}
     options |= {"relative_gap": relative_gap} if relative_gap is not None else {}
     options |= {"absolute_gap": absolute_gap} if absolute_gap is not None else {}
-    options |= {"certificate": certificate} if certificate is not None else {}
     state = None if state_file is None else read_state(state_file, problem)
     if start_file is not None:
         options["start"] = read_plan(start_file, problem, stage=stage, state=state)
-    solve_and_print(
+    return solve_and_print(
         problem,
         as_json,
         save_policy,
+        certificate,
         calendar,
         algorithm=algorithm,
         time_limit=time_limit,
@@ -161,39 +162,56 @@ def solve(
 def solve_and_print(
     problem: AnyProblem,
     as_json: bool,
-    save_policy: str | None,
+    save_policy: str | None = None,
+    certificate: str | None = None,
     calendar: Calendar | None = None,
     **options: Any,
-) -> None:
-    """Solve a problem, save the plan where that was asked for, and print what came out."""
+) -> int:
+    """Solve a problem, print what came out, and write the files that were asked for.
+
+    Returns the exit code.
+    """
+    outputs = Outputs()
+    if certificate is not None:
+        options["certificate"] = True
     if as_json:
         result = solve_problem(problem, **options)
-        # Whatever comes of the file, the result is worth printing.
-        try:
-            _save(result, save_policy)
-        finally:
+        with outputs.one("the result"):
             print_json(result.to_dict())
-        return
-    console = make_console(patient=save_policy is not None)
+        _save(outputs, result, save_policy, certificate)
+        return outputs.code
+    console = make_console(patient=save_policy is not None or certificate is not None)
     console.print(f"[bold]coreplan {__version__}[/]  {options['algorithm']}")
     console.print(f"{problem.name}: {describe_problem(problem)}", markup=False)
     if calendar is not None:
         console.print(describe_calendar(calendar), markup=False)
     with shown_log(console):
         result = solve_problem(problem, callback=LiveLog(console), **options)
-    try:
-        _save(result, save_policy)
-    finally:
+    with outputs.one("the result"):
         print_summary(console, result)
         if isinstance(problem, MaintenanceProblem):
             console.print(expected_money(result.value), markup=False)
         if result.policy is not None:
             console.print("What to do first:")
             console.print(numbered(first_steps(result.policy, calendar)), markup=False)
-    if save_policy is not None:
-        console.print(f"the plan is in {save_policy}", markup=False)
+        check_printed(console)
+    for saved in _save(outputs, result, save_policy, certificate):
+        with outputs.one("the result"):
+            console.print(saved, markup=False)
+    return outputs.code
 
 
-def _save(result: Result, path: str | None) -> None:
-    if path is not None and result.policy is not None:
-        result.policy.save(path)
+def _save(
+    outputs: Outputs, result: Result, save_policy: str | None, certificate: str | None
+) -> list[str]:
+    """Write what was asked for, the plan first; say where it is."""
+    said = []
+    if save_policy is not None and result.policy is not None:
+        with outputs.one(f"the plan in {save_policy}"):
+            result.policy.save(save_policy)
+            said.append(f"the plan is in {save_policy}")
+    if certificate is not None:
+        with outputs.one(f"the certificate in {certificate}", hurried=True):
+            result.save_certificate(certificate)
+            said.append(f"the certificate is in {certificate}")
+    return said

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from coreplan.cli.outputs import Outputs
 from coreplan.cli.shared import (
     Command,
     check_writable,
@@ -66,7 +67,7 @@ def trace(
     most_states: int,
     output: str | None,
     as_json: bool,
-) -> None:
+) -> int:
     """Show every joint state and joint action that the published search looks at in FILE.
 
     Prints a tree: what each joint action is bounded by, what was pruned and why, where agents were
@@ -88,14 +89,19 @@ def trace(
         state=None if state_file is None else read_state(state_file, problem),
         most_states=most_states,
     )
-    if output is not None:
-        write_text(search.to_svg(), output)
+    outputs = Outputs()
     if as_json:
-        print_json(search.to_dict())
+        with outputs.one("the search"):
+            print_json(search.to_dict())
     elif output is None:
-        click.echo(search.to_text(), nl=False)
-    else:
-        make_console().print(f"the search is drawn in {output}", markup=False)
+        with outputs.one("the search"):
+            click.echo(search.to_text(), nl=False)
+    if output is not None:
+        with outputs.one(f"the picture in {output}"):
+            write_text(search.to_svg(), output)
+            if not as_json:
+                make_console().print(f"the search is drawn in {output}", markup=False)
+    return outputs.code
 
 
 def _read_assignment(given: tuple[str, ...]) -> Assignment:

@@ -36,6 +36,11 @@ def problem_hash(problem: AnyProblem) -> str:
 
 def write_policy(policy: Policy, path: str | Path) -> None:
     """Write a policy to a file, in JSON, or in YAML where the name ends in .yaml or .yml."""
+    write_document(policy_to_dict(policy), path)
+
+
+def policy_to_dict(policy: Policy) -> dict[str, Any]:
+    """A policy as plain dicts, lists, texts and numbers."""
     agents = []
     for agent, each in zip(policy.indexed.agents, policy.maps, strict=True):
         used, numbers = np.unique(each.node_state, return_inverse=True)
@@ -48,23 +53,23 @@ def write_policy(policy: Policy, path: str | Path) -> None:
             described[key] = pack(numbers if key == "node_state" else getattr(each, key))
         agents.append(described)
     start = policy.indexed.name_state([agent.start for agent in policy.indexed.agents])
-    document: dict[str, Any] = {
+    return {
         "format": FORMAT,
         "problem": policy.problem.name,
         "problem_sha256": problem_hash(policy.problem),
         "stage": policy.stage,
         "horizon": policy.horizon,
         "history": policy.history,
-        "start": {name: _write_state(state) for name, state in start.items()},
+        "start": {name: state_to_dict(state) for name, state in start.items()},
         "agents": agents,
         "teams": write_teams(policy.teams),
         "groups": None if policy.groups is None else write_groups(policy.groups),
         "local": [pack(actions) for actions in policy.local.actions],
     }
-    write_document(document, path)
 
 
-def _write_state(state: Any) -> Any:
+def state_to_dict(state: Any) -> Any:
+    """A local state as policies write it: a name, or what a contractor has done and is doing."""
     if not isinstance(state, ContractorState):
         return state
     written: dict[str, Any] = {"done": list(state.done)}

@@ -1,13 +1,16 @@
-"""What all writers share: JSON and YAML text, and files that are replaced only as a whole."""
+"""What all writers share: JSON, YAML and CSV text, and files that are replaced as a whole."""
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
 import re
 import sys
 import tempfile
-from collections.abc import Mapping
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -21,6 +24,12 @@ _SAFE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*([ /.-][A-Za-z0-9_]+)*")
 _WORDS = {"null", "true", "false", "yes", "no", "on", "off", "y", "n"}
 # Characters that YAML wants escaped and JSON does not.
 _UNPRINTABLE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+
+_FORMULA = re.compile("'*[=+@\t\r-]")
+_OPEN_FILE = re.compile(r"/dev/(?:(stdout|stderr)|fd/([0-9]{1,4}))")
+_PIECE = 1 << 20
+_unfinished: set[str] = set()
+"""Files that are being written, by their names for the time being."""
 
 
 def tidy(value: Any) -> Any:
@@ -141,26 +150,107 @@ def write_text(text: str, path: str | Path) -> None:
     write_bytes(content, path)
 
 
-def write_bytes(content: bytes, path: str | Path) -> None:
-    """Write a file that is not text, as a whole or not at all."""
+def write_bytes(content: bytes | Iterable[bytes], path: str | Path) -> None:
+    """Write a file that is not text, as a whole or not at all.
+
+    Parameters
+    ----------
+    content
+        All of it, or its pieces one after the other.
+    path
+        The file. Devices, pipes and open files (``/dev/stdout``) are written as they are.
+    """
+    pieces = (content,) if isinstance(content, bytes) else content
     target = Path(path)
     temporary = ""
     try:
-        if target.exists() and not target.is_file():  # a device or a pipe cannot be replaced
-            target.write_bytes(content)
+        if is_special(path):
+            _write_directly(pieces, str(path))
             return
         target = target.resolve()  # replace what a link points to, not the link
         handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:20]}.")
+        _unfinished.add(temporary)
         with os.fdopen(handle, "wb") as file:
-            file.write(content)
+            file.writelines(pieces)
         mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
         Path(temporary).chmod(mode)
         Path(temporary).replace(target)
     except (OSError, ValueError) as error:
-        if temporary:
-            with suppress(OSError):
-                Path(temporary).unlink()
         raise _cannot_be_written(path, error) from None
+    finally:
+        if temporary:
+            with suppress(OSError):  # it has its own name by now, unless something went wrong
+                Path(temporary).unlink()
+            _unfinished.discard(temporary)
+
+
+def remove_unfinished() -> None:
+    """Remove what is left of files that are being written, before the process ends at once."""
+    for temporary in list(_unfinished):
+        with suppress(OSError):
+            Path(temporary).unlink()
+
+
+def is_special(path: str | Path) -> bool:
+    """Whether a path names what cannot be replaced by a file: a device, a pipe, an open file."""
+    return _open_file(str(path)) is not None or (Path(path).exists() and not Path(path).is_file())
+
+
+def _open_file(path: str) -> int | None:
+    """The number of the open file that a path names."""
+    match = _OPEN_FILE.fullmatch(path)
+    if match is None:
+        return None
+    return {"stdout": 1, "stderr": 2}.get(match[1]) if match[1] else int(match[2])
+
+
+def _write_directly(pieces: Iterable[bytes], path: str) -> None:
+    number = _open_file(path)
+    if number is None:
+        with Path(path).open("wb") as file:
+            file.writelines(pieces)
+        return
+    # Opened by name, a file would be written from its beginning.
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            stream.flush()
+    with os.fdopen(os.dup(number), "wb") as file:
+        file.writelines(pieces)
+
+
+def gzipped(content: bytes) -> Iterator[bytes]:
+    """Compress, piece by piece; the same content always gives the same bytes."""
+    compressor = zlib.compressobj(6, zlib.DEFLATED, 16 + zlib.MAX_WBITS)
+    for begin in range(0, len(content), _PIECE):
+        yield compressor.compress(content[begin : begin + _PIECE])
+    yield compressor.flush()
+
+
+def to_csv(rows: Iterable[Iterable[Any]]) -> str:
+    """Rows as CSV text; texts are made safe by :func:`cell_text`."""
+    lines = []
+    for row in rows:
+        line = io.StringIO()
+        # Only what is part of the end of a line is put into quotes, so \r has to be.
+        csv.writer(line, lineterminator="\r\n").writerow([cell_text(cell) for cell in row])
+        lines.append(line.getvalue().removesuffix("\r\n") + "\n")
+    return "".join(lines)
+
+
+def cell_text(value: Any) -> Any:
+    """A value for a cell of a table that no spreadsheet program takes for a formula.
+
+    A text that begins like a formula gets an apostrophe in front; so does one that then would look
+    the same. Numbers stay numbers.
+
+    Examples
+    --------
+    >>> cell_text("=1+1"), cell_text("bridge"), cell_text(-2.5)
+    ("'=1+1", 'bridge', -2.5)
+    """
+    if isinstance(value, str) and _FORMULA.match(value):
+        return f"'{value}"
+    return value
 
 
 def _cannot_be_written(path: str | Path, error: Exception) -> FormatError:

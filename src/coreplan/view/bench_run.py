@@ -46,6 +46,8 @@ def state_in_words(state: RunState) -> str:
     if state.solved:
         parts.append(f"{state.solved} solved to the optimum")
     parts += [f"{state.added[key]} {word}" for key, word in _WORDS.items() if state.added[key]]
+    if state.lost:
+        parts.append(f"{state.lost} killed from outside, to be solved again in the next run")
     if state.stopping:
         parts.append("finishing what runs")
     elif state.waiting:

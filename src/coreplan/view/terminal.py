@@ -8,6 +8,8 @@ import os
 import sys
 import time
 from collections.abc import Iterable
+from contextlib import suppress
+from typing import Any
 
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console
@@ -31,7 +33,23 @@ _COLUMNS = (
 
 
 class PatientConsole(Console):
-    """A console that goes on in silence when nobody reads any more, rather than exit."""
+    """A console that goes on in silence when its output cannot be written, rather than exit.
+
+    Attributes
+    ----------
+    failure
+        Why the output could not be written, unless nobody read it any more.
+    """
+
+    failure: OSError | None = None
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Print, as long as that is possible."""
+        try:
+            super().print(*objects, **options)
+        except OSError as error:
+            self.failure = error
+            self.on_broken_pipe()
 
     def on_broken_pipe(self) -> None:
         """Print nothing from now on."""
@@ -45,24 +63,37 @@ def make_console(*, stderr: bool = False, patient: bool = False) -> Console:
     return kind(stderr=stderr, highlight=False, soft_wrap=True, emoji=False)
 
 
+def check_printed(console: Console) -> None:
+    """Raise the error of a patient console whose output could not be written."""
+    if isinstance(console, PatientConsole) and console.failure is not None:
+        raise console.failure
+
+
 def drop_output() -> None:
     """Let nothing more be written to the standard output, at exit either."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 class ConsoleLog(logging.Handler):
-    """Prints what the library says of its work."""
+    """Prints what the library says of its work, or only what is as important as `level`."""
 
-    def __init__(self, console: Console) -> None:
-        super().__init__(logging.INFO)
+    def __init__(self, console: Console, level: int, prefix: str = "") -> None:
+        super().__init__(level)
         self._console = console
+        self._prefix = prefix
 
     def emit(self, record: logging.LogRecord) -> None:
         """Print one message, or the beginning of a very long one."""
-        message = record.getMessage()
+        message = self._prefix + record.getMessage()
         if len(message) > _LONGEST:
             message = f"{message[: _LONGEST - 4]} ..."
-        self._console.print(message, markup=False)
+        _print_or_drop(self._console, message)
+
+
+def _print_or_drop(console: Console, line: str, style: str | None = None) -> None:
+    """Print a line of the log; where it cannot be written, the solver goes on without."""
+    with suppress(OSError):
+        console.print(line, style=style, markup=False)
 
 
 class LiveLog:
@@ -79,7 +110,7 @@ class LiveLog:
             return
         self._next = time.monotonic() + INTERVAL
         if self._lines % HEADER_EVERY == 0:
-            self._console.print(f"[dim]{_COLUMNS}[/dim]")
+            _print_or_drop(self._console, _COLUMNS, style="dim")
         self._lines += 1
         # Not every algorithm counts joint states, or has bounds while it works.
         states, actions = (
@@ -95,10 +126,8 @@ class LiveLog:
         shown = f"{100 * relative:.2f} %" if relative < 10 else f"{gap:.3g}"
         if not math.isfinite(gap):
             shown = "-"
-        self._console.print(
-            f"{progress.seconds:>7.1f}s  {states:>14}  {actions:>15}  "
-            f"{lower:>14}  {upper:>14}  {shown:>8}"
-        )
+        line = f"{progress.seconds:>7.1f}s  {states:>14}  {actions:>15}  "
+        _print_or_drop(self._console, f"{line}{lower:>14}  {upper:>14}  {shown:>8}")
 
 
 def print_summary(console: Console, result: Result) -> None:

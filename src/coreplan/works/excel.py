@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import importlib
 import io
-import os
-import tempfile
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from coreplan.checks import found, unknown_name
 from coreplan.errors import CoreplanError, FormatError, Problem, shorten
 from coreplan.formats.reading import read_bytes
+from coreplan.formats.writing import cell_text, write_bytes
 from coreplan.works.cells import NumberStyle
 from coreplan.works.table import Table, column_letters, comment_note, is_blank, keep_rows
 
@@ -172,22 +170,15 @@ def write_workbook(
     for name, rows in sheets.items():
         sheet = book.create_sheet(name)
         for row in rows:
-            sheet.append(list(row))
+            sheet.append([cell_text(cell) for cell in row])
         for cell in sheet[1]:
             cell.font = styles.Font(bold=True)
             sheet.column_dimensions[column_letters(cell.column - 1)].width = widths
         sheet.freeze_panes = "A2"
-    target = Path(path)
-    temporary = ""
+    content = io.BytesIO()
     try:
-        handle, temporary = tempfile.mkstemp(dir=target.parent, suffix=".xlsx", prefix=".new.")
-        os.close(handle)
-        book.save(temporary)
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(target)
-    except OSError as error:
-        if temporary:
-            with suppress(OSError):
-                Path(temporary).unlink()
+        book.save(content)
+    except OSError as error:  # sheets go through temporary files
         reason = error.strerror or str(error)
         raise FormatError(str(path), [Problem((), f"cannot be written: {reason}")]) from None
+    write_bytes(content.getvalue(), path)

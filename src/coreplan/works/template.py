@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 import datetime
-import io
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from coreplan.errors import FormatError, Problem
-from coreplan.formats.writing import write_text
+from coreplan.formats.writing import to_csv, write_text
 from coreplan.works.columns import HINDRANCE, WORKS, Column
 from coreplan.works.excel import write_workbook
 
@@ -82,12 +80,6 @@ def _works_rows(*, dates: bool, excel: bool) -> list[list[Any]]:
             row.append(value)
         rows.append(row)
     return rows
-
-
-def _csv_text(rows: Sequence[Sequence[Any]]) -> str:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
-    return text.getvalue()
 
 
 def _columns_rows() -> list[list[str]]:
@@ -188,8 +180,8 @@ def write_templates(folder: str | Path, *, excel: bool = False, force: bool = Fa
                 path,
             )
     else:
-        write_text(_csv_text(_works_rows(dates=False, excel=False)), paths[0])
-        write_text(_csv_text(_HINDRANCE), paths[1])
-        write_text(_csv_text(_works_rows(dates=True, excel=False)), paths[2])
+        write_text(to_csv(_works_rows(dates=False, excel=False)), paths[0])
+        write_text(to_csv(_HINDRANCE), paths[1])
+        write_text(to_csv(_works_rows(dates=True, excel=False)), paths[2])
     write_text(_readme(excel=excel), paths[-1])
     return paths

@@ -14,7 +14,7 @@ from coreplan.maintenance.problem import MaintenanceProblem
 from coreplan.plan import PlanReport
 from coreplan.policy import Policy
 from coreplan.result import Result
-from coreplan.view.report.content import report_data
+from coreplan.view.report.content import EXTRA_TIME, report_data
 from coreplan.view.report.money import ReportedPlan
 from coreplan.view.report.page import assemble
 
@@ -51,6 +51,7 @@ def make_report(
     title: str | None = None,
     most_pieces: int = MOST_PIECES,
     seed: int = 1,
+    time_limit: float = EXTRA_TIME,
 ) -> Report:
     """A maintenance plan as one HTML file, which needs no network.
 
@@ -71,6 +72,9 @@ def make_report(
         :func:`coreplan.maintenance.courses.find_courses`.
     seed
         Start of the random numbers where the distribution of costs is out of exact reach.
+    time_limit
+        Seconds that each part beside the plan itself may take: money, coordination, simulation.
+        Where it is too short for exact numbers, the page shows estimates or leaves a part out.
 
     Raises
     ------
@@ -86,7 +90,14 @@ def make_report(
     'The plan is expected to earn 14.00 in all.'
     """
     reported = _reported(plan)
-    data = report_data(reported, calendar=calendar, title=title, most_pieces=most_pieces, seed=seed)
+    data = report_data(
+        reported,
+        calendar=calendar,
+        title=title,
+        most_pieces=most_pieces,
+        seed=seed,
+        time_limit=time_limit,
+    )
     return Report(assemble(data), data)
 
 

@@ -27,7 +27,7 @@ from coreplan.view.report.money import (
 from coreplan.view.words import count
 
 EXTRA_TIME = 60.0
-"""Seconds that each thing beside the plan itself may take: money, coordination, simulation."""
+"""Seconds that each part beside the plan itself may take: money, coordination, simulation."""
 
 
 def report_data(
@@ -37,6 +37,7 @@ def report_data(
     title: str | None = None,
     most_pieces: int = MOST_PIECES,
     seed: int = 1,
+    time_limit: float = EXTRA_TIME,
 ) -> dict[str, Any]:
     """All that the page of a report shows, ready to be written as JSON.
 
@@ -52,16 +53,18 @@ def report_data(
         How many pieces of courses the page may hold; see :mod:`coreplan.maintenance.courses`.
     seed
         Start of the random numbers where costs have to be simulated.
+    time_limit
+        Seconds that each part beside the plan itself may take.
     """
     problem, policy = plan.problem, plan.policy
     speak = _Words(policy, calendar)
     times: Timeline | None = None
     with suppress(SolverError):
-        times = timeline(policy, EXTRA_TIME)
-    simulated = simulate(policy, RUNS, seed, time_limit=EXTRA_TIME) if times is None else None
+        times = timeline(policy, time_limit)
+    simulated = simulate(policy, RUNS, seed, time_limit=time_limit) if times is None else None
     worth = worth_of(plan, None if times is None else times.money, simulated)
     if simulated is None:
-        returns = return_distribution(policy, seed=seed, time_limit=EXTRA_TIME)
+        returns = return_distribution(policy, seed=seed, time_limit=time_limit)
     else:
         returns = ReturnDistribution.of_runs(simulated.returns)
     courses = find_courses(policy, most_pieces)
@@ -81,7 +84,7 @@ def report_data(
         "hindrance": _hindrance(times),
         "summary": summary_data(plan, worth),
         "distribution": distribution_data(returns, worth),
-        "coordination": coordination_data(plan, worth, EXTRA_TIME),
+        "coordination": coordination_data(plan, worth, time_limit),
         "words": {
             "plan": _plan_help(courses, speak),
             "held": _held(courses),
