@@ -58,10 +58,24 @@ def test_example(suffix: str) -> None:
         upper_bound=12.25,
         seconds=0.01,
         statistics=Statistics(17, 42, 35.2, {"crg_nodes": 120, "crg_arcs": 310}),
+        tolerance=1e-9,
     )
     assert result.gap == 0
     assert result.policy is None
-    assert result.to_dict() == json.loads(EXAMPLE)
+    assert result.to_dict() == {**json.loads(EXAMPLE), "tolerance": 1e-9}
+
+
+def test_optimal_means_within_the_tolerance_that_is_stated() -> None:
+    """A file says how near is near enough; without that, a thousand millionth part is."""
+    near = EXAMPLE.replace(
+        '"upper_bound": 12.25, "gap": 0.0', '"upper_bound": 12.25001, "gap": 1e-5'
+    )
+    with pytest.raises(FormatError, match="found 'optimal'"):
+        read_text(near)
+    stated = near.replace('"seconds"', '"tolerance": 1e-6, "seconds"')
+    assert read_text(stated).tolerance == 1e-6
+    with pytest.raises(FormatError, match="expected no less than 0"):
+        read_text(near.replace('"seconds"', '"tolerance": -1, "seconds"'))
 
 
 @given(raw=problem_dicts(max_work=100), suffix=st.sampled_from([".json", ".yaml", ".yml", ""]))

@@ -24,6 +24,10 @@ EXACT_PART = 0.5
 """Of the time limit, that the exact value may take before it counts as out of reach."""
 
 
+BETTER = 1e-9
+"""Part of the value by which a plan has to be better for the other not to count as optimal."""
+
+
 @dataclass(frozen=True)
 class PlanReport:
     """What a plan is worth, and how far from the best it can be.
@@ -92,10 +96,11 @@ class PlanReport:
 
     @property
     def optimal(self) -> bool:
-        """Whether the plan is proven to be optimal."""
+        """Whether the plan is proven to be optimal, and no better one is known."""
         if self.value is None or self.upper_bound is None:
             return False
-        return is_closed(self.value, self.upper_bound)
+        known = self.value if self.best_known is None else self.best_known
+        return is_closed(self.value, self.upper_bound) and is_closed(self.value, known, BETTER)
 
     def to_dict(self) -> dict[str, Any]:
         """The report as plain values, for machines."""

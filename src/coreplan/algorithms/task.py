@@ -16,8 +16,6 @@ from coreplan.policy import Policy
 from coreplan.result import Result, Statistics, Status, is_closed
 
 LARGEST_SEED = 2**64 - 1
-ROUNDING = 1e-6
-"""A gap of this part of the value, or less, counts as due to rounding."""
 
 
 def check_flags(**options: object) -> None:
@@ -42,12 +40,8 @@ def check_seed(seed: object) -> None:
         )
 
 
-def _nothing_left(lower: float, upper: float) -> str:
-    """Why a solver stopped that met no limit and was allowed no such gap."""
-    said = "no limit was reached: nothing that the solver can still do narrows the gap"
-    if upper - lower <= ROUNDING * max(1.0, abs(lower)):
-        said += ", which is as small as rounding"
-    return said
+NOTHING_LEFT = "no limit was reached: nothing that the solver can still do narrows the gap"
+"""Why a solver stopped that met no limit and was allowed no such gap."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +87,7 @@ class SolverTask:
         if is_closed(lower, upper):
             status = Status.OPTIMAL
         elif status is Status.GAP_LIMIT and upper - lower > allowed_gap:
-            message = "; ".join(filter(None, [message, _nothing_left(lower, upper)]))
+            message = "; ".join(filter(None, [message, NOTHING_LEFT]))
         return Result(
             problem=self.problem.name,
             algorithm=algorithm,
