@@ -35,6 +35,7 @@ from coreplan.policy import GONE, LocalMap, Policy, Reduced
 FORMAT = "certificate/1"
 MOST_BYTES = 4_000_000_000
 """A compressed certificate that is longer than this is not read."""
+_PIECE = 1 << 20
 MOST_COMBINATIONS = 2_000_000
 """Joint actions of one record, and joint classes that they lead to, at most."""
 
@@ -406,13 +407,22 @@ def _open(path: str | Path) -> Document:
     name, content = read_bytes(path)
     if content[:2] == b"\x1f\x8b":
         try:
-            with gzip.GzipFile(fileobj=io.BytesIO(content)) as file:
-                content = file.read(MOST_BYTES + 1)
+            content = _unzip(content)
         except (OSError, EOFError, zlib.error):
             raise FormatError(name, [Problem((), "cannot be read: it is not sound gzip")]) from None
         if len(content) > MOST_BYTES:
             raise FormatError(name, [Problem((), "cannot be read: it is too long")])
     return Document(name, content)
+
+
+def _unzip(content: bytes) -> bytes:
+    """The uncompressed content; of one that is too long only the beginning."""
+    # By pieces: one call for all of it would reserve memory for the longest allowed content.
+    unzipped = bytearray()
+    with gzip.GzipFile(fileobj=io.BytesIO(content)) as file:
+        while len(unzipped) <= MOST_BYTES and (piece := file.read(_PIECE)):
+            unzipped += piece
+    return bytes(unzipped)
 
 
 def _attempt(document: Document, path: Place, make: Callable[[], T]) -> T:

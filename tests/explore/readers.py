@@ -17,7 +17,6 @@ import tempfile
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -311,18 +310,16 @@ def _read_hindrance(path: Path) -> object:
     return read_works(EXAMPLES / "ring_road_works.csv", path, horizon=12, start_date=START)
 
 
-SHEET_START = (
+SHEET = (
     b'<?xml version="1.0"?><worksheet xmlns='
     b'"http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>'
-)
-ROWS = (
     b'<row r="1"><c r="A1" t="inlineStr"><is><t>contractor</t></is></c><c r="B1" t="inlineStr"><is>'
     b'<t>work</t></is></c><c r="C1" t="inlineStr"><is><t>duration</t></is></c><c r="D1" '
     b't="inlineStr"><is><t>cost</t></is></c></row><row r="2"><c r="A2" t="inlineStr"><is><t>A</t>'
     b'</is></c><c r="B2" t="inlineStr"><is><t>a1</t></is></c><c r="C2"><v>2</v></c><c r="D2">'
     b"<v>3.5</v></c></row>"
+    b'</sheetData><mergeCells count="1"><mergeCell ref="A2:A3"/></mergeCells></worksheet>'
 )
-SHEET_END = b'</sheetData><mergeCells count="1"><mergeCell ref="A2:A3"/></mergeCells></worksheet>'
 
 
 def workbook(sheet: bytes) -> bytes:
@@ -381,17 +378,10 @@ def _make_readers() -> dict[str, Reader]:
         Reader("bench", documents, read_config, _configurations),
         Reader("works", (".csv",), _read_works, _works),
         Reader("hindrance", (".csv",), _read_hindrance, _hindrances),
+        # Without openpyxl these are refused: that an extra is missing is an error of coreplan.
+        Reader("sheet", (".xml",), _read_sheet, lambda: [SHEET]),
+        Reader("workbook", (".xlsx",), _read_works, lambda: [workbook(SHEET)]),
     ]
-    if find_spec("openpyxl") is not None:
-        made += [
-            Reader("sheet", (".xml",), _read_sheet, lambda: [SHEET_START + ROWS + SHEET_END]),
-            Reader(
-                "workbook",
-                (".xlsx",),
-                _read_works,
-                lambda: [workbook(SHEET_START + ROWS + SHEET_END)],
-            ),
-        ]
     return {reader.name: reader for reader in made}
 
 
