@@ -255,7 +255,7 @@ def test_an_endless_solver_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     stopped = dataclasses.replace(solved(), status=Status.TIME_LIMIT)
     monkeypatch.setattr(problems, "solve", lambda *_, **__: stopped)
     case = {"problem": RAW, "solvers": [["core", {}]], "patience": 60.0}
-    complains("endless", problems.check, case)
+    complains("core: endless", problems.check, case)
     problems.check({**case, "patience": 0.0})
 
 

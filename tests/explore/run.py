@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from explore import certificates, configurations, corpus, files, limits, problems, signals
-from explore.campaign import Campaign, failure_of
+from explore.campaign import Campaign, Case, failure_of
+from explore.complaint import Complaint
 from explore.shrinking import shrink
 
 CAMPAIGNS: dict[str, Campaign] = {
@@ -55,7 +56,7 @@ def check_seed(campaign: Campaign, number: int, checks: Counter[str], path: Path
     """Check the case of one seed; shrink, say and save a failure."""
     case = campaign.draw(number)
     # Insisting on an end takes minutes; a few findings of that kind are enough.
-    if "patience" in case and checks["endless"] >= MOST_SAVED:
+    if "patience" in case and checks[f"core: {problems.ENDLESS}"] >= MOST_SAVED:
         case["patience"] = 0.0
     complaint = failure_of(campaign, case)
     if complaint is None:
@@ -64,10 +65,22 @@ def check_seed(campaign: Campaign, number: int, checks: Counter[str], path: Path
     say(f"  seed {number}: {complaint}")
     if checks[complaint.check] > MOST_SAVED:
         return
-    case, complaint = shrink(campaign, case, complaint)
-    if case.get("patience"):
-        case["patience"] = problems.PATIENCE
+    case, complaint = _shrink_for_good(campaign, case, complaint)
     saved = corpus.append(path, campaign.name, number, case, complaint)
     say(f"    shrunk: {complaint}")
     say(f"    {'appended to' if saved else 'already in'} {path}")
     say(f"    replay: python -m explore --only {campaign.name} --replay {number}")
+
+
+def _shrink_for_good(
+    campaign: Campaign, case: Case, complaint: Complaint
+) -> tuple[Case, Complaint]:
+    """Shrink; what was cut short for that must fail with all patience, too."""
+    smaller, found = shrink(campaign, case, complaint)
+    if smaller.get("patience") == case.get("patience"):
+        return smaller, found
+    smaller["patience"] = case["patience"]
+    again = failure_of(campaign, smaller)
+    if again is None or again.check != complaint.check:
+        return case, complaint
+    return smaller, again
