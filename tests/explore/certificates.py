@@ -180,7 +180,8 @@ def _change_indices(document: Document, draw: random.Random) -> None:
     kind = draw.choice(["set", "swap", "copy"])
     one, other = draw.randrange(len(values)), draw.randrange(len(values))
     if kind == "set":
-        values[one] = draw.choice([0, 1, 2, int(values.max()), int(values.max()) + 1, 2**32 - 1])
+        most = int(values.max())
+        values[one] = min(draw.choice([0, 1, 2, most, most + 1, 2**32 - 1]), 2**32 - 1)
     elif kind == "swap":
         values[one], values[other] = values[other], values[one]
     else:

@@ -216,9 +216,27 @@ def _look_at_all(raw: Problem, draw: random.Random) -> None:
     when: dict[str, Any] = {}
     for agent in raw["agents"]:
         actions = list({a: None for each in agent["transitions"].values() for a in each})
-        when[agent["name"]] = {"action": draw.choice(actions)} if draw.random() < 0.8 else {}
+        when[agent["name"]] = {"action": draw.choice(actions)} if draw.random() < 0.65 else {}
     entry = {"when": when, "value": draw.choice([-5.0, 3.0, -0.1])}
     raw.setdefault("rewards", []).append({"scope": list(when), "entries": [entry]})
+
+
+def _add_bystander(raw: Problem, draw: random.Random) -> None:
+    """Add an agent that rewards name without asking anything of it."""
+    if raw["format"] == "mpp/1":
+        return
+    name = "bystander"
+    moves = {action: {"here": 1} for action in draw.choice([["rest"], ["rest", "turn"]])}
+    raw["agents"].insert(
+        draw.randrange(len(raw["agents"]) + 1),
+        {"name": name, "initial": "here", "transitions": {"here": moves}},
+    )
+    for function in raw.get("rewards", []):
+        if draw.random() < 0.7:
+            function["scope"].insert(draw.randrange(len(function["scope"]) + 1), name)
+            for entry in function["entries"]:
+                always = draw.choice([{}, {}, {"state": "here"}, {"action": list(moves)}])
+                entry.setdefault("when", {})[name] = always
 
 
 def _set_apart(raw: Problem, draw: random.Random) -> None:
@@ -266,5 +284,5 @@ def _one_stage(raw: Problem, _: random.Random) -> None:
 
 TWISTS: list[Twist] = [
     *(_scale_all, _scale_each, _scale_one, _miss_one, _miss_one, _match_always, _match_always),
-    *(_look_at_all, _set_apart, _one_agent, _one_stage),
+    *(_add_bystander, _look_at_all, _look_at_all, _set_apart, _one_agent, _one_stage),
 ]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import json
 import math
+import os
 import random
 import signal
 import subprocess
@@ -46,6 +47,13 @@ SIGNALLED = -signal.SIGINT
 """Exit code of a process that the signal ended before Python could take notice of it."""
 
 
+RUN_AND_TELL = """
+import os, sys
+from coreplan import cli
+os.close(int(sys.argv[1]))
+cli.main(sys.argv[2:])
+"""
+
 PACKAGE = Path(coreplan.__file__).parent
 
 
@@ -57,6 +65,7 @@ def draw(seed: int) -> Case:
         delays.append(drawn.uniform(0.0, 1.0))
     return {
         "command": drawn.choice(COMMANDS),
+        "from": drawn.choice(["start", "imports", "imports"]),
         "large": drawn.random() < 0.7,
         "delays": delays,
     }
@@ -80,20 +89,31 @@ def check(case: Case) -> None:
             "certificate": outputs / "certificate.json.gz",
         }
         arguments = [part.format(**places) for part in case["command"].split()]
-        code, out, err = interrupt_after(arguments, case["delays"])
+        code, out, err = interrupt_after(arguments, case["from"], case["delays"])
         check_interrupted(code, out, err, "--json" in arguments)
         check_files(path, outputs)
 
 
-def interrupt_after(arguments: list[str], delays: list[float]) -> tuple[int, str, str]:
-    """Run a command, send SIGINT after each delay; its exit code and what it printed."""
+def interrupt_after(arguments: list[str], moment: str, delays: list[float]) -> tuple[int, str, str]:
+    """Run a command, send SIGINT after each delay; its exit code and what it printed.
+
+    The delays count from the start of the process, or from the end of its imports, which may take
+    longer than all of them.
+    """
+    told, tell = os.pipe()
+    script = ["-m", "coreplan.cli"] if moment == "start" else ["-c", RUN_AND_TELL, str(tell)]
     with subprocess.Popen(
-        [sys.executable, "-m", "coreplan.cli", *arguments],
+        [sys.executable, *script, *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        pass_fds=[tell],
     ) as process:
+        os.close(tell)
+        with os.fdopen(told, "rb") as pipe:
+            if moment != "start":
+                pipe.read()
         for delay in delays:
             time.sleep(delay)
             process.send_signal(signal.SIGINT)
