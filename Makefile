@@ -79,6 +79,7 @@ bench: install
 	$(BIN)/python benchmarks/core.py
 	$(BIN)/python benchmarks/dec_mdp.py --seeds 50
 	$(BIN)/python benchmarks/simulate.py --most-agents 8
+	$(BIN)/python benchmarks/reading.py --megabytes 10
 
 # $(1): which of the configurations benchmarks/reproduce-*.yaml, $(2): the target's name
 define REPRODUCE

@@ -15,14 +15,22 @@ from typing import Any
 import pytest
 
 from coreplan import Progress, Result, Status, solve
+from coreplan.errors import Problem as Mistake
+from coreplan.formats.document import Node
 from coreplan.verify import Verification, verify
-from explore import certificates, checks, corpus, files, limits, problems, signals
+from explore import certificates, checks, corpus, files, limits, problems, readers, signals
 from explore.__main__ import main
 from explore.campaign import Campaign, Case, failure_of
 from explore.complaint import Complaint
 from explore.drawing import draw_problem
 from explore.fuzz import keep_finding
-from explore.readers import READERS, Reader, compare_with_standard, read_content
+from explore.readers import (
+    READERS,
+    Reader,
+    compare_quick_with_careful,
+    compare_with_standard,
+    read_content,
+)
 from explore.run import CAMPAIGNS, check_seed
 from explore.shrinking import shorter, shrink, smaller_problems
 from helpers import coupled_team, from_file, little_to_go_by
@@ -207,23 +215,25 @@ def test_json_is_judged_as_python_does(content: bytes, monkeypatch: pytest.Monke
     """The comparison with Python's parser holds, and notices a parser that accepts anything."""
     compare_with_standard(content)
     if content not in (b"{}", b"[1, 2.5, -0, 1e999]", b'{"a": 1, "a": 2}'):
-        from coreplan.formats.document import Node
-        from explore import readers
-
         monkeypatch.setattr(readers, "parse_document", lambda *_, **__: (Node(1, 1, {}), []))
         complains("json accepted", compare_with_standard, content)
 
 
 def test_values_that_differ_from_pythons_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A parser that reads other values, or refuses sound JSON, is complained about."""
-    from coreplan.errors import Problem as Mistake
-    from coreplan.formats.document import Node
-    from explore import readers
-
     monkeypatch.setattr(readers, "parse_document", lambda *_, **__: (Node(1, 1, 2), []))
     complains("json values", compare_with_standard, b"1")
     monkeypatch.setattr(readers, "parse_document", lambda *_, **__: (None, [Mistake((), "no")]))
     complains("json refused", compare_with_standard, b"1")
+
+
+def test_a_quick_parser_that_differs_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The quick parser must not accept what the careful one refuses, nor read other values."""
+    for content in (b'{"a": [1, 2.5]}', b"[1,]", b'{"a": 1, "a": 2}', b"[1e999]"):
+        compare_quick_with_careful(content)
+    monkeypatch.setattr(readers, "read_quickly", lambda _: [1])
+    complains("quick json accepted", compare_quick_with_careful, b"[1,]")
+    complains("quick json values", compare_quick_with_careful, b"[2]")
 
 
 def test_interrupted_processes_are_judged(tmp_path: Path) -> None:

@@ -56,11 +56,11 @@ def read_text(folder: Path, text: str | bytes, suffix: str) -> None:
     """Read a file with this content, which may be refused but must not take long."""
     path = folder / f"hostile{suffix}"
     path.write_bytes(text.encode() if isinstance(text, str) else text)
-    start = time.perf_counter()
+    start = time.process_time()
     try:
         read_problem(path)
     finally:
-        assert time.perf_counter() - start < SOON
+        assert time.process_time() - start < SOON
 
 
 def bomb(levels: int = 30) -> str:
@@ -232,10 +232,10 @@ def test_no_permission(tmp_path: Path) -> None:
 def test_no_permission_for_anybody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An error of the system while a file is read becomes a FormatError with the reason."""
 
-    def refuse(_: Path) -> bytes:
+    def refuse(_: Path, mode: str) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(Path, "read_bytes", refuse)
+    monkeypatch.setattr(Path, "open", refuse)
     with pytest.raises(FormatError, match="cannot be read: Permission denied"):
         read_problem(tmp_path / "secret.json")
 

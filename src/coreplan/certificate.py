@@ -24,7 +24,15 @@ from coreplan.checks import check_number, found
 from coreplan.errors import FormatError, ModelError, Problem
 from coreplan.formats.policy import problem_hash
 from coreplan.formats.policy_arrays import Indices, pack, unpack
-from coreplan.formats.reading import Document, Place, plain, read_bytes
+from coreplan.formats.reading import (
+    MOST_BYTES,
+    Document,
+    Place,
+    decode_file,
+    read_bytes,
+    take_document,
+    too_long,
+)
 from coreplan.formats.writing import to_json, write_document
 from coreplan.indexed import IndexedAgent, IndexedProblem, JointState, index_timmdp
 from coreplan.maintenance.problem import MaintenanceProblem
@@ -33,8 +41,6 @@ from coreplan.model import TIMMDP
 from coreplan.policy import GONE, LocalMap, Policy, Reduced
 
 FORMAT = "certificate/1"
-MOST_BYTES = 4_000_000_000
-"""A compressed certificate that is longer than this is not read."""
 _PIECE = 1 << 20
 MOST_COMBINATIONS = 2_000_000
 """Joint actions of one record, and joint classes that they lead to, at most."""
@@ -348,9 +354,13 @@ def read_certificate(path: str | Path, problem: TIMMDP | MaintenanceProblem) -> 
     FormatError
         If it is not a certificate, or one for another problem.
     """
-    document = _open(path)
+    file, text = _open(path)
+    return take_document(file, text, lambda document: _take_certificate(document, problem))
+
+
+def _take_certificate(document: Document, problem: TIMMDP | MaintenanceProblem) -> Certificate:
     document.check_format(FORMAT)
-    top = document.fields(
+    content = document.fields(
         document.root,
         (),
         "the certificate",
@@ -359,7 +369,6 @@ def read_certificate(path: str | Path, problem: TIMMDP | MaintenanceProblem) -> 
     )
     if document.problems:
         raise document.error()
-    content = {key: plain(node) for key, node in top.items()}
     if content["problem_sha256"] != problem_hash(problem):
         document.fail(
             ("problem_sha256",),
@@ -377,12 +386,9 @@ def read_certificate(path: str | Path, problem: TIMMDP | MaintenanceProblem) -> 
         make = partial(_read_agent, described, agent, indexed)
         classes.append(_attempt(document, ("agents", i), make))
     clusters = []
-    for k, node in enumerate(document.items(top["clusters"], ("clusters",), "clusters")):
-        clusters.append(
-            _attempt(
-                document, ("clusters", k), partial(_read_cluster, plain(node), classes, indexed)
-            )
-        )
+    for k, each in enumerate(document.items(content["clusters"], ("clusters",), "clusters")):
+        make_cluster = partial(_read_cluster, each, classes, indexed)
+        clusters.append(_attempt(document, ("clusters", k), make_cluster))
     if document.problems:
         raise document.error()
     _check_owners(document, clusters)
@@ -403,7 +409,7 @@ def read_certificate(path: str | Path, problem: TIMMDP | MaintenanceProblem) -> 
     return replace(certificate, policy=_read_policy(document, content["policy"], certificate))
 
 
-def _open(path: str | Path) -> Document:
+def _open(path: str | Path) -> tuple[str, str]:
     name, content = read_bytes(path)
     if content[:2] == b"\x1f\x8b":
         try:
@@ -411,8 +417,8 @@ def _open(path: str | Path) -> Document:
         except (OSError, EOFError, zlib.error):
             raise FormatError(name, [Problem((), "cannot be read: it is not sound gzip")]) from None
         if len(content) > MOST_BYTES:
-            raise FormatError(name, [Problem((), "cannot be read: it is too long")])
-    return Document(name, content)
+            raise too_long(name, MOST_BYTES)
+    return name, decode_file(name, content)
 
 
 def _unzip(content: bytes) -> bytes:

@@ -38,7 +38,14 @@ from coreplan.certificate import read_certificate
 from coreplan.errors import MOST_PROBLEMS
 from coreplan.formats import parse_problem, problem_to_dict, read_state
 from coreplan.formats.calendar import read_calendar
-from coreplan.formats.document import DEEPEST, LONGEST_NUMBER, parse_document
+from coreplan.formats.document import (
+    DEEPEST,
+    LONGEST_NUMBER,
+    UnreadableError,
+    clean_text,
+    parse_document,
+)
+from coreplan.formats.quick_json import DoubtError, read_quickly
 from coreplan.formats.reading import plain
 from coreplan.formats.writing import to_json, to_yaml
 from explore.complaint import demand
@@ -100,10 +107,26 @@ def _read_document(path: Path) -> None:
 def _read_json(path: Path) -> None:
     _read_document(path)
     compare_with_standard(path.read_bytes())
+    compare_quick_with_careful(path.read_bytes())
 
 
 class _NotOursError(Exception):
     """JSON that Python accepts and coreplan refuses on purpose."""
+
+
+def compare_quick_with_careful(content: bytes) -> None:
+    """Demand that the quick parser, where it has no doubt, reads what the careful one reads."""
+    try:
+        quick = read_quickly(clean_text(content))
+    except (DoubtError, UnreadableError):
+        return
+    root, problems = parse_document(content, suffix=".json")
+    said = problems[0].message if problems else "nothing"
+    demand(root is not None and not problems, "quick json accepted", f"the careful one says {said}")
+    assert root is not None
+    careful = plain(root)
+    same = json.dumps(careful, sort_keys=True) == json.dumps(quick, sort_keys=True)
+    demand(same, "quick json values", f"{str(quick)[:200]} instead of {str(careful)[:200]}")
 
 
 def compare_with_standard(content: bytes) -> None:
