@@ -7,6 +7,10 @@
 #   make test-browser tests in a real browser; make test runs them, too, if it finds Chromium
 #   make sanitize     the tests on a core built with address and undefined-behaviour sanitizers, the
 #                     C++ tests with the thread sanitizer, too
+#   make explore      look for failures by random problems, limits, certificates, files and
+#                     signals: MINUTES=5, prints its seed; failures go to tests/corpus.jsonl
+#   make fuzz         feed the readers of files what reaches new code: MINUTES=5; findings are in
+#                     build/fuzz
 #   make bench        benchmarks (some minutes)
 #   make reproduce    the paper's evaluation in a few minutes: runs, figures, docs/reproduction.md
 #                     (reproduce-hour: about an hour; reproduce-full: all of it, days of computing;
@@ -20,6 +24,7 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
   if $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then echo $$p; break; fi; \
   done)
 NATIVE ?= 0
+MINUTES ?= 5
 BIN := .venv/bin
 STAMPS := build/stamps
 CMAKE := PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cmake
@@ -30,8 +35,8 @@ CORE := CMakeLists.txt $(shell find cpp -name '*.hpp' -o -name '*.cpp')
 MODULES := $(shell find src examples -name '*.py' -o -name '*.json' -o -name '*.yaml' \
   -o -name '*.csv' -o -name '*.html' -o -name '*.css' -o -name '*.js')
 
-.PHONY: demo test test-extras test-browser lint types test-cpp test-python sanitize bench reproduce \
-  reproduce-hour reproduce-full format clean distclean install FORCE
+.PHONY: demo test test-extras test-browser lint types test-cpp test-python sanitize explore fuzz \
+  bench reproduce reproduce-hour reproduce-full format clean distclean install FORCE
 
 demo: install
 	@$(BIN)/coreplan demo
@@ -60,12 +65,22 @@ test-browser: install $(STAMPS)/test-tools
 sanitize: $(STAMPS)/test-tools
 	bash tools/sanitize $(BIN)
 
+# ONLY="problems,files" runs some campaigns, SEED=7 begins with a seed.
+explore: install $(STAMPS)/test-tools
+	PYTHONPATH=tests $(BIN)/python -m explore --minutes $(MINUTES) \
+	  $(if $(ONLY),--only $(ONLY)) $(if $(SEED),--seed $(SEED))
+
+# READERS="mpp works" fuzzes some readers.
+fuzz: install $(STAMPS)/test-tools $(STAMPS)/fuzz-tools
+	PYTHONPATH=tests $(BIN)/python -m explore.fuzz --minutes $(MINUTES) $(READERS)
+
 bench: install
 	$(BIN)/python benchmarks/dp.py
 	$(BIN)/python benchmarks/core_2016.py --time-limit 1.5
 	$(BIN)/python benchmarks/core.py
 	$(BIN)/python benchmarks/dec_mdp.py --seeds 50
 	$(BIN)/python benchmarks/simulate.py --most-agents 8
+	$(BIN)/python benchmarks/reading.py --megabytes 10
 
 # $(1): which of the configurations benchmarks/reproduce-*.yaml, $(2): the target's name
 define REPRODUCE
@@ -110,6 +125,10 @@ $(STAMPS)/build-tools: pyproject.toml | $(BIN)/python
 
 $(STAMPS)/test-tools: pyproject.toml | $(BIN)/python
 	$(PIP) install --group test
+	@mkdir -p $(STAMPS) && touch $@
+
+$(STAMPS)/fuzz-tools: pyproject.toml | $(BIN)/python
+	$(PIP) install --group fuzz
 	@mkdir -p $(STAMPS) && touch $@
 
 # All extras of the package itself, which is there by then.

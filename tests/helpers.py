@@ -12,11 +12,15 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import judge
 from coreplan import TIMMDP, ContractorState, MaintenanceProblem, read_problem
+from coreplan.algorithms import team
 
 Algorithm = tuple[str, dict[str, Any]]
 """The name of an algorithm, and options."""
@@ -53,18 +57,21 @@ def agrees(value: float, expected: float, tolerance: float = 1e-9) -> bool:
     return math.isclose(value, expected, rel_tol=tolerance, abs_tol=tolerance)
 
 
+def rewards_in(raw: dict[str, Any]) -> list[float]:
+    """All rewards, costs and revenues that a problem speaks of."""
+    if raw["format"] != "mpp/1":
+        return [entry["value"] for f in raw.get("rewards", []) for entry in f["entries"]]
+    return [
+        number
+        for part in [*(t for a in raw["agents"] for t in a["tasks"]), *raw.get("network", [])]
+        for each in (part["cost"], part.get("revenue", 0))
+        for number in (each if isinstance(each, list) else [each])
+    ]
+
+
 def scale(raw: dict[str, Any]) -> float:
     """A bound on how large rewards get, for absolute tolerances where they cancel out."""
-    if raw["format"] == "mpp/1":
-        numbers = [
-            abs(number)
-            for part in [*(t for a in raw["agents"] for t in a["tasks"]), *raw.get("network", [])]
-            for each in (part["cost"], part.get("revenue", 0))
-            for number in (each if isinstance(each, list) else [each])
-        ]
-    else:
-        numbers = [abs(entry["value"]) for f in raw.get("rewards", []) for entry in f["entries"]]
-    return max(1.0, sum(numbers) * raw["horizon"])
+    return max(1.0, sum(map(abs, rewards_in(raw))) * raw["horizon"])
 
 
 def judge_state(raw: dict[str, Any], joint_state: dict[str, Any]) -> tuple[Any, ...]:
@@ -259,6 +266,16 @@ def coupled_team(seed: int) -> dict[str, Any]:
         "agents": agents,
         "rewards": functions,
     }
+
+
+@contextmanager
+def little_to_go_by() -> Iterator[None]:
+    """Let the engine's search begin at once, with pairs only, so that it has something to do."""
+    with (
+        mock.patch.object(team, "SEARCH_CLUSTER", 2),
+        mock.patch.object(team, "PREPARE", 0.0),
+    ):
+        yield
 
 
 def interrupt(script: str, *arguments: str) -> tuple[dict[str, Any], float]:

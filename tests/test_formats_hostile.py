@@ -29,6 +29,7 @@ from coreplan import (
     solve,
     write_problem,
 )
+from explore.mutations import mutate_structure
 from judge import Problem, infeasible_agents
 from strategies import infeasible_mpp_dicts, problem_dicts
 
@@ -55,11 +56,11 @@ def read_text(folder: Path, text: str | bytes, suffix: str) -> None:
     """Read a file with this content, which may be refused but must not take long."""
     path = folder / f"hostile{suffix}"
     path.write_bytes(text.encode() if isinstance(text, str) else text)
-    start = time.perf_counter()
+    start = time.process_time()
     try:
         read_problem(path)
     finally:
-        assert time.perf_counter() - start < SOON
+        assert time.process_time() - start < SOON
 
 
 def bomb(levels: int = 30) -> str:
@@ -231,10 +232,10 @@ def test_no_permission(tmp_path: Path) -> None:
 def test_no_permission_for_anybody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An error of the system while a file is read becomes a FormatError with the reason."""
 
-    def refuse(_: Path) -> bytes:
+    def refuse(_: Path, mode: str) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(Path, "read_bytes", refuse)
+    monkeypatch.setattr(Path, "open", refuse)
     with pytest.raises(FormatError, match="cannot be read: Permission denied"):
         read_problem(tmp_path / "secret.json")
 
@@ -287,54 +288,18 @@ def test_alias_bomb_in_a_small_process(tmp_path: Path) -> None:
 
 # Mutations
 
-JUNK = [None, True, False, 0, 1, -1, 2.5, 1e308, 10**30, 100_001, "", "x", "a/b", [], {}, [[]],
-        [None], {"": {}}, {"name": 1}, "r1", [0, 1], {"a": {"a": {"a": 1}}}]  # fmt: skip
 
-
-def nodes(value: Any) -> list[tuple[Any, Any]]:
-    """All places of a document, as (what it is in, key or position)."""
-    found = []
-    rest = [value]
-    while rest:
-        inside = rest.pop()
-        keys = list(inside) if isinstance(inside, dict) else range(len(inside))
-        for key in keys:
-            found.append((inside, key))
-            if isinstance(inside[key], dict | list):
-                rest.append(inside[key])
-    return found
-
-
-def mutate(data: st.DataObject, raw: Problem) -> None:
-    """Delete, duplicate, rename, swap or replace a part of a document."""
-    places = nodes(raw)
-    if not places:
-        return
-    inside, key = data.draw(st.sampled_from(places), label="place")
-    kind = data.draw(st.sampled_from(["replace", "delete", "duplicate", "rename", "copy"]))
-    if kind == "replace":
-        inside[key] = data.draw(st.sampled_from(JUNK) | st.text(max_size=3) | st.floats())
-    elif kind == "delete":
-        del inside[key]
-    elif kind == "duplicate" and isinstance(inside, list):
-        inside.insert(key, json.loads(json.dumps(inside[key])))
-    elif kind == "rename" and isinstance(inside, dict):
-        inside[data.draw(st.sampled_from(["", "x", "name", "1", key + "s"]))] = inside.pop(key)
-    else:
-        other, place = data.draw(st.sampled_from(places))
-        inside[key] = json.loads(json.dumps(other[place])) if place in _keys(other) else None
-
-
-def _keys(inside: Any) -> Any:
-    return inside if isinstance(inside, dict) else range(len(inside))
-
-
-@given(raw=problem_dicts(max_work=60), data=st.data())
-def test_mutated_files_are_refused_or_solved(raw: Problem, data: st.DataObject) -> None:
+@given(
+    raw=problem_dicts(max_work=60),
+    draw=st.randoms(use_true_random=False),
+    suffix=st.sampled_from([".json", ".yaml"]),
+)
+def test_mutated_files_are_refused_or_solved(
+    raw: Problem, draw: random.Random, suffix: str
+) -> None:
     """A valid file with random changes is refused by a FormatError, or is a problem to solve."""
-    for _ in range(data.draw(st.integers(1, 4))):
-        mutate(data, raw)
-    suffix = data.draw(st.sampled_from([".json", ".yaml"]))
+    for _ in range(draw.randint(1, 4)):
+        mutate_structure(raw, draw)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"mutant{suffix}"
         text = json.dumps(raw, ensure_ascii=False)

@@ -13,7 +13,7 @@ from hypothesis import given
 
 from coreplan import FormatError, ModelError, schema, solve
 from coreplan.bench.config import read_config
-from coreplan.formats.reading import Document, plain
+from coreplan.formats.reading import read_document
 from coreplan.formats.schemas import FORMATS
 from group_rules import random_groups
 from helpers import from_file, random_mpp
@@ -137,7 +137,7 @@ def test_configurations_are_valid() -> None:
     files = [*(PROJECT / "examples/bench").glob("*.yaml"), *(PROJECT / "benchmarks").glob("*.yaml")]
     assert len(files) >= 4
     for path in files:
-        validate(plain(Document.open(path).root), "bench/1")
+        validate(read_document(path, lambda document: document.root), "bench/1")
 
 
 def test_broken_configurations_are_refused_by_the_reader(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
 import signal
 import tempfile
 from collections.abc import Iterator
@@ -15,12 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coreplan import LimitError, Policy, Progress, Result, Status, solve
-from coreplan.algorithms import team
+from explore.corpus import read_corpus
 from helpers import (
     agrees,
     coupled_team,
     from_file,
     judged_policy_value,
+    little_to_go_by,
     package_state,
     random_mpp,
     scale,
@@ -30,9 +30,6 @@ from strategies import problem_dicts
 
 IDEAS = ("split", "skip", "floors", "tables")
 """Options of `core` that switch off an idea of the search."""
-
-CORPUS = Path(__file__).parent / "corpus.jsonl"
-"""Problems that all exact solvers agree on, one per line; append whatever they once did not."""
 
 SOLVERS: list[tuple[str, dict[str, Any]]] = [
     ("dp", {}),
@@ -50,9 +47,7 @@ seeds = st.integers(0, 10**6)
 @pytest.fixture(autouse=True, scope="module")
 def _little_to_go_by() -> Iterator[None]:
     """Let the search begin at once, with pairs only, so that it has something to do."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(team, "SEARCH_CLUSTER", 2)
-        patch.setattr(team, "PREPARE", 0.0)
+    with little_to_go_by():
         yield
 
 
@@ -342,12 +337,12 @@ def test_threads_do_not_matter(seed: int) -> None:
 
 @pytest.mark.parametrize(
     "line",
-    CORPUS.read_text(encoding="utf-8").splitlines(),
-    ids=lambda line: json.loads(line)["why"],
+    [line for line in read_corpus() if "problem" in line],
+    ids=lambda line: line["why"][:60],
 )
-def test_corpus(line: str) -> None:
+def test_corpus(line: dict[str, Any]) -> None:
     """All exact solvers agree with the judge on the problems of the corpus."""
-    raw = json.loads(line)["problem"]
+    raw = line["problem"]
     problem = from_file(raw)
     optimum = optimal_value(raw)
     tolerance = 1e-9 * scale(raw)

@@ -23,7 +23,15 @@ from coreplan.checks import check_number, found
 from coreplan.errors import FormatError, ModelError, Problem
 from coreplan.formats.policy import policy_of, policy_to_dict, problem_hash, state_to_dict
 from coreplan.formats.policy_arrays import Indices, pack, unpack
-from coreplan.formats.reading import Document, Place, plain, read_bytes
+from coreplan.formats.reading import (
+    MOST_BYTES,
+    Document,
+    Place,
+    decode_file,
+    read_bytes,
+    take_document,
+    too_long,
+)
 from coreplan.formats.writing import gzipped, to_json, write_bytes, write_document
 from coreplan.indexed import IndexedAgent, IndexedProblem, JointState, index_timmdp
 from coreplan.maintenance.problem import MaintenanceProblem
@@ -33,8 +41,7 @@ from coreplan.policy import GONE, LocalMap, Policy, Reduced
 from coreplan.verification.local import agents_looked_at
 
 FORMAT = "certificate/1"
-MOST_BYTES = 4_000_000_000
-"""A compressed certificate that is longer than this is not read."""
+_PIECE = 1 << 20
 MOST_COMBINATIONS = 2_000_000
 """Joint actions of one record, and joint classes that they lead to, at most."""
 
@@ -320,9 +327,13 @@ def read_certificate(path: str | Path, problem: TIMMDP | MaintenanceProblem) -> 
     FormatError
         If it is not a certificate, or one for another problem.
     """
-    document = _open(path)
+    file, text = _open(path)
+    return take_document(file, text, lambda document: _take_certificate(document, problem))
+
+
+def _take_certificate(document: Document, problem: TIMMDP | MaintenanceProblem) -> Certificate:
     document.check_format(FORMAT)
-    top = document.fields(
+    content = document.fields(
         document.root,
         (),
         "the certificate",
@@ -331,7 +342,6 @@ def read_certificate(path: str | Path, problem: TIMMDP | MaintenanceProblem) -> 
     )
     if document.problems:
         raise document.error()
-    content = {key: plain(node) for key, node in top.items()}
     if content["problem_sha256"] != problem_hash(problem):
         document.fail(
             ("problem_sha256",),
@@ -350,9 +360,9 @@ def read_certificate(path: str | Path, problem: TIMMDP | MaintenanceProblem) -> 
         classes.append(_attempt(document, ("agents", i), make))
     clusters = []
     looked_at = agents_looked_at(indexed)
-    for k, node in enumerate(document.items(top["clusters"], ("clusters",), "clusters")):
-        read = partial(_read_cluster, plain(node), classes, indexed, looked_at)
-        clusters.append(_attempt(document, ("clusters", k), read))
+    for k, each in enumerate(document.items(content["clusters"], ("clusters",), "clusters")):
+        make_cluster = partial(_read_cluster, each, classes, indexed, looked_at)
+        clusters.append(_attempt(document, ("clusters", k), make_cluster))
     if document.problems:
         raise document.error()
     _check_owners(document, clusters)
@@ -373,17 +383,26 @@ def read_certificate(path: str | Path, problem: TIMMDP | MaintenanceProblem) -> 
     return replace(certificate, policy=_read_policy(document, content["policy"], certificate))
 
 
-def _open(path: str | Path) -> Document:
+def _open(path: str | Path) -> tuple[str, str]:
     name, content = read_bytes(path)
     if content[:2] == b"\x1f\x8b":
         try:
-            with gzip.GzipFile(fileobj=io.BytesIO(content)) as file:
-                content = file.read(MOST_BYTES + 1)
+            content = _unzip(content)
         except (OSError, EOFError, zlib.error):
             raise FormatError(name, [Problem((), "cannot be read: it is not sound gzip")]) from None
         if len(content) > MOST_BYTES:
-            raise FormatError(name, [Problem((), "cannot be read: it is too long")])
-    return Document(name, content)
+            raise too_long(name, MOST_BYTES)
+    return name, decode_file(name, content)
+
+
+def _unzip(content: bytes) -> bytes:
+    """The uncompressed content; of one that is too long only the beginning."""
+    # By pieces: one call for all of it would reserve memory for the longest allowed content.
+    unzipped = bytearray()
+    with gzip.GzipFile(fileobj=io.BytesIO(content)) as file:
+        while len(unzipped) <= MOST_BYTES and (piece := file.read(_PIECE)):
+            unzipped += piece
+    return bytes(unzipped)
 
 
 def _attempt(document: Document, path: Place, make: Callable[[], T]) -> T:

@@ -11,6 +11,9 @@ from coreplan.errors import PlaceStep, Problem, nearest, shorten
 MOST_STAGES = 100_000
 """The largest horizon that formats allow."""
 
+_SAFE = 2**53
+"""Whole numbers below this are the same as floats."""
+
 Path = tuple[PlaceStep, ...]
 
 AGENT_NAMES = ("agents", None, "name")
@@ -19,6 +22,11 @@ AGENT_NAMES = ("agents", None, "name")
 
 def is_number(value: object) -> bool:
     """Whether this is a finite number (a boolean is not)."""
+    # The usual cases; the tests below take long.
+    if type(value) is float:
+        return math.isfinite(value)
+    if type(value) is int and -_SAFE < value < _SAFE:
+        return True
     if not isinstance(value, Real) or isinstance(value, bool):
         return False
     try:
@@ -29,7 +37,14 @@ def is_number(value: object) -> bool:
 
 def is_integer(value: object) -> bool:
     """Whether this is a whole number, perhaps written with a zero fraction."""
+    if type(value) is int and -_SAFE < value < _SAFE:
+        return True
     return is_number(value) and float(value).is_integer()  # type: ignore[arg-type]
+
+
+def is_name(value: object) -> bool:
+    """Whether this is a text that is not empty."""
+    return isinstance(value, str) and value != ""
 
 
 def found(value: object) -> str:
@@ -48,7 +63,7 @@ def found(value: object) -> str:
 
 def check_name(name: object, path: Path, what: str, *, at_key: bool = False) -> Iterable[Problem]:
     """A name is a text and not empty."""
-    if not isinstance(name, str) or not name:
+    if not is_name(name):
         hint = "; put it into quotes" if isinstance(name, bool | int | float) else ""
         yield Problem(
             path,

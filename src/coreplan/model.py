@@ -22,6 +22,7 @@ from coreplan.checks import (
     check_number,
     found,
     is_integer,
+    is_name,
     is_number,
     unknown_name,
 )
@@ -77,10 +78,34 @@ def _check_hashable(name: object, path: Path) -> None:
 
 def _number(value: Any) -> Any:
     """A number as a float; anything else as it is, for the checks to find."""
-    return float(value) if is_number(value) else value
+    return float(value) if type(value) is not float and is_number(value) else value
 
 
-@dataclass(frozen=True)
+def _freeze_transitions(transitions: object) -> Transitions:
+    path: Path = ("transitions",)
+    states = _freeze_mapping(transitions, path, "a mapping state -> action -> next -> probability")
+    # Outcomes that are one object stay one: large problems share them.
+    laws: dict[int, FrozenMapping[str, float]] = {}
+    frozen = {}
+    for state, actions in states.items():
+        if not isinstance(actions, Mapping):
+            where = (*path, str(state))
+            _freeze_mapping(actions, where, "a mapping action -> next state -> probability")
+        row = {}
+        for action, outcomes in actions.items():
+            law = laws.get(id(outcomes))
+            if law is None:
+                if not isinstance(outcomes, Mapping):
+                    where = (*path, str(state), str(action))
+                    _freeze_mapping(outcomes, where, "a mapping next state -> probability")
+                law = FrozenMapping({after: _number(chance) for after, chance in outcomes.items()})
+                laws[id(outcomes)] = law
+            row[action] = law
+        frozen[state] = FrozenMapping(row)
+    return FrozenMapping(frozen)
+
+
+@dataclass(frozen=True, slots=True)
 class Condition:
     """A condition on one agent's transition. A part that is not given matches anything.
 
@@ -115,7 +140,7 @@ class Condition:
             object.__setattr__(self, part, given)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Entry:
     """A reward that is earned whenever all its conditions match.
 
@@ -259,30 +284,7 @@ class Agent:
     def __post_init__(self) -> None:
         _check_hashable(self.name, ("name",))
         _check_hashable(self.initial, ("initial",))
-        states = _freeze_mapping(
-            self.transitions, ("transitions",), "a mapping state -> action -> next -> probability"
-        )
-        frozen = {}
-        for state, actions in states.items():
-            where = ("transitions", str(state))
-            frozen[state] = FrozenMapping(
-                {
-                    action: FrozenMapping(
-                        {
-                            next_state: _number(probability)
-                            for next_state, probability in _freeze_mapping(
-                                outcomes,
-                                (*where, str(action)),
-                                "a mapping next state -> probability",
-                            ).items()
-                        }
-                    )
-                    for action, outcomes in _freeze_mapping(
-                        actions, where, "a mapping action -> next state -> probability"
-                    ).items()
-                }
-            )
-        object.__setattr__(self, "transitions", FrozenMapping(frozen))
+        object.__setattr__(self, "transitions", _freeze_transitions(self.transitions))
         features = _freeze_mapping(self.features, ("features",), "a mapping state -> features")
         object.__setattr__(
             self,
@@ -392,17 +394,15 @@ class Agent:
     @property
     def states(self) -> tuple[str, ...]:
         """All states: those with actions, the initial one, and all outcomes, in this order."""
-        every = dict.fromkeys(self.transitions)
-        every[self.initial] = None
-        for actions in self.transitions.values():
-            for law in actions.values():
-                every.update(dict.fromkeys(law))
-        return tuple(every)
+        laws = (law for actions in self.transitions.values() for law in actions.values())
+        outcomes = itertools.chain.from_iterable(law.keys() for law in laws)
+        return tuple(dict.fromkeys((*self.transitions.keys(), self.initial, *outcomes)))
 
     @property
     def actions(self) -> tuple[str, ...]:
         """The names of all actions, in order of first appearance."""
-        return tuple(dict.fromkeys(a for actions in self.transitions.values() for a in actions))
+        rows = (actions.keys() for actions in self.transitions.values())
+        return tuple(dict.fromkeys(itertools.chain.from_iterable(rows)))
 
     def moves(self) -> Iterable[Transition]:
         """All transitions of positive probability."""
@@ -562,12 +562,19 @@ def _check_agent(agent: Agent, path: Path, stages: int) -> Iterable[Problem]:
     yield from check_name(agent.name, (*path, "name"), "the agent")
     yield from check_name(agent.initial, (*path, "initial"), "a state")
     table = (*path, "transitions")
+    sound: set[int] = set()  # outcomes in which nothing is wrong; very many may be the same
     for state, actions in agent.transitions.items():
-        yield from check_name(state, (*table, str(state)), "a state", at_key=True)
+        if not is_name(state):
+            yield from check_name(state, (*table, str(state)), "a state", at_key=True)
         for action, law in actions.items():
+            if id(law) in sound and is_name(action):
+                continue
             here = (*table, str(state), str(action))
             yield from check_name(action, here, "an action", at_key=True)
-            yield from _check_law(law, here)
+            if _is_sound(law):
+                sound.add(id(law))
+            else:
+                yield from _check_law(law, here)
     states = agent.states
     known = set(states)
     for state, features in agent.features.items():
@@ -583,6 +590,14 @@ def _check_agent(agent: Agent, path: Path, stages: int) -> Iterable[Problem]:
             yield from check_name(feature, (*here, str(feature)), "a feature", at_key=True)
             yield from _check_feature_value(value, (*here, str(feature)))
     yield from _check_actions_exist(agent, path, stages)
+
+
+def _is_sound(law: Mapping[str, float]) -> bool:
+    """Whether there is nothing that `_check_law` would find; says so fast."""
+    for after, chance in law.items():
+        if not after or type(after) is not str or type(chance) is not float or not chance >= 0:
+            return False
+    return abs(sum(law.values()) - 1) <= PROBABILITY_TOLERANCE
 
 
 def _check_law(law: Mapping[str, float], here: Path) -> Iterable[Problem]:

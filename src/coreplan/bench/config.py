@@ -11,8 +11,7 @@ from coreplan.bench.sets import TEST_SETS, generate
 from coreplan.bench.sets.instance import MOST_INSTANCES
 from coreplan.checks import check_integer, is_number, unknown_name
 from coreplan.errors import CoreplanError, ModelError, Problem
-from coreplan.formats.document import Node
-from coreplan.formats.reading import Document, Place, plain
+from coreplan.formats.reading import Document, Place, read_document
 from coreplan.formats.writing import tidy
 from coreplan.frozen import FrozenMapping
 from coreplan.maintenance import Contractor, Hindrance, MaintenanceProblem, Task
@@ -167,7 +166,10 @@ def read_config(path: str | Path) -> BenchConfig:
     FormatError
         With everything that is wrong, by line and column.
     """
-    document = Document.open(path)
+    return read_document(path, _take_config)
+
+
+def _take_config(document: Document) -> BenchConfig:
     document.check_format(FORMAT)
     top = document.fields(
         document.root,
@@ -184,21 +186,21 @@ def read_config(path: str | Path) -> BenchConfig:
     solvers = _solvers(document, top["solvers"]) if "solvers" in top else {}
     sets = []
     if "sets" in top:
-        nodes = document.items(top["sets"], ("sets",), "the test sets")
-        if not nodes and top["sets"].is_sequence:
+        listed = document.items(top["sets"], ("sets",), "the test sets")
+        if not listed and isinstance(top["sets"], list):
             document.fail(("sets",), "found an empty list; expected one test set or more")
-        for position, node in enumerate(nodes):
-            sets.append(_set(document, node, ("sets", position), solvers, limits, seed or 0))
+        for position, each in enumerate(listed):
+            sets.append(_set(document, each, ("sets", position), solvers, limits, seed or 0))
     return document.finish(
         lambda: BenchConfig(name, seed or 0, tuple(each for each in sets if each is not None))
     )
 
 
-def _solvers(document: Document, node: Node) -> dict[str, Solver]:
+def _solvers(document: Document, value: Any) -> dict[str, Solver]:
     found: dict[str, Solver] = {}
     same: dict[str, str] = {}
-    members = document.members(node, ("solvers",), "the solvers by name")
-    if not members and node.is_mapping:
+    members = document.members(value, ("solvers",), "the solvers by name")
+    if not members and isinstance(value, dict):
         document.fail(("solvers",), "found an empty mapping; expected one solver or more")
     for name, each in members.items():
         place: Place = ("solvers", name)
@@ -208,11 +210,10 @@ def _solvers(document: Document, node: Node) -> dict[str, Solver]:
         if "algorithm" not in parts:
             found[name] = Solver(name, "", {})  # so that sets may name it
             continue
-        algorithm = plain(parts["algorithm"])
+        algorithm = parts["algorithm"]
         options: dict[str, Any] = {}
         if "options" in parts:
-            members = document.members(parts["options"], (*place, "options"), "options by name")
-            options = {key: plain(value) for key, value in members.items()}
+            options = document.members(parts["options"], (*place, "options"), "options by name")
         solver = Solver(name, algorithm, FrozenMapping(tidy(options)))
         found[name] = solver
         if _check_solver(document, solver, place):
@@ -266,21 +267,21 @@ def _check_solver(document: Document, solver: Solver, place: Place) -> bool:
 
 def _set(
     document: Document,
-    node: Node,
+    value: Any,
     place: Place,
     solvers: Mapping[str, Solver],
     limits: Mapping[str, float | None],
     seed: int,
 ) -> SetRun | None:
     parts = document.fields(
-        node, place, "a set", ("set",), ("count", "parameters", "solvers", "limits")
+        value, place, "a set", ("set",), ("count", "parameters", "solvers", "limits")
     )
     count = None
     if "count" in parts:
         count = _whole(document, parts, place, "count", 1, MOST_INSTANCES)
     own = _limits(document, parts, place)
     merged = {**limits, **own}
-    if node.is_mapping and "time" not in merged:
+    if isinstance(value, dict) and "time" not in merged:
         document.fail(
             place, "there is no time limit; add `limits: {time: 60}` here, or at the top for all"
         )
@@ -290,16 +291,16 @@ def _set(
         members = document.members(
             parts["parameters"], (*place, "parameters"), "parameters by name"
         )
-        parameters = {key: tidy(plain(value)) for key, value in members.items()}
+        parameters = {key: tidy(each) for key, each in members.items()}
     if "set" not in parts:
         return None
-    name = plain(parts["set"])
+    name = parts["set"]
     if not isinstance(name, str) or name not in TEST_SETS:
         document.fail((*place, "set"), unknown_name(name, "test set", list(TEST_SETS), "coreplan"))
         return None
-    for key, value in parameters.items():
+    for key, each in parameters.items():
         try:
-            TEST_SETS[name].settle({key: value})
+            TEST_SETS[name].settle({key: each})
         except ModelError as error:
             unknown = key not in TEST_SETS[name].parameters
             document.fail((*place, "parameters", key), str(error), at_key=unknown)
@@ -322,13 +323,13 @@ def _set(
 
 
 def _chosen(
-    document: Document, parts: Mapping[str, Node], place: Place, solvers: Mapping[str, Solver]
+    document: Document, parts: Mapping[str, Any], place: Place, solvers: Mapping[str, Solver]
 ) -> tuple[Solver, ...]:
     if "solvers" not in parts:
         return tuple(solvers.values())
     place = (*place, "solvers")
-    names = [plain(each) for each in document.items(parts["solvers"], place, "names of solvers")]
-    if not names and parts["solvers"].is_sequence:
+    names = document.items(parts["solvers"], place, "names of solvers")
+    if not names and isinstance(parts["solvers"], list):
         document.fail(place, "found an empty list; expected one solver or more")
     for position, name in enumerate(names):
         if not isinstance(name, str) or name not in solvers:
@@ -341,18 +342,18 @@ def _chosen(
     return tuple(solvers[name] for name in names if isinstance(name, str) and name in solvers)
 
 
-def _limits(document: Document, parts: Mapping[str, Node], place: Place) -> dict[str, float | None]:
+def _limits(document: Document, parts: Mapping[str, Any], place: Place) -> dict[str, float | None]:
     if "limits" not in parts:
         return {}
     place = (*place, "limits")
     found: dict[str, float | None] = {}
-    for key, node in document.fields(parts["limits"], place, "limits", (), _LIMITS).items():
-        value = plain(node)
+    for key, value in document.fields(parts["limits"], place, "limits", (), _LIMITS).items():
         if key == "memory" and value is None:
             found[key] = None
         elif not is_number(value) or value <= 0:
             unit = "seconds" if key == "time" else "MB, or null for no limit"
-            document.fail((*place, key), f"found {node.kind}; expected a number above 0: {unit}")
+            kind = document.kind((*place, key))
+            document.fail((*place, key), f"found {kind}; expected a number above 0: {unit}")
             found[key] = None
         else:
             found[key] = float(value)
@@ -361,14 +362,14 @@ def _limits(document: Document, parts: Mapping[str, Node], place: Place) -> dict
 
 def _whole(
     document: Document,
-    parts: Mapping[str, Node],
+    parts: Mapping[str, Any],
     place: Place,
     key: str,
     least: int,
     most: int | None = None,
 ) -> int | None:
     """A whole number; None, with a problem noted, if it is none."""
-    value = plain(parts[key])
+    value = parts[key]
     problems: Iterable[Problem] = check_integer(value, (*place, key), f"the {key}", least, most)
     for problem in problems:
         document.fail(problem.path, problem.message)

@@ -8,7 +8,7 @@ from typing import Any
 from coreplan.errors import ModelError
 from coreplan.formats.mpp import FORMAT as MPP
 from coreplan.formats.mpp import mpp_to_dict, read_mpp
-from coreplan.formats.reading import Document
+from coreplan.formats.reading import Document, read_document, take_document
 from coreplan.formats.result import read_result, write_result
 from coreplan.formats.schemas import schema
 from coreplan.formats.state import read_state
@@ -59,7 +59,7 @@ def read_problem(path: str | Path) -> TIMMDP | MaintenanceProblem:
     >>> problem.name, problem.contractors[0].tasks[0].revenue
     ('small', 20.0)
     """
-    return _take_problem(Document.open(path))
+    return read_document(path, _take_problem)
 
 
 def parse_problem(text: str, file: str = "problem.json") -> TIMMDP | MaintenanceProblem:
@@ -77,7 +77,7 @@ def parse_problem(text: str, file: str = "problem.json") -> TIMMDP | Maintenance
     FormatError
         With everything that is wrong (at most 20 problems), by line and column.
     """
-    return _take_problem(Document(file, text))
+    return take_document(file, text, _take_problem)
 
 
 def _take_problem(document: Document) -> TIMMDP | MaintenanceProblem:

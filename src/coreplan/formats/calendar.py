@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from coreplan.errors import ModelError
-from coreplan.formats.reading import STANDARD_INPUT, Document, plain
+from coreplan.formats.reading import STANDARD_INPUT, Document, read_document
 from coreplan.formats.writing import write_document
 from coreplan.maintenance.calendar import DEFAULT_STEP, Calendar, check_calendar, parse_date
 
@@ -42,18 +42,21 @@ def read_calendar(path: str | Path) -> Calendar:
     FormatError
         With everything that is wrong, by line and column.
     """
-    document = Document.open(path)
+    return read_document(path, lambda document: _take_calendar(document, str(path)))
+
+
+def _take_calendar(document: Document, source: str) -> Calendar:
     document.check_format(FORMAT)
     top = document.fields(document.root, (), "the calendar", ("format", "start"), ("step",))
-    start: Any = plain(top["start"]) if "start" in top else None
-    step: Any = plain(top["step"]) if "step" in top else DEFAULT_STEP
+    start: Any = top.get("start")
+    step: Any = top.get("step", DEFAULT_STEP)
     if isinstance(start, str):
         try:
             start = parse_date(start)
         except ModelError as error:
             document.fail(("start",), str(error))
     return document.finish(
-        lambda: Calendar(start, step, source=str(path)), lambda: check_calendar(start, step)
+        lambda: Calendar(start, step, source=source), lambda: check_calendar(start, step)
     )
 
 

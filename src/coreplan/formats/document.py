@@ -22,6 +22,7 @@ LONGEST_TEXT = 200
 
 # Neither format allows these anywhere, not even between quotes.
 _FORBIDDEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff]")
+_BEGIN = re.compile(r"[ \t\r\n]*+[{\[]")
 _LINE_BREAK = re.compile(r"\r\n?|\n")
 _WORD = re.compile(r"\w{1,100}|.", re.DOTALL)
 _DECIMAL = re.compile(r"[-+]?[0-9]+")
@@ -99,6 +100,11 @@ class UnreadableError(Exception):
         self.path = tuple(path)
         super().__init__(message)
 
+    @property
+    def problem(self) -> Problem:
+        """The same as a problem of a file."""
+        return Problem(self.path, self.message, *self.position)
+
 
 def parse_document(text: str | bytes, *, suffix: str = "") -> tuple[Node | None, list[Problem]]:
     """Read a JSON or YAML document.
@@ -122,23 +128,60 @@ def parse_document(text: str | bytes, *, suffix: str = "") -> tuple[Node | None,
     from coreplan.formats.yaml_text import parse_yaml
 
     try:
-        clean = _clean_text(text)
+        clean = clean_text(text)
     except UnreadableError as stop:
-        return None, [Problem(stop.path, stop.message, *stop.position)]
+        return None, [stop.problem]
 
-    ending = suffix.lower()
-    if ending == ".json":
-        return _attempt(parse_json, clean)
-    start = len(clean) - len(clean.lstrip(" \t\r\n"))
-    if ending in (".yaml", ".yml") or clean[start] not in "{[":
+    if not is_json(clean, suffix):
         return _attempt(parse_yaml, clean)
     as_json = _attempt(parse_json, clean)
-    if as_json[0] is not None:
+    if as_json[0] is not None or suffix.lower() == ".json":
         return as_json
     as_yaml = _attempt(parse_yaml, clean)
     if as_yaml[0] is not None or not _looks_like_json(clean):
         return as_yaml
     return as_json
+
+
+def decode_text(data: bytes) -> str:
+    """The text of bytes in UTF-8; an UnreadableError with the place of what is not."""
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        before = data[: error.start].decode("utf-8").removeprefix("\ufeff")
+        message = f"found the byte 0x{data[error.start]:02x}, which is not UTF-8"
+        if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+            message += "; the file looks like UTF-16"
+        message += "; save the file as UTF-8"
+        raise UnreadableError(message, position_of(before, len(before))) from None
+
+
+def clean_text(text: str | bytes) -> str:
+    """Decode a text and refuse one that is empty or that neither format allows.
+
+    Raises
+    ------
+    UnreadableError
+        With the place of what is wrong.
+    """
+    text = (decode_text(text) if isinstance(text, bytes) else text).removeprefix("\ufeff")
+    bad = _FORBIDDEN.search(text)
+    if bad:
+        raise UnreadableError(
+            f"found the character U+{ord(bad[0]):04X}, which a text file must not contain",
+            position_of(text, bad.start()),
+        )
+    if not text.strip(" \t\r\n"):
+        raise UnreadableError("the file is empty; expected a JSON or YAML document", (1, 1))
+    return text
+
+
+def is_json(text: str, suffix: str = "") -> bool:
+    """Whether a text is to be read as JSON first, by the file's ending or by how it begins."""
+    ending = suffix.lower()
+    if ending in (".json", ".yaml", ".yml"):
+        return ending == ".json"
+    return _BEGIN.match(text) is not None
 
 
 def locate(root: Node, path: Sequence[PlaceStep]) -> tuple[int, int]:
@@ -151,13 +194,19 @@ def locate(root: Node, path: Sequence[PlaceStep]) -> tuple[int, int]:
     path
         Keys of mappings and positions in lists, from the top.
     """
+    node = locate_node(root, path)
+    return node.line, node.column
+
+
+def locate_node(root: Node, path: Sequence[PlaceStep]) -> Node:
+    """The node at a path, or at the deepest part of the path that exists."""
     node = root
     for step in path:
         below = _child(node, step)
         if below is None:
             break
         node = below
-    return node.line, node.column
+    return node
 
 
 def locate_key(root: Node, path: Sequence[PlaceStep]) -> tuple[int, int]:
@@ -241,32 +290,6 @@ def read_number(text: str) -> tuple[int | float, str]:
     if not math.isfinite(value):
         return math.nan, f"{shorten(text)} is not a finite number"
     return value, ""
-
-
-def _clean_text(text: str | bytes) -> str:
-    """Decode a text and refuse one that is empty or that neither format allows."""
-    text = (_decode(text) if isinstance(text, bytes) else text).removeprefix("\ufeff")
-    bad = _FORBIDDEN.search(text)
-    if bad:
-        raise UnreadableError(
-            f"found the character U+{ord(bad[0]):04X}, which a text file must not contain",
-            position_of(text, bad.start()),
-        )
-    if not text.strip(" \t\r\n"):
-        raise UnreadableError("the file is empty; expected a JSON or YAML document", (1, 1))
-    return text
-
-
-def _decode(data: bytes) -> str:
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        before = data[: error.start].decode("utf-8").removeprefix("\ufeff")
-        message = f"found the byte 0x{data[error.start]:02x}, which is not UTF-8"
-        if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-            message += "; the file looks like UTF-16"
-        message += "; save the file as UTF-8"
-        raise UnreadableError(message, position_of(before, len(before))) from None
 
 
 def _attempt(

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from coreplan.formats.document import Node
-from coreplan.formats.reading import Document, Place, plain
+from coreplan.formats.reading import Document, Place, give_up
 from coreplan.maintenance.problem import (
     Contractor,
     Delay,
@@ -27,17 +26,19 @@ def read_mpp(document: Document) -> MaintenanceProblem:
         ("format", "horizon", "agents"),
         ("name", "must_complete", "network"),
     )
-    name = plain(top["name"]) if "name" in top else document.stem
-    horizon: Any = plain(top["horizon"]) if "horizon" in top else None
-    must_complete = plain(top["must_complete"]) if "must_complete" in top else False
+    name = top.get("name", document.stem)
+    horizon: Any = top.get("horizon")
+    must_complete = top.get("must_complete", False)
     contractors: list[Contractor] = []
     if "agents" in top:
-        for i, node in enumerate(document.items(top["agents"], ("agents",), "the agents")):
-            contractors.append(_read_contractor(document, node, ("agents", i)))
+        listed = document.items(top["agents"], ("agents",), "the agents")
+        for i, each in enumerate(give_up(listed)):
+            contractors.append(_read_contractor(document, each, ("agents", i)))
     network: list[Hindrance] = []
     if "network" in top:
-        for k, node in enumerate(document.items(top["network"], ("network",), "the network")):
-            network.append(_read_hindrance(document, node, ("network", k)))
+        listed = document.items(top["network"], ("network",), "the network")
+        for k, each in enumerate(give_up(listed)):
+            network.append(_read_hindrance(document, each, ("network", k)))
     return document.finish(
         lambda: MaintenanceProblem(
             tuple(contractors), horizon, tuple(network), must_complete, name
@@ -46,12 +47,13 @@ def read_mpp(document: Document) -> MaintenanceProblem:
     )
 
 
-def _read_contractor(document: Document, node: Node, path: Place) -> Contractor:
-    fields = document.fields(node, path, "an agent", ("name", "tasks"), ())
+def _read_contractor(document: Document, value: Any, path: Place) -> Contractor:
+    fields = document.fields(value, path, "an agent", ("name", "tasks"), ())
     tasks = []
     if "tasks" in fields:
         where = (*path, "tasks")
-        for j, each in enumerate(document.items(fields["tasks"], where, "the tasks")):
+        listed = document.items(fields["tasks"], where, "the tasks")
+        for j, each in enumerate(give_up(listed)):
             tasks.append(_read_task(document, each, (*where, j)))
     name: Any = None  # stays so only where a problem is noted
     if "name" in fields:
@@ -59,45 +61,38 @@ def _read_contractor(document: Document, node: Node, path: Place) -> Contractor:
     return Contractor(name, tuple(tasks))
 
 
-def _read_task(document: Document, node: Node, path: Place) -> Task:
+def _read_task(document: Document, value: Any, path: Place) -> Task:
     fields = document.fields(
-        node, path, "a task", ("name", "duration", "cost"), ("delay", "revenue", "window")
+        value, path, "a task", ("name", "duration", "cost"), ("delay", "revenue", "window")
     )
     delay = None
     if "delay" in fields:
         parts = document.fields(
             fields["delay"], (*path, "delay"), "a delay", ("probability", "duration"), ()
         )
-        delay = Delay(
-            plain(parts["probability"]) if "probability" in parts else 0,
-            plain(parts["duration"]) if "duration" in parts else 1,
-        )
-    window: Any = None
-    if "window" in fields:
-        window = plain(fields["window"])
-        if window is None:  # null is not the same as leaving it out
-            document.fail((*path, "window"), "found null; expected [first stage, last stage]")
+        delay = Delay(parts.get("probability", 0), parts.get("duration", 1))
+    window = fields.get("window")
+    if window is None and "window" in fields:  # null is not the same as leaving it out
+        document.fail((*path, "window"), "found null; expected [first stage, last stage]")
     name: Any = None  # stays so only where a problem is noted
     if "name" in fields:
         name = document.name(fields["name"], (*path, "name"), "the task")
     return Task(
         name=name,
-        duration=plain(fields["duration"]) if "duration" in fields else 1,
-        cost=plain(fields["cost"]) if "cost" in fields else 0,
+        duration=fields.get("duration", 1),
+        cost=fields.get("cost", 0),
         delay=delay,
-        revenue=plain(fields["revenue"]) if "revenue" in fields else 0,
+        revenue=fields.get("revenue", 0),
         window=window,
     )
 
 
-def _read_hindrance(document: Document, node: Node, path: Place) -> Hindrance:
-    fields = document.fields(node, path, "an entry of the network", ("tasks", "cost"), ())
+def _read_hindrance(document: Document, value: Any, path: Place) -> Hindrance:
+    fields = document.fields(value, path, "an entry of the network", ("tasks", "cost"), ())
     tasks: list[Any] = []
     if "tasks" in fields:
-        tasks = [
-            plain(each) for each in document.items(fields["tasks"], (*path, "tasks"), "the tasks")
-        ]
-    return Hindrance(tuple(tasks), plain(fields["cost"]) if "cost" in fields else 0)
+        tasks = document.items(fields["tasks"], (*path, "tasks"), "the tasks")
+    return Hindrance(tuple(tasks), fields.get("cost", 0))
 
 
 def mpp_to_dict(problem: MaintenanceProblem) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from coreplan.formats import problem_to_dict
 from coreplan.formats.policy_arrays import pack, unpack
 from coreplan.formats.policy_groups import read_groups, write_groups
 from coreplan.formats.policy_teams import read_teams, write_teams
-from coreplan.formats.reading import Document, plain
+from coreplan.formats.reading import Document, read_document
 from coreplan.formats.writing import write_document
 from coreplan.indexed import IndexedAgent
 from coreplan.maintenance.states import ContractorState
@@ -82,17 +82,17 @@ def state_to_dict(state: Any) -> Any:
 
 def read_policy(path: str | Path, problem: AnyProblem) -> Policy:
     """Read a policy that was saved for this problem."""
-    return policy_of(Document.open(path), problem)
+    return read_document(path, lambda document: policy_of(document, problem))
 
 
 def policy_of(document: Document, problem: AnyProblem) -> Policy:
     """Make a policy of a document, or raise a FormatError with all its problems."""
     document.check_format(FORMAT)
     keys = ("problem", "problem_sha256", "stage", "horizon", "history", "start", "agents", "teams")
-    top = document.fields(document.root, (), "the policy", ("format", *keys, "groups", "local"), ())
+    required = ("format", *keys, "groups", "local")
+    content = document.fields(document.root, (), "the policy", required, ())
     if document.problems:
         raise document.error()
-    content = {key: plain(node) for key, node in top.items()}
     if content["problem_sha256"] != problem_hash(problem):
         document.fail(
             ("problem_sha256",),

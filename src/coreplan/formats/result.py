@@ -8,8 +8,7 @@ from typing import Any
 
 from coreplan.checks import check_number, is_number
 from coreplan.errors import nearest
-from coreplan.formats.document import Node
-from coreplan.formats.reading import Document, plain
+from coreplan.formats.reading import Document, read_document
 from coreplan.formats.writing import write_document
 from coreplan.result import UNSAID_TOLERANCE, Result, Statistics, Status, is_closed
 
@@ -29,7 +28,10 @@ def read_result(path: str | Path) -> Result:
     FormatError
         With everything that is wrong, by line and column.
     """
-    document = Document.open(path)
+    return read_document(path, _take_result)
+
+
+def _take_result(document: Document) -> Result:
     document.check_format(FORMAT)
     required = ("format", *_TEXTS, *_REQUIRED, "statistics")
     top = document.fields(document.root, (), "the result", required, ("tolerance",))
@@ -38,8 +40,8 @@ def read_result(path: str | Path) -> Result:
     counts: dict[str, Any] = {}
     if "statistics" in top:
         members = document.members(top["statistics"], ("statistics",), "the statistics")
-        for key, node in members.items():
-            counts[key] = _number(document, node, ("statistics", key))
+        for key, value in members.items():
+            counts[key] = _number(document, value, ("statistics", key))
     if not document.problems:
         _check_sense(document, texts["status"], numbers)
 
@@ -62,19 +64,19 @@ def read_result(path: str | Path) -> Result:
     return document.finish(make)
 
 
-def _text(document: Document, node: Node, key: str) -> str:
-    value = node.value
+def _text(document: Document, value: Any, key: str) -> str:
     choices = _CHOICES.get(key, ())
     if not isinstance(value, str):
-        document.fail((key,), f"found {node.kind}; expected a text")
+        document.fail((key,), f"found {document.kind((key,))}; expected a text")
     elif choices and value not in choices:
         hint = nearest(value, choices) or f": {', '.join(choices)}"
-        document.fail((key,), f"found {node.kind}; expected one of the known ones{hint}")
+        document.fail(
+            (key,), f"found {document.kind((key,))}; expected one of the known ones{hint}"
+        )
     return str(value)
 
 
-def _number(document: Document, node: Node, path: tuple[str, ...]) -> Any:
-    value = plain(node)
+def _number(document: Document, value: Any, path: tuple[str, ...]) -> Any:
     for problem in check_number(value, path, "a value"):
         document.fail(path, problem.message)
     return float(value) if path[0] in _NUMBERS and is_number(value) else value

@@ -8,7 +8,7 @@ from typing import Any
 from coreplan.compile import AnyProblem
 from coreplan.formats.policy import FORMAT as POLICY
 from coreplan.formats.policy import policy_of
-from coreplan.formats.reading import Document, plain
+from coreplan.formats.reading import Document, read_document
 from coreplan.formats.writing import write_document
 from coreplan.indexed import JointState
 from coreplan.maintenance.problem import MaintenanceProblem
@@ -47,7 +47,7 @@ def read_schedule(
     FormatError
         With everything that is wrong (at most 20 problems), by line and column.
     """
-    return _schedule_of(Document.open(path), problem, stage, state)
+    return read_document(path, lambda document: _schedule_of(document, problem, stage, state))
 
 
 def write_schedule(schedule: Schedule, path: str | Path) -> None:
@@ -66,9 +66,13 @@ def read_plan(
     state: JointState | None = None,
 ) -> Policy | dict[str, dict[str, int]]:
     """Read a ``policy/1`` or a ``schedule/1`` file, whichever it is."""
-    document = Document.open(path)
-    members = document.root.value
-    name = members["format"].value if isinstance(members, dict) and "format" in members else None
+    return read_document(path, lambda document: _plan_of(document, problem, stage, state))
+
+
+def _plan_of(
+    document: Document, problem: AnyProblem, stage: int, state: JointState | None
+) -> Policy | dict[str, dict[str, int]]:
+    name = document.root.get("format") if isinstance(document.root, dict) else None
     if name == POLICY:
         return policy_of(document, problem)
     if not isinstance(problem, MaintenanceProblem):
@@ -83,13 +87,13 @@ def _schedule_of(
     document: Document, problem: MaintenanceProblem, stage: int, state: JointState | None
 ) -> dict[str, dict[str, int]]:
     members = document.members(document.root, (), "the planned starts of each contractor")
-    if "format" in members and not members["format"].is_mapping:
+    if "format" in members and not isinstance(members["format"], dict):
         document.check_format(FORMAT)
-        members = {name: node for name, node in members.items() if name != "format"}
+        members = {name: each for name, each in members.items() if name != "format"}
     schedule: dict[str, Any] = {}
-    for name, node in members.items():
-        planned = document.members(node, (name,), f"the planned starts of contractor {name!r:.60}")
-        schedule[name] = {work: plain(step) for work, step in planned.items()}
+    for name, each in members.items():
+        what = f"the planned starts of contractor {name!r:.60}"
+        schedule[name] = document.members(each, (name,), what)
 
     def make() -> dict[str, dict[str, int]]:
         refuse_schedule(problem, schedule, stage, state)

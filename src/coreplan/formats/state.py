@@ -8,7 +8,7 @@ from typing import Any
 from coreplan.checks import found, unknown_name
 from coreplan.compile import AnyProblem
 from coreplan.errors import ModelError
-from coreplan.formats.reading import Document, plain
+from coreplan.formats.reading import Document, read_document
 from coreplan.indexed import by_agent
 from coreplan.maintenance.problem import MaintenanceProblem
 from coreplan.maintenance.states import read_state as read_contractor_state
@@ -29,9 +29,11 @@ def read_state(path: str | Path, problem: AnyProblem) -> dict[str, Any]:
     FormatError
         If it does not fit the problem.
     """
-    document = Document.open(path)
-    members = document.members(document.root, (), "a state for each agent")
-    state = {name: plain(node) for name, node in members.items()}
+    return read_document(path, lambda document: _take_state(document, problem))
+
+
+def _take_state(document: Document, problem: AnyProblem) -> dict[str, Any]:
+    state = dict(document.members(document.root, (), "a state for each agent"))
     if document.problems:
         raise document.error()
     if isinstance(problem, MaintenanceProblem):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from coreplan.formats.document import Node
-from coreplan.formats.reading import Document, Place, plain
+from coreplan.formats.reading import Document, Place, give_up
 from coreplan.model import TIMMDP, Agent, Condition, Entry, RewardFunction, check_timmdp
 
 FORMAT = "ti-mmdp/1"
+_PARTS = ("state", "action", "next")
+_Conditions = dict[tuple[str | None, ...], Condition]
+"""Conditions by the names of state, action and next state."""
 
 
 def read_timmdp(document: Document) -> TIMMDP:
@@ -16,46 +18,48 @@ def read_timmdp(document: Document) -> TIMMDP:
     top = document.fields(
         document.root, (), "the problem", ("format", "horizon", "agents"), ("name", "rewards")
     )
-    name = plain(top["name"]) if "name" in top else document.stem
-    horizon = plain(top["horizon"]) if "horizon" in top else 1
+    name = top.get("name", document.stem)
+    horizon = top.get("horizon", 1)
     agents: list[Agent] = []
     if "agents" in top:
-        for i, node in enumerate(document.items(top["agents"], ("agents",), "the agents")):
-            agents.append(_read_agent(document, node, ("agents", i)))
+        listed = document.items(top["agents"], ("agents",), "the agents")
+        for i, each in enumerate(give_up(listed)):
+            agents.append(_read_agent(document, each, ("agents", i)))
     rewards: list[RewardFunction] = []
     if "rewards" in top:
-        for k, node in enumerate(document.items(top["rewards"], ("rewards",), "the rewards")):
-            rewards.append(_read_reward(document, node, ("rewards", k)))
+        conditions: _Conditions = {}
+        listed = document.items(top["rewards"], ("rewards",), "the rewards")
+        for k, each in enumerate(give_up(listed)):
+            rewards.append(_read_reward(document, each, ("rewards", k), conditions))
     return document.finish(
         lambda: TIMMDP(tuple(agents), tuple(rewards), horizon, name),
         lambda: check_timmdp(name, horizon, agents, rewards),
     )
 
 
-def _read_agent(document: Document, node: Node, path: Place) -> Agent:
+def _read_agent(document: Document, value: Any, path: Place) -> Agent:
     fields = document.fields(
-        node, path, "an agent", ("name", "initial", "transitions"), ("features",)
+        value, path, "an agent", ("name", "initial", "transitions"), ("features",)
     )
     transitions: dict[str, dict[str, dict[str, Any]]] = {}
     if "transitions" in fields:
         table = (*path, "transitions")
         states = document.members(fields["transitions"], table, "states with their actions")
         for state, actions in states.items():
-            rows = transitions.setdefault(state, {})
             where = (*table, state)
-            for action, law in document.members(
-                actions, where, "actions with their outcomes"
-            ).items():
-                outcomes = document.members(law, (*where, action), "outcomes with probabilities")
-                rows[action] = {after: plain(chance) for after, chance in outcomes.items()}
+            rows = document.members(actions, where, "actions with their outcomes")
+            if not all(type(law) is dict for law in rows.values()):
+                rows = {
+                    action: document.members(law, (*where, action), "outcomes with probabilities")
+                    for action, law in rows.items()
+                }
+            transitions[state] = rows
     features: dict[str, dict[str, Any]] = {}
     if "features" in fields:
         table = (*path, "features")
-        for state, own in document.members(
-            fields["features"], table, "states with their features"
-        ).items():
-            members = document.members(own, (*table, state), "features with their values")
-            features[state] = {feature: plain(value) for feature, value in members.items()}
+        described = document.members(fields["features"], table, "states with their features")
+        for state, own in described.items():
+            features[state] = document.members(own, (*table, state), "features with their values")
     name: Any = None  # stays so only where a problem is noted
     initial: Any = None
     if "name" in fields:
@@ -65,8 +69,10 @@ def _read_agent(document: Document, node: Node, path: Place) -> Agent:
     return Agent(name, initial, transitions, features)
 
 
-def _read_reward(document: Document, node: Node, path: Place) -> RewardFunction:
-    fields = document.fields(node, path, "a reward function", ("scope", "entries"), ())
+def _read_reward(
+    document: Document, value: Any, path: Place, conditions: _Conditions
+) -> RewardFunction:
+    fields = document.fields(value, path, "a reward function", ("scope", "entries"), ())
     scope: list[Any] = []
     if "scope" in fields:
         where = (*path, "scope")
@@ -77,44 +83,47 @@ def _read_reward(document: Document, node: Node, path: Place) -> RewardFunction:
     entries = []
     if "entries" in fields:
         where = (*path, "entries")
-        for k, each in enumerate(document.items(fields["entries"], where, "the entries")):
-            entries.append(_read_entry(document, each, (*where, k)))
+        listed = document.items(fields["entries"], where, "the entries")
+        for k, each in enumerate(give_up(listed)):
+            entries.append(_read_entry(document, each, (*where, k), conditions))
     return RewardFunction(tuple(scope), tuple(entries))
 
 
-def _read_entry(document: Document, node: Node, path: Place) -> Entry:
-    fields = document.fields(node, path, "an entry", ("value",), ("when", "stages"))
+def _read_entry(document: Document, value: Any, path: Place, conditions: _Conditions) -> Entry:
+    fields = document.fields(value, path, "an entry", ("value",), ("when", "stages"))
     when = {}
     if "when" in fields:
         where = (*path, "when")
-        for agent, condition in document.members(
-            fields["when"], where, "agents with their conditions"
-        ).items():
-            when[agent] = _read_condition(document, condition, (*where, agent))
+        agents = document.members(fields["when"], where, "agents with their conditions")
+        for agent, condition in agents.items():
+            when[agent] = _read_condition(document, condition, (*where, agent), conditions)
     stages = None
     if "stages" in fields:
-        where = (*path, "stages")
-        stages = tuple(
-            plain(each) for each in document.items(fields["stages"], where, "a list of stages")
-        )
-    value = plain(fields["value"]) if "value" in fields else 0.0
-    return Entry(when, value, stages)
+        stages = tuple(document.items(fields["stages"], (*path, "stages"), "a list of stages"))
+    return Entry(when, fields.get("value", 0.0), stages)
 
 
-def _read_condition(document: Document, node: Node, path: Place) -> Condition:
-    fields = document.fields(node, path, "a condition", (), ("state", "action", "next"))
+def _read_condition(
+    document: Document, value: Any, path: Place, conditions: _Conditions
+) -> Condition:
+    fields = document.fields(value, path, "a condition", (), _PARTS)
+    names = (fields.get("state"), fields.get("action"), fields.get("next"))
+    if all(type(each) is str for each in fields.values()):
+        # Large files repeat conditions very often, so equal ones are kept once.
+        known = conditions.get(names)
+        if known is None:
+            known = conditions[names] = Condition(*names)
+        return known
     parts: dict[str, Any] = {}
     for part, each in fields.items():
         where = (*path, part)
-        if isinstance(each.value, str):
-            parts[part] = each.value
-        elif isinstance(each.value, list):
+        if isinstance(each, str):
+            parts[part] = each
+        elif isinstance(each, list):
             what = "an action" if part == "action" else "a state"
-            parts[part] = [
-                document.name(name, (*where, k), what) for k, name in enumerate(each.value)
-            ]
-        elif isinstance(each.value, dict) and part != "action":
-            parts[part] = plain(each)
+            parts[part] = [document.name(name, (*where, k), what) for k, name in enumerate(each)]
+        elif isinstance(each, dict) and part != "action":
+            parts[part] = each
         else:
             wanted = (
                 "a name or a list of names"
@@ -122,7 +131,7 @@ def _read_condition(document: Document, node: Node, path: Place) -> Condition:
                 else ("a name, a list of names, or features")
             )
             hint = "; a name that reads as a number or boolean needs quotes"
-            document.fail(where, f"found {each.kind}; expected {wanted}{hint}")
+            document.fail(where, f"found {document.kind(where)}; expected {wanted}{hint}")
     return Condition(**parts)
 
 
@@ -165,7 +174,7 @@ def _entry_to_dict(entry: Entry) -> dict[str, Any]:
 
 def _condition_to_dict(condition: Condition) -> dict[str, Any]:
     written: dict[str, Any] = {}
-    for part in ("state", "action", "next"):
+    for part in _PARTS:
         test = getattr(condition, part)
         if test is not None:
             single = isinstance(test, tuple) and len(test) == 1

@@ -38,7 +38,7 @@ def _freeze_cost(cost: object) -> object:
     return float(cost) if is_number(cost) else cost  # type: ignore[arg-type]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Delay:
     """With this probability a task takes this many steps longer."""
 
@@ -52,7 +52,7 @@ class Delay:
             object.__setattr__(self, "duration", int(self.duration))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Task:
     """One piece of work.
 
@@ -112,7 +112,7 @@ class Contractor:
         object.__setattr__(self, "tasks", tasks)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Hindrance:
     """What it costs, per step, when all these tasks are being worked on at once.
 
