@@ -71,9 +71,8 @@ GroupDecisions GroupSearch::decisions(std::size_t most_states, double least, Mon
     const auto follows_default = [&](Shape& shape, Index layer, std::span<const Status> where,
                                      double likely, double usual) {
         const ValueTable* exact = shape.exact.load(std::memory_order_acquire);
-        const double claimed = claim(worker, shape, layer, where, exact);
-        const double loss = claimed - usual;
-        const bool follows = loss <= rounding_of(claimed, usual) || likely * loss <= least;
+        const double loss = claim(worker, shape, layer, where, exact) - usual;
+        const bool follows = loss <= kEqual * std::abs(usual) || likely * loss <= least;
         some_follow_it = some_follow_it || follows;
         return follows;
     };

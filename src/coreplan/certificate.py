@@ -621,7 +621,11 @@ def _check_owners(document: Document, clusters: list[Cluster]) -> None:
 def _read_policy(document: Document, content: Any, certificate: Certificate) -> Policy:
     """The policy that is part of a certificate, by the reader of policies."""
     try:
-        policy = policy_of(Document("policy.json", json.dumps(content)), certificate.problem)
+        policy = take_document(
+            "policy.json",
+            json.dumps(content),
+            lambda document: policy_of(document, certificate.problem),
+        )
     except FormatError as error:
         for problem in error.problems:
             document.fail(("policy", *problem.path), problem.message)
