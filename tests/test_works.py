@@ -83,7 +83,10 @@ def as_lists(raw: dict[str, Any], delimiter: str) -> tuple[str, str]:
         return text.replace(".", ",") if delimiter == ";" else text
 
     def cost(value: Any) -> str:
-        return " ".join(map(number, value)) if isinstance(value, list) else number(value)
+        if not isinstance(value, list):
+            return number(value)
+        text = " ".join(map(number, value))
+        return f"[{text}]" if len(value) == 1 else text
 
     works, hindrance = io.StringIO(), io.StringIO()
     table = csv.writer(works, delimiter=delimiter)

@@ -138,7 +138,8 @@ def read_cost(value: Any, what: str, style: NumberStyle) -> float | list[float]:
     text = value.strip()
     bracketed = text.startswith("[") and text.endswith("]")
     text = text[1:-1] if bracketed else text
-    separators = r"\s*[;|]\s*|,\s+|[ \t\r\n]+"
+    # White space is looked at from its begin only, or very long white space would take long.
+    separators = r"(?<!\s)\s*[;|]\s*|,\s+|[ \t\r\n]+"
     # Commas that nothing follows separate numbers only where there is no decimal comma.
     commas = style is NumberStyle.POINT and not _GROUPED.fullmatch(text)
     if commas and not _ENGLISH.fullmatch(text):

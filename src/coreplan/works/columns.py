@@ -140,7 +140,11 @@ HINDRANCE = (
 )
 """The columns of the list of hindrance."""
 
-_BRACKETS = re.compile(r"[(\[]([^)\]]*)[)\]]")
+LONGEST_TITLE = 200
+"""How many characters the title of a column may have."""
+
+# No bracket opens inside: a search that begins at each of very many would take quadratic time.
+_BRACKETS = re.compile(r"[(\[]([^()\[\]]*+)[)\]]")
 _UNIT = re.compile(r"\b(?:per |in |/ ?)?(step|day|week)s?$")
 _MEMBER = re.compile(r"(?:works?|tasks?) ?([a-z]|\d{1,2})")
 _NUMBERED = re.compile(r"(?:costs?|hindrance)(?: (?:in |of |for )?(?:step|week|day))? (\d{1,6})")
@@ -168,6 +172,8 @@ def recognise(title: str, columns: tuple[Column, ...]) -> Heading | None:
     >>> recognise("Delay chance (%)", WORKS).key, recognise("Duration (weeks)", WORKS).unit
     ('delay_chance', 'week')
     """
+    if len(title) > LONGEST_TITLE:
+        return None
     brackets = _BRACKETS.search(title)
     unit = _unit(_tidy(brackets[1])) if brackets else None
     plain = _tidy(_BRACKETS.sub(" ", title))
@@ -193,6 +199,11 @@ def recognise(title: str, columns: tuple[Column, ...]) -> Heading | None:
 
 def suggest(title: str, columns: tuple[Column, ...]) -> str:
     """What an unknown title could have meant, in words."""
+    if len(title) > LONGEST_TITLE:
+        return (
+            f"the title {shorten(title)!r} has {len(title):,} characters; at most {LONGEST_TITLE} "
+            "are allowed"
+        )
     hint = nearest(_tidy(_BRACKETS.sub(" ", title)), _names(columns))
     if _tidy(title) == "delay":
         hint = "; did you mean 'delay chance' or 'delay duration'?"

@@ -5,19 +5,18 @@ from __future__ import annotations
 import importlib
 import io
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from coreplan.checks import found, unknown_name
 from coreplan.errors import CoreplanError, FormatError, Problem, shorten
-from coreplan.formats.reading import read_bytes
 from coreplan.formats.writing import cell_text, write_bytes
 from coreplan.works.cells import NumberStyle
 from coreplan.works.table import Table, column_letters, comment_note, is_blank, keep_rows
-
-MOST_ROWS = 1_000_000
-MOST_COLUMNS = 10_000
+from coreplan.works.workbook_scan import MOST_CELLS, SheetShape, scan_workbook
 
 
 def _openpyxl() -> Any:
@@ -31,25 +30,39 @@ def _openpyxl() -> Any:
 
 
 class Workbook:
-    """An Excel workbook that is being read."""
+    """An Excel workbook that is being read.
 
-    def __init__(self, path: str | Path) -> None:
-        self.file, self._content = read_bytes(path)
-        if Path(path).suffix.lower() == ".xls" or self._content.startswith(b"\xd0\xcf\x11\xe0"):
-            raise FormatError(
-                self.file,
-                [Problem((), "workbooks in the old format .xls cannot be read; save it as .xlsx")],
-            )
-        self._book = self._load(formulas=True)
-        self._values: Any = None
+    Parameters
+    ----------
+    file
+        Its name for messages.
+    content
+        The bytes of the file.
+    """
 
-    def _load(self, *, formulas: bool) -> Any:
+    def __init__(self, file: str, content: bytes) -> None:
+        self.file = file
+        if Path(file).suffix.lower() == ".xls" or content.startswith(b"\xd0\xcf\x11\xe0"):
+            message = "workbooks in the old format .xls cannot be read; save it as .xlsx"
+            raise FormatError(file, [Problem((), message)])
         openpyxl = _openpyxl()
+        with self._reading():
+            self._shapes = scan_workbook(content)
+            # Cell by cell, since a sheet can be far larger than what is in it.
+            self._book = openpyxl.load_workbook(
+                io.BytesIO(content), read_only=True, data_only=True, keep_links=False
+            )
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """Turn whatever a damaged file leads to into a FormatError."""
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # of things that do not matter to us
-                return openpyxl.load_workbook(io.BytesIO(self._content), data_only=not formulas)
-        except Exception as error:  # whatever a damaged file makes of it
+                warnings.simplefilter("ignore")  # of what does not matter to us
+                yield
+        except FormatError:
+            raise
+        except Exception as error:
             reason = shorten(str(error) or type(error).__name__, 200)
             raise FormatError(
                 self.file, [Problem((), f"cannot be read as an Excel workbook (.xlsx): {reason}")]
@@ -75,32 +88,22 @@ class Workbook:
     def read(self, name: str) -> Table:
         """The rows of a sheet, with the values of formulas."""
         sheet = self._book[name]
-        if sheet.max_row > MOST_ROWS or sheet.max_column > MOST_COLUMNS:
-            raise FormatError(
-                self.file,
-                [
-                    Problem(
-                        (),
-                        f"sheet {found(name)} has {sheet.max_row:,} rows and {sheet.max_column:,} "
-                        f"columns; at most {MOST_ROWS:,} and {MOST_COLUMNS:,} can be read",
-                    )
-                ],
-            )
+        shape = self._shapes.get(sheet._worksheet_path)
+        if shape is None or shape.is_too_large:
+            raise self._too_large(name)
         troubles: list[tuple[int, int, str]] = []
-        rows: list[list[Any]] = []
-        for number, cells in enumerate(sheet.iter_rows(), 1):
-            row = []
-            for column, cell in enumerate(cells):
-                value = cell.value
-                if cell.data_type == "f":
-                    value = self._computed(name, number, column, value, troubles)
-                elif cell.data_type == "e":
-                    troubles.append((number, column, f"found the error {found(value)}"))
-                row.append(value)
-            rows.append(row)
-        for area in sheet.merged_cells.ranges:
-            self._unmerge(area, rows, troubles)
-        kept, comments = keep_rows(rows)
+        rows: dict[int, list[Any]] = {}
+        with self._reading():
+            sheet.reset_dimensions()  # what the file says of its size need not be true
+            for number, cells in enumerate(sheet.iter_rows(), 1):
+                if cells:
+                    rows[number] = [
+                        _value(cell, shape.formulas.get((number, column)), number, column, troubles)
+                        for column, cell in enumerate(cells)
+                    ]
+        if not _unmerge(shape, rows, troubles):
+            raise self._too_large(name)
+        kept, comments = keep_rows(rows.items())
         there = {row.number for row in kept}
         return Table(
             self.file,
@@ -111,44 +114,67 @@ class Workbook:
             tuple(each for each in troubles if each[0] in there),
         )
 
-    def _computed(
-        self, name: str, row: int, column: int, formula: Any, troubles: list[tuple[int, int, str]]
-    ) -> Any:
-        """What a formula gave when the workbook was last saved."""
-        if self._values is None:
-            self._values = self._load(formulas=False)
-        cell = self._values[name].cell(row, column + 1)
-        text = getattr(formula, "text", formula)  # formulas of several cells are objects
-        if cell.value is None:
-            troubles.append(
-                (
-                    row,
-                    column,
-                    f"found the formula {found(text)}, whose value is not in the file; save it "
-                    "with a spreadsheet program, or replace the formula by its value",
-                )
-            )
-            return str(text)
-        if cell.data_type == "e":
-            troubles.append(
-                (row, column, f"found the formula {found(text)}, which gives {found(cell.value)}")
-            )
-        return cell.value
+    def _too_large(self, name: str) -> FormatError:
+        message = (
+            f"sheet {found(name)} has more than {MOST_CELLS:,} cells, the most that can be read; "
+            "delete rows and columns without works, even if they look empty, or save it as CSV"
+        )
+        return FormatError(self.file, [Problem((), message)])
 
-    @staticmethod
-    def _unmerge(area: Any, rows: list[list[Any]], troubles: list[tuple[int, int, str]]) -> None:
-        """Give the value of merged cells of one column to all of them; more columns are unclear."""
-        first_row, first_column = area.min_row, area.min_col - 1
-        value = rows[first_row - 1][first_column]
-        if is_blank(value):
-            return
-        if area.max_col > area.min_col:
+
+def _value(
+    cell: Any, formula: str | None, row: int, column: int, troubles: list[tuple[int, int, str]]
+) -> Any:
+    """What is in a cell; for a formula, what it gave when the workbook was last saved."""
+    value = cell.value
+    if formula is None:
+        if cell.data_type == "e":
+            troubles.append((row, column, f"found the error {found(value)}"))
+        return value
+    if value is None:
+        message = (
+            f"found the formula {found(formula)}, whose value is not in the file; save it with a "
+            "spreadsheet program, or replace the formula by its value"
+        )
+        troubles.append((row, column, message))
+        return formula
+    if cell.data_type == "e":
+        message = f"found the formula {found(formula)}, which gives {found(value)}"
+        troubles.append((row, column, message))
+    return value
+
+
+def _unmerge(
+    shape: SheetShape, rows: dict[int, list[Any]], troubles: list[tuple[int, int, str]]
+) -> bool:
+    """Give the value of merged cells of one column to all rows that have something of their own.
+
+    More columns are unclear. False if the areas have too many cells: they overlap very often.
+    """
+    numbers = list(rows)
+    left = MOST_CELLS
+    for first_row, first_column, last_row, last_column in shape.merged:
+        column = first_column - 1
+        top = rows.get(first_row, [])
+        if column >= len(top) or is_blank(top[column]):
+            continue
+        value = top[column]
+        area = f"{column_letters(column)}{first_row}:{column_letters(last_column - 1)}{last_row}"
+        if last_column > first_column:
             # A title over the table is merged like this; it is left out before anybody complains.
-            message = f"this cell is merged with others ({area.coord}); undo that"
-            troubles.append((first_row, first_column, message))
-            return
-        for row in range(first_row, area.max_row):
-            rows[row][first_column] = Merged(value, area.coord)
+            message = f"this cell is merged with others ({area}); undo that"
+            troubles.append((first_row, column, message))
+            continue
+        start = bisect_right(numbers, first_row)
+        for number in numbers[start : bisect_right(numbers, last_row)]:
+            cells = rows[number]
+            missing = max(0, first_column - len(cells))
+            left -= 1 + missing
+            if left < 0:
+                return False
+            cells.extend([None] * missing)
+            cells[column] = Merged(value, area)
+    return True
 
 
 class Merged:

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from coreplan.checks import check_integer
-from coreplan.errors import ModelError, PlaceStep, Problem
+from coreplan.checks import MOST_STAGES, check_integer, found
+from coreplan.errors import ModelError, PlaceStep, Problem, shorten
 from coreplan.frozen import FrozenMapping
 from coreplan.maintenance.calendar import DEFAULT_STEP, Calendar
 from coreplan.maintenance.problem import (
@@ -94,7 +94,7 @@ def read_works(
     >>> problem.name, [contractor.name for contractor in problem.contractors]
     ('ring', ['Alpha', 'Beta'])
     """
-    problems = list(check_integer(horizon, ("horizon",), "the number of steps", 1))
+    problems = list(check_integer(horizon, ("horizon",), "the number of steps", 1, MOST_STAGES))
     if horizon is not None and problems:
         raise ModelError(problems)
     calendar = None
@@ -224,9 +224,10 @@ class _Reading:
         for sheet in sheets:
             for key, what in (("place", "where it is"), ("note", "remarks")):
                 if any(sheet.value(row, key) is not None for row in sheet.rows):
+                    title = found(sheet.title(key))
                     self.notes.append(
-                        f"{sheet.where}: column {sheet.title(key)!r} ({what}) is not part of a "
-                        "problem file; it stays in the list only"
+                        f"{sheet.where}: column {title} ({what}) is not part of a problem file; it "
+                        "stays in the list only"
                     )
         if self._hindrance is None:
             self.notes.append("there is no list of hindrance: no work hinders another")
@@ -250,9 +251,10 @@ class _Reading:
         for contractor in problem.contractors:
             for task in contractor.tasks:
                 if task.window is not None and task.window[0] >= problem.horizon:
+                    work = shorten(f"{contractor.name}/{task.name}")
                     self.notes.append(
-                        f"{contractor.name}/{task.name} can never start: its earliest start, step "
-                        f"{task.window[0]}, is after the last step {problem.horizon - 1}"
+                        f"{work} can never start: its earliest start, step {task.window[0]}, is "
+                        f"after the last step {problem.horizon - 1}"
                     )
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from coreplan.checks import found, unknown_name
+from coreplan.errors import shorten
 from coreplan.maintenance.calendar import Calendar
 from coreplan.maintenance.problem import Delay, Hindrance, Task
 from coreplan.works.cells import (
@@ -42,6 +43,8 @@ class Group:
     name: str
     row: Row
     works: list[Work] = field(default_factory=list)
+    rows: dict[str, Row] = field(default_factory=dict)
+    """Where each of its works is."""
 
 
 class RowReader:
@@ -176,16 +179,17 @@ class RowReader:
         if not contractor or not work:
             return
         group = self._group(contractor, row)
-        earlier = next((each for each in group.works if each.task.name == work), None)
+        earlier = group.rows.get(work)
         if earlier is not None:
             sheet.fail(
                 f"contractor {found(contractor)} has the work {found(work)} twice, first in row "
-                f"{earlier.row.number}; names must differ",
+                f"{earlier.number}; names must differ",
                 row,
                 sheet.column("work"),
             )
             return
         group.works.append(Work(row, task))
+        group.rows[work] = row
         place = sheet.value(row, "place")
         if place is not None:
             self.places[f"{contractor}/{work}"] = str(place).strip()
@@ -326,22 +330,23 @@ class RowReader:
             if len(candidates) == 1:
                 return candidates[0]
             if len(candidates) > 1:
-                some = ", ".join(candidates[:5])
+                some = ", ".join(map(shorten, candidates[:5]))
                 sheet.fail(
                     f"found {found(name)}, which several contractors have; say which one: {some}",
                     row,
                     column,
                 )
                 return ""
-            sheet.fail(partial(self._unknown, name, list(self._known)), row, column)
+            sheet.fail(partial(self._unknown, name), row, column)
             return ""
-        reference = f"{contractor}/{work}"
-        if reference not in self._known.get(work, []):
-            every = [each for some in self._known.values() for each in some]
-            sheet.fail(partial(self._unknown, name, every), row, column)
+        group = self.groups.get(contractor)
+        if group is None or work not in group.rows:
+            sheet.fail(partial(self._unknown, name), row, column)
             return ""
-        return reference
+        return f"{contractor}/{work}"
 
-    @staticmethod
-    def _unknown(name: str, known: Sequence[str]) -> str:
+    def _unknown(self, name: str) -> str:
+        known = list(self._known)
+        if "/" in name:
+            known = [each for some in self._known.values() for each in some]
         return unknown_name(name, "work", known, "the list of works")

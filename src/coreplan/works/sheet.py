@@ -7,11 +7,21 @@ from pathlib import Path
 from typing import Any
 
 from coreplan.checks import found
+from coreplan.errors import shorten
+from coreplan.formats.reading import read_bytes
 from coreplan.maintenance.calendar import Calendar
 from coreplan.works.cells import CellError, read_name
 from coreplan.works.columns import HINDRANCE, WORKS, Column, Heading, recognise, suggest
 from coreplan.works.excel import Merged, Workbook
-from coreplan.works.table import ProblemLog, Row, Table, is_blank, is_workbook, read_csv
+from coreplan.works.table import (
+    MOST_LIST_BYTES,
+    ProblemLog,
+    Row,
+    Table,
+    is_blank,
+    is_workbook,
+    read_csv,
+)
 
 WORKS_SHEETS = ("works", "work", "tasks", "works list")
 HINDRANCE_SHEETS = ("hindrance", "hindrances", "network", "hinder")
@@ -86,8 +96,8 @@ class Sheet:
         return self.member_columns[0] if key == "member" else self.columns[key]
 
     def title(self, key: str) -> str:
-        """What a column is called in this list."""
-        return self._titles[self.column(key)]
+        """What a column is called in this list, for messages."""
+        return shorten(self._titles[self.column(key)])
 
     def value(self, row: Row, key: str) -> Any:
         """What a row has in a column; None if there is nothing, or no such column."""
@@ -138,7 +148,7 @@ class Sheet:
                 self.member_columns.append(column)
             elif same in first:
                 other = self._titles[first[same]]
-                self.fail(f"the column is there twice, also as {other!r}", row, column)
+                self.fail(f"the column is there twice, also as {found(other)}", row, column)
             elif heading.step is not None or heading.day is not None:
                 self.step_columns.append(column)
             else:
@@ -205,7 +215,8 @@ class Sheet:
                 expected = f"the {count} steps of the plan" if dated else f"numbers {numbers}"
                 self.fail(f"this is not a step of the plan; expected {expected}", header, column)
             elif step in steps:
-                self.fail(f"this is the same step as {self._titles[steps[step]]!r}", header, column)
+                other = found(self._titles[steps[step]])
+                self.fail(f"this is the same step as {other}", header, column)
             steps.setdefault(step, column)
         missing = [step for step in range(count) if step not in steps]
         if missing and len(missing) < count:
@@ -254,28 +265,26 @@ def open_sheets(
     works: str | Path, hindrance: str | Path | None, log: ProblemLog
 ) -> tuple[Sheet, Sheet | None]:
     """The list of works, and that of hindrance if there is one."""
-    book = Workbook(works) if is_workbook(works) else None
-    if book is None:
-        table = read_csv(works, lambda title: recognise(title, WORKS) is not None)
-    else:
-        table = _pick(book, WORKS_SHEETS)
+    file, content = read_bytes(works, MOST_LIST_BYTES)
+    table, book = _open(file, content, WORKS_SHEETS, WORKS)
     other = None
     if hindrance is not None:
-        other = _open(hindrance, HINDRANCE_SHEETS, HINDRANCE)
+        file, content = read_bytes(hindrance, MOST_LIST_BYTES)
+        other, _ = _open(file, content, HINDRANCE_SHEETS, HINDRANCE)
     elif book is not None and (name := book.find_sheet(HINDRANCE_SHEETS, only=False)):
         other = book.read(name)
     made = Sheet(table, WORKS, log)
     return made, None if other is None else Sheet(other, HINDRANCE, log)
 
 
-def _open(path: str | Path, names: Sequence[str], kinds: tuple[Column, ...]) -> Table:
-    if is_workbook(path):
-        return _pick(Workbook(path), names)
-    return read_csv(path, lambda title: recognise(title, kinds) is not None)
-
-
-def _pick(book: Workbook, names: Sequence[str]) -> Table:
+def _open(
+    file: str, content: bytes, names: Sequence[str], kinds: tuple[Column, ...]
+) -> tuple[Table, Workbook | None]:
+    """The table of a file and, if it is one, the workbook that it is from."""
+    if not is_workbook(file, content):
+        return read_csv(file, content, lambda title: recognise(title, kinds) is not None), None
+    book = Workbook(file, content)
     name = book.find_sheet(names, only=True)
     if name is None:
         raise book.no_sheet(names[0])
-    return book.read(name)
+    return book.read(name), book

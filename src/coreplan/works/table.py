@@ -10,13 +10,20 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from coreplan.checks import found
-from coreplan.errors import MOST_PROBLEMS, FormatError, Problem
-from coreplan.formats.reading import read_bytes
+from coreplan.errors import MOST_PROBLEMS, FormatError, Problem, shorten
 from coreplan.works.cells import NumberStyle
 
 COMMENT = "#"
 """A row whose first cell begins with this is for people only."""
 
+MOST_LIST_BYTES = 64 * 2**20
+"""How long the file of a list may be."""
+MOST_CELLS = 2_000_000
+"""How many cells a CSV file may have: separators and ends of lines are counted."""
+
+_LOOKED_AT = 200_000
+"""How many characters of a file tell what separates cells."""
+_MOST_FOUND = 10_000
 _ZIP = b"PK\x03\x04"
 _OLD_EXCEL = b"\xd0\xcf\x11\xe0"
 _STYLES = {",": NumberStyle.POINT, ";": NumberStyle.COMMA, "\t": NumberStyle.EITHER}
@@ -84,11 +91,12 @@ class ProblemLog:
 
     def __init__(self) -> None:
         self._found: list[tuple[tuple[int, int, int], Table, str, str | Callable[[], str]]] = []
+        self._count = 0
         self._order: dict[int, int] = {}
         self._broken: set[tuple[int, int, int]] = set()
 
     def __len__(self) -> int:
-        return len(self._found)
+        return self._count
 
     def add(
         self,
@@ -104,7 +112,14 @@ class ProblemLog:
         """
         order = self._order.setdefault(id(table), len(self._order))
         self._broken.add((id(table), row, column))
+        self._count += 1
         self._found.append(((order, row, column), table, title, message))
+        if len(self._found) >= _MOST_FOUND:  # of very many, the first ones are shown
+            self._sort()
+            del self._found[MOST_PROBLEMS:]
+
+    def _sort(self) -> None:
+        self._found.sort(key=lambda each: each[0])
 
     def is_broken(self, table: Table, row: int, column: int) -> bool:
         """Whether a cell, or its row as a whole, has a problem."""
@@ -114,13 +129,13 @@ class ProblemLog:
         """Raise a WorksListError if there are problems."""
         if not self._found:
             return
-        self._found.sort(key=lambda each: each[0])
+        self._sort()
         problems = []
         for (_, row, column), table, title, message in self._found[:MOST_PROBLEMS]:
             text = message if isinstance(message, str) else message()
             place = place_of(table, row, column, title)
             problems.append(Problem(place, text, row, column + 1))
-        raise WorksListError(self._found[0][1].file, problems, len(self._found))
+        raise WorksListError(self._found[0][1].file, problems, self._count)
 
 
 def place_of(table: Table, row: int, column: int, title: str = "") -> tuple[str, ...]:
@@ -131,7 +146,7 @@ def place_of(table: Table, row: int, column: int, title: str = "") -> tuple[str,
     if row > 0:
         parts.append(f"row {row}")
     if column >= 0:
-        name = f" ({title})" if title else ""
+        name = f" ({shorten(title)})" if title else ""
         parts.append(f"column {column_letters(column)}{name}")
     return tuple(parts)
 
@@ -157,11 +172,11 @@ def is_blank(cell: object) -> bool:
     return cell is None or (isinstance(cell, str) and not cell.strip())
 
 
-def keep_rows(rows: Iterable[Sequence[Any]]) -> tuple[list[Row], int]:
-    """The rows that are not empty, and how many were comments."""
+def keep_rows(rows: Iterable[tuple[int, Sequence[Any]]]) -> tuple[list[Row], int]:
+    """Of rows with their numbers, those that are not empty, and how many were comments."""
     kept = []
     comments = 0
-    for number, cells in enumerate(rows, 1):
+    for number, cells in rows:
         if all(map(is_blank, cells)):
             continue
         if isinstance(cells[0], str) and cells[0].lstrip().startswith(COMMENT):
@@ -179,24 +194,22 @@ def comment_note(file: str, comments: int) -> list[str]:
     return [f"{file}: {rows} with {COMMENT} left out"]
 
 
-def is_workbook(path: str | Path) -> bool:
+def is_workbook(file: str, content: bytes) -> bool:
     """Whether a file is an Excel workbook, by its ending or its content."""
-    if Path(path).suffix.lower() in (".xlsx", ".xlsm", ".xls"):
+    if Path(file).suffix.lower() in (".xlsx", ".xlsm", ".xls"):
         return True
-    try:
-        with Path(path).open("rb") as file:
-            return file.read(4) in (_ZIP, _OLD_EXCEL)
-    except (OSError, ValueError):
-        return False
+    return content.startswith((_ZIP, _OLD_EXCEL))
 
 
-def read_csv(path: str | Path, known: Callable[[str], bool]) -> Table:
+def read_csv(file: str, content: bytes, known: Callable[[str], bool]) -> Table:
     """Read a text file in which commas, semicolons or tabs separate cells.
 
     Parameters
     ----------
-    path
-        The file; ``-`` for the standard input.
+    file
+        Its name for messages.
+    content
+        The bytes of the file.
     known
         Whether a text is the title of a column, to tell what separates cells.
 
@@ -205,20 +218,29 @@ def read_csv(path: str | Path, known: Callable[[str], bool]) -> Table:
     FormatError
         If it is no such file.
     """
-    file, content = read_bytes(path)
     text, notes = _decode(file, content)
     text, said = _separator_line(text)
     delimiter = said or _guess_delimiter(text, known)
+    # Counted before any cell is made: cells take far more memory than text.
+    if text.count(delimiter) + text.count("\n") + text.count("\r") > MOST_CELLS:
+        message = f"has more than {MOST_CELLS:,} cells, the most that can be read in a list"
+        raise FormatError(file, [Problem((), message)])
     rows: list[list[str]] = [[]] if said else []
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     try:
         rows.extend(reader)
     except csv.Error as error:
-        reason = "a quote is not closed" if "unexpected end" in str(error) else str(error)
+        reason = str(error)
+        if "unexpected end" in reason:
+            reason = "a quote is not closed"
+        elif "field limit" in reason:
+            reason = (
+                f"a cell has more than {csv.field_size_limit():,} characters; is a quote missing?"
+            )
         raise FormatError(
             file, [Problem((), f"cannot be read after row {len(rows)}: {reason}", len(rows) + 1, 1)]
         ) from None
-    kept, comments = keep_rows(rows)
+    kept, comments = keep_rows(enumerate(rows, 1))
     return Table(file, None, kept, _STYLES[delimiter], [*notes, *comment_note(file, comments)])
 
 
@@ -266,7 +288,8 @@ def _separator_line(text: str) -> tuple[str, str]:
 
 def _guess_delimiter(text: str, known: Callable[[str], bool]) -> str:
     """What separates cells: that by which the most titles are found, else the most cells."""
-    lines = [line for line in text.splitlines()[:200] if line.strip()][:20]
+    start = text[:_LOOKED_AT].splitlines()
+    lines = [line for line in start[:200] if line.strip()][:20]
 
     def score(delimiter: str) -> tuple[int, int]:
         titles = cells = 0
