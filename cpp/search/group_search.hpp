@@ -101,7 +101,8 @@ public:
     GroupSearch(const GroupSearch&) = delete;
     GroupSearch& operator=(const GroupSearch&) = delete;
 
-    // Works for about that long, or until the bounds are as near as that; true if they are.
+    // Works for about that long, or until the bounds are as near as that; true if they are. If
+    // anything is thrown, the bounds are valid, and it is full.
     bool run(double seconds, double tolerance, Monitor& monitor);
 
     // Goes by a relaxation that has become better, and keeps what is known. False if there is no
@@ -138,6 +139,7 @@ private:
     class Records;
     class Worker;
 
+    bool work(double seconds, double tolerance, Monitor& monitor);
     bool forget();
     static double record_bytes(const Shape& shape);
     [[nodiscard]] double claim(Worker& worker, Shape& shape, Index layer,
@@ -147,8 +149,7 @@ private:
 
     const CompiledModel& model_;
     GroupSearchOptions options_;
-    Monitor& owner_;
-    double reserved_;
+    Reservation memory_;
     Room room_;
     Couplings couplings_;
     Shapes shapes_;

@@ -40,7 +40,7 @@ from coreplan.cli.solve import solve as solve_command
 from coreplan.cli.template import template as template_command
 from coreplan.cli.trace import trace as trace_command
 from coreplan.cli.verify import verify as verify_command
-from coreplan.errors import CoreplanError, LimitError
+from coreplan.errors import OUT_OF_MEMORY, CoreplanError, LimitError
 from coreplan.view.terminal import drop_output, print_error
 
 __all__ = ["cli", "example_path", "main"]
@@ -124,6 +124,9 @@ def _run(arguments: list[str] | None) -> int:
         # Whoever read our output has had enough; click and rich then exit.
         drop_output()
         return OK
+    except MemoryError:
+        print_error(OUT_OF_MEMORY)
+        return LIMIT_STRUCK
     except OSError as error:
         drop_output()
         print_error(f"the output cannot be written: {error.strerror or error}")
