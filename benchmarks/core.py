@@ -66,7 +66,7 @@ def kernel_speed() -> None:
         limits = Limits()
         model = compile_problem(problem, limits=limits).model
         team = sorted(range(agents), key=lambda i: int(model.layer_begin(i)[-1]))
-        prepared = _core.PreparedTeam(model, team)
+        prepared = _core.PreparedTeam(model, team, limits.monitor)
         cells = prepared.solve(False, 1, limits.monitor).cells
         widest = max(
             math.prod(int(n) for n in row)

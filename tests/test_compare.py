@@ -14,7 +14,7 @@ import coreplan
 import judge
 from coreplan import ComparedRun, LimitError, ModelError, Result, SolverError, Status, compare
 from coreplan.compare import judge_runs
-from coreplan.limits import forget_peak_memory, peak_memory_mb
+from coreplan.memory import forget_peak_memory, peak_memory_mb
 from helpers import agrees, dense_team, from_file, random_mpp, scale
 from strategies import Problem, problem_dicts
 

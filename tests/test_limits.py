@@ -379,7 +379,7 @@ def test_a_long_horizon_is_refused_by_an_estimate(merge: bool) -> None:
     script = f"""
 import json, sys, time
 from coreplan import LimitError, solve
-from coreplan.limits import peak_memory_mb
+from coreplan.memory import peak_memory_mb
 from helpers import from_file
 ring = {{
     f"s{{k}}": {{"walk": {{f"s{{(k + 1) % 4001}}": 1}}, "run": {{f"s{{(7 * k + 3) % 4001}}": 1}}}}

@@ -77,9 +77,11 @@ void bind_engine(nb::module_& module) {
         .def_ro("stop", &TeamSolution::stop)
         .def_ro("value", &TeamSolution::value)
         .def_ro("cells", &TeamSolution::cells)
-        .def_prop_ro("decisions", [](nb::handle self) {
-            const auto& solution = nb::cast<const TeamSolution&>(self);
-            return Array<std::uint32_t>(solution.decisions.data(), {solution.decisions.size()}, self);
+        // Hands over 1 + the number of the best joint action of every joint state, once: there may
+        // be no memory for two of it.
+        .def("take_rule", [](TeamSolution& self) {
+            for (std::uint32_t& each : self.decisions) ++each;
+            return to_numpy(std::move(self.decisions));
         });
     module.def(
         "team_cells",
@@ -97,10 +99,10 @@ void bind_engine(nb::module_& module) {
     nb::class_<PreparedTeam>(module, "PreparedTeam")
         .def(
             "__init__",
-            [](PreparedTeam* self, const CompiledModel& model, const std::vector<Index>& agents) {
-                new (self) PreparedTeam(model, ids(agents));
-            },
-            nb::arg("model"), nb::arg("agents"), nb::keep_alive<1, 2>())
+            [](PreparedTeam* self, const CompiledModel& model, const std::vector<Index>& agents,
+               Monitor& monitor) { new (self) PreparedTeam(model, ids(agents), monitor); },
+            nb::arg("model"), nb::arg("agents"), nb::arg("monitor"), nb::keep_alive<1, 2>(),
+            nb::keep_alive<1, 4>())
         .def(
             "solve",
             [](const PreparedTeam& self, bool policy, unsigned threads, Monitor& monitor) {
@@ -127,7 +129,7 @@ void bind_engine(nb::module_& module) {
                 new (self) Relaxation(model, {.threads = threads, .most_cuts = cuts}, monitor);
             },
             nb::arg("model"), nb::arg("threads"), nb::arg("cuts"), nb::arg("monitor"),
-            nb::keep_alive<1, 2>())
+            nb::keep_alive<1, 2>(), nb::keep_alive<1, 5>())
         .def("step", &Relaxation::step, nb::arg("lower"), nb::arg("monitor"),
              nb::call_guard<nb::gil_scoped_release>())
         .def("grow", &Relaxation::grow, nb::arg("seconds"), nb::arg("most_agents"),

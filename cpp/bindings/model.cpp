@@ -136,6 +136,7 @@ void bind_model(nb::module_& module) {
         .def_ro("horizon", &CompiledModel::horizon)
         .def_ro("unit_mass", &CompiledModel::unit_mass)
         .def_prop_ro("constant", &CompiledModel::constant)
+        .def_prop_ro("bytes", &CompiledModel::bytes)
         .def_prop_ro("interaction_count",
                      [](const CompiledModel& self) { return self.interactions.size(); })
         .def("class_count", [](const CompiledModel& self, std::size_t agent) {

@@ -2,10 +2,12 @@
 
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
 #include <string>
 
 #include "bindings/module.hpp"
 #include "model/local_graph.hpp"
+#include "support/process_memory.hpp"
 
 namespace coreplan::bindings {
 
@@ -56,6 +58,8 @@ Monitor::Watcher watch_with(const nb::callable& watcher) {
 
 void bind_monitor(nb::module_& module) {
     bind_errors(module);
+    module.def("share_one_heap", &share_one_heap);
+    module.def("return_freed_memory", &return_freed_memory);
     nb::enum_<Stop>(module, "Stop")
         .value("none", Stop::none)
         .value("time_limit", Stop::time_limit)
@@ -79,10 +83,13 @@ void bind_monitor(nb::module_& module) {
         .def_ro("progress", &Monitor::progress)
         .def_prop_ro("stop", &Monitor::stop)
         .def("look", [](Monitor& self) { return self.tick(1ULL << 40U); })
+        .def("halt", &Monitor::halt, nb::arg("why"))
+        .def("reserve", &Monitor::reserve, nb::arg("bytes"), nb::arg("what"))
+        .def("release", &Monitor::release, nb::arg("bytes"))
         .def_prop_ro("reserved", &Monitor::reserved)
         .def_prop_ro("memory_limit", &Monitor::memory_limit)
         .def_prop_ro("memory_left", [](const Monitor& self) {
-            return self.memory_limit() - self.reserved();
+            return std::max(0.0, self.memory_limit() - self.used());
         });
 }
 

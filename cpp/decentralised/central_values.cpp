@@ -41,7 +41,8 @@ std::pair<double, double> cells_of(const CompiledModel& model) {
 double CentralValues::bytes_of(const CompiledModel& model) {
     const auto [all, widest] = cells_of(model);
     if (widest > kMostCells) return std::numeric_limits<double>::infinity();
-    return kernel_bytes(model, model.everyone(), kValuesOnly) +
+    return prepared_bytes(model, model.everyone()) +
+           kernel_bytes(model, model.everyone(), kValuesOnly) +
            (all + 2 * widest) * sizeof(double);
 }
 

@@ -543,11 +543,13 @@ void solve_team(const CompiledModel& model, const Team& team, const KernelOption
     }
 }
 
-PreparedTeam::PreparedTeam(const CompiledModel& model, const std::vector<AgentId>& agents)
-    : model_(model), blocks_(make_pair_blocks(model, agents)) {
+PreparedTeam::PreparedTeam(const CompiledModel& model, const std::vector<AgentId>& agents,
+                           Monitor& monitor)
+    : model_(model), memory_(monitor), blocks_(make_pair_blocks(model, agents, memory_)) {
     team_.agents = agents;
     modes_.reserve(agents.size());
     for (const AgentId agent : agents) {
+        memory_.take(modes_bytes(model, agent), "what the kernel needs of an agent");
         team_.modes.push_back(&modes_.emplace_back(make_modes(model, agent)));
         team_.rewards.push_back(model.agents[at(agent)].action_reward.data());
     }
@@ -559,21 +561,27 @@ PreparedTeam::PreparedTeam(const CompiledModel& model, const std::vector<AgentId
 }
 
 TeamSolution PreparedTeam::solve(const KernelOptions& options, Monitor& monitor) const {
-    const double bytes = kernel_bytes(model_, team_.agents, options);
-    monitor.reserve(bytes,
-                    "the tables of a team of " + std::to_string(team_.agents.size()) + " agents");
     TeamSolution solution;
-    KernelBuffers buffers;
-    solve_team(model_, team_, options, solution, buffers, monitor);
-    const double kept = static_cast<double>(solution.decisions.size()) * sizeof(std::uint32_t) +
-                        static_cast<double>(solution.values.size()) * sizeof(double);
-    monitor.release(bytes - kept);
+    Reservation memory(monitor);
+    {
+        memory.take(kernel_bytes(model_, team_.agents, options),
+                    "the tables of a team of " + std::to_string(team_.agents.size()) + " agents");
+        KernelBuffers buffers;
+        solve_team(model_, team_, options, solution, buffers, monitor);
+    }
+    if (solution.stop != Stop::none) {
+        solution.decisions = {};
+        solution.values = {};
+    }
+    // The tables stay.
+    memory.keep(static_cast<double>(solution.decisions.size()) * sizeof(std::uint32_t) +
+                static_cast<double>(solution.values.size()) * sizeof(double));
     return solution;
 }
 
 TeamSolution solve_team(const CompiledModel& model, const std::vector<AgentId>& agents,
                         const KernelOptions& options, Monitor& monitor) {
-    return PreparedTeam(model, agents).solve(options, monitor);
+    return PreparedTeam(model, agents, monitor).solve(options, monitor);
 }
 
 }  // namespace coreplan

@@ -72,13 +72,15 @@ void solve_team(const CompiledModel& model, const Team& team, const KernelOption
 // A team by itself, prepared to be solved: interactions with agents outside of it are ignored.
 class PreparedTeam {
 public:
-    PreparedTeam(const CompiledModel& model, const std::vector<AgentId>& agents);
+    // Throws if it does not fit into memory. The monitor has to outlive it.
+    PreparedTeam(const CompiledModel& model, const std::vector<AgentId>& agents, Monitor& monitor);
     [[nodiscard]] const Team& team() const noexcept { return team_; }
     // Throws if it does not fit into memory.
     [[nodiscard]] TeamSolution solve(const KernelOptions& options, Monitor& monitor) const;
 
 private:
     const CompiledModel& model_;
+    Reservation memory_;
     std::vector<AgentModes> modes_;
     std::vector<PairBlock> blocks_;
     Team team_;

@@ -9,6 +9,7 @@
 #include "model/joint_layout.hpp"
 #include "model/remaining_signals.hpp"
 #include "model/unit_mass.hpp"
+#include "support/reservation.hpp"
 
 namespace coreplan {
 
@@ -136,6 +137,7 @@ private:
     void settle() {
         for (std::size_t i = 0; i < model().agents.size(); ++i) {
             const CompiledAgent& agent = model().agents[i];
+            const Lease lease(monitor_);
             const SignalRuns runs = remaining_signals(model(), as<AgentId>(i), monitor_);
             std::vector<double> value(agent.class_count(), 0.0);
             for (Index layer = model().layer_count(); layer-- > 0;) {

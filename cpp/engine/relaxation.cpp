@@ -3,11 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
 #include <numeric>
-#include <set>
 
-#include "bounds/independent.hpp"
 #include "bounds/rounding.hpp"
 #include "model/unit_mass.hpp"
 
@@ -18,11 +15,6 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr int kSweeps = 6;
 constexpr std::size_t kMovesPerCut = 3;
-constexpr double kSecondsPerCell = 4e-9;  // of the kernel, about
-
-bool contains(const std::vector<AgentId>& outer, const std::vector<AgentId>& inner) {
-    return std::ranges::includes(outer, inner);
-}
 
 // The largest of an agent's rewards at a layer, by action; zero if none is above it.
 double most_at(const CompiledAgent& agent, Index layer, const double* reward) {
@@ -38,53 +30,16 @@ double most_at(const CompiledAgent& agent, Index layer, const double* reward) {
 
 Relaxation::Relaxation(const CompiledModel& model, const RelaxationOptions& options,
                        Monitor& monitor)
-    : model_(model), options_(options), work_(options.threads), workers_(work_.threads()) {
-    std::vector<AgentId> everyone;
-    for (std::size_t i = 0; i < model.agents.size(); ++i) {
-        everyone.push_back(as<AgentId>(i));
-        modes_.push_back(make_modes(model, as<AgentId>(i)));
-        blocks_.emplace_back().total = model.agents[i].action_reward;
-        monitor.tick_or_throw(64 * model.agents[i].action_reward.size());
-    }
-    pairs_ = make_pair_blocks(model, everyone);
-    std::set<std::vector<AgentId>> groups;
-    linked_.resize(everyone.size());
-    for (std::size_t p = 0; p < pairs_.size(); ++p) {
-        blocks_.emplace_back().total = pairs_[p].value;
-        const std::vector<AgentId> who{pairs_[p].first, pairs_[p].second};
-        linked_[at(who[0])].push_back(p);
-        linked_[at(who[1])].push_back(p);
-        if (monitor.fits(bytes_of(who))) groups.insert(who);
-    }
-    for (std::size_t e = 0; e < model.interactions.size(); ++e) {
-        const CompiledInteraction& interaction = model.interactions[e];
-        if (interaction.values.empty()) continue;
-        std::vector<AgentId> who;
-        for (const InteractionMember& member : interaction.members) who.push_back(member.agent);
-        std::ranges::sort(who);
-        if (!monitor.fits(bytes_of(who))) {
-            add_coarse(interaction);
-        } else if (who.size() > 2) {
-            wide_.push_back(static_cast<Index>(e));
-            groups.insert(who);
-        }
-    }
-    // A cluster inside of another is of no use.
-    std::vector<std::vector<AgentId>> kept;
-    for (const auto& group : groups) {
-        const bool inside = std::ranges::any_of(groups, [&](const auto& other) {
-            return other.size() > group.size() && contains(other, group);
-        });
-        if (!inside) kept.push_back(group);
-    }
-    // An agent without a cluster is one by itself.
-    std::vector<bool> covered(everyone.size(), false);
-    for (const auto& group : kept) {
-        for (const AgentId agent : group) covered[at(agent)] = true;
-    }
-    for (const AgentId agent : everyone) {
-        if (!covered[at(agent)]) kept.push_back({agent});
-    }
+    : model_(model),
+      options_(options),
+      work_(options.threads),
+      workers_(work_.threads()),
+      model_memory_(monitor),
+      tables_memory_(monitor),
+      shares_memory_(monitor),
+      cuts_memory_(monitor) {
+    make_blocks(monitor);
+    std::vector<std::vector<AgentId>> groups = first_groups(monitor);
     for (const CompiledAgent& agent : model.agents) {
         Index most = 1;
         for (std::size_t f = 0; f + 1 < agent.outcome_begin.size(); ++f) {
@@ -102,121 +57,13 @@ Relaxation::Relaxation(const CompiledModel& model, const RelaxationOptions& opti
     }
     // Clusters count the masses of their own agents' laws, the whole team those of all.
     mass_error_ = 2 * mass_error(model);
-    set_clusters(std::move(kept));
+    set_clusters(std::move(groups));
     share_equally();
     for (Cluster& cluster : clusters_) cluster.trial = cluster.centre;
     upper_ = kInfinity;
     if (!solve_all(monitor)) monitor.tick_or_throw(1ULL << 40U);
     accept();
     remember();
-}
-
-double Relaxation::bytes_of(const std::vector<AgentId>& agents) const {
-    return options_.threads * kernel_bytes(model_, agents, {.policy = false, .values = true});
-}
-
-// An interaction that no cluster holds: nobody pays for it, and its first member gets what it can
-// bring at most.
-void Relaxation::add_coarse(const CompiledInteraction& interaction) {
-    ++coarse_;
-    const auto best = best_chances(model_);
-    const InteractionMember& first = interaction.members[0];
-    const CompiledAgent& agent = model_.agents[at(first.agent)];
-    auto& total = blocks_[at(first.agent)].total;
-    for (const auto& [stage, value] : interaction.values) {
-        if (value <= 0) continue;
-        const Index layer = stage - model_.first_stage;
-        double gain = value;
-        for (std::size_t m = 1; m < interaction.members.size(); ++m) {
-            const InteractionMember& member = interaction.members[m];
-            gain *= best[at(member.agent)][layer][at(member.signal)];
-        }
-        for (Index a = agent.action_begin[agent.layer_begin[layer]];
-             a < agent.action_begin[agent.layer_begin[layer + 1]]; ++a) {
-            const std::size_t label = at(agent.after_label[at(agent.action_after[a])]);
-            for (Index f = agent.label_begin[label]; f < agent.label_begin[label + 1]; ++f) {
-                if (agent.label_factor[f].signal == first.signal) {
-                    total[a] += gain * agent.label_factor[f].chance;
-                }
-            }
-        }
-    }
-}
-
-std::size_t Relaxation::block_of_pair(AgentId first, AgentId second) const {
-    for (const std::size_t p : linked_[at(first)]) {
-        if (pairs_[p].first == first && pairs_[p].second == second) {
-            return model_.agents.size() + p;
-        }
-    }
-    return blocks_.size();
-}
-
-// Lays out the shares of a set of clusters; shares themselves are for the caller to fill in.
-void Relaxation::set_clusters(std::vector<std::vector<AgentId>> groups) {
-    clusters_.clear();
-    for (Block& block : blocks_) block.clusters.clear();
-    for (auto& group : groups) {
-        Cluster& cluster = clusters_.emplace_back();
-        cluster.agents = std::move(group);
-        for (const AgentId agent : cluster.agents) cluster.blocks.push_back(at(agent));
-        for (std::size_t i = 0; i < cluster.agents.size(); ++i) {
-            for (std::size_t j = i + 1; j < cluster.agents.size(); ++j) {
-                const std::size_t b = block_of_pair(cluster.agents[i], cluster.agents[j]);
-                if (b < blocks_.size()) cluster.blocks.push_back(b);
-            }
-        }
-        for (const std::size_t b : cluster.blocks) {
-            blocks_[b].clusters.push_back(clusters_.size() - 1);
-        }
-    }
-    for (const Index e : wide_) {
-        std::vector<AgentId> who;
-        for (const InteractionMember& member : model_.interactions[e].members) {
-            who.push_back(member.agent);
-        }
-        std::ranges::sort(who);
-        const auto owner = std::ranges::find_if(
-            clusters_, [&](const Cluster& cluster) { return contains(cluster.agents, who); });
-        owner->wide.push_back(e);
-    }
-    std::size_t flat = 0;
-    for (Block& block : blocks_) {
-        block.offset = flat;
-        if (block.shared()) flat += block.total.size();
-    }
-    total_sum_.assign(flat, 0.0);
-    part_.assign(flat, 0.0);
-    mark_.assign(flat, false);
-    for (const Block& block : blocks_) {
-        if (!block.shared()) continue;
-        std::fill_n(part_.begin() + static_cast<std::ptrdiff_t>(block.offset), block.total.size(),
-                    1.0 / static_cast<double>(block.clusters.size()));
-    }
-    for (Cluster& cluster : clusters_) {
-        for (const std::size_t b : cluster.blocks) {
-            cluster.begin.push_back(cluster.flat.size());
-            if (!blocks_[b].shared()) continue;
-            for (std::size_t k = 0; k < blocks_[b].total.size(); ++k) {
-                cluster.flat.push_back(blocks_[b].offset + k);
-            }
-        }
-        cluster.centre.assign(cluster.flat.size(), 0.0);
-        cluster.sum.assign(cluster.flat.size(), 0.0);
-    }
-}
-
-void Relaxation::share_equally() {
-    for (Cluster& cluster : clusters_) {
-        for (std::size_t x = 0; x < cluster.blocks.size(); ++x) {
-            const Block& block = blocks_[cluster.blocks[x]];
-            if (!block.shared()) continue;
-            const double part = 1.0 / static_cast<double>(block.clusters.size());
-            for (std::size_t k = 0; k < block.total.size(); ++k) {
-                cluster.centre[cluster.begin[x] + k] = part * block.total[k];
-            }
-        }
-    }
 }
 
 Team Relaxation::team_of(const Cluster& cluster) const {
@@ -251,11 +98,19 @@ void Relaxation::solve_cluster(Cluster& cluster, Worker& worker, Monitor& monito
     Cut& cut = cluster.fresh;
     cut = Cut{};
     double shared = 0;
+    const auto chances_of = [&](std::size_t x) -> const Chances& {
+        return x < team.agents.size() ? worker.occupancy.actions[x]
+                                      : worker.occupancy.pairs[x - team.agents.size()];
+    };
+    std::size_t entries = 0;
+    for (std::size_t x = 0; x < cluster.blocks.size(); ++x) {
+        if (blocks_[cluster.blocks[x]].shared()) entries += chances_of(x).at.size();
+    }
+    cut.at.reserve(entries);
+    cut.chance.reserve(entries);
     for (std::size_t x = 0; x < cluster.blocks.size(); ++x) {
         if (!blocks_[cluster.blocks[x]].shared()) continue;
-        const Chances& chances = x < team.agents.size()
-                                     ? worker.occupancy.actions[x]
-                                     : worker.occupancy.pairs[x - team.agents.size()];
+        const Chances& chances = chances_of(x);
         for (std::size_t k = 0; k < chances.at.size(); ++k) {
             const std::size_t place = cluster.begin[x] + chances.at[k];
             cut.at.push_back(static_cast<Index>(place));
@@ -270,10 +125,7 @@ void Relaxation::solve_cluster(Cluster& cluster, Worker& worker, Monitor& monito
 bool Relaxation::solve_all(Monitor& monitor) {
     double most = 0;
     for (const Cluster& cluster : clusters_) most = std::max(most, bytes_of(cluster.agents));
-    if (most > reserved_) {
-        monitor.reserve(most - reserved_, "the tables of a relaxation");
-        reserved_ = most;
-    }
+    if (most > tables_memory_.bytes()) tables_memory_.set(most, "the tables of a relaxation");
     // Large ones first, so that threads finish together.
     std::vector<std::size_t> order(clusters_.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -417,6 +269,17 @@ void Relaxation::remember() {
                 total_sum_[cluster.flat[place]] += cluster.fresh.chance[k];
             }
         }
+        cluster.fresh.product.reserve(options_.most_cuts + 1);
+        const double bytes = cluster.fresh.bytes();
+        const double most = kPartOfMemory * cuts_memory_.monitor().memory_limit();
+        while (cluster.cuts.size() > 1 && all_bytes() + bytes > most && forget(cluster)) {
+        }
+        if (!cuts_memory_.try_take(bytes)) {
+            // Without it the next rounds would be of no use.
+            settled_ = true;
+            cluster.fresh = Cut{};
+            continue;
+        }
         add_cut(cluster);
         if (cluster.cuts.size() > options_.most_cuts) forget(cluster);
     }
@@ -434,19 +297,21 @@ void Relaxation::add_cut(Cluster& cluster) const {
     fresh = Cut{};
 }
 
-// Drops a cut that has no weight, the one that had none for longest; but never the centre's.
-void Relaxation::forget(Cluster& cluster) const {
+// Drops a cut that has no weight, the one that had none for longest; but never the centre's. False
+// if there is none.
+bool Relaxation::forget(Cluster& cluster) {
     std::size_t worst = cluster.cuts.size();
     for (std::size_t k = 0; k + 1 < cluster.cuts.size(); ++k) {
         const Cut& cut = cluster.cuts[k];
         if (cut.centre || cut.weight > 0) continue;
         if (worst == cluster.cuts.size() || cut.used < cluster.cuts[worst].used) worst = k;
     }
-    if (worst < cluster.cuts.size()) {
-        const auto place = static_cast<std::ptrdiff_t>(worst);
-        cluster.cuts.erase(cluster.cuts.begin() + place);
-        for (Cut& cut : cluster.cuts) cut.product.erase(cut.product.begin() + place);
-    }
+    if (worst == cluster.cuts.size()) return false;
+    const auto place = static_cast<std::ptrdiff_t>(worst);
+    cuts_memory_.give_back(cluster.cuts[worst].bytes());
+    cluster.cuts.erase(cluster.cuts.begin() + place);
+    for (Cut& cut : cluster.cuts) cut.product.erase(cut.product.begin() + place);
+    return true;
 }
 
 // The products of a cut's chances with those of the cluster's cuts, as far as they count: an amount
@@ -588,6 +453,15 @@ bool Relaxation::step(double lower, Monitor& monitor) {
         settled_ = true;
         return false;
     }
+    try {
+        return work_on(lower, monitor);
+    } catch (...) {
+        settled_ = true;  // cuts may be incomplete; the bound stands
+        throw;
+    }
+}
+
+bool Relaxation::work_on(double lower, Monitor& monitor) {
     ++rounds_;
     if (step_ == 0) {
         // As far as the gap is wide, at most.
@@ -637,113 +511,47 @@ bool Relaxation::step(double lower, Monitor& monitor) {
 }
 
 bool Relaxation::grow(double seconds, std::size_t most_agents, Monitor& monitor) {
-    std::size_t largest = 0;
-    double round = 0;
-    for (const Cluster& cluster : clusters_) {
-        largest = std::max(largest, cluster.agents.size());
-        round += team_cells(model_, cluster.agents) * kSecondsPerCell;
-    }
-    round /= work_.threads();
-    // Candidates: a cluster and one of its neighbours. What counts is how much the clusters inside
-    // of it have at stake.
-    std::map<std::vector<AgentId>, double> candidates;
-    for (const Cluster& cluster : clusters_) {
-        if (cluster.agents.size() >= most_agents) continue;
-        std::set<AgentId> neighbours;
-        for (const AgentId agent : cluster.agents) {
-            for (const std::size_t p : linked_[at(agent)]) {
-                neighbours.insert(pairs_[p].first);
-                neighbours.insert(pairs_[p].second);
-            }
-        }
-        for (const AgentId agent : neighbours) {
-            if (std::ranges::find(cluster.agents, agent) != cluster.agents.end()) continue;
-            std::vector<AgentId> wider = cluster.agents;
-            wider.insert(std::ranges::upper_bound(wider, agent), agent);
-            candidates.emplace(std::move(wider), 0.0);
-        }
-    }
-    struct Choice {
-        double worth;
-        double seconds;
-        const std::vector<AgentId>* agents;
+    std::vector<std::vector<AgentId>> groups = wider_groups(seconds, most_agents, monitor);
+    const double before = shares_memory_.bytes();
+    const double needed = share_bytes(groups);
+    if (groups.empty() || !monitor.fits(needed)) return false;
+    Layout old;
+    old.clusters_of.resize(blocks_.size());
+    old.offset.resize(blocks_.size());
+    swap_layout(old);
+    const auto go_back = [&]() noexcept {
+        swap_layout(old);
+        shares_memory_.give_back(shares_memory_.bytes() - before);
     };
-    std::vector<Choice> choices;
-    for (auto& [agents, worth] : candidates) {
-        std::size_t inside = 0;
-        double least = kInfinity;
-        for (const Cluster& cluster : clusters_) {
-            if (!contains(agents, cluster.agents)) continue;
-            ++inside;
-            worth += std::abs(cluster.value);
-            least = std::min(least, std::abs(cluster.value));
+    try {
+        set_clusters(std::move(groups));
+        take_over(old);
+        for (Cluster& cluster : clusters_) cluster.trial = cluster.centre;
+        balance();
+        if (!solve_all(monitor)) {
+            go_back();
+            return false;
         }
-        if (inside < 2) continue;
-        const double cells = team_cells(model_, agents);
-        const double bytes = bytes_of(agents);
-        if (bytes > reserved_ && !monitor.fits(bytes - reserved_)) continue;
-        choices.push_back({worth, cells * kSecondsPerCell / work_.threads(), &agents});
-        monitor.tick(1000);
-    }
-    std::ranges::stable_sort(choices, [](const Choice& a, const Choice& b) {
-        return a.worth * b.seconds > b.worth * a.seconds;
-    });
-    std::vector<std::vector<AgentId>> groups;
-    for (const Choice& choice : choices) {
-        if (round + choice.seconds > seconds) continue;
-        round += choice.seconds;
-        groups.push_back(*choice.agents);
-    }
-    if (groups.empty()) return false;
-    // Old clusters go over into those that contain them, in equal parts.
-    std::vector<Cluster> old = std::move(clusters_);
-    for (const Cluster& cluster : old) {
-        const bool inside = std::ranges::any_of(
-            groups, [&](const auto& group) { return contains(group, cluster.agents); });
-        if (!inside) groups.push_back(cluster.agents);
-    }
-    std::vector<Block> blocks_before = blocks_;
-    set_clusters(std::move(groups));
-    for (Cluster& cluster : clusters_) std::ranges::fill(cluster.centre, 0.0);
-    for (const Cluster& each : old) {
-        std::vector<Cluster*> heirs;
-        for (Cluster& cluster : clusters_) {
-            if (contains(cluster.agents, each.agents)) heirs.push_back(&cluster);
-        }
-        const double part = 1.0 / static_cast<double>(heirs.size());
-        for (Cluster* heir : heirs) {
-            for (std::size_t x = 0; x < each.blocks.size(); ++x) {
-                const std::size_t b = each.blocks[x];
-                if (!blocks_[b].shared()) continue;
-                const auto y = static_cast<std::size_t>(std::ranges::find(heir->blocks, b) -
-                                                        heir->blocks.begin());
-                const double* from = blocks_before[b].shared() ? each.centre.data() + each.begin[x]
-                                                               : blocks_[b].total.data();
-                double* to = heir->centre.data() + heir->begin[y];
-                for (std::size_t k = 0; k < blocks_[b].total.size(); ++k) to[k] += part * from[k];
-            }
-        }
-    }
-    for (Cluster& cluster : clusters_) cluster.trial = cluster.centre;
-    balance();
-    if (!solve_all(monitor)) {
-        // Back to what there was.
-        std::vector<std::vector<AgentId>> before;
-        for (const Cluster& cluster : old) before.push_back(cluster.agents);
-        set_clusters(std::move(before));
-        for (std::size_t c = 0; c < old.size(); ++c) {
-            for (std::size_t k = 0; k < old[c].flat.size(); ++k) {
-                total_sum_[old[c].flat[k]] += old[c].sum[k];
-            }
-        }
-        clusters_ = std::move(old);
+    } catch (const LimitReached&) {
+        go_back();
         return false;
+    } catch (...) {
+        go_back();
+        throw;
     }
+    old = Layout{};
+    shares_memory_.give_back(before);
+    cuts_memory_.set(0, "");
     settled_ = false;
     null_steps_ = 0;
     step_ = 0;
-    accept();
-    remember();
+    try {
+        accept();
+        remember();
+    } catch (...) {
+        settled_ = true;
+        throw;
+    }
     return true;
 }
 

@@ -16,6 +16,7 @@
 #include "engine/kernel.hpp"
 #include "engine/occupancy.hpp"
 #include "engine/team_model.hpp"
+#include "support/reservation.hpp"
 #include "support/work_list.hpp"
 
 namespace coreplan {
@@ -28,12 +29,13 @@ struct RelaxationOptions {
 class Relaxation {
 public:
     // Starts with a cluster for every pair and every wider interaction. What does not fit into
-    // memory is bounded more coarsely: others match as well as they can.
+    // memory is bounded more coarsely: others match as well as they can. The monitor has to outlive
+    // it: what is reserved is given back.
     Relaxation(const CompiledModel& model, const RelaxationOptions& options, Monitor& monitor);
 
     // One round: a new division of rewards, all clusters solved. `lower` is the value of some
     // policy, or minus infinity. True if the bound got better. False also if a limit struck: then
-    // the bound is what it was.
+    // the bound is what it was. So it is if anything is thrown.
     bool step(double lower, Monitor& monitor);
 
     // Larger clusters, those of which the bound needs most, as far as a round then takes at most
@@ -87,6 +89,11 @@ private:
         double weight = 0;
         bool centre = false;
         std::uint64_t used = 0;  // the last round in which it had a weight
+
+        [[nodiscard]] double bytes() const {
+            return static_cast<double>(sizeof(Cut) + at.size() * sizeof(Index) +
+                                       (chance.size() + product.capacity()) * sizeof(double));
+        }
     };
     struct Cluster {
         std::vector<AgentId> agents;
@@ -109,8 +116,27 @@ private:
         OccupancyBuffers forward;
     };
 
+    // How the clusters are laid out, apart from what they hold.
+    struct Layout {
+        std::vector<Cluster> clusters;
+        std::vector<std::vector<std::size_t>> clusters_of;  // per block
+        std::vector<std::size_t> offset;                    // per block
+        std::vector<double> total_sum;
+        std::vector<double> part;
+        std::vector<bool> mark;
+    };
+
+    static constexpr double kPartOfMemory = 0.5;  // that it takes at most: others need some, too
+
+    void make_blocks(Monitor& monitor);
+    std::vector<std::vector<AgentId>> first_groups(Monitor& monitor);
     void add_coarse(const CompiledInteraction& interaction);
     void set_clusters(std::vector<std::vector<AgentId>> groups);
+    void swap_layout(Layout& other) noexcept;
+    void take_over(const Layout& old);
+    [[nodiscard]] std::vector<std::vector<AgentId>> wider_groups(double seconds,
+                                                                 std::size_t most_agents,
+                                                                 Monitor& monitor) const;
     void share_equally();
     bool solve_all(Monitor& monitor);
     void solve_cluster(Cluster& cluster, Worker& worker, Monitor& monitor) const;
@@ -128,8 +154,15 @@ private:
     void measure();
     [[nodiscard]] double gained(const Cluster& cluster) const;
     [[nodiscard]] double operations(const Cluster& cluster) const;
-    void forget(Cluster& cluster) const;
+    bool forget(Cluster& cluster);
+    bool work_on(double lower, Monitor& monitor);
     [[nodiscard]] double bytes_of(const std::vector<AgentId>& agents) const;
+    [[nodiscard]] double entries_of(const std::vector<AgentId>& agents) const;
+    [[nodiscard]] double share_bytes(const std::vector<std::vector<AgentId>>& groups) const;
+    [[nodiscard]] double all_bytes() const noexcept {
+        return model_memory_.bytes() + tables_memory_.bytes() + shares_memory_.bytes() +
+               cuts_memory_.bytes();
+    }
     [[nodiscard]] std::size_t block_of_pair(AgentId first, AgentId second) const;
 
     const CompiledModel& model_;
@@ -145,7 +178,10 @@ private:
     std::vector<double> total_sum_;  // flat: Σ over clusters of X
     std::vector<double> part_;       // flat: 1 / number of clusters
     std::vector<bool> mark_;         // flat, all false between calls
-    double reserved_ = 0;
+    Reservation model_memory_;   // modes, pairs and blocks
+    Reservation tables_memory_;  // of the workers
+    Reservation shares_memory_;  // clusters, without their cuts
+    Reservation cuts_memory_;
     double upper_ = 0;
     double centre_value_ = 0;
     double error_ = 0;

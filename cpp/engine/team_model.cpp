@@ -161,19 +161,20 @@ std::vector<PairChances> chances_of(const CompiledModel& model, const std::vecto
     return found;
 }
 
-}  // namespace
+constexpr double kEntry = 2 * (sizeof(Index) + sizeof(double));  // of a block, with room to grow
 
-AgentModes make_modes(const CompiledModel& model, AgentId agent) {
-    AgentModes modes;
-    for (Index layer = 0; layer < model.layer_count(); ++layer) {
-        modes.push_back(make_mode(model.agents[at(agent)], layer));
+// Pairs of after-states that interact, at most.
+double count_entries(const std::vector<PairChances>& chances) {
+    double entries = 0;
+    for (const PairChances& each : chances) {
+        entries += static_cast<double>(each.rows.size() * each.columns.size());
     }
-    return modes;
+    return entries;
 }
 
-std::vector<PairBlock> make_pair_blocks(const CompiledModel& model,
-                                        const std::vector<AgentId>& agents) {
-    // Interactions by pair of positions, in order.
+// Interactions by pair of positions, in order.
+std::map<std::pair<std::size_t, std::size_t>, std::vector<Index>> by_pair(
+    const CompiledModel& model, const std::vector<AgentId>& agents) {
     std::map<std::pair<std::size_t, std::size_t>, std::vector<Index>> pairs;
     for (std::size_t e = 0; e < model.interactions.size(); ++e) {
         const auto& members = model.interactions[e].members;
@@ -184,8 +185,51 @@ std::vector<PairBlock> make_pair_blocks(const CompiledModel& model,
         if (one > other) std::swap(one, other);
         pairs[{one, other}].push_back(static_cast<Index>(e));
     }
+    return pairs;
+}
+
+}  // namespace
+
+AgentModes make_modes(const CompiledModel& model, AgentId agent) {
+    AgentModes modes;
+    for (Index layer = 0; layer < model.layer_count(); ++layer) {
+        modes.push_back(make_mode(model.agents[at(agent)], layer));
+    }
+    return modes;
+}
+
+double modes_bytes(const CompiledModel& model, AgentId who) {
+    const CompiledAgent& agent = model.agents[at(who)];
+    const auto count = [](std::size_t size) { return static_cast<double>(size); };
+    constexpr double kPerAction = sizeof(Mode::User) + 4 * sizeof(Index) + sizeof(double);
+    constexpr double kPerAfter = 5 * sizeof(Index);
+    constexpr double kPerOutcome = 2 * (sizeof(Index) + sizeof(double));
+    return 2 * (count(agent.class_count()) * 2 * sizeof(Index) +
+                count(agent.action_reward.size()) * kPerAction +
+                count(agent.after_label.size()) * kPerAfter +
+                count(agent.outcome_next.size()) * kPerOutcome) +
+           count(model.layer_count()) * sizeof(Mode);
+}
+
+double prepared_bytes(const CompiledModel& model, const std::vector<AgentId>& agents) {
+    double bytes = 0;
+    for (const AgentId agent : agents) bytes += modes_bytes(model, agent);
+    for (const auto& [who, interactions] : by_pair(model, agents)) {
+        PairBlock block;
+        block.first = agents[who.first];
+        block.second = agents[who.second];
+        bytes += static_cast<double>(model.agents[at(block.first)].after_label.size()) * sizeof(Index);
+        for (Index layer = 0; layer < model.layer_count(); ++layer) {
+            bytes += kEntry * count_entries(chances_of(model, interactions, layer, block));
+        }
+    }
+    return bytes;
+}
+
+std::vector<PairBlock> make_pair_blocks(const CompiledModel& model,
+                                        const std::vector<AgentId>& agents, Reservation& memory) {
     std::vector<PairBlock> blocks;
-    for (const auto& [who, interactions] : pairs) {
+    for (const auto& [who, interactions] : by_pair(model, agents)) {
         PairBlock& block = blocks.emplace_back();
         block.first = agents[who.first];
         block.second = agents[who.second];
@@ -200,6 +244,9 @@ std::vector<PairBlock> make_pair_blocks(const CompiledModel& model,
                 row.size(), second.after_layer_begin[layer + 1] - second.after_layer_begin[layer]));
             const Index afters =
                 first.after_layer_begin[layer + 1] - first.after_layer_begin[layer];
+            const double entries = count_entries(found);
+            const std::size_t before = block.column.size();
+            memory.take(entries * kEntry + afters * sizeof(Index), "the rewards of pairs of agents");
             std::vector<std::size_t> at(found.size(), 0);  // rows are in order
             for (Index f = 0; f < afters; ++f) {
                 touched.clear();
@@ -222,7 +269,12 @@ std::vector<PairBlock> make_pair_blocks(const CompiledModel& model,
                 }
                 block.row_begin.push_back(static_cast<Index>(block.column.size()));
             }
+            memory.give_back((entries - static_cast<double>(block.column.size() - before)) * kEntry);
         }
+        block.row_begin.shrink_to_fit();
+        block.column.shrink_to_fit();
+        block.value.shrink_to_fit();
+        memory.give_back(static_cast<double>(block.column.size() * (sizeof(Index) + sizeof(double))));
     }
     return blocks;
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "model/compiled_model.hpp"
+#include "support/reservation.hpp"
 
 namespace coreplan {
 
@@ -56,6 +57,8 @@ struct Mode {
 // All layers of an agent.
 using AgentModes = std::vector<Mode>;
 AgentModes make_modes(const CompiledModel& model, AgentId agent);
+// The memory that they take, about.
+double modes_bytes(const CompiledModel& model, AgentId agent);
 
 // The interactions of exactly two agents: per layer and pair of after-states the expected reward,
 // where it is not zero. Rows are after-states of the first agent, numbered as in the model's agent.
@@ -68,8 +71,12 @@ struct PairBlock {
 };
 
 // Blocks of all pairs among some agents; in each, the agent that comes first in `agents` is first.
+// Throws if they do not fit into memory.
 std::vector<PairBlock> make_pair_blocks(const CompiledModel& model,
-                                        const std::vector<AgentId>& agents);
+                                        const std::vector<AgentId>& agents, Reservation& memory);
+
+// The memory that modes and blocks of some agents take, at most about.
+double prepared_bytes(const CompiledModel& model, const std::vector<AgentId>& agents);
 
 // Where an agent stands among others; their number if it is not one of them.
 inline std::size_t position_in(const std::vector<AgentId>& agents, AgentId agent) {

@@ -183,4 +183,30 @@ CompiledModel compile(const LocalGraphs& graphs, bool merge, Monitor& monitor) {
     return model;
 }
 
+namespace {
+
+// Of some vectors.
+template <class... Values>
+double bytes_of(const Values&... values) {
+    return (static_cast<double>(values.capacity() * sizeof(values[0])) + ...);
+}
+
+}  // namespace
+
+double CompiledAgent::bytes() const {
+    return sizeof(CompiledAgent) +
+           bytes_of(layer_begin, action_begin, action_reward, action_after, after_layer_begin,
+                    after_label, outcome_begin, outcome_next, outcome_probability, after_mass,
+                    label_begin, label_factor, node_class, node_choice_begin, node_choice);
+}
+
+double CompiledModel::bytes() const {
+    double total = bytes_of(interactions, interactions_at, values_at, constant_at);
+    for (const CompiledAgent& agent : agents) total += agent.bytes();
+    for (const CompiledInteraction& each : interactions) total += bytes_of(each.members, each.values);
+    for (const auto& each : interactions_at) total += bytes_of(each);
+    for (const auto& each : values_at) total += bytes_of(each);
+    return total;
+}
+
 }  // namespace coreplan

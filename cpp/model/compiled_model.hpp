@@ -44,6 +44,7 @@ struct CompiledAgent {
     std::vector<Index> node_choice_begin;
     std::vector<ChoiceId> node_choice;
 
+    [[nodiscard]] double bytes() const;
     [[nodiscard]] std::size_t class_count() const noexcept { return action_begin.size() - 1; }
     [[nodiscard]] std::size_t layer_size(Index layer) const {
         return layer_begin[layer + 1] - layer_begin[layer];
@@ -82,6 +83,8 @@ struct CompiledModel {
     // with the mass of all, as the Bellman equation over joint outcomes has it.
     bool unit_mass = true;
 
+    // The memory that it takes.
+    [[nodiscard]] double bytes() const;
     [[nodiscard]] Index layer_count() const noexcept { return horizon - first_stage; }
     // What the team gets anyway, in all.
     [[nodiscard]] double constant() const {

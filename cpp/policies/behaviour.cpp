@@ -58,6 +58,17 @@ std::vector<std::vector<Part>> parts_by_layer(const CompiledModel& model, const 
 
 }  // namespace
 
+double Behaviour::bytes() const {
+    const auto size = [](const auto& values) {
+        return static_cast<double>(values.capacity() * sizeof(values[0]));
+    };
+    double total = sizeof(Behaviour) + size(agents) + size(interactions) + size(table.layer) +
+                   size(table.classes) + size(table.actions);
+    for (const auto& each : otherwise) total += size(each);
+    for (const auto& each : chance) total += size(each);
+    return total;
+}
+
 const std::vector<double>& Behaviour::chance_of(Index interaction) const {
     const auto where = std::ranges::lower_bound(interactions, interaction);
     return chance[static_cast<std::size_t>(where - interactions.begin())];

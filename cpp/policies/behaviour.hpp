@@ -20,6 +20,7 @@ struct Behaviour {
     std::vector<std::vector<double>> chance;
 
     [[nodiscard]] const std::vector<double>& chance_of(Index interaction) const;
+    [[nodiscard]] double bytes() const;
 };
 
 // Per agent: the interactions that it is a member of and that can happen, ascending.

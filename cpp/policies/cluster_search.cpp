@@ -48,11 +48,13 @@ void ClusterSearch::take_profile() {
     if (!best_groups_.empty() && best.value <= value_) return;
     Groups groups(model_.agents.size());
     for (std::size_t i = 0; i < groups.size(); ++i) {
-        groups[i] = std::make_shared<Behaviour>(
+        groups[i] = hold(
             behave(model_, touching_, {as<AgentId>(i)}, {best.policy.action[i]}, monitor_));
     }
-    groups_ = best_groups_ = std::move(groups);
-    value_ = total_of(model_, groups_);
+    const double value = total_of(model_, groups);
+    groups_ = groups;
+    best_groups_ = std::move(groups);
+    value_ = value;
     waiting_.clear();
     rework_.reset();
     answer_.reset();
@@ -81,10 +83,31 @@ bool ClusterSearch::improve(double seconds, std::uint64_t moves) {
     const double before = value_;
     try {
         work(monitor_.seconds() + seconds, moves);
-    } catch (const LimitReached&) {
-        // What was found so far stands.
+    } catch (const LimitReached& limit) {
+        // What was found so far stands. A cluster that finds no room is passed over.
+        if (limit.stop == Stop::memory_limit && monitor_.stop() == Stop::none) {
+            answer_.reset();
+            if (rework_ != nullptr && rework_->next < rework_->parts.size()) ++rework_->next;
+        }
     }
     return value_ > before;
+}
+
+// A behaviour whose memory is counted as long as anybody has it.
+std::shared_ptr<const Behaviour> ClusterSearch::hold(Behaviour behaviour) const {
+    const double bytes = behaviour.bytes();
+    monitor_.reserve(bytes, "what a cluster of agents does");
+    Behaviour* held = nullptr;
+    try {
+        held = new Behaviour(std::move(behaviour));
+    } catch (...) {
+        monitor_.release(bytes);
+        throw;
+    }
+    return {held, [&monitor = monitor_, bytes](const Behaviour* each) {
+                monitor.release(bytes);
+                delete each;
+            }};
 }
 
 void ClusterSearch::work(double end, std::uint64_t moves) {
@@ -181,7 +204,7 @@ void ClusterSearch::set_alone(AgentId who) {
     const Behaviour& group = *groups_[at(who)];
     if (group.agents.size() == 1) return;
     const auto m = static_cast<std::size_t>(std::ranges::find(group.agents, who) - group.agents.begin());
-    groups_[at(who)] = std::make_shared<Behaviour>(
+    groups_[at(who)] = hold(
         behave(model_, touching_, {who}, {group.otherwise[m]}, monitor_));
 }
 
@@ -239,9 +262,8 @@ bool ClusterSearch::answer(double end) {
         std::vector<std::vector<Index>> actions;
         for (const AgentId who : fresh->agents) actions.push_back(groups_[at(who)]->otherwise[0]);
         if (auto exact = answer_exactly(fresh->model, kExactStates, options_.threads, monitor_)) {
-            take(fresh->agents, std::make_shared<Behaviour>(
-                                    behave(model_, touching_, fresh->agents, std::move(actions),
-                                           std::move(exact->table), exact->layers, monitor_)));
+            take(fresh->agents, hold(behave(model_, touching_, fresh->agents, std::move(actions),
+                                            std::move(exact->table), exact->layers, monitor_)));
             return true;
         }
         TeamSearchOptions options;
@@ -262,11 +284,10 @@ bool ClusterSearch::answer(double end) {
     if (!search.done(rounds)) return false;
     const bool joint = search.rollout() != nullptr && search.exact();
     take(answer_->agents,
-         std::make_shared<Behaviour>(
-             joint ? behave(model_, touching_, answer_->agents, search.otherwise().action,
-                            *search.rollout(), monitor_)
-                   : behave(model_, touching_, answer_->agents, search.otherwise().action,
-                            monitor_)));
+         hold(joint ? behave(model_, touching_, answer_->agents, search.otherwise().action,
+                             *search.rollout(), monitor_)
+                    : behave(model_, touching_, answer_->agents, search.otherwise().action,
+                             monitor_)));
     return true;
 }
 
@@ -280,8 +301,8 @@ void ClusterSearch::take(const std::vector<AgentId>& agents,
     if (value < value_before) {
         groups_ = std::move(before);
     } else if (value > value_) {
-        value_ = value;
         best_groups_ = groups_;
+        value_ = value;
     }
     answer_.reset();
     ++rework_->next;

@@ -53,6 +53,7 @@ private:
 
     void work(double end, std::uint64_t moves);
     void take_profile();
+    [[nodiscard]] std::shared_ptr<const Behaviour> hold(Behaviour behaviour) const;
     void form_clusters();
     void weigh();
     void begin_rework();

@@ -5,15 +5,23 @@
 
 namespace coreplan {
 
+namespace {
+
+constexpr std::size_t kRowsAtOnce = 256;
+
+}  // namespace
+
 std::optional<ExactAnswer> answer_exactly(const CompiledModel& model, std::size_t most_states,
                                           unsigned threads, Monitor& monitor) {
     const std::vector<AgentId> everyone = model.everyone();
     const KernelOptions options{.policy = false, .values = true, .threads = threads};
     if (team_cells(model, everyone) > kExactCells) return std::nullopt;
-    if (!monitor.fits(kernel_bytes(model, everyone, options))) return std::nullopt;
-    const PreparedTeam prepared(model, everyone);
+    const double needed = prepared_bytes(model, everyone) + kernel_bytes(model, everyone, options);
+    if (!monitor.fits(needed)) return std::nullopt;
+    const PreparedTeam prepared(model, everyone, monitor);
+    Reservation memory(monitor);
     const TeamSolution solution = prepared.solve(options, monitor);
-    monitor.release(static_cast<double>(solution.values.size()) * sizeof(double));
+    memory.adopt(static_cast<double>(solution.values.size()) * sizeof(double));
 
     ExactAnswer answer;
     const std::size_t n = everyone.size();
@@ -28,6 +36,10 @@ std::optional<ExactAnswer> answer_exactly(const CompiledModel& model, std::size_
             row[m] = ClassId{agent.layer_begin[here.layer] + here.states[m]};
             answer.table.classes.push_back(here.states[m]);
             answer.table.actions.push_back(here.actions[m] - agent.action_begin[at(row[m])]);
+        }
+        // A row here and one in the table; a number each, and a slot in the set.
+        if (answer.table.size() % kRowsAtOnce == 0) {
+            memory.take(kRowsAtOnce * (16.0 * static_cast<double>(n) + 40), "an exact answer");
         }
         layer.states.insert(row);
         layer.reach.push_back(here.chance);

@@ -51,11 +51,16 @@ PolicySearch::PolicySearch(const CompiledModel& model, const PolicySearchOptions
 }
 
 bool PolicySearch::improve(double seconds, std::uint64_t moves) {
-    if (monitor_.stop() != Stop::none) return false;
+    if (broken_ || monitor_.stop() != Stop::none) return false;
     const double before = value();
     const double share = team_ && clusters_ ? 0.5 * seconds : seconds;
-    if (team_) team_->improve(share, moves);
-    if (clusters_ && monitor_.stop() == Stop::none) clusters_->improve(share, moves);
+    try {
+        if (team_) team_->improve(share, moves);
+        if (clusters_ && monitor_.stop() == Stop::none) clusters_->improve(share, moves);
+    } catch (...) {
+        broken_ = true;
+        throw;
+    }
     return value() > before;
 }
 
@@ -67,6 +72,9 @@ bool PolicySearch::start(const LocalPolicy& policy) {
         if (clusters_) clusters_->add(policy);
     } catch (const LimitReached&) {
         // What was found so far stands.
+    } catch (...) {
+        broken_ = true;
+        throw;
     }
     return value() > before;
 }

@@ -25,7 +25,8 @@ public:
 
     // Works for about that long, and not at all once a limit has struck; true if the value has
     // become better. What is done in which order depends on the seed alone; `moves` bounds how far
-    // it goes in all (rollouts of a small team, answers of clusters).
+    // it goes in all (rollouts of a small team, answers of clusters). If anything is thrown, what
+    // was found so far stands, and nothing better is looked for any more.
     bool improve(double seconds, std::uint64_t moves = TeamSearch::kNoEnd);
     // Takes a policy of single agents as a further start; throws if it is not one of this model.
     bool start(const LocalPolicy& policy);
@@ -44,6 +45,7 @@ private:
     Monitor& monitor_;
     double constant_ = 0;
     double error_ = 0;
+    bool broken_ = false;  // work was cut short anywhere, as by a lack of memory
     std::unique_ptr<TeamSearch> team_;         // one of the two, or both
     std::unique_ptr<ClusterSearch> clusters_;
 };

@@ -65,6 +65,7 @@ Outlooks::Outlooks(const CompiledModel& model, double most_bytes, Monitor& monit
     : model_(model),
       monitor_(monitor),
       most_bytes_(most_bytes),
+      memory_(monitor),
       signals_(signal_counts(model)),
       heard_(model.agents.size()),
       bonds_of_(model.agents.size()),
@@ -85,8 +86,6 @@ Outlooks::Outlooks(const CompiledModel& model, double most_bytes, Monitor& monit
     }
     make_bonds();
 }
-
-Outlooks::~Outlooks() { monitor_.release(counted_); }
 
 void Outlooks::make_bonds() {
     std::map<std::vector<Index>, std::size_t> bond_of;
@@ -120,9 +119,8 @@ void Outlooks::make_bonds() {
             if (begin == Bond::kNone) {
                 const std::size_t size = signals_[agents[0]] * width;
                 const double bytes = static_cast<double>(size) * sizeof(double);
-                monitor_.reserve(bytes, "the tables of interactions");
+                memory_.take(bytes, "the tables of interactions");
                 bytes_ += bytes;
-                counted_ += bytes;
                 begin = bond.matrix.size();
                 bond.matrix.resize(begin + size, 0.0);
             }
@@ -196,8 +194,11 @@ std::shared_ptr<const AgentOutlook> Outlooks::look(std::size_t i, const std::vec
     const double bytes =
         static_cast<double>(agent.class_count() * (sizeof(double) + 2 * sizeof(Index)) +
                             agent.after_label.size() * (sizeof(double) + sizeof(Index)));
-    monitor_.reserve(bytes, "what is expected of an agent");
-    const std::shared_ptr<AgentOutlook> outlook(new AgentOutlook,
+    Reservation memory(monitor_);
+    memory.take(bytes, "what is expected of an agent");
+    auto fresh = std::make_unique<AgentOutlook>();
+    memory.keep(bytes);  // from here on it goes with the outlook
+    const std::shared_ptr<AgentOutlook> outlook(fresh.release(),
                                                 [&monitor = monitor_, bytes](AgentOutlook* each) {
                                                     monitor.release(bytes);
                                                     delete each;
@@ -220,10 +221,7 @@ std::shared_ptr<const AgentOutlook> Outlooks::look(std::size_t i, const std::vec
     std::vector<Word> wider;
     for (std::size_t layer = layers; layer-- > from;) {
         if (bytes_ > most_bytes_) return nullptr;
-        if (bytes_ > counted_) {
-            monitor_.reserve(bytes_ - counted_, "the lists of what agents will do");
-            counted_ = bytes_;
-        }
+        if (bytes_ > memory_.bytes()) memory_.set(bytes_, "the lists of what agents will do");
         const auto look_after = [&](Index k) {
             now.clear();
             made.clear();

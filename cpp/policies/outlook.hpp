@@ -16,6 +16,7 @@
 #include "bounds/independent.hpp"
 #include "model/compiled_model.hpp"
 #include "policies/standing.hpp"
+#include "support/reservation.hpp"
 #include "support/sequence_pool.hpp"
 
 namespace coreplan {
@@ -78,7 +79,6 @@ class Outlooks {
 public:
     // The lists take `most_bytes` at most.
     Outlooks(const CompiledModel& model, double most_bytes, Monitor& monitor);
-    ~Outlooks();
     Outlooks(const Outlooks&) = delete;
     Outlooks& operator=(const Outlooks&) = delete;
 
@@ -122,7 +122,7 @@ private:
     Monitor& monitor_;
     double most_bytes_;
     double bytes_ = 0;
-    double counted_ = 0;  // of them, with the monitor
+    Reservation memory_;  // of them, as far as they are counted
     std::vector<std::size_t> signals_;
     std::vector<std::vector<char>> heard_;  // per agent, [layer * signals + signal]
     std::vector<Bond> bonds_;

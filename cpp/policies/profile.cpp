@@ -239,16 +239,29 @@ void Descent::take_back() {
     profile_.value = saved_value_;
 }
 
+double Profile::bytes() const {
+    double total = static_cast<double>(own.size() * sizeof(double));
+    for (const auto& each : policy.action) total += static_cast<double>(each.size() * sizeof(Index));
+    for (const auto& each : chance) total += static_cast<double>(each.size() * sizeof(double));
+    return total;
+}
+
 ProfileSearch::ProfileSearch(const CompiledModel& model, std::uint64_t seed, std::size_t keep,
                              Monitor& monitor, const LocalPolicy* start)
-    : descent_(model, monitor), random_(seed), keep_(std::max<std::size_t>(keep, 1)) {
+    : descent_(model, monitor),
+      random_(seed),
+      keep_(std::max<std::size_t>(keep, 1)),
+      memory_(monitor) {
     add(start != nullptr ? *start : independent_bounds(model, monitor).policy);
 }
 
 bool ProfileSearch::add(const LocalPolicy& policy) {
     descent_.begin(policy, root_of(descent_.model()));
     // The policy itself is an answer already; a limit may strike before a better one is found.
-    if (best_.empty()) best_.push_back(descent_.profile());
+    if (best_.empty()) {
+        memory_.take(descent_.profile().bytes(), "a policy of single agents");
+        best_.push_back(descent_.profile());
+    }
     descent_.descend();
     return record();
 }
@@ -315,12 +328,22 @@ bool ProfileSearch::record() {
         if (known.value >= found.value - tolerance && alike(known)) return false;
     }
     const bool better = best_.empty() || found.value > best_.front().value + tolerance;
+    // From here on nothing may fail: there has to be a best one.
+    Profile fresh = found;
+    best_.reserve(keep_ + 1);
     std::erase_if(best_, [&](const Profile& known) {
         return known.value < found.value && alike(known);
     });
-    const auto where = std::ranges::upper_bound(best_, found.value, std::greater<>{}, &Profile::value);
-    best_.insert(where, found);
-    if (best_.size() > keep_) best_.pop_back();
+    const double bytes = found.bytes();
+    memory_.set(bytes * static_cast<double>(best_.size()), "");
+    // Where there is no room for one more, the worst makes way.
+    if (best_.size() >= keep_ || !memory_.try_take(bytes)) {
+        keep_ = std::max<std::size_t>(best_.size(), 1);
+        if (!best_.empty() && best_.back().value >= found.value) return better;
+        if (!best_.empty()) best_.pop_back();
+    }
+    const auto where = std::ranges::upper_bound(best_, fresh.value, std::greater<>{}, &Profile::value);
+    best_.insert(where, std::move(fresh));
     return better;
 }
 

@@ -10,6 +10,7 @@
 #include "model/compiled_model.hpp"
 #include "policies/random.hpp"
 #include "policies/standing.hpp"
+#include "support/reservation.hpp"
 
 namespace coreplan {
 
@@ -18,6 +19,8 @@ struct Profile {
     std::vector<std::vector<double>> chance;  // per agent, [signal * layers + layer]
     std::vector<double> own;                  // per agent: its expected own reward
     double value = 0;                         // of the team; constants are not counted
+
+    [[nodiscard]] double bytes() const;
 };
 
 // Best responses in turn. Whatever is thrown by a limit leaves a profile with all agents present
@@ -88,7 +91,7 @@ private:
 // Iterated local search: forget a few agents, descend again. Keeps the best distinct profiles.
 class ProfileSearch {
 public:
-    // `keep` profiles at most. The first one comes from everyone doing what is best alone, or from
+    // `keep` profiles at most, and no more than fit into memory. The first one comes from everyone doing what is best alone, or from
     // the given policy.
     ProfileSearch(const CompiledModel& model, std::uint64_t seed, std::size_t keep, Monitor& monitor,
                   const LocalPolicy* start = nullptr);
@@ -109,6 +112,7 @@ private:
     Random random_;
     std::size_t keep_;
     std::uint64_t attempts_ = 0;
+    Reservation memory_;  // of the profiles that are kept
     std::vector<Profile> best_;
 };
 

@@ -5,7 +5,8 @@
 #include <limits>
 #include <numeric>
 #include <span>
-#include <thread>
+
+#include "support/work_list.hpp"
 
 namespace coreplan {
 
@@ -15,6 +16,8 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kTolerance = 1e-13;  // of all that can be earned or lost
 constexpr std::size_t kChunk = 128;  // states between two looks at the clock
 constexpr std::size_t kWorthThreads = 16;
+constexpr double kLinkBytes = sizeof(Index) + sizeof(double);  // from a state to the next one
+constexpr double kStepBytes = 65536;  // that are reserved at a time
 // Joint outcomes of one state; beyond, those of little probability are left out.
 constexpr double kManyOutcomes = 1024;
 constexpr double kUnlikely = 1e-4;
@@ -319,6 +322,7 @@ Rollout::Rollout(const Outlooks& outlooks, std::vector<std::shared_ptr<const Bas
       monitor_(monitor),
       earlier_(std::move(earlier)),
       agents_(model_.agents.size()),
+      memory_(monitor),
       worth_(bases_.size(), 0.0) {
     RolloutLayer& root = layers_.emplace_back();
     root.states = StateSet(agents_);
@@ -329,14 +333,13 @@ Rollout::Rollout(const Outlooks& outlooks, std::vector<std::shared_ptr<const Bas
         const double bytes =
             Lookup::bytes(outlooks) + static_cast<double>(kKnown * (sizeof(ClassId) * agents_ + 24));
         if (t > 0 && !monitor.fits(bytes)) break;
-        monitor.reserve(bytes, "remembered sums of a rollout");
-        bytes_ += bytes;
+        memory_.take(bytes, "remembered sums of a rollout");
         decider_bytes_ += bytes;
         deciders_.push_back(std::make_unique<Decider>(*this));
     }
 }
 
-Rollout::~Rollout() { monitor_.release(bytes_); }
+Rollout::~Rollout() = default;
 
 bool Rollout::run(double seconds) {
     const double end = monitor_.seconds() + seconds;
@@ -370,8 +373,7 @@ bool Rollout::run(double seconds) {
             // What only serves to decide is given back.
             deciders_.clear();
             earlier_.clear();
-            monitor_.release(decider_bytes_);
-            bytes_ -= decider_bytes_;
+            memory_.give_back(decider_bytes_);
             break;
         }
         ++layer_;
@@ -393,13 +395,16 @@ void Rollout::decide(std::size_t begin, std::size_t end) {
         work(*deciders_[0], begin, end);
         return;
     }
-    std::vector<std::jthread> helpers;
     const std::size_t parts = deciders_.size();
-    for (std::size_t t = 1; t < parts; ++t) {
-        helpers.emplace_back(work, std::ref(*deciders_[t]), begin + count * t / parts,
-                             begin + count * (t + 1) / parts);
-    }
-    work(*deciders_[0], begin, begin + count / parts);
+    const bool whole = WorkList(static_cast<unsigned>(parts))
+                           .run(
+                               parts,
+                               [&](std::size_t t, unsigned, Monitor&) {
+                                   work(*deciders_[t], begin + count * t / parts,
+                                        begin + count * (t + 1) / parts);
+                               },
+                               monitor_);
+    if (!whole) monitor_.tick_or_throw(1ULL << 40U);
 }
 
 void Rollout::account() {
@@ -418,6 +423,10 @@ bool Rollout::expand() {
     std::vector<Index> outcome(agents_);
     std::vector<double> partial(agents_ + 1);
     layer.next_begin.assign(1, 0);
+    layer.next.clear();  // a limit may have struck the last time
+    layer.probability.clear();
+    const double row_bytes = static_cast<double>(agents_ * 8 + 96);
+    Reservation memory(monitor_);  // for what is found, while it is looked for
     for (std::size_t s = 0; s < layer.size(); ++s) {
         const auto actions = std::span(layer.actions).subspan(s * agents_, agents_);
         const double least = outcome_count(model_, actions) > kManyOutcomes ? kUnlikely : 0;
@@ -434,13 +443,23 @@ bool Rollout::expand() {
             --decided_;
             return false;
         }
+        // Room to grow, too.
+        const double needed = 1.5 * (static_cast<double>(next.size()) * row_bytes +
+                                     static_cast<double>(layer.next.size()) * kLinkBytes);
+        if (needed > memory.bytes() && !memory.try_take(needed + kStepBytes - memory.bytes())) {
+            if (!options_.cut) {
+                throw LimitReached(Stop::memory_limit, "no room for the states of a rollout");
+            }
+            --decided_;
+            return false;
+        }
         layer.next_begin.push_back(static_cast<Index>(layer.next.size()));
         monitor_.tick_or_throw(16 * (agents_ + 4 * (layer.next_begin[s + 1] - layer.next_begin[s])));
     }
     next.states = std::move(found);
     const std::size_t before = next.size();
-    const double row_bytes = static_cast<double>(agents_ * 8 + 96);
-    const double link_bytes = static_cast<double>(layer.next.size()) * 12;
+    memory.set(0, "");
+    const double link_bytes = static_cast<double>(layer.next.size()) * kLinkBytes;
     if (!monitor_.fits(static_cast<double>(before) * row_bytes + link_bytes)) {
         options_.most_states = std::min(options_.most_states, std::max<std::size_t>(before / 4, 1));
     }
@@ -453,9 +472,8 @@ bool Rollout::expand() {
         keep_likeliest(next);
     }
     const double bytes = static_cast<double>(next.size()) * row_bytes +
-                         static_cast<double>(layer.next.size()) * 12;
-    monitor_.reserve(bytes, "the states of a rollout");
-    bytes_ += bytes;
+                         static_cast<double>(layer.next.size()) * kLinkBytes;
+    memory_.take(bytes, "the states of a rollout");
     layers_.push_back(std::move(next));
     return true;
 }

@@ -23,6 +23,7 @@
 #include "policies/outlook.hpp"
 #include "policies/state_set.hpp"
 #include "policies/team_policy.hpp"
+#include "support/reservation.hpp"
 
 namespace coreplan {
 
@@ -113,8 +114,8 @@ private:
     bool exact_ = true;
     double value_ = 0;
     std::uint64_t states_ = 0;
-    double bytes_ = 0;
-    double decider_bytes_ = 0;  // of them
+    Reservation memory_;
+    double decider_bytes_ = 0;  // of it
     std::vector<double> worth_;
     std::vector<double> runner_up_;  // per state of the layer in work: the best of another base
 };

@@ -16,6 +16,7 @@ constexpr std::size_t kPool = 4;             // profiles that are kept, per one 
 constexpr std::size_t kFirstTries = 12;      // of the local search, per agent
 constexpr std::size_t kTriesPerRound = 4;    // later, per agent
 constexpr std::size_t kGrowth = 8;           // of the states per layer, until all are kept
+constexpr std::size_t kFewestStates = 64;    // per layer, with which it is worth a try
 constexpr std::uint64_t kExploreEvery = 2;
 constexpr Index kNoBase = ~Index{0};
 
@@ -29,7 +30,11 @@ TeamSearch::TeamSearch(const CompiledModel& model, const TeamSearchOptions& opti
       random_(options.seed ^ 0x5eedULL),
       profiles_(model, options.seed, kPool * options.bases, monitor, start),
       descent_(model, monitor),
+      memory_(monitor),
       states_(options.first_states) {
+    for (const CompiledAgent& agent : model.agents) {
+        policy_bytes_ += static_cast<double>(agent.class_count() * sizeof(Index));
+    }
     trivial_ = std::ranges::all_of(model.interactions,
                                    [](const auto& each) { return each.values.empty(); });
     take_profile();
@@ -39,9 +44,9 @@ TeamSearch::TeamSearch(const CompiledModel& model, const TeamSearchOptions& opti
 bool TeamSearch::take_profile() {
     const Profile& best = profiles_.best().front();
     if (!otherwise_.action.empty() && best.value <= value_) return false;
+    otherwise_ = LocalPolicy(best.policy);  // nothing changes if there is no room for it
     value_ = best.value;
     exact_ = true;
-    otherwise_ = best.policy;
     table_ = {};
     best_rollout_.reset();
     return true;
@@ -56,8 +61,16 @@ bool TeamSearch::improve(double seconds, std::uint64_t rounds) {
     const double before = value_;
     try {
         work(monitor_.seconds() + seconds, rounds);
-    } catch (const LimitReached&) {
-        // What was found so far stands.
+    } catch (const LimitReached& limit) {
+        // What was found so far stands. If it was memory that was short, fewer states may do.
+        if (limit.stop == Stop::memory_limit && monitor_.stop() == Stop::none) {
+            rollout_.reset();
+            fresh_.clear();
+            step_ = Step::search;
+            left_ = 1;
+            if (states_ <= kFewestStates) trivial_ = true;
+            states_ = std::max(kFewestStates, states_ / kGrowth);
+        }
     }
     return value_ > before;
 }
@@ -116,9 +129,10 @@ bool TeamSearch::prepare() {
     std::vector<std::shared_ptr<const Base>> bases;
     base_policies_.clear();
     generated_of_base_.clear();
+    memory_.set(policy_bytes_ * static_cast<double>(generated_.size() + fresh_.size()), "bases");
     const auto use = [&](const LocalPolicy& policy, const Standing* from, std::size_t generated) {
         auto base = from == nullptr ? outlooks_->add(policy) : outlooks_->add(policy, *from);
-        if (base == nullptr) return;
+        if (base == nullptr || !memory_.try_take(policy_bytes_)) return;
         bases.push_back(std::move(base));
         base_policies_.push_back(policy);
         generated_of_base_.push_back(generated);
@@ -182,10 +196,12 @@ bool TeamSearch::finish() {
     if (!all) states_ = std::min(options_.most_states, kGrowth * states_);
     last_rollout_ = rollout_;
     if (gain <= 0) return false;
+    LocalPolicy otherwise = base_policies_[0];
+    JointTable table = rollout_->table();
+    otherwise_ = std::move(otherwise);
+    table_ = std::move(table);
     value_ = rollout_->value();
     exact_ = rollout_->exact();
-    otherwise_ = base_policies_[0];
-    table_ = rollout_->table();
     best_rollout_ = rollout_;
     return true;
 }
@@ -221,6 +237,7 @@ bool TeamSearch::generate(double end) {
         }
         const double gain = descent_.value() - layer.base_value[s];
         if (gain <= 1e-9 * std::abs(layer.base_value[s])) continue;
+        if (!memory_.try_take(policy_bytes_)) break;
         fresh_.push_back({descent_.profile().policy, std::move(standing), gain * layer.reach[s]});
     }
     // Those that promise most.

@@ -70,6 +70,8 @@ private:
     Random random_;
     ProfileSearch profiles_;
     Descent descent_;
+    Reservation memory_;  // of policies that bases are made of
+    double policy_bytes_ = 0;
     LocalPolicy alone_;
     bool trivial_ = false;  // nobody interacts, or there is no room for rollouts
 

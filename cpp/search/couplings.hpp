@@ -10,6 +10,7 @@
 
 #include "model/compiled_model.hpp"
 #include "model/remaining_signals.hpp"
+#include "support/reservation.hpp"
 
 namespace coreplan {
 
@@ -58,26 +59,6 @@ private:
     struct Memo {
         std::size_t columns = 0;
         std::unique_ptr<std::atomic<char>[]> known;
-    };
-
-    // Gives back what has been reserved since it was made.
-    class Lease {
-    public:
-        explicit Lease(Monitor& monitor) : monitor_(monitor), before_(monitor.reserved()) {}
-        Lease(const Lease&) = delete;
-        Lease& operator=(const Lease&) = delete;
-        ~Lease() { monitor_.release(settled_ ? bytes_ : monitor_.reserved() - before_); }
-        // Whatever is reserved from now on is not its business.
-        void settle() {
-            bytes_ = monitor_.reserved() - before_;
-            settled_ = true;
-        }
-
-    private:
-        Monitor& monitor_;
-        double before_;
-        double bytes_ = 0;
-        bool settled_ = false;
     };
 
     void unite_outcomes(const CompiledAgent& agent, Lists& lists) const;

@@ -9,6 +9,8 @@ namespace coreplan {
 namespace {
 
 constexpr double kMostOfRoom = 0.5;  // that tables may take before they are rounded
+constexpr double kRoomOfEyes = 0.1;  // for what threads remember
+constexpr double kEyeBytes = 64e6;   // that one thread remembers at most
 
 }  // namespace
 
@@ -17,10 +19,19 @@ RelaxationBound::RelaxationBound(const Relaxation& relaxation, const Shapes& sha
     : model_(shapes.model()),
       shapes_(shapes),
       threads_(threads),
+      taken_(shapes.room()),
       rough_(2 * bytes(relaxation, shapes.model()) > kMostOfRoom * shapes.room().left()) {
     for (std::size_t c = 0; c < relaxation.cluster_count(); ++c) {
         Cluster& cluster = clusters_.emplace_back();
         cluster.agents = relaxation.agents_of(c);
+        double bytes = 0;
+        for (const AgentId agent : cluster.agents) {
+            bytes += static_cast<double>(model_.agents[at(agent)].action_reward.size());
+        }
+        for (const PairBlock* pair : relaxation.pairs_of(c)) {
+            bytes += static_cast<double>(pair->value.size());
+        }
+        take(bytes * sizeof(double));
         for (std::size_t m = 0; m < cluster.agents.size(); ++m) {
             cluster.shares.push_back(relaxation.share_of_agent(c, m));
         }
@@ -30,8 +41,17 @@ RelaxationBound::RelaxationBound(const Relaxation& relaxation, const Shapes& sha
         }
         cluster.wide = relaxation.wide_of(c);
     }
+    eye_bytes_ = std::min(kEyeBytes, kRoomOfEyes * shapes.room().left() / threads);
+    take(eye_bytes_ * threads);
     remnants_.resize(clusters_.size());
     for (std::size_t c = 0; c < clusters_.size(); ++c) remnant(c, clusters_[c].agents, monitor);
+}
+
+void RelaxationBound::take(double bytes) {
+    if (!shapes_.room().take(bytes)) {
+        throw LimitReached(Stop::memory_limit, "there is no room for the tables of a bound");
+    }
+    taken_.add(bytes);
 }
 
 std::vector<ValueTable> RelaxationBound::take_tables() {
@@ -97,10 +117,7 @@ const RelaxationBound::Remnant& RelaxationBound::remnant(std::size_t c,
                                             made->table.rough.size() * sizeof(float));
     shapes_.room().give_back(bytes);
     if (solution.stop != Stop::none) throw LimitReached(solution.stop, "no time for a bound");
-    if (!shapes_.room().take(kept)) {
-        throw LimitReached(Stop::memory_limit, "there is no room for the tables of a bound");
-    }
-    taken_ += kept;
+    take(kept);
     remnants_[c].push_back(std::move(made));
     return *remnants_[c].back();
 }
@@ -123,7 +140,12 @@ void RelaxationBound::prepare(Shape& shape, Monitor& monitor) {
 // classes.
 class RelaxationBound::TableEye final : public GroupBound::Eye {
 public:
-    explicit TableEye(const RelaxationBound& bound) : bound_(bound), known_(kKnown) {}
+    TableEye(const RelaxationBound& bound, double most_bytes)
+        : bound_(bound),
+          most_bytes_(most_bytes),
+          known_(std::clamp<std::size_t>(
+              static_cast<std::size_t>(most_bytes / (4 * sizeof(Known))), 1, kKnown)),
+          bytes_(static_cast<double>(known_.size() * sizeof(Known))) {}
 
     double upper(const Shape& shape, Index layer, std::span<const Status> where) override {
         double total = 0;
@@ -145,12 +167,18 @@ public:
                 own_.push_back(classes[m]);
                 hash = hash_on(hash, at(classes[m]));
             }
-            Known& known = known_[hash % kKnown];
+            Known& known = known_[hash % known_.size()];
             if (known.remnant != parts[p].remnant || known.classes != own_) {
-                known.remnant = parts[p].remnant;
-                known.classes = own_;
-                known.values = action_values(bound_.model_, known.remnant->team,
-                                             known.remnant->table, layer, own_);
+                bytes_ -= known.bytes();
+                known = Known{};
+                std::vector<double> values = action_values(
+                    bound_.model_, parts[p].remnant->team, parts[p].remnant->table, layer, own_);
+                terms[p].value = values;
+                Known fresh{parts[p].remnant, own_, std::move(values)};
+                if (bytes_ + fresh.bytes() > most_bytes_) continue;
+                bytes_ += fresh.bytes();
+                known = std::move(fresh);
+                continue;
             }
             terms[p].value = known.values;
         }
@@ -162,15 +190,23 @@ private:
         const Remnant* remnant = nullptr;
         std::vector<ClassId> classes;
         std::vector<double> values;
+        [[nodiscard]] double bytes() const {
+            if (remnant == nullptr) return 0;
+            constexpr double kOverhead = 32;  // of two pieces of memory
+            return kOverhead + static_cast<double>(classes.capacity() * sizeof(ClassId) +
+                                                   values.capacity() * sizeof(double));
+        }
     };
 
     const RelaxationBound& bound_;
+    double most_bytes_;
     std::vector<Known> known_;
+    double bytes_;
     std::vector<ClassId> own_;
 };
 
 std::unique_ptr<GroupBound::Eye> RelaxationBound::eye() const {
-    return std::make_unique<TableEye>(*this);
+    return std::make_unique<TableEye>(*this, eye_bytes_);
 }
 
 }  // namespace coreplan

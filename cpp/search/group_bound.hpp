@@ -39,7 +39,6 @@ public:
     // they do not fit into memory all the same.
     RelaxationBound(const Relaxation& relaxation, const Shapes& shapes, unsigned threads,
                     Monitor& monitor);
-    ~RelaxationBound() override { shapes_.room().give_back(taken_); }
     RelaxationBound(const RelaxationBound&) = delete;
     RelaxationBound& operator=(const RelaxationBound&) = delete;
 
@@ -95,12 +94,24 @@ private:
         return static_cast<const Parts&>(*shape.upper).parts;
     }
 
+    void take(double bytes);
     const Remnant& remnant(std::size_t cluster, std::span<const AgentId> agents, Monitor& monitor);
 
     const CompiledModel& model_;
     const Shapes& shapes_;
     unsigned threads_;
-    double taken_ = 0;  // bytes
+    // Bytes of the room, which go back to it also if the constructor throws.
+    struct Taken {
+        explicit Taken(Room& from) : room(from) {}
+        Taken(const Taken&) = delete;
+        Taken& operator=(const Taken&) = delete;
+        ~Taken() { room.give_back(bytes); }
+        void add(double more) noexcept { bytes += more; }
+        Room& room;
+        double bytes = 0;
+    };
+    Taken taken_;
+    double eye_bytes_ = 0;
     bool rough_;
     std::vector<Cluster> clusters_;
     std::vector<std::vector<std::unique_ptr<Remnant>>> remnants_;  // per cluster

@@ -10,6 +10,9 @@ namespace coreplan {
 
 namespace {
 
+constexpr double kStepBytes = 65536;  // that are reserved at a time
+constexpr double kEntryBytes = 64;    // of a hash table
+
 // The rows of some agents; the first time, new ones.
 template <class Rows>
 Rows& rows_of(std::vector<Rows>& groups, std::map<std::vector<AgentId>, std::size_t>& places,
@@ -40,6 +43,15 @@ GroupDecisions GroupSearch::decisions(std::size_t most_states, double least, Mon
     double reach = 1;
     bool from_exact = false;
     bool sound = true;
+    // A node, its entry among the known ones, and its row of the answer, here and there; and links.
+    Reservation memory(monitor);
+    double needed = 0;
+    const auto count = [&](double bytes) {
+        needed += bytes;
+        if (needed > memory.bytes() && !memory.try_take(needed + kStepBytes - memory.bytes())) {
+            sound = false;
+        }
+    };
     worker.on_arrival = [&](Shape& shape, Index layer, std::span<const Status> where,
                             double weight) {
         // Parts of a group with a table need one of their own.
@@ -59,10 +71,13 @@ GroupDecisions GroupSearch::decisions(std::size_t most_states, double least, Mon
             number = each->second;
         } else {
             number = static_cast<Index>(nodes.size());
+            count(1.5 * sizeof(Node) + kEntryBytes + 32.0 * static_cast<double>(where.size()));
+            if (!sound) return;
             nodes.push_back({&shape, {where.begin(), where.end()}});
             known.emplace(hash, number);
         }
         nodes[number].reach += reach * weight;
+        count(2 * sizeof(next->front()));
         next->emplace_back(number, weight);
     };
     GroupDecisions found;

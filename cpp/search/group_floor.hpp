@@ -40,6 +40,8 @@ public:
 
     void prepare(Shape& shape) override;
     [[nodiscard]] std::unique_ptr<Eye> eye() const override;
+    // The memory that what one thread asks through takes.
+    [[nodiscard]] double eye_bytes() const { return Lookup::bytes(outlooks_); }
     [[nodiscard]] std::size_t bases() const noexcept { return bases_.size(); }
 
 private:

@@ -21,6 +21,12 @@ constexpr double kEnoughFreed = 0.1;         // of all memory, so that it is wor
 constexpr double kSecondsPerRecord = 2e-5;   // to forget one, at most about
 constexpr double kPatience = 0.2;            // seconds that a sweep may always take
 
+// Takes memory for what the search remembers, before anything of it is made.
+double reserved(Reservation& memory, double bytes) {
+    memory.take(bytes, "the search");
+    return bytes;
+}
+
 }  // namespace
 
 LargestContribution::Choice LargestContribution::choose(const Situation& situation) const {
@@ -48,19 +54,19 @@ GroupSearch::GroupSearch(const CompiledModel& model, const Relaxation& relaxatio
                          Monitor& monitor)
     : model_(model),
       options_(options),
-      owner_(monitor),
-      reserved_(options.most_bytes),
-      room_(options.most_bytes),
+      memory_(monitor),
+      room_(reserved(memory_, options.most_bytes)),
       couplings_(model, monitor),
-      shapes_(model, couplings_, room_),
+      shapes_(model, couplings_, room_, monitor),
       bound_(std::make_unique<RelaxationBound>(relaxation, shapes_, options.threads, monitor)),
       floor_(model, policies, monitor),
       usual_(policies.front()),
       lowest_(-2 * std::max(reward_scale(model), 1e-300)),
       table_(std::make_unique<Records>()),
       root_(std::make_unique<Option>()) {
-    monitor.reserve(reserved_, "the search");
     go_by(relaxation);
+    const double threads = std::max(1U, options_.threads);
+    memory_.take(threads * floor_.eye_bytes(), "what the search's threads remember");
     shapes_.set_prepare([this](Shape& shape, Monitor& own) {
         if (bound_ != nullptr) bound_->prepare(shape, own);  // without one, policies only
         floor_.prepare(shape);
@@ -71,21 +77,15 @@ GroupSearch::GroupSearch(const CompiledModel& model, const Relaxation& relaxatio
     for (unsigned t = 0; t < std::max(1U, options_.threads); ++t) {
         workers_.push_back(std::make_unique<Worker>(*this));
     }
-    try {
-        workers_[0]->start(*root_, monitor);
-        if (monitor.stop() != Stop::none || full_) {
-            throw LimitReached(full_ ? Stop::memory_limit : monitor.stop(), "no room for a search");
-        }
-        root_->add_up();
-        note_terms(root_->terms);
-    } catch (...) {
-        monitor.release(reserved_);
-        throw;
+    workers_[0]->start(*root_, monitor);
+    if (monitor.stop() != Stop::none || full_) {
+        throw LimitReached(full_ ? Stop::memory_limit : monitor.stop(), "no room for a search");
     }
+    root_->add_up();
+    note_terms(root_->terms);
 }
 
 GroupSearch::~GroupSearch() {
-    owner_.release(reserved_);
     // Millions of small pieces of memory: giving them back would keep whoever waits for the answer.
     struct Rest {
         std::unique_ptr<Records> records;
@@ -95,10 +95,23 @@ GroupSearch::~GroupSearch() {
     Rest rest{std::move(table_), {}, shapes_.take_tables()};
     if (bound_ != nullptr) rest.tables = bound_->take_tables();
     if (records_ < kQuicklyFreed) return;
-    std::thread([rest = std::move(rest)]() mutable { rest = Rest{}; }).detach();
+    try {
+        std::thread([rest = std::move(rest)]() mutable { rest = Rest{}; }).detach();
+    } catch (const std::exception&) {
+        // No thread to be had: it is done here after all.
+    }
 }
 
 bool GroupSearch::run(double seconds, double tolerance, Monitor& monitor) {
+    try {
+        return work(seconds, tolerance, monitor);
+    } catch (...) {
+        full_ = true;
+        throw;
+    }
+}
+
+bool GroupSearch::work(double seconds, double tolerance, Monitor& monitor) {
     const double end = monitor.seconds() + seconds;
     const auto nearly = [&] { return open() <= tolerance; };
     // Sweeps for good policies, each time twice as much has been done, ever closer looks.

@@ -102,7 +102,8 @@ public:
     GroupSearch& operator=(const GroupSearch&) = delete;
 
     // Works for about that long, or until what work can close of the gap is as small as that; true
-    // if it is. What rounding may have done stays open: `upper` counts it.
+    // if it is. What rounding may have done stays open: `upper` counts it. If anything is thrown,
+    // the bounds are valid, and it is full.
     bool run(double seconds, double tolerance, Monitor& monitor);
 
     // Goes by a relaxation that has become better, and keeps what is known. False if there is no
@@ -143,6 +144,7 @@ private:
     class Records;
     class Worker;
 
+    bool work(double seconds, double tolerance, Monitor& monitor);
     bool forget();
     void go_by(const Relaxation& relaxation);
     void note_terms(std::uint64_t terms);
@@ -154,8 +156,7 @@ private:
 
     const CompiledModel& model_;
     GroupSearchOptions options_;
-    Monitor& owner_;
-    double reserved_;
+    Reservation memory_;
     Room room_;
     Couplings couplings_;
     Shapes shapes_;

@@ -28,10 +28,14 @@ void ValueTable::round_up() {
     values = {};
 }
 
-Shapes::Shapes(const CompiledModel& model, const Couplings& couplings, Room& room)
-    : model_(model), couplings_(couplings), room_(room) {
-    for (const AgentId agent : model.everyone()) modes_.push_back(make_modes(model, agent));
-    blocks_ = make_pair_blocks(model, model.everyone());
+Shapes::Shapes(const CompiledModel& model, const Couplings& couplings, Room& room,
+               Monitor& monitor)
+    : model_(model), couplings_(couplings), room_(room), memory_(monitor) {
+    for (const AgentId agent : model.everyone()) {
+        memory_.take(modes_bytes(model, agent), "what the search needs of an agent");
+        modes_.push_back(make_modes(model, agent));
+    }
+    blocks_ = make_pair_blocks(model, model.everyone(), memory_);
 }
 
 std::vector<Shape*> Shapes::all() const {

@@ -100,7 +100,9 @@ class Shapes {
 public:
     // `prepare` is called for every new shape before anybody gets to see it; it may throw.
     using Prepare = std::function<void(Shape& shape, Monitor& monitor)>;
-    Shapes(const CompiledModel& model, const Couplings& couplings, Room& room);
+    // Throws if what is needed of agents and pairs does not fit into memory. The monitor has to
+    // outlive it.
+    Shapes(const CompiledModel& model, const Couplings& couplings, Room& room, Monitor& monitor);
     void set_prepare(Prepare prepare) { prepare_ = std::move(prepare); }
 
     [[nodiscard]] const CompiledModel& model() const noexcept { return model_; }
@@ -144,6 +146,7 @@ private:
     const CompiledModel& model_;
     const Couplings& couplings_;
     Room& room_;
+    Reservation memory_;
     std::vector<AgentModes> modes_;
     std::vector<PairBlock> blocks_;
     mutable std::mutex mutex_;

@@ -1,7 +1,11 @@
 #include "support/monitor.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <utility>
+
+#include "support/process_memory.hpp"
 
 namespace coreplan {
 
@@ -10,6 +14,14 @@ namespace {
 // Steps between two looks at the clock: well under a millisecond of work.
 constexpr std::uint64_t kBudget = 1U << 15U;
 constexpr std::chrono::milliseconds kWatchInterval{50};
+constexpr std::chrono::milliseconds kMeasureInterval{1};
+// The process may grow by that much without anybody counting it: its own affairs.
+constexpr double kOwnAffairs = 8e6;
+constexpr double kWorthMeasuring = 1e5;  // bytes
+// To hand back freed memory may take one part of the time in so many; but a process that has grown
+// too large by this factor has to, however long it takes.
+constexpr int kTrimPart = 10;
+constexpr double kFarTooLarge = 1.05;
 
 std::string megabytes(double bytes) {
     char text[64];
@@ -22,9 +34,48 @@ std::string megabytes(double bytes) {
 Monitor::Monitor(double time_limit, double memory_limit, Watcher watcher)
     : start_(Clock::now()),
       next_watch_(start_ + kWatchInterval),
+      next_measure_(start_),
+      next_trim_(start_),
       time_limit_(time_limit),
       memory_limit_(memory_limit),
+      most_growth_(memory_limit),
+      size_at_start_(std::isfinite(memory_limit) ? resident_bytes() : 0),
       watcher_(std::move(watcher)) {}
+
+Monitor Monitor::helper(Watcher watcher) const {
+    Monitor own(seconds_left(), kNoLimit, std::move(watcher));
+    own.most_growth_ = most_growth_;
+    own.size_at_start_ = size_at_start_;
+    return own;
+}
+
+void Monitor::halt(Stop why) noexcept {
+    if (stop_ == Stop::none) stop_ = why;
+    budget_ = 0;
+}
+
+void Monitor::measure() {
+    const double grown = resident_bytes() - size_at_start_ - kOwnAffairs;
+    uncounted_ = std::max(0.0, grown - reserved_);
+}
+
+void Monitor::trim() {
+    const auto begin = Clock::now();
+    return_freed_memory();
+    next_trim_ = Clock::now() + kTrimPart * (Clock::now() - begin);
+    measure();
+}
+
+// Whether the process has grown too large, also after what is free has been handed back.
+bool Monitor::outgrown(Clock::time_point now) {
+    if (!std::isfinite(most_growth_) || now < next_measure_) return false;
+    next_measure_ = now + kMeasureInterval;
+    measure();
+    if (used() <= most_growth_) return false;
+    if (now < next_trim_ && used() <= kFarTooLarge * most_growth_) return false;
+    trim();
+    return used() > most_growth_;
+}
 
 double Monitor::seconds() const {
     return std::chrono::duration<double>(Clock::now() - start_).count();
@@ -37,6 +88,8 @@ bool Monitor::look() {
     progress.seconds = std::chrono::duration<double>(now - start_).count();
     if (progress.seconds >= time_limit_) {
         stop_ = Stop::time_limit;
+    } else if (outgrown(now)) {
+        stop_ = Stop::memory_limit;
     } else if (watcher_ && now >= next_watch_) {
         stop_ = watcher_(progress);
         next_watch_ = Clock::now() + kWatchInterval;
@@ -57,10 +110,14 @@ void Monitor::tick_or_throw(std::uint64_t work) {
 }
 
 void Monitor::reserve(double bytes, const std::string& what) {
+    if (std::isfinite(memory_limit_)) {
+        if (bytes >= kWorthMeasuring) measure();
+        if (!fits(bytes) && uncounted_ > 0 && reserved_ + bytes <= memory_limit_) trim();
+    }
     if (!fits(bytes)) {
         throw LimitReached(Stop::memory_limit, what + " would need about " + megabytes(bytes) +
                                                    "; the memory limit leaves " +
-                                                   megabytes(memory_limit_ - reserved_));
+                                                   megabytes(std::max(0.0, memory_limit_ - used())));
     }
     reserved_ += bytes;
 }

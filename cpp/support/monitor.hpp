@@ -53,12 +53,20 @@ public:
     // As `tick`, for places where stopping means that there is no answer.
     void tick_or_throw(std::uint64_t work = 1);
 
-    // Throws unless `bytes` more fit beside what has been reserved. `what` names the thing.
+    // Memory is counted before it is taken; and the system is asked now and then how much the
+    // process has really grown, for not all can be counted. If that is too much, the work has to
+    // stop. Throws unless `bytes` more fit beside what is in use. `what` names what they are for.
     void reserve(double bytes, const std::string& what);
     void release(double bytes) noexcept { reserved_ -= bytes; }
-    [[nodiscard]] bool fits(double bytes) const noexcept {
-        return reserved_ + bytes <= memory_limit_;
-    }
+    [[nodiscard]] bool fits(double bytes) const noexcept { return used() + bytes <= memory_limit_; }
+    // Bytes that are reserved, and what the process has grown by beyond them.
+    [[nodiscard]] double used() const noexcept { return reserved_ + uncounted_; }
+
+    // The work has to stop, from now on, whatever the limits say.
+    void halt(Stop why) noexcept;
+    // For a helper's thread: the same clock, and the same eye on the growth of the process. What a
+    // helper takes is counted by whoever it helps.
+    [[nodiscard]] Monitor helper(Watcher watcher) const;
 
     [[nodiscard]] double seconds() const;
     [[nodiscard]] double seconds_left() const { return time_limit_ - seconds(); }
@@ -70,12 +78,20 @@ public:
 
 private:
     bool look();
+    void measure();
+    bool outgrown(Clock::time_point now);
+    void trim();
 
     Clock::time_point start_;
     Clock::time_point next_watch_;
+    Clock::time_point next_measure_;
+    Clock::time_point next_trim_;
     double time_limit_;
     double memory_limit_;
+    double most_growth_;      // of the process
+    double size_at_start_ = 0;
     double reserved_ = 0;
+    double uncounted_ = 0;    // by which the process has grown beyond what is reserved
     Watcher watcher_;
     Stop stop_ = Stop::none;
     std::uint64_t budget_ = 0;

@@ -6,6 +6,8 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
+#include <new>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -21,7 +23,8 @@ constexpr std::uint64_t kLook = 1ULL << 40U;  // so much work that the monitor l
 bool WorkList::run(std::size_t count, const Piece& piece, Monitor& monitor) const {
     std::atomic<std::size_t> next{0};
     std::atomic<bool> stopped{false};
-    std::size_t working = 0;
+    std::atomic<bool> outgrown{false};
+    std::size_t finished_helpers = 0;
     std::condition_variable finished;
     std::mutex guard;
     std::exception_ptr failure;
@@ -31,6 +34,7 @@ bool WorkList::run(std::size_t count, const Piece& piece, Monitor& monitor) cons
                 const std::size_t mine = next.fetch_add(1);
                 if (mine >= count) break;
                 piece(mine, worker, own);
+                if (own.stop() == Stop::memory_limit) outgrown = true;
                 if (own.stop() != Stop::none) stopped = true;
             }
         } catch (...) {
@@ -42,22 +46,27 @@ bool WorkList::run(std::size_t count, const Piece& piece, Monitor& monitor) cons
     {
         std::vector<std::jthread> helpers;
         const std::size_t wanted = std::min<std::size_t>(threads_, count);
-        working = wanted > 0 ? wanted - 1 : 0;
-        for (unsigned t = 1; t < wanted; ++t) {
-            helpers.emplace_back([&, t] {
-                Monitor own(monitor.seconds_left(), Monitor::kNoLimit, [&](const Progress&) {
-                    return stopped ? Stop::interrupted : Stop::none;
+        try {
+            helpers.reserve(wanted);
+            for (unsigned t = 1; t < wanted; ++t) {
+                helpers.emplace_back([&, t] {
+                    Monitor own = monitor.helper([&](const Progress&) {
+                        return stopped ? Stop::interrupted : Stop::none;
+                    });
+                    work(t, own);
+                    const std::scoped_lock lock(guard);
+                    ++finished_helpers;
+                    finished.notify_one();
                 });
-                work(t, own);
-                const std::scoped_lock lock(guard);
-                --working;
-                finished.notify_one();
-            });
+            }
+        } catch (const std::system_error&) {
+            // The system has no more threads, or no memory for them: fewer do it, too.
+        } catch (const std::bad_alloc&) {
         }
         work(0, monitor);
         // The others may still be at it: keep an eye on the clock and on who watches.
         std::unique_lock lock(guard);
-        while (!finished.wait_for(lock, kNap, [&] { return working == 0; })) {
+        while (!finished.wait_for(lock, kNap, [&] { return finished_helpers == helpers.size(); })) {
             lock.unlock();
             std::exception_ptr thrown;
             try {
@@ -71,6 +80,7 @@ bool WorkList::run(std::size_t count, const Piece& piece, Monitor& monitor) cons
         }
     }
     if (failure) std::rethrow_exception(failure);
+    if (outgrown) monitor.halt(Stop::memory_limit);
     if (stopped) monitor.tick(kLook);
     return !stopped;
 }

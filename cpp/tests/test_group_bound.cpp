@@ -23,7 +23,7 @@ struct Case {
           relaxation(model, {}, own),
           couplings(model, monitor),
           room(1e9),
-          shapes(model, couplings, room),
+          shapes(model, couplings, room, monitor),
           bound(worked(relaxation, rounds, grown), shapes, 1, monitor),
           eye(bound.eye()) {
         shapes.set_prepare([this](Shape& shape, Monitor& other) { bound.prepare(shape, other); });
@@ -165,7 +165,7 @@ TEST("interactions that a relaxation bounds coarsely are bounded here as well") 
     int coarse = 0;
     for (std::uint64_t seed = 0; seed < 150; ++seed) {
         const testing::Context context("seed", seed);
-        for (const double bytes : {150.0, 200.0, 300.0, 400.0}) {
+        for (const double bytes : {3e3, 4e3, 6e3, 8e3, 12e3}) {
             try {
                 Case c(compiled(random_team(seed)), 2, 0, bytes);
                 if (c.relaxation.coarse() == 0) continue;
@@ -189,7 +189,7 @@ TEST("tables that find no room are refused") {
     const Couplings couplings(model, monitor);
     CHECK(RelaxationBound::bytes(relaxation, model) > 0.0);
     Room room(10);
-    const Shapes shapes(model, couplings, room);
+    const Shapes shapes(model, couplings, room, monitor);
     CHECK_THROWS(LimitReached, RelaxationBound(relaxation, shapes, 1, monitor));
 }
 

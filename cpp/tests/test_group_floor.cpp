@@ -20,7 +20,7 @@ struct Case {
           given(policies_of(policies, random)),
           couplings(model, monitor),
           room(1e9),
-          shapes(model, couplings, room),
+          shapes(model, couplings, room, monitor),
           floor(model, given, monitor) {
         shapes.set_prepare([this](Shape& shape, Monitor&) { floor.prepare(shape); });
         slack = (model.unit_mass ? 1e-12 : 1e-7) * std::max(1.0, reward_scale(model));

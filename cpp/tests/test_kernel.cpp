@@ -62,8 +62,8 @@ TEST("values of all layers can be kept, and storage used again") {
     for (std::uint64_t seed = 0; seed < 100; ++seed) {
         const testing::Context context("seed", seed);
         const CompiledModel model = compiled(random_team(seed));
-        const PreparedTeam team(model, model.everyone());
         Monitor monitor;
+        const PreparedTeam team(model, model.everyone(), monitor);
         const TeamSolution plain = team.solve({.policy = true}, monitor);
         const TeamSolution kept = team.solve({.policy = false, .values = true}, monitor);
         CHECK(kept.values.size() == plain.decisions.size());
@@ -76,8 +76,8 @@ TEST("values of all layers can be kept, and storage used again") {
 TEST("the kernel gives the same on every number of threads") {
     // Large enough that a stage is shared out.
     const CompiledModel model = compiled(crowd(3, 40, 6));
-    const PreparedTeam team(model, model.everyone());
     Monitor monitor;
+    const PreparedTeam team(model, model.everyone(), monitor);
     const TeamSolution one = team.solve({.policy = true}, monitor);
     for (const unsigned threads : {2U, 3U}) {
         const TeamSolution more = team.solve({.policy = true, .threads = threads}, monitor);
@@ -88,7 +88,8 @@ TEST("the kernel gives the same on every number of threads") {
 
 TEST("time runs out inside a stage") {
     const CompiledModel model = compiled(crowd(3, 60, 30));
-    const PreparedTeam team(model, model.everyone());
+    Monitor own;
+    const PreparedTeam team(model, model.everyone(), own);
     for (const unsigned threads : {1U, 2U}) {
         Monitor monitor(0.02);
         const TeamSolution stopped = team.solve({.policy = true, .threads = threads}, monitor);

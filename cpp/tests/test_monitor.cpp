@@ -4,6 +4,8 @@
 #include <thread>
 
 #include "check.hpp"
+#include "support/process_memory.hpp"
+#include "support/reservation.hpp"
 
 namespace coreplan {
 namespace {
@@ -18,6 +20,21 @@ bool stops(Monitor& monitor) {
     }
     return false;
 }
+
+// 64 MB that are really taken.
+class Memory {
+public:
+    Memory() : bytes_(new volatile char[kSize]) {
+        for (std::size_t k = 0; k < kSize; k += 1024) bytes_[k] = 1;
+    }
+    ~Memory() { delete[] bytes_; }
+    Memory(const Memory&) = delete;
+    Memory& operator=(const Memory&) = delete;
+
+private:
+    static constexpr std::size_t kSize = 64'000'000;
+    volatile char* bytes_;
+};
 
 TEST("a monitor without limits never stops the work") {
     Monitor monitor;
@@ -97,6 +114,86 @@ TEST("memory is refused beyond the limit, by name, and what is released can be u
     monitor.reserve(1000, "a larger table");
     CHECK(!monitor.fits(1));
     CHECK(monitor.memory_limit() == 1000.0);
+}
+
+TEST("a process that grows beyond what was counted has to stop") {
+    if (resident_bytes() == 0) return;  // the system does not say
+    return_freed_memory();
+    Monitor monitor(Monitor::kNoLimit, 4e6);
+    CHECK(monitor.used() == 0.0);
+    const Memory uncounted;
+    CHECK(stops(monitor));
+    CHECK(monitor.stop() == Stop::memory_limit);
+    CHECK(monitor.used() > 4e6);
+}
+
+TEST("what is counted and taken is not counted twice") {
+    if (resident_bytes() == 0) return;
+    return_freed_memory();
+    Monitor monitor(Monitor::kNoLimit, 100e6);
+    monitor.reserve(64e6, "a table");
+    const Memory counted;
+    monitor.reserve(20e6, "another one");
+    CHECK(!monitor.tick(1U << 20U));
+    CHECK(monitor.used() < 100e6);
+}
+
+TEST("what has grown uncounted is not there for others, until it is gone") {
+    if (resident_bytes() == 0) return;
+    return_freed_memory();
+    Monitor monitor(Monitor::kNoLimit, 100e6);
+    {
+        const Memory uncounted;
+        const auto refused =
+            testing::caught<LimitReached>([&] { monitor.reserve(80e6, "a large table"); });
+        CHECK(refused.stop == Stop::memory_limit);
+    }
+    monitor.reserve(80e6, "a large table");
+    CHECK(monitor.reserved() == 80e6);
+}
+
+TEST("a helper sees the same growth, and what it takes is not counted again") {
+    if (resident_bytes() == 0) return;
+    return_freed_memory();
+    const Monitor monitor(Monitor::kNoLimit, 4e6);
+    Monitor helper = monitor.helper([](const Progress&) { return Stop::none; });
+    CHECK(helper.fits(1e12));
+    const Memory uncounted;
+    CHECK(stops(helper));
+    CHECK(helper.stop() == Stop::memory_limit);
+}
+
+TEST("whoever halts the work gives the reason") {
+    Monitor monitor;
+    CHECK(!monitor.tick());
+    monitor.halt(Stop::memory_limit);
+    CHECK(monitor.tick());
+    CHECK(monitor.stop() == Stop::memory_limit);
+    monitor.halt(Stop::interrupted);
+    CHECK(monitor.stop() == Stop::memory_limit);
+}
+
+TEST("a reservation ends with its scope, also if something is thrown") {
+    Monitor monitor(Monitor::kNoLimit, 1000);
+    {
+        Reservation memory(monitor);
+        memory.take(300, "one");
+        CHECK(memory.try_take(300));
+        CHECK(!memory.try_take(500));
+        CHECK(memory.bytes() == 600.0);
+        memory.set(900, "more");
+        CHECK(monitor.reserved() == 900.0);
+        CHECK_THROWS(LimitReached, memory.set(1100, "too much"));
+        CHECK(monitor.reserved() == 900.0);
+        memory.give_back(400);
+        memory.keep(100);
+    }
+    CHECK(monitor.reserved() == 100.0);
+    {
+        Reservation memory(monitor);
+        memory.adopt(100);
+    }
+    CHECK(monitor.reserved() == 0.0);
 }
 
 }  // namespace

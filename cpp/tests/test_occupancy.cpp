@@ -13,9 +13,9 @@ TEST("what the best policy does is worth its value") {
         const testing::Context context("seed", seed);
         const CompiledModel model = compiled(random_team(seed));
         if (!model.unit_mass) continue;
-        const PreparedTeam prepared(model, model.everyone());
-        const Team& team = prepared.team();
         Monitor monitor;
+        const PreparedTeam prepared(model, model.everyone(), monitor);
+        const Team& team = prepared.team();
         const TeamSolution solution = prepared.solve({.policy = false, .values = true}, monitor);
         Occupancy occupancy;
         OccupancyBuffers forward;

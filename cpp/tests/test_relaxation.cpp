@@ -111,7 +111,7 @@ TEST("what does not fit into memory is bounded coarsely, and still bounded") {
     for (std::uint64_t seed = 0; seed < 100; ++seed) {
         const testing::Context context("seed", seed);
         const Case each = random_case(seed);
-        for (const double limit : {150.0, 200.0, 300.0, 400.0, 800.0}) {
+        for (const double limit : {3e3, 4e3, 6e3, 8e3, 10e3, 12e3, 16e3}) {
             Monitor monitor(Monitor::kNoLimit, limit);
             try {
                 const Relaxation relaxation(each.model, {}, monitor);

@@ -15,7 +15,8 @@ using groups::Classes;
 
 struct Case {
     explicit Case(CompiledModel made, double bytes = 1e9)
-        : model(std::move(made)), couplings(model, monitor), room(bytes), shapes(model, couplings, room) {}
+        : model(std::move(made)), couplings(model, monitor), room(bytes),
+          shapes(model, couplings, room, monitor) {}
     [[nodiscard]] double slack(double value) const {
         return relative(value, model.unit_mass ? 1e-9 : 1e-7);
     }

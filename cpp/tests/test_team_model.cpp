@@ -65,7 +65,9 @@ TEST("blocks of pairs hold the expected reward of every pair of after-states") {
         const CompiledModel model = compiled(random_team(seed));
         std::vector<AgentId> order = model.everyone();
         if (seed % 2 == 1) std::ranges::reverse(order);
-        for (const PairBlock& block : make_pair_blocks(model, order)) {
+        Monitor monitor;
+        Reservation memory(monitor);
+        for (const PairBlock& block : make_pair_blocks(model, order, memory)) {
             const CompiledAgent& first = model.agents[at(block.first)];
             const CompiledAgent& second = model.agents[at(block.second)];
             for (Index layer = 0; layer < model.layer_count(); ++layer) {

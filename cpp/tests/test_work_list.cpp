@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "check.hpp"
+#include "support/process_memory.hpp"
 
 namespace coreplan {
 namespace {
@@ -65,6 +66,22 @@ TEST("whoever watches can stop pieces on other threads") {
         monitor);
     CHECK(!finished);
     CHECK(monitor.stop() == Stop::interrupted);
+}
+
+TEST("a process that grows too large on a helper's thread stops all") {
+    if (resident_bytes() == 0) return;  // the system does not say
+    return_freed_memory();
+    Monitor monitor(Monitor::kNoLimit, 4e6);
+    std::vector<std::vector<char>> taken(2);
+    const bool finished = WorkList(2).run(
+        2,
+        [&](std::size_t piece, unsigned, Monitor& own) {
+            taken[piece].assign(64'000'000, 1);
+            while (!own.tick(1U << 16U)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        },
+        monitor);
+    CHECK(!finished);
+    CHECK(monitor.stop() == Stop::memory_limit);
 }
 
 }  // namespace

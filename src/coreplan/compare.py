@@ -10,7 +10,8 @@ from coreplan.compile import AnyProblem
 from coreplan.errors import LimitError, SolverError
 from coreplan.indexed import JointState
 from coreplan.interrupts import interrupted_since
-from coreplan.limits import Callback, forget_peak_memory
+from coreplan.limits import Callback
+from coreplan.memory import forget_peak_memory
 from coreplan.result import Result, Status
 from coreplan.solve import ALGORITHMS, check_algorithm, check_problem, solve
 

@@ -13,6 +13,12 @@ if TYPE_CHECKING:
 MOST_PROBLEMS = 20
 """How many problems of one file or model are reported at once."""
 
+OUT_OF_MEMORY = (
+    "the system gave no more memory before there was any result; free some, raise the limit of "
+    "the process (ulimit -v) or of its container, or solve a smaller problem"
+)
+"""The message when memory runs out with nothing in hand."""
+
 PlaceStep = str | int
 """One step of the way to a place in a description: a key or a position."""
 

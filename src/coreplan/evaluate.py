@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 from coreplan.checks import found
 from coreplan.errors import LimitError, SolverError
 from coreplan.indexed import IndexedProblem
+from coreplan.memory import BYTES_PER_MB
 from coreplan.rewards import TransitionRewards
 from coreplan.rows import distinct_rows
 
@@ -48,7 +49,10 @@ logger = logging.getLogger(__name__)
 MOST_JOINT_STATES = 5_000_000
 """Beyond this many joint states of one part in one stage, evaluation gives up."""
 BLOCK = 1 << 21
-"""About how many joint transitions are held in memory at once."""
+"""About how many joint transitions are held in memory at once, if memory allows."""
+BYTES_PER_ROW = 80
+BYTES_PER_NUMBER = 8
+"""That a joint transition takes, about, and for each agent beside."""
 
 
 class Beginning(NamedTuple):
@@ -60,11 +64,30 @@ class Beginning(NamedTuple):
     """What is done there, this once; None: what the policy says."""
 
 
+class _Reach(NamedTuple):
+    """How far an evaluation may go."""
+
+    most: int
+    """Joint states of a part at a stage."""
+    block: int
+    """Joint transitions that are held in memory at once, about."""
+    end: float
+    """On the clock, in seconds."""
+
+    def within(self, memory: float, agents: int) -> _Reach:
+        """No further than so many bytes allow for a part of so many agents."""
+        if math.isinf(memory):
+            return self
+        rows = int(0.5 * memory / (BYTES_PER_ROW + BYTES_PER_NUMBER * agents))
+        return self._replace(most=max(1, min(self.most, rows)), block=max(1, min(self.block, rows)))
+
+
 def evaluate_policy(
     policy: Policy,
     parts: Sequence[Sequence[int]] | None = None,
     most: int = MOST_JOINT_STATES,
     time_limit: float = math.inf,
+    memory_limit: float = math.inf,
 ) -> float:
     """The expected value of a policy.
 
@@ -79,13 +102,17 @@ def evaluate_policy(
         The number of joint states of a part at a stage beyond which it gives up.
     time_limit
         Seconds after which it gives up, about.
+    memory_limit
+        Megabytes that it may take, about.
 
     Raises
     ------
     SolverError
         If there are more joint states, or it takes longer.
     """
-    return evaluate_and_count(policy, parts, most, time_limit=time_limit)[0]
+    return evaluate_and_count(
+        policy, parts, most, time_limit=time_limit, memory_limit=memory_limit
+    )[0]
 
 
 def evaluate_entries(
@@ -123,13 +150,15 @@ def evaluate_and_count(
     time_limit: float = math.inf,
     records: list[StageRecord] | None = None,
     beginning: Beginning | None = None,
+    memory_limit: float = math.inf,
 ) -> tuple[float, float]:
     """The same, and how many terms were added up, for whoever wants to bound rounding.
 
     What each entry is expected to earn is put in its place in `added`, what happens at each stage
     at the end of `records`.
     """
-    end = time.monotonic() + time_limit
+    reach = _Reach(most, BLOCK, time.monotonic() + time_limit)
+    memory = memory_limit * BYTES_PER_MB
     start = beginning or start_of(policy)
     laws = Laws(policy.indexed)
     grouped: set[tuple[int, ...]] = set()
@@ -139,7 +168,7 @@ def evaluate_and_count(
         try:
             processes = [
                 (_GroupedPart if agents in grouped else _Part)(
-                    policy, laws, agents, start, most, end
+                    policy, laws, agents, start, reach.within(memory, len(agents))
                 )
                 for agents in map(tuple, parts or policy.parts)
             ]
@@ -272,14 +301,12 @@ class _Part:
         laws: Laws,
         agents: Sequence[int],
         start: Beginning,
-        most: int,
-        end: float,
+        reach: _Reach,
     ) -> None:
         self.agents = tuple(agents)
         self._policy = policy
         self._laws = laws
-        self._most = most
-        self._end = end
+        self._reach = reach
         # The joint states, a column per agent, and how likely each of them is.
         self._states = [np.array([start.state[i]], np.uint32) for i in agents]
         self._start = start
@@ -358,19 +385,19 @@ class _Part:
         fan = np.ones(len(self._weights))  # per joint state: how many can follow
         for each in self._moves:
             fan *= each.count[each.law_of]
-        if fan.max() > self._most:
+        if fan.max() > self._reach.most:
             raise self._give_up(stage)
         self.terms += float(fan.sum())
         states: list[Indices] = []
         weights = np.zeros(0)
-        for rows in _blocks(fan):
+        for rows in _blocks(fan, self._reach.block):
             self._look_at_the_clock()
             nexts, chances = self._outcomes(rows)
             if states:
                 nexts = [np.concatenate(both) for both in zip(states, nexts, strict=True)]
                 chances = np.concatenate([weights, chances])
             states, weights = _merge(nexts, chances)
-            if len(weights) > self._most:
+            if len(weights) > self._reach.most:
                 raise self._give_up(stage)
         self._states, self._weights = states, weights
 
@@ -392,7 +419,7 @@ class _Part:
         return states, weights
 
     def _look_at_the_clock(self) -> None:
-        if time.monotonic() > self._end:
+        if time.monotonic() > self._reach.end:
             raise LimitError(
                 "time_limit",
                 "its exact value takes too long to compute; Policy.estimate gives an interval for "
@@ -406,9 +433,9 @@ class _Part:
             first = found(names[self.agents[0]])
             whose = f" of the team of {len(self.agents)} agents around {first}"
         return SolverError(
-            f"the policy can lead to more than {self._most} joint states{whose} at stage {stage}: "
-            "its exact value is out of reach of enumeration; Policy.estimate gives an interval for "
-            "it by simulation"
+            f"the policy can lead to more than {self._reach.most} joint states{whose} at stage "
+            f"{stage}: its exact value is out of reach of enumeration; Policy.estimate gives an "
+            "interval for it by simulation"
         )
 
 
@@ -490,10 +517,9 @@ class _GroupedPart(_Part):
         laws: Laws,
         agents: Sequence[int],
         start: Beginning,
-        most: int,
-        end: float,
+        reach: _Reach,
     ) -> None:
-        super().__init__(policy, laws, agents, start, most, end)
+        super().__init__(policy, laws, agents, start, reach)
         assert policy.groups is not None
         self._couplings = policy.groups.couplings
         self._neighbours = self._couplings.neighbours(self.agents)
@@ -627,7 +653,7 @@ class _GroupedPart(_Part):
                 pieces = waiting[number]
                 pieces.append((rows[:, at], weights[at]))
                 fresh = sum(len(each) for _, each in pieces[1:])
-                if fresh > max(BLOCK // len(known), len(pieces[0][1])):
+                if fresh > max(self._reach.block // len(known), len(pieces[0][1])):
                     waiting[number] = [self._gather(stage, pieces)]
 
         put(rows, self._weights)
@@ -635,7 +661,8 @@ class _GroupedPart(_Part):
             if waiting[number]:
                 rows, weights = self._gather(stage, waiting[number])
                 waiting[number] = []
-                for at in _blocks(np.full(len(weights), float(8 * len(known)))):
+                fan = np.full(len(weights), float(8 * len(known)))
+                for at in _blocks(fan, self._reach.block):
                     self._look_at_the_clock()
                     put(*self._find_out(known, rows[:, at], weights[at]))
         rows, self._weights = self._gather(stage, waiting[0])
@@ -660,7 +687,7 @@ class _GroupedPart(_Part):
         """Merge rows that are the same."""
         rows, weights = _put_together(pieces)
         columns, weights = _merge(list(rows), weights)
-        if len(weights) > self._most:
+        if len(weights) > self._reach.most:
             raise self._give_up(stage)
         return np.stack(columns), weights
 
@@ -704,12 +731,12 @@ def _pairs(one: Integers, other: Integers) -> list[tuple[int, int]]:
     return list(zip(one[rows].tolist(), other[rows].tolist(), strict=True))
 
 
-def _blocks(fan: Floats) -> list[Integers]:
-    """Split rows such that about BLOCK others follow each set of them."""
+def _blocks(fan: Floats, size: int) -> list[Integers]:
+    """Split rows such that about `size` others follow each set of them."""
     rows = np.arange(len(fan))
-    if fan.sum() <= BLOCK:
+    if fan.sum() <= size:
         return [rows]
-    block = (np.cumsum(fan) - fan) // BLOCK
+    block = (np.cumsum(fan) - fan) // size
     return np.split(rows, np.flatnonzero(np.diff(block)) + 1)
 
 

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import logging
 import math
-import sys
 import time
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from numbers import Real
-from pathlib import Path
 
 from coreplan import _core
 from coreplan.errors import LimitError, SolverError
 from coreplan.interrupts import catch_interrupts
+from coreplan.memory import BYTES_PER_MB, available_memory, memory_by_rlimits, peak_memory_mb
 
 logger = logging.getLogger(__name__)
 
-BYTES_PER_MB = 1_000_000
 _BYTES_PER_DESCRIBED_STATE = 1500
+PART_OF_MEMORY = 0.8
+"""Of the memory that could be had, that a solver takes if nobody says how much."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,39 +75,6 @@ Callback = Callable[[Progress], object]
 ``True`` to stop with what there is."""
 
 
-def available_memory() -> float:
-    """Bytes that the machine could still give, as far as it tells; else infinity."""
-    try:
-        for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
-            if line.startswith("MemAvailable:"):
-                return float(line.split()[1]) * 1024
-    except (OSError, ValueError, IndexError):
-        pass
-    return math.inf
-
-
-def peak_memory_mb() -> float:
-    """The most memory that this process has had so far, in MB (0 where it cannot be told)."""
-    try:
-        import resource
-    except ImportError:
-        return 0.0
-    return memory_in_mb(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
-
-
-def memory_in_mb(maxrss: float) -> float:
-    """The most memory of a process in MB, from what the system says of its use of resources."""
-    # Linux counts in KiB, macOS in bytes.
-    unit = 1 if sys.platform == "darwin" else 1024
-    return maxrss * unit / BYTES_PER_MB
-
-
-def forget_peak_memory() -> None:
-    """Let the most memory be counted from now on, where the system can do that (Linux)."""
-    with suppress(OSError):
-        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
-
-
 class Limits:
     """The limits of one call of a solver; the clock runs from here."""
 
@@ -126,8 +93,12 @@ class Limits:
         self._time_limit = math.inf if time_limit is None else float(time_limit)
         # Leave the machine some air where no limit is given.
         self._memory_limit = (
-            0.8 * available_memory() if memory_limit is None else float(memory_limit) * BYTES_PER_MB
+            PART_OF_MEMORY * available_memory()
+            if memory_limit is None
+            else float(memory_limit) * BYTES_PER_MB
         )
+        if math.isfinite(memory_by_rlimits()):
+            _core.share_one_heap()
         self._callback = callback
         self._interrupts = 0
         self._asked_to_stop = False
@@ -149,6 +120,11 @@ class Limits:
     def seconds(self) -> float:
         """Time since the limits were set up."""
         return time.perf_counter() - self._start
+
+    @property
+    def memory_limit_mb(self) -> float:
+        """Megabytes that may be taken."""
+        return self._memory_limit / BYTES_PER_MB
 
     @property
     def seconds_left(self) -> float:

@@ -552,7 +552,13 @@ class Policy:
 
     # -- what it is worth ---------------------------------------------------------------------
 
-    def evaluate(self, method: str = "forward", *, time_limit: float = math.inf) -> float:
+    def evaluate(
+        self,
+        method: str = "forward",
+        *,
+        time_limit: float = math.inf,
+        memory_limit: float = math.inf,
+    ) -> float:
         """The exact expected value, from where the policy starts, recomputed from the problem.
 
         Parameters
@@ -564,6 +570,8 @@ class Policy:
             enumerates all execution sequences, the paper's Eq. 4: small problems only.
         time_limit
             Seconds after which ``forward`` gives up, about.
+        memory_limit
+            Megabytes that ``forward`` may take, about; with less it gives up earlier.
 
         Raises
         ------
@@ -580,7 +588,7 @@ class Policy:
             )
         if method != "forward":
             raise ModelError(f"method is {found(method)}; expected 'forward' or 'sequences'")
-        return evaluate_policy(self, time_limit=time_limit)
+        return evaluate_policy(self, time_limit=time_limit, memory_limit=memory_limit)
 
     def estimate(self, runs: int, seed: int, confidence: float = 0.95) -> Estimate:
         """What it is worth by simulation: not exact, but within reach for any policy.

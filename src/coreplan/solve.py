@@ -16,7 +16,14 @@ from coreplan.algorithms.spudd import solve_spudd
 from coreplan.algorithms.task import SolverTask
 from coreplan.checks import unknown_name
 from coreplan.compile import AnyProblem
-from coreplan.errors import CertificateError, LimitError, ModelError, Problem, SolverError
+from coreplan.errors import (
+    OUT_OF_MEMORY,
+    CertificateError,
+    LimitError,
+    ModelError,
+    Problem,
+    SolverError,
+)
 from coreplan.indexed import JointState
 from coreplan.interrupts import finish_soon
 from coreplan.limits import Callback, Limits
@@ -151,7 +158,7 @@ def errors_of_the_core() -> Iterator[None]:
     except OverflowError as error:
         raise SolverError(f"{error}; scale them down") from None
     except MemoryError:
-        raise LimitError("memory_limit", "the machine's memory is exhausted") from None
+        raise LimitError("memory_limit", OUT_OF_MEMORY) from None
 
 
 ALGORITHMS: dict[str, Callable[..., Result]] = {

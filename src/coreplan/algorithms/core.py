@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+COPIES = 3
+"""Of the compiled problem: a smaller one, those of the teams, and the plan."""
 SHORTEST_SLICE = 0.02
 LONGEST_SLICE = 1.0
 SLICE_OF_TIME = 0.05
@@ -82,6 +85,8 @@ def solve_core(
     compiled = task.compile(merge)
     limits = task.limits
     given = None if start is None else take_start(task, compiled, start)
+    # Whatever happens, there has to be room for a plan.
+    limits.monitor.reserve(COPIES * compiled.model.bytes, "a plan of the compiled problem")
     limits.phase = "shrinking"
     reduction = reduce_model(compiled, steps, limits)
     report = reduction.report
@@ -100,13 +105,25 @@ def solve_core(
     engine.run(float(relative_gap), float(absolute_gap))
     lower, upper = engine.lower, engine.bounds()[1]
     limits.phase = "result"
+    counts = _count(teams)
+    for team in teams:
+        team.let_go()
+    _core.return_freed_memory()
     reduced = [make_reduced(compiled, reduction, i) for i in range(len(compiled.indexed.agents))]
-    policy, whole = _make_policy(task, compiled, reduction, reduced, teams)
-    if not whole:
-        lower = min(lower, policy.evaluate())
-    elif not compiled.model.unit_mass:
-        lower = max(lower, policy.evaluate())  # with probabilities as they are written
-        upper = max(lower, upper)
+    try:
+        policy, whole = _make_policy(task, compiled, reduction, reduced, teams)
+        if not whole:
+            # What the memory limit was for is gone.
+            lower = min(lower, policy.evaluate(memory_limit=limits.memory_limit_mb))
+    except (MemoryError, SolverError):
+        engine.fall_back()
+        lower = engine.lower
+        policy, _ = _make_policy(task, compiled, reduction, reduced, teams)
+    if not compiled.model.unit_mass:
+        # With probabilities as they are written, if that is within reach.
+        with suppress(MemoryError, SolverError):
+            lower = max(lower, policy.evaluate(memory_limit=limits.memory_limit_mb))
+    upper = max(lower, upper)
     own, worth = policy, lower
 
     def make_certificate() -> Certificate:
@@ -138,7 +155,7 @@ def solve_core(
         sum(team.expanded for team in teams),
         sum(team.actions for team in teams),
         message=engine.say(compiled.indexed.agent_names),
-        others=_count(teams),
+        others=counts,
         allowed_gap=max(absolute_gap, relative_gap * abs(lower)),
     )
     if asked:
@@ -205,6 +222,11 @@ class _Engine:
         """Work until the bounds meet, nothing helps any more, or a limit strikes."""
         try:
             self._run(relative_gap, absolute_gap)
+        except MemoryError:
+            # The system gives no more. What was found so far is the answer.
+            self.stop = _core.Stop.memory_limit
+            for team in self.teams:
+                team.make_room()
         finally:
             for team in self.teams:
                 team.finish()
@@ -234,6 +256,12 @@ class _Engine:
         self.limits.report(*self.bounds())
         if self.stop == _core.Stop.none and any(t.memory_short and t.gap > 0 for t in self.teams):
             self.stop = _core.Stop.memory_limit
+
+    def fall_back(self) -> None:
+        """Do with what agents do alone: the system has no memory for more to be written down."""
+        self.stop = _core.Stop.memory_limit
+        for team in self.teams:
+            team.fall_back()
 
     def _stopped(self) -> bool:
         if self.limits.monitor.look():
@@ -272,7 +300,7 @@ def _make_policy(
             rules.append(
                 TeamRule(
                     tuple(team.agents),
-                    team.solution.decisions + np.uint32(1),
+                    team.solution.take_rule(),
                     reduced=tuple(reduced[i] for i in team.agents),
                 )
             )

@@ -11,7 +11,8 @@ from coreplan.checks import found
 from coreplan.compile import AnyProblem, CompiledProblem, compile_problem
 from coreplan.errors import SolverError
 from coreplan.indexed import JointState
-from coreplan.limits import Limits, peak_memory_mb
+from coreplan.limits import Limits
+from coreplan.memory import peak_memory_mb
 from coreplan.policy import Policy
 from coreplan.result import Result, Statistics, Status, is_closed
 

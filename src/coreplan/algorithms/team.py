@@ -153,10 +153,11 @@ class Team:
         self.everyone = list(range(len(self.agents)))
         self.options = options
         alone = _core.independent_bounds(self.model, options.limits.unlimited_monitor())
-        self.lower = alone.lower
+        self.lower = self._lower_alone = alone.lower
         self.upper = max(alone.upper, alone.lower)
         self.local: list[NDArray[np.uint32]] = [alone.action(k) for k in self.everyone]
         """Per agent: what it does by itself, by class of the team's model."""
+        self._local_alone = self.local
         self.clusters: list[_core.Cluster] = []
         """Groups of agents that do better together, in the states that their tables know."""
         self.solution: _core.TeamSolution | None = None
@@ -374,6 +375,7 @@ class Team:
             )
         except _core.LimitReached:
             self._lower_side.done = True
+            self.memory_short = self.memory_short or not self._stopped
             return
         self._take_policy()
 
@@ -400,13 +402,18 @@ class Team:
                 )
             except _core.LimitReached:
                 self._upper_side.done = True
+                self.memory_short = self.memory_short or not self._stopped
                 return
             self._take_bound()
             return
         end = time.perf_counter() + seconds
         while not self._stopped:
             before = self.relaxation.upper
-            self.relaxation.step(self.lower, self._monitor)
+            try:
+                self.relaxation.step(self.lower, self._monitor)
+            except _core.LimitReached:
+                self._upper_side.done = self.memory_short = True
+                return
             self._recent.append(before - self.relaxation.upper)
             self._take_bound()
             slow = is_slow(self._recent, self.gap) or self.relaxation.settled
@@ -541,7 +548,7 @@ class Team:
             )
         except _core.LimitReached:
             self._search_side.done = True
-            self.memory_short = not self._stopped
+            self.memory_short = self.memory_short or not self._stopped
             return
         self._start_upper = self.relaxation.upper
         self._take_bound()
@@ -554,6 +561,10 @@ class Team:
         assert self.search is not None
         begin = time.perf_counter()
         decisions = self.search.decisions(most_states, least, self._monitor)
+        while not (decisions.sound or self._stopped) and most_states > FEWEST_STATES:
+            # No memory for so many states.
+            most_states = max(FEWEST_STATES, most_states // 8)
+            decisions = self.search.decisions(most_states, least, self._monitor)
         if decisions.sound and decisions.value > self.lower:
             self.decisions = decisions
             self.lower = decisions.value
@@ -594,9 +605,32 @@ class Team:
         if self.solution is not None or self.decisions is not None:
             return
         if self.policies is not None and self.policies.value >= self.lower:
-            policy = self.policies.policy()
-            self.local = [policy.local(k) for k in self.everyone]
-            self.clusters = [each for each in policy.clusters if len(each.layer) > 0]
+            try:
+                policy = self.policies.policy()
+                self.local = [policy.local(k) for k in self.everyone]
+                self.clusters = [each for each in policy.clusters if len(each.layer) > 0]
+            except MemoryError:
+                self.fall_back()
+
+    def fall_back(self) -> None:
+        """Do with what agents do alone; the upper bound stays."""
+        self.lower, self.local = self._lower_alone, self._local_alone
+        self.solution = self.decisions = None
+        self.clusters = []
+        self.memory_short = True
+
+    def make_room(self) -> None:
+        """Let go of what only better bounds need: the system has no more memory to give."""
+        self.memory_short = True
+        self.search = None
+        if not self.options.certify:
+            self.relaxation = None
+
+    def let_go(self) -> None:
+        """Let go of all that only serves to work on; the answer needs memory, too."""
+        if not self.options.certify:
+            self.search = self.relaxation = None
+        self.policies = None
 
     def _make_certifiable(self) -> None:
         """See to it that the upper bound is a relaxation's: others cannot check the first one."""

@@ -20,7 +20,7 @@ def reduce_model(
     """Make the model small; if a limit strikes over that, leave it as it is."""
     try:
         return _core.reduce(compiled.model, **steps, monitor=limits.monitor)
-    except _core.LimitReached:
+    except (_core.LimitReached, MemoryError):
         nothing = dict.fromkeys(steps, False)
         return _core.reduce(compiled.model, **nothing, monitor=limits.unlimited_monitor())
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from coreplan.limits import BYTES_PER_MB
+from coreplan.memory import BYTES_PER_MB
 from coreplan.processors import usable_processors
 
 

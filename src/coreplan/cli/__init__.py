@@ -41,7 +41,7 @@ from coreplan.cli.solve import solve as solve_command
 from coreplan.cli.template import template as template_command
 from coreplan.cli.trace import trace as trace_command
 from coreplan.cli.verify import verify as verify_command
-from coreplan.errors import CoreplanError, LimitError
+from coreplan.errors import OUT_OF_MEMORY, CoreplanError, LimitError
 from coreplan.interrupts import forget_interrupts
 from coreplan.view.terminal import drop_output, print_error
 
@@ -147,6 +147,9 @@ def run_command_line(
         # Nobody reads our output any more; click and rich then exit.
         drop_output()
         return OK
+    except MemoryError:
+        print_error(OUT_OF_MEMORY)
+        return LIMIT_STRUCK
     except OSError as error:
         drop_output()
         print_error(unwritable_output(error))

@@ -1,0 +1,382 @@
+// Which clusters a relaxation has, how rewards are laid out over them, and what memory that takes.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <set>
+
+#include "bounds/independent.hpp"
+#include "engine/relaxation.hpp"
+
+namespace coreplan {
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kSecondsPerCell = 4e-9;  // of the kernel, about
+// Bytes of one share of a cluster: where it is, centre, trial and sum.
+constexpr double kShareBytes = sizeof(std::size_t) + 3 * sizeof(double);
+constexpr double kFlatBytes = 2 * sizeof(double) + 1.0 / 8;
+constexpr double kEntryBytes = sizeof(Index) + sizeof(double);  // of a cut, or of an occupancy
+
+bool contains(const std::vector<AgentId>& outer, const std::vector<AgentId>& inner) {
+    return std::ranges::includes(outer, inner);
+}
+
+}  // namespace
+
+// What the kernel needs of agents and pairs, and all rewards that may be shared.
+void Relaxation::make_blocks(Monitor& monitor) {
+    const std::vector<AgentId> everyone = model_.everyone();
+    for (const AgentId agent : everyone) {
+        const std::vector<double>& rewards = model_.agents[at(agent)].action_reward;
+        model_memory_.take(modes_bytes(model_, agent) +
+                               static_cast<double>(rewards.size()) * sizeof(double),
+                           "what a relaxation needs of an agent");
+        modes_.push_back(make_modes(model_, agent));
+        blocks_.emplace_back().total = rewards;
+        monitor.tick_or_throw(64 * rewards.size());
+    }
+    pairs_ = make_pair_blocks(model_, everyone, model_memory_);
+    linked_.resize(everyone.size());
+    for (std::size_t p = 0; p < pairs_.size(); ++p) {
+        model_memory_.take(static_cast<double>(pairs_[p].value.size()) * sizeof(double),
+                           "the rewards of pairs of agents");
+        blocks_.emplace_back().total = pairs_[p].value;
+        linked_[at(pairs_[p].first)].push_back(p);
+        linked_[at(pairs_[p].second)].push_back(p);
+    }
+}
+
+// A cluster for every pair and every wider interaction, as far as memory allows.
+std::vector<std::vector<AgentId>> Relaxation::first_groups(Monitor& monitor) {
+    std::set<std::vector<AgentId>> groups;
+    std::set<std::vector<AgentId>> refused;
+    double tables = 0;
+    double shares = 0;
+    for (const Block& block : blocks_) shares += static_cast<double>(block.total.size()) * kFlatBytes;
+    const auto accept = [&](const std::vector<AgentId>& who) {
+        if (groups.contains(who)) return true;
+        if (refused.contains(who)) return false;
+        const double table = std::max(tables, bytes_of(who));
+        const double more = entries_of(who) * (kShareBytes + kEntryBytes);
+        if (!monitor.fits(table + shares + more)) {
+            refused.insert(who);
+            return false;
+        }
+        tables = table;
+        shares += more;
+        groups.insert(who);
+        return true;
+    };
+    for (const PairBlock& pair : pairs_) accept({pair.first, pair.second});
+    for (std::size_t e = 0; e < model_.interactions.size(); ++e) {
+        const CompiledInteraction& interaction = model_.interactions[e];
+        if (interaction.values.empty()) continue;
+        std::vector<AgentId> who;
+        for (const InteractionMember& member : interaction.members) who.push_back(member.agent);
+        std::ranges::sort(who);
+        if (!accept(who)) {
+            add_coarse(interaction);
+        } else if (who.size() > 2) {
+            wide_.push_back(static_cast<Index>(e));
+        }
+    }
+    // A cluster inside of another is of no use.
+    std::vector<std::vector<AgentId>> kept;
+    for (const auto& group : groups) {
+        const bool inside = std::ranges::any_of(groups, [&](const auto& other) {
+            return other.size() > group.size() && contains(other, group);
+        });
+        if (!inside) kept.push_back(group);
+    }
+    // An agent without a cluster is one by itself.
+    std::vector<bool> covered(model_.agents.size(), false);
+    for (const auto& group : kept) {
+        for (const AgentId agent : group) covered[at(agent)] = true;
+    }
+    for (const AgentId agent : model_.everyone()) {
+        if (!covered[at(agent)]) kept.push_back({agent});
+    }
+    return kept;
+}
+
+// The memory that all workers need to solve a cluster of these agents.
+double Relaxation::bytes_of(const std::vector<AgentId>& agents) const {
+    double widest = 1;
+    for (Index layer = 0; layer < model_.layer_count(); ++layer) {
+        double cells = 1;
+        for (const AgentId agent : agents) {
+            cells *= static_cast<double>(model_.agents[at(agent)].layer_size(layer));
+        }
+        widest = std::max(widest, cells);
+    }
+    // The walk: a mass per joint state, and what is reached; then chances, dense and sparse.
+    const double walk = 2 * widest * sizeof(double) +
+                        entries_of(agents) * (sizeof(double) + kEntryBytes);
+    return options_.threads *
+           (kernel_bytes(model_, agents, {.policy = false, .values = true}) + walk);
+}
+
+// Rewards of these agents and of pairs of them.
+double Relaxation::entries_of(const std::vector<AgentId>& agents) const {
+    double entries = 0;
+    for (const AgentId agent : agents) {
+        entries += static_cast<double>(blocks_[at(agent)].total.size());
+        for (const std::size_t p : linked_[at(agent)]) {
+            if (pairs_[p].first != agent) continue;
+            if (std::ranges::binary_search(agents, pairs_[p].second)) {
+                entries += static_cast<double>(pairs_[p].value.size());
+            }
+        }
+    }
+    return entries;
+}
+
+// The memory that clusters take for their shares.
+double Relaxation::share_bytes(const std::vector<std::vector<AgentId>>& groups) const {
+    double bytes = 0;
+    std::vector<std::size_t> count(blocks_.size(), 0);
+    const auto add = [&](std::size_t b) {
+        // The first of several counts when it turns out to be shared.
+        const double parts = ++count[b] == 1 ? 0 : count[b] == 2 ? 2 : 1;
+        bytes += parts * kShareBytes * static_cast<double>(blocks_[b].total.size());
+        if (count[b] == 2) bytes += kFlatBytes * static_cast<double>(blocks_[b].total.size());
+    };
+    for (const auto& group : groups) {
+        for (const AgentId agent : group) {
+            add(at(agent));
+            for (const std::size_t p : linked_[at(agent)]) {
+                if (pairs_[p].first == agent && std::ranges::binary_search(group, pairs_[p].second)) {
+                    add(model_.agents.size() + p);
+                }
+            }
+        }
+    }
+    return bytes;
+}
+
+// An interaction that no cluster holds: nobody pays for it, and its first member gets what it can
+// bring at most.
+void Relaxation::add_coarse(const CompiledInteraction& interaction) {
+    ++coarse_;
+    const auto best = best_chances(model_);
+    const InteractionMember& first = interaction.members[0];
+    const CompiledAgent& agent = model_.agents[at(first.agent)];
+    auto& total = blocks_[at(first.agent)].total;
+    for (const auto& [stage, value] : interaction.values) {
+        if (value <= 0) continue;
+        const Index layer = stage - model_.first_stage;
+        double gain = value;
+        for (std::size_t m = 1; m < interaction.members.size(); ++m) {
+            const InteractionMember& member = interaction.members[m];
+            gain *= best[at(member.agent)][layer][at(member.signal)];
+        }
+        for (Index a = agent.action_begin[agent.layer_begin[layer]];
+             a < agent.action_begin[agent.layer_begin[layer + 1]]; ++a) {
+            const std::size_t label = at(agent.after_label[at(agent.action_after[a])]);
+            for (Index f = agent.label_begin[label]; f < agent.label_begin[label + 1]; ++f) {
+                if (agent.label_factor[f].signal == first.signal) {
+                    total[a] += gain * agent.label_factor[f].chance;
+                }
+            }
+        }
+    }
+}
+
+std::size_t Relaxation::block_of_pair(AgentId first, AgentId second) const {
+    for (const std::size_t p : linked_[at(first)]) {
+        if (pairs_[p].first == first && pairs_[p].second == second) {
+            return model_.agents.size() + p;
+        }
+    }
+    return blocks_.size();
+}
+
+// Lays out the shares of a set of clusters; shares themselves are for the caller to fill in. Takes
+// memory for them.
+void Relaxation::set_clusters(std::vector<std::vector<AgentId>> groups) {
+    shares_memory_.take(share_bytes(groups), "the shares of a relaxation");
+    clusters_.clear();
+    for (Block& block : blocks_) block.clusters.clear();
+    for (auto& group : groups) {
+        Cluster& cluster = clusters_.emplace_back();
+        cluster.agents = std::move(group);
+        for (const AgentId agent : cluster.agents) cluster.blocks.push_back(at(agent));
+        for (std::size_t i = 0; i < cluster.agents.size(); ++i) {
+            for (std::size_t j = i + 1; j < cluster.agents.size(); ++j) {
+                const std::size_t b = block_of_pair(cluster.agents[i], cluster.agents[j]);
+                if (b < blocks_.size()) cluster.blocks.push_back(b);
+            }
+        }
+        for (const std::size_t b : cluster.blocks) {
+            blocks_[b].clusters.push_back(clusters_.size() - 1);
+        }
+    }
+    for (const Index e : wide_) {
+        std::vector<AgentId> who;
+        for (const InteractionMember& member : model_.interactions[e].members) {
+            who.push_back(member.agent);
+        }
+        std::ranges::sort(who);
+        const auto owner = std::ranges::find_if(
+            clusters_, [&](const Cluster& cluster) { return contains(cluster.agents, who); });
+        owner->wide.push_back(e);
+    }
+    std::size_t flat = 0;
+    for (Block& block : blocks_) {
+        block.offset = flat;
+        if (block.shared()) flat += block.total.size();
+    }
+    total_sum_.assign(flat, 0.0);
+    part_.assign(flat, 0.0);
+    mark_.assign(flat, false);
+    for (const Block& block : blocks_) {
+        if (!block.shared()) continue;
+        std::fill_n(part_.begin() + static_cast<std::ptrdiff_t>(block.offset), block.total.size(),
+                    1.0 / static_cast<double>(block.clusters.size()));
+    }
+    for (Cluster& cluster : clusters_) {
+        std::size_t shares = 0;
+        for (const std::size_t b : cluster.blocks) {
+            if (blocks_[b].shared()) shares += blocks_[b].total.size();
+        }
+        cluster.flat.reserve(shares);
+        for (const std::size_t b : cluster.blocks) {
+            cluster.begin.push_back(cluster.flat.size());
+            if (!blocks_[b].shared()) continue;
+            for (std::size_t k = 0; k < blocks_[b].total.size(); ++k) {
+                cluster.flat.push_back(blocks_[b].offset + k);
+            }
+        }
+        cluster.centre.assign(cluster.flat.size(), 0.0);
+        cluster.sum.assign(cluster.flat.size(), 0.0);
+    }
+}
+
+void Relaxation::share_equally() {
+    for (Cluster& cluster : clusters_) {
+        for (std::size_t x = 0; x < cluster.blocks.size(); ++x) {
+            const Block& block = blocks_[cluster.blocks[x]];
+            if (!block.shared()) continue;
+            const double part = 1.0 / static_cast<double>(block.clusters.size());
+            for (std::size_t k = 0; k < block.total.size(); ++k) {
+                cluster.centre[cluster.begin[x] + k] = part * block.total[k];
+            }
+        }
+    }
+}
+
+// Larger clusters in place of those inside of them, together with the others; none if nothing
+// larger is within reach.
+std::vector<std::vector<AgentId>> Relaxation::wider_groups(double seconds, std::size_t most_agents,
+                                                           Monitor& monitor) const {
+    std::size_t largest = 0;
+    double round = 0;
+    for (const Cluster& cluster : clusters_) {
+        largest = std::max(largest, cluster.agents.size());
+        round += team_cells(model_, cluster.agents) * kSecondsPerCell;
+    }
+    round /= work_.threads();
+    // Candidates: a cluster and one of its neighbours. What counts is how much the clusters inside
+    // of it have at stake.
+    std::map<std::vector<AgentId>, double> candidates;
+    for (const Cluster& cluster : clusters_) {
+        if (cluster.agents.size() >= most_agents) continue;
+        std::set<AgentId> neighbours;
+        for (const AgentId agent : cluster.agents) {
+            for (const std::size_t p : linked_[at(agent)]) {
+                neighbours.insert(pairs_[p].first);
+                neighbours.insert(pairs_[p].second);
+            }
+        }
+        for (const AgentId agent : neighbours) {
+            if (std::ranges::find(cluster.agents, agent) != cluster.agents.end()) continue;
+            std::vector<AgentId> wider = cluster.agents;
+            wider.insert(std::ranges::upper_bound(wider, agent), agent);
+            candidates.emplace(std::move(wider), 0.0);
+        }
+    }
+    const double most = kPartOfMemory * monitor.memory_limit();
+    const auto room = [&](double bytes) {
+        return monitor.fits(bytes) && all_bytes() + bytes <= most;
+    };
+    struct Choice {
+        double worth;
+        double seconds;
+        const std::vector<AgentId>* agents;
+    };
+    std::vector<Choice> choices;
+    for (auto& [agents, worth] : candidates) {
+        std::size_t inside = 0;
+        double least = kInfinity;
+        for (const Cluster& cluster : clusters_) {
+            if (!contains(agents, cluster.agents)) continue;
+            ++inside;
+            worth += std::abs(cluster.value);
+            least = std::min(least, std::abs(cluster.value));
+        }
+        if (inside < 2) continue;
+        const double cells = team_cells(model_, agents);
+        const double bytes = bytes_of(agents);
+        if (bytes > tables_memory_.bytes() && !room(bytes - tables_memory_.bytes())) continue;
+        choices.push_back({worth, cells * kSecondsPerCell / work_.threads(), &agents});
+        monitor.tick(1000);
+    }
+    std::ranges::stable_sort(choices, [](const Choice& a, const Choice& b) {
+        return a.worth * b.seconds > b.worth * a.seconds;
+    });
+    std::vector<std::vector<AgentId>> groups;
+    double shares = 0;  // for a while both old and new ones, at worst all of these
+    for (const Choice& choice : choices) {
+        const double more = entries_of(*choice.agents) * (kShareBytes + kEntryBytes);
+        if (round + choice.seconds > seconds || !room(shares + more)) continue;
+        round += choice.seconds;
+        shares += more;
+        groups.push_back(*choice.agents);
+    }
+    if (groups.empty()) return groups;
+    for (const Cluster& cluster : clusters_) {
+        const bool inside = std::ranges::any_of(
+            groups, [&](const auto& group) { return contains(group, cluster.agents); });
+        if (!inside) groups.push_back(cluster.agents);
+    }
+    return groups;
+}
+
+void Relaxation::swap_layout(Layout& other) noexcept {
+    std::swap(clusters_, other.clusters);
+    for (std::size_t b = 0; b < blocks_.size(); ++b) {
+        std::swap(blocks_[b].clusters, other.clusters_of[b]);
+        std::swap(blocks_[b].offset, other.offset[b]);
+    }
+    std::swap(total_sum_, other.total_sum);
+    std::swap(part_, other.part);
+    std::swap(mark_, other.mark);
+}
+
+// Old clusters go over into those that contain them, in equal parts.
+void Relaxation::take_over(const Layout& old) {
+    for (const Cluster& each : old.clusters) {
+        std::vector<Cluster*> heirs;
+        for (Cluster& cluster : clusters_) {
+            if (contains(cluster.agents, each.agents)) heirs.push_back(&cluster);
+        }
+        const double part = 1.0 / static_cast<double>(heirs.size());
+        for (Cluster* heir : heirs) {
+            for (std::size_t x = 0; x < each.blocks.size(); ++x) {
+                const std::size_t b = each.blocks[x];
+                if (!blocks_[b].shared()) continue;
+                const auto y = static_cast<std::size_t>(std::ranges::find(heir->blocks, b) -
+                                                        heir->blocks.begin());
+                const bool was_shared = old.clusters_of[b].size() > 1;
+                const double* from =
+                    was_shared ? each.centre.data() + each.begin[x] : blocks_[b].total.data();
+                double* to = heir->centre.data() + heir->begin[y];
+                for (std::size_t k = 0; k < blocks_[b].total.size(); ++k) to[k] += part * from[k];
+            }
+        }
+    }
+}
+
+}  // namespace coreplan

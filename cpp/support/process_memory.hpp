@@ -1,0 +1,17 @@
+// What this process has of the machine's memory, as the system sees it.
+#pragma once
+
+namespace coreplan {
+
+// Bytes of its own that are in memory now, shared pages and files not counted; 0 where the system
+// does not say.
+double resident_bytes();
+
+// Hands memory that was freed back to the system: the allocator would else keep it.
+void return_freed_memory();
+
+// Lets all threads take memory from one heap. Each heap of a thread's own takes 64 MB of addresses:
+// too much where addresses are limited (`ulimit -v`).
+void share_one_heap();
+
+}  // namespace coreplan

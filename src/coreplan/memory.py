@@ -1,0 +1,144 @@
+"""How much memory this process may still take: of the machine, of its container, by its limits."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+BYTES_PER_MB = 1_000_000
+PROC = Path("/proc")
+CGROUPS = Path("/sys/fs/cgroup")
+
+
+def available_memory(proc: Path = PROC, cgroups: Path = CGROUPS) -> float:
+    """Bytes that this process could still get, as far as the system says; else infinity.
+
+    The least of what the machine has left, what the containers around the process have left
+    (control groups, version 1 and 2) and what the limits of the process itself allow
+    (``ulimit -v`` and ``ulimit -d``).
+
+    Parameters
+    ----------
+    proc, cgroups
+        Where the system shows processes and control groups.
+    """
+    return min(machine_memory(proc), container_memory(proc, cgroups), memory_by_rlimits(proc))
+
+
+def machine_memory(proc: Path = PROC) -> float:
+    """Bytes that the machine has left; infinity where it does not say."""
+    fields = _fields(proc / "meminfo")
+    return fields["MemAvailable"] * 1024 if "MemAvailable" in fields else math.inf
+
+
+def container_memory(proc: Path = PROC, cgroups: Path = CGROUPS) -> float:
+    """Bytes that the control groups of this process have left; infinity without any limit."""
+    left = math.inf
+    for folder, names in _groups(proc, cgroups):
+        limit = _number(folder / names.limit)
+        if limit is None:
+            continue
+        used = _number(folder / names.used) or 0.0
+        # Files that were read and are not in use make way.
+        spare = _fields(folder / "memory.stat").get(names.spare, 0.0)
+        left = min(left, max(0.0, limit - max(0.0, used - spare)))
+    return left
+
+
+def memory_by_rlimits(proc: Path = PROC) -> float:
+    """Bytes that the limits of this process leave; infinity without any limit."""
+    try:
+        import resource
+    except ImportError:
+        return math.inf
+    left = math.inf
+    sizes = _fields(proc / "self" / "status")
+    for limit, name in ((resource.RLIMIT_AS, "VmSize"), (resource.RLIMIT_DATA, "VmData")):
+        most = resource.getrlimit(limit)[0]
+        if most != resource.RLIM_INFINITY:
+            left = min(left, max(0.0, most - sizes.get(name, 0.0) * 1024))
+    return left
+
+
+def peak_memory_mb() -> float:
+    """The most memory that this process has had so far, in MB (0 where it cannot be told)."""
+    try:
+        import resource
+    except ImportError:
+        return 0.0
+    return memory_in_mb(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+
+
+def memory_in_mb(maxrss: float) -> float:
+    """The most memory of a process in MB, from what the system says of its use of resources."""
+    # Linux counts in KiB, macOS in bytes.
+    unit = 1 if sys.platform == "darwin" else 1024
+    return maxrss * unit / BYTES_PER_MB
+
+
+def forget_peak_memory() -> None:
+    """Let the most memory be counted from now on, where the system can do that (Linux)."""
+    with suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+
+
+class _Names:
+    """How a version of control groups names its files and fields."""
+
+    def __init__(self, limit: str, used: str, spare: str) -> None:
+        self.limit = limit
+        self.used = used
+        self.spare = spare
+
+
+_VERSION_1 = _Names("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+_VERSION_2 = _Names("memory.max", "memory.current", "inactive_file")
+
+
+def _groups(proc: Path, cgroups: Path) -> Iterator[tuple[Path, _Names]]:
+    """The folders of the control groups that this process is in, up to the roots.
+
+    Inside a container, paths may be those of the machine outside: then only the roots exist.
+    """
+    try:
+        lines = (proc / "self" / "cgroup").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return
+    for line in lines.splitlines():
+        number, _, rest = line.partition(":")
+        controllers, _, path = rest.partition(":")
+        if number == "0" and not controllers:
+            roots, names = [cgroups, cgroups / "unified"], _VERSION_2
+        elif "memory" in controllers.split(","):
+            roots, names = [cgroups / "memory", cgroups / controllers], _VERSION_1
+        else:
+            continue
+        parts = [part for part in path.split("/") if part not in ("", ".", "..")]
+        for root in dict.fromkeys(roots):
+            for length in range(len(parts), -1, -1):
+                yield root.joinpath(*parts[:length]), names
+
+
+def _number(path: Path) -> float | None:
+    """The number in a file; None if it has none, as in ``max``."""
+    try:
+        return float(int(path.read_text(encoding="ascii")))
+    except (OSError, ValueError):
+        return None
+
+
+def _fields(path: Path) -> dict[str, float]:
+    """The lines ``name: number`` or ``name number`` of a file; empty if it cannot be read."""
+    fields: dict[str, float] = {}
+    try:
+        text = path.read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return fields
+    for line in text.splitlines():
+        words = line.replace(":", " ").split()
+        if len(words) >= 2 and words[1].isdecimal():
+            fields[words[0]] = float(words[1])
+    return fields
