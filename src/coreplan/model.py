@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from coreplan.checks import (
@@ -543,19 +544,30 @@ def check_timmdp(
 
 
 class _Vocabulary:
-    """The names that conditions on an agent (or, by mistake, two of one name) may use."""
+    """The names that conditions on an agent (or, by mistake, two of one name) may use.
+
+    They are collected when they are first asked for: that takes long for large agents.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.states: dict[str, None] = {}
-        self.actions: dict[str, None] = {}
-        self.features: dict[str, None] = {}
+        self._agents: list[Agent] = []
 
     def add(self, agent: Agent) -> None:
-        self.states.update(dict.fromkeys(agent.states))
-        self.actions.update(dict.fromkeys(agent.actions))
-        for each in agent.features.values():
-            self.features.update(dict.fromkeys(each))
+        self._agents.append(agent)
+
+    @cached_property
+    def states(self) -> dict[str, None]:
+        return dict.fromkeys(itertools.chain.from_iterable(a.states for a in self._agents))
+
+    @cached_property
+    def actions(self) -> dict[str, None]:
+        return dict.fromkeys(itertools.chain.from_iterable(a.actions for a in self._agents))
+
+    @cached_property
+    def features(self) -> dict[str, None]:
+        described = (each for agent in self._agents for each in agent.features.values())
+        return dict.fromkeys(itertools.chain.from_iterable(described))
 
 
 def _check_agent(agent: Agent, path: Path, stages: int) -> Iterable[Problem]:
@@ -575,7 +587,7 @@ def _check_agent(agent: Agent, path: Path, stages: int) -> Iterable[Problem]:
                 sound.add(id(law))
             else:
                 yield from _check_law(law, here)
-    states = agent.states
+    states = agent.states if agent.features else ()
     known = set(states)
     for state, features in agent.features.items():
         here = (*path, "features", str(state))
