@@ -208,6 +208,12 @@ def test_mistakes_of_readers_are_noticed() -> None:
     complains("internal error", checks.check_ended, 1, "", "internal error: KeyError")
 
 
+def test_tracebacks_are_told_without_folders() -> None:
+    """What goes to the corpus says where a traceback comes from, but names no folders."""
+    err = 'Traceback:\n  File "/home/me/a.py", line 3, in x\n  File "/b.py", line 4\nKeyError: 1\n'
+    assert checks.traceback_in_words(err) == "KeyError: 1 (a.py:3, b.py:4)"
+
+
 @pytest.mark.parametrize(
     "content", [b"{}", b"[1, 2.5, -0, 1e999]", b'{"a": 1, "a": 2}', b"[NaN]", b"[1,]", b"\xff", b""]
 )

@@ -7,6 +7,8 @@ be off by, as a part of all that the problem can pay and earn.
 from __future__ import annotations
 
 import math
+import re
+from pathlib import Path
 
 from coreplan import Progress, Result, Status
 from coreplan.result import OPTIMAL_TOLERANCE
@@ -150,6 +152,13 @@ CODES = (0, 2, 3, 4, 130)
 
 def check_ended(code: int, out: str, err: str, codes: tuple[int, ...] = CODES) -> None:
     """A command ended as documented, without a traceback."""
-    demand("Traceback" not in err, "traceback", err[-500:])
+    demand("Traceback" not in err, "traceback", traceback_in_words(err))
     demand("internal error" not in err, "internal error", err[-500:])
     demand(code in codes, "exit code", f"{code}: {(err or out)[-300:]}")
+
+
+def traceback_in_words(err: str) -> str:
+    """The last line of a traceback and where it comes from, without folders of this machine."""
+    places = re.findall(r'File "([^"]*)", line (\d+)', err)
+    where = ", ".join(f"{Path(file).name}:{line}" for file, line in places[-3:])
+    return f"{(err.strip().splitlines() or [''])[-1][:200]} ({where})"
