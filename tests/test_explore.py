@@ -159,7 +159,7 @@ def test_unsound_proofs_are_noticed(check: str, wrong: dict[str, Any], tmp_path:
     ("check", "wrong"),
     [
         ("not confirmed", {"upper_proven": False}),
-        ("other claims", {"upper_claimed": 6.25}),
+        ("other claims", {"upper_claimed": 5.75}),
         ("weaker upper", {"upper": 6.5}),
         ("weaker lower", {"lower": 5.5}),
     ],

@@ -162,6 +162,12 @@ def test_nesting(depth: int, parts: tuple[str, str]) -> None:
     check_agreement(parts[0] * count + parts[1] * count)
 
 
+def test_zeros_keep_their_sign() -> None:
+    """0.0 and -0.0 are equal, but a mapping with one is not read as the other."""
+    both = read_quickly('[{"a": 0.0}, {"a": -0.0}]')
+    assert [math.copysign(1, each["a"]) for each in both] == [1, -1]
+
+
 def test_equal_mappings_are_one_object() -> None:
     """Small mappings are kept once; equal numbers of other types make another mapping."""
     items = read_quickly('[{"a": 1, "b": "x"}, {"a": 1, "b": "x"}, {"a": 1.0, "b": "x"}]')

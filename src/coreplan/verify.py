@@ -238,15 +238,18 @@ class _Team:
     def mass_error(self) -> float:
         """What it makes out that chances were made to add up to 1.
 
-        A history's chance changes by a factor of no more than 1 + d for each agent and stage.
+        A history's chance changes by a factor of no more than 1 + d for each agent and stage, where
+        d is the largest deviation of the agent's laws at that stage.
         """
         grown = self._growth()
         return float(np.sum(self.earned * grown)) + self.rewards.constant_size * float(grown[-1])
 
     def _growth(self) -> NDArray[np.float64]:
-        deviation = max((agent.mass_deviation for agent in self.agents), default=0.0)
-        steps = np.arange(1, len(self.earned) + 1) * len(self.agents)
-        grown: NDArray[np.float64] = np.expm1(steps * math.log1p(deviation))
+        factors = [
+            sum(math.log1p(agent.mass_deviation(t)) for agent in self.agents)
+            for t in range(len(self.earned))
+        ]
+        grown: NDArray[np.float64] = np.expm1(np.cumsum(factors))
         return grown
 
     def all_earned(self) -> float:

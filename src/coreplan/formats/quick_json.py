@@ -85,7 +85,8 @@ class _Mappings:
         made = dict(pairs)
         if len(made) != len(pairs):  # a key is there twice
             raise DoubtError
-        if len(pairs) > _SMALL:
+        # 0.0 and -0.0 are equal, but not the same.
+        if len(pairs) > _SMALL or 0 in made.values():
             return made
         # 1, 1.0 and true are equal, but not the same.
         key = (*pairs, *map(type, made.values()))

@@ -116,7 +116,7 @@ class LocalModel:
         self._outcome_begin = np.searchsorted(of, np.arange(choices + 1))
         mass = np.bincount(of, chance, minlength=choices)
         self.most_outcomes = int(np.diff(self._outcome_begin).max(initial=1))
-        self.mass_deviation = float(np.abs(mass - 1).max(initial=0.0)) + self.most_outcomes * UNIT
+        self._deviation = np.abs(mass - 1) + self.most_outcomes * UNIT
         self._chance = chance / mass[of]
         self._after = after
         self.factors = self._match(agent, happens, of)
@@ -196,6 +196,10 @@ class LocalModel:
             self.largest_reward[t] = largest
             self.largest_value = max(self.largest_value, here)
         self.alone = float(value[0])
+
+    def mass_deviation(self, t: int) -> float:
+        """How far the chances of an action at a stage are from adding up to 1, at most."""
+        return float(self._deviation[self.layers[t].row_choice].max(initial=0.0))
 
     def name_row(self, t: int, row: int) -> str:
         """A row in words, for messages."""
