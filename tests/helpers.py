@@ -220,7 +220,7 @@ def coupled_team(seed: int) -> dict[str, Any]:
         nexts = draw.sample(states, draw.randint(1, 2))
         if len(nexts) == 1:
             return {nexts[0]: 1.0}
-        first = draw.choice([0.5, 0.25, 0.1, round(draw.random(), 3)])
+        first = draw.choice([0.5, 0.25, 0.1, min(round(draw.random(), 3), 0.999)])
         return {nexts[0]: first, nexts[1]: 1 - first + draw.choice([-off, off])}
 
     def condition() -> dict[str, Any]:

@@ -167,8 +167,8 @@ def test_unsound_proofs_are_noticed(check: str, wrong: dict[str, Any], tmp_path:
 def test_weak_proofs_are_noticed(check: str, wrong: dict[str, Any], tmp_path: Path) -> None:
     """A certificate of the engine that proves less than the result is complained about."""
     found, result = _verified(tmp_path)
-    checks.check_proof(result, found)
-    complains(check, checks.check_proof, result, dataclasses.replace(found, **wrong))
+    checks.check_proof(RAW, result, found)
+    complains(check, checks.check_proof, RAW, result, dataclasses.replace(found, **wrong))
 
 
 def _verified(folder: Path) -> tuple[Verification, Result]:
@@ -246,7 +246,7 @@ def test_interrupted_processes_are_judged(tmp_path: Path) -> None:
     """Tracebacks of the package, half a JSON value and half a file are complained about."""
     signals.check_interrupted(-signal.SIGINT, "", "", True)
     signals.check_interrupted(1, "", "Traceback: Python itself", True)
-    traceback = f'Traceback (most recent call last):\n  File "{signals.PACKAGE}/x.py"'
+    traceback = f'Traceback (most recent call last):\n  File "{signals.SOURCE}/x.py"'
     complains("traceback", signals.check_interrupted, 130, "", traceback, True)
     complains("json", signals.check_interrupted, 0, '{"format": ', "", True)
     complains("no result", signals.check_interrupted, 0, "", "", True)

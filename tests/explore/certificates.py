@@ -64,7 +64,7 @@ def check(case: Case) -> None:
         check_result(raw, optimum, result)
         found = verify(problem, path)
         check_soundness(raw, optimum, found)
-        check_proof(result, found)
+        check_proof(raw, result, found)
         text = path.read_text(encoding="utf-8")
         for seeds in case["damages"]:
             document = json.loads(text)

@@ -47,6 +47,9 @@ SIGNALLED = -signal.SIGINT
 """Exit code of a process that the signal ended before Python could take notice of it."""
 
 
+RUN = "from coreplan_launcher import main; main()"
+"""What the command ``coreplan`` does."""
+
 RUN_AND_TELL = """
 import os, sys
 from coreplan import cli
@@ -54,7 +57,7 @@ os.close(int(sys.argv[1]))
 cli.main(sys.argv[2:])
 """
 
-PACKAGE = Path(coreplan.__file__).parent
+SOURCE = Path(coreplan.__file__).parent.parent
 
 
 def draw(seed: int) -> Case:
@@ -101,7 +104,7 @@ def interrupt_after(arguments: list[str], moment: str, delays: list[float]) -> t
     longer than all of them.
     """
     told, tell = os.pipe()
-    script = ["-m", "coreplan.cli"] if moment == "start" else ["-c", RUN_AND_TELL, str(tell)]
+    script = ["-c", RUN] if moment == "start" else ["-c", RUN_AND_TELL, str(tell)]
     with subprocess.Popen(
         [sys.executable, *script, *arguments],
         stdout=subprocess.PIPE,
@@ -128,7 +131,7 @@ def interrupt_after(arguments: list[str], moment: str, delays: list[float]) -> t
 
 def check_interrupted(code: int, out: str, err: str, as_json: bool) -> None:
     """The exit code is documented, and what was printed is whole."""
-    if "Traceback" in err and str(PACKAGE) not in err:
+    if "Traceback" in err and str(SOURCE) not in err:
         return  # Python itself was still starting
     check_ended(code, out, err, (0, 3, 130, SIGNALLED))
     if not as_json:
