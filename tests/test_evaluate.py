@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 import coreplan.evaluate
 import coreplan.rows
 import judge
-from coreplan import Policy, SolverError
+from coreplan import Policy, SolverError, solve
 from coreplan.evaluate import evaluate_policy
 from coreplan.policy import TeamRule
-from helpers import from_file, judged_policy_value, package_state, random_mpp, scale
+from helpers import agrees, from_file, judged_policy_value, package_state, random_mpp, scale
 from strategies import problem_dicts, timmdp_dicts
 from team_rules import random_team, random_teams, with_teams
 from test_policy import crowd, policy_of, slightly_off
@@ -180,3 +180,14 @@ def test_enumeration_gives_up_at_once() -> None:
     unknowing = TeamRule(tuple(range(30)), np.zeros(0, np.uint32), numbers=np.zeros(0, np.uint64))
     with pytest.raises(SolverError, match="more than 5000000 joint states at stage 1"):
         with_teams(local, [unknowing]).evaluate()
+
+
+def test_memory_of_an_evaluation() -> None:
+    """With little memory an evaluation takes smaller steps, or says that it cannot be done."""
+    problem = from_file(random_mpp(3, 3, 7))
+    policy = solve(problem).policy
+    assert policy is not None
+    exact = policy.evaluate()
+    assert agrees(policy.evaluate(memory_limit=0.2), exact)
+    with pytest.raises(SolverError, match="joint states"):
+        policy.evaluate(memory_limit=1e-4)

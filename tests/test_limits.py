@@ -168,14 +168,18 @@ def test_more_than_any_machine_has() -> None:
 def test_core_does_with_the_memory_that_it_has() -> None:
     """Where a team's tables do not fit, `core` bounds it by smaller ones, as long as it may."""
     problem = long_problem("core")
-    loose, tight = (
-        solve(problem, algorithm="core", memory_limit=limit, time_limit=0.6) for limit in (8, 20)
+    loose, middle, tight = (
+        solve(problem, algorithm="core", memory_limit=limit, time_limit=0.6)
+        for limit in (8, 30, 90)
     )
-    for result in (loose, tight):
-        check_stopped(result, Status.TIME_LIMIT)
+    check_stopped(loose, Status.MEMORY_LIMIT)
+    assert "MB" in loose.message
+    for result in (middle, tight):
+        assert result.status in (Status.TIME_LIMIT, Status.MEMORY_LIMIT)
+        check_stopped(result, result.status)
         assert "the team of 5 agents" in result.message
         assert result.seconds <= 0.6 + SLACK
-    assert tight.upper_bound <= loose.upper_bound
+    assert tight.upper_bound <= middle.upper_bound <= loose.upper_bound
 
 
 @unlike_algorithms

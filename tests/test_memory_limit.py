@@ -12,8 +12,10 @@ from typing import Any
 
 import pytest
 
-from coreplan import solve
-from helpers import from_file, random_mpp
+import coreplan.algorithms.core
+from coreplan import Status, solve
+from coreplan.algorithms.team import Team
+from helpers import dense_team, from_file, random_mpp
 from memory_runs import PROBLEMS
 
 HERE = Path(__file__).parent
@@ -27,18 +29,23 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-@pytest.mark.parametrize("limit", [20, 50, 200])
-@pytest.mark.parametrize("name", PROBLEMS)
-def test_the_memory_limit_is_kept(name: str, limit: float) -> None:
-    """Whatever the shape of a problem, memory stays within the limit; and the result is valid."""
-    run = subprocess.run(
-        [sys.executable, str(HERE / "memory_runs.py"), name, str(limit), str(SECONDS)],
+def run_python(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run Python in a process of its own."""
+    return subprocess.run(
+        [sys.executable, *arguments],
         capture_output=True,
         text=True,
         timeout=600,
         env={**os.environ, "PYTHONPATH": str(HERE)},
         check=False,
     )
+
+
+@pytest.mark.parametrize("limit", [20, 50, 200])
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_the_memory_limit_is_kept(name: str, limit: float) -> None:
+    """Whatever the shape of a problem, memory stays within the limit; and the result is valid."""
+    run = run_python(str(HERE / "memory_runs.py"), name, str(limit), str(SECONDS))
     assert run.returncode == 0, run.stderr
     found = json.loads(run.stdout)
     assert found["peak"] <= 1.1 * limit + PROGRAM
@@ -65,36 +72,38 @@ coreplan.cli.main(arguments)
 """Runs the command line with so many MB of addresses beside those that the program has by then."""
 
 
-@functools.cache
-def optimum() -> float:
-    """The value of the problem below, by plain dynamic programming."""
-    return solve(from_file(random_mpp(4, 3, 7)), algorithm="dp").value
-
-
-def solve_within(megabytes: float, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Let `core` solve a problem within so many addresses."""
-    file = folder / "problem.json"
-    file.write_text(json.dumps(random_mpp(4, 3, 7)), encoding="utf-8")
-    arguments = ["solve", str(file), "--json", "--threads", "4", "--time-limit", str(SECONDS)]
-    return subprocess.run(
-        [sys.executable, "-c", ADDRESSES, str(megabytes), *arguments],
-        capture_output=True,
-        text=True,
-        timeout=600,
-        env={**os.environ, "PYTHONPATH": str(HERE)},
-        check=False,
-    )
-
-
-LADDER = [1, 2, 4, 6, 8, 10, 12, 15, 18, 22, 27, 33, 40, 50, 60, 75, 90, 120, 160, 240, 400, 800]
-ENOUGH = 100
+SIZES = [(4, 3, 9), (5, 3, 7)]
+"""Agents, works and steps of problems that plain dynamic programming solves: `core` solves the
+first one by the kernel at once, the second one in several ways."""
+LADDER = [1, 3, 6, 10, 15, 22, 33, 50, 75, 110, 160, 240, 500]
+"""MB of addresses."""
+ENOUGH = 50
 """MB with which some plan has to be found."""
 
 
+@functools.cache
+def optimum(size: tuple[int, int, int]) -> float:
+    """The value of a problem, by plain dynamic programming."""
+    return solve(from_file(random_mpp(*size)), algorithm="dp").value
+
+
+@pytest.mark.parametrize("limit", [None, "8G"], ids=["counted", "uncounted"])
 @pytest.mark.parametrize("megabytes", LADDER)
-def test_a_limit_of_addresses(megabytes: float, tmp_path: Path) -> None:
-    """Whenever the system gives no more memory, there is a plan with bounds, or a proper error."""
-    run = solve_within(megabytes, tmp_path)
+@pytest.mark.parametrize("size", SIZES, ids=str)
+def test_a_limit_of_addresses(
+    size: tuple[int, int, int], megabytes: float, limit: str | None, tmp_path: Path
+) -> None:
+    """Whenever the system gives no more memory, there is a plan with bounds, or a proper error.
+
+    By default, the limit of addresses is what is counted on; with a larger memory limit, requests
+    for memory really fail.
+    """
+    file = tmp_path / "problem.json"
+    file.write_text(json.dumps(random_mpp(*size)), encoding="utf-8")
+    arguments = ["solve", str(file), "--json", "--threads", "4", "--time-limit", str(SECONDS)]
+    if limit is not None:
+        arguments += ["--memory-limit", limit]
+    run = run_python("-c", ADDRESSES, str(megabytes), *arguments)
     assert "Traceback" not in run.stderr
     if run.returncode == 3:
         assert megabytes < ENOUGH
@@ -102,7 +111,46 @@ def test_a_limit_of_addresses(megabytes: float, tmp_path: Path) -> None:
         return
     assert run.returncode == 0, run.stderr
     found: dict[str, Any] = json.loads(run.stdout)
-    slack = 1e-9 * abs(optimum())
-    assert found["lower_bound"] <= optimum() + slack
-    assert found["upper_bound"] >= optimum() - slack
     assert found["status"] in ("optimal", "memory_limit", "time_limit")
+    slack = 1e-9 * abs(optimum(size))
+    assert found["lower_bound"] <= optimum(size) + slack
+    assert found["upper_bound"] >= optimum(size) - slack
+
+
+@pytest.mark.parametrize("part", ["work", "solve_exactly", "_improve_upper", "_improve_both"])
+def test_what_was_found_before_memory_ran_out(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever part of the engine finds no memory, the plan in hand is the answer."""
+
+    def fail(*_: object) -> None:
+        raise MemoryError
+
+    problem = from_file(dense_team(4))
+    best = solve(problem).value
+    monkeypatch.setattr(Team, part, fail)
+    result = solve(problem, exact=part == "solve_exactly", time_limit=20)
+    assert result.status in (Status.MEMORY_LIMIT, Status.OPTIMAL)
+    assert result.lower_bound == result.value <= best + 1e-9 <= result.upper_bound + 2e-9
+    assert result.policy is not None
+    assert result.policy.evaluate() >= result.value - 1e-9
+
+
+def test_no_memory_to_write_the_plan_down(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Then it is the one in which agents look at themselves only; the upper bound stays."""
+    problem = from_file(dense_team(4))
+    best = solve(problem).value
+    make, calls = coreplan.algorithms.core._make_policy, []
+
+    def fail_once(*arguments: Any) -> Any:
+        calls.append(arguments)
+        if len(calls) == 1:
+            raise MemoryError
+        return make(*arguments)
+
+    monkeypatch.setattr(coreplan.algorithms.core, "_make_policy", fail_once)
+    result = solve(problem)
+    assert len(calls) == 2
+    assert result.status is Status.MEMORY_LIMIT
+    assert result.value < best <= result.upper_bound + 1e-9
+    assert result.policy is not None
+    assert result.policy.is_local
+    assert abs(result.policy.evaluate() - result.value) <= 1e-9 * best

@@ -58,6 +58,7 @@ Monitor::Watcher watch_with(const nb::callable& watcher) {
 
 void bind_monitor(nb::module_& module) {
     bind_errors(module);
+    prepare_thread();
     module.def("share_one_heap", &share_one_heap);
     module.def("return_freed_memory", &return_freed_memory);
     nb::enum_<Stop>(module, "Stop")

@@ -7,6 +7,7 @@
 #include "bounds/independent.hpp"
 #include "bounds/rounding.hpp"
 #include "search/group_worker.hpp"
+#include "support/process_memory.hpp"
 
 namespace coreplan {
 
@@ -94,7 +95,7 @@ GroupSearch::~GroupSearch() {
     };
     Rest rest{std::move(table_), {}, shapes_.take_tables()};
     if (bound_ != nullptr) rest.tables = bound_->take_tables();
-    if (records_ < kQuicklyFreed) return;
+    if (records_ < kQuicklyFreed || shares_one_heap()) return;
     try {
         std::thread([rest = std::move(rest)]() mutable { rest = Rest{}; }).detach();
     } catch (const std::exception&) {

@@ -1,5 +1,10 @@
 #include "support/process_memory.hpp"
 
+#include <atomic>
+#include <cstddef>
+#include <exception>
+#include <memory>
+
 #ifdef __linux__
 #include <fcntl.h>
 #include <unistd.h>
@@ -12,8 +17,13 @@
 
 namespace coreplan {
 
+// Sanitizers take memory of their own, and keep what is freed: what the system says is then theirs.
+#if defined(__linux__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define COREPLAN_KNOWS_SIZE
+#endif
+
 double resident_bytes() {
-#ifdef __linux__
+#ifdef COREPLAN_KNOWS_SIZE
     // Opened each time: after a fork it would be about the other process.
     const int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
     if (file < 0) return 0;
@@ -38,7 +48,27 @@ void return_freed_memory() {
 #endif
 }
 
+namespace {
+
+std::atomic<bool> one_heap{false};
+
+}  // namespace
+
+bool shares_one_heap() { return one_heap.load(std::memory_order_relaxed); }
+
+// Of the heap, not a piece of its own, and more than enough.
+RoomForThread::RoomForThread() : bytes_(std::make_unique<char[]>(1U << 16U)) {
+    *static_cast<volatile char*>(bytes_.get()) = 1;
+}
+
+void prepare_thread() {
+    // Looks at the thread's exceptions, which have their own memory; volatile, or nobody would look.
+    [[maybe_unused]] const volatile int count = std::uncaught_exceptions();
+}
+
 void share_one_heap() {
+    one_heap = true;
+    prepare_thread();
 #ifdef __GLIBC__
     mallopt(M_ARENA_MAX, 1);
 #endif

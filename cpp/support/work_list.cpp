@@ -11,6 +11,8 @@
 #include <thread>
 #include <vector>
 
+#include "support/process_memory.hpp"
+
 namespace coreplan {
 
 namespace {
@@ -24,6 +26,12 @@ bool WorkList::run(std::size_t count, const Piece& piece, Monitor& monitor) cons
     std::atomic<std::size_t> next{0};
     std::atomic<bool> stopped{false};
     std::atomic<bool> outgrown{false};
+    // Where memory can run out at any request, nobody takes any before all threads are prepared.
+    const bool careful = shares_one_heap();
+    std::vector<RoomForThread> rooms;
+    std::condition_variable begin;
+    bool made = false;
+    std::size_t prepared = 0;
     std::size_t finished_helpers = 0;
     std::condition_variable finished;
     std::mutex guard;
@@ -48,8 +56,18 @@ bool WorkList::run(std::size_t count, const Piece& piece, Monitor& monitor) cons
         const std::size_t wanted = std::min<std::size_t>(threads_, count);
         try {
             helpers.reserve(wanted);
+            // Stacks come out of the same memory as what the runtime needs for threads.
+            for (unsigned t = 1; careful && t < wanted; ++t) rooms.emplace_back();
             for (unsigned t = 1; t < wanted; ++t) {
                 helpers.emplace_back([&, t] {
+                    if (careful) {
+                        std::unique_lock lock(guard);
+                        begin.wait(lock, [&] { return made; });
+                        prepare_thread();
+                        ++prepared;
+                        begin.notify_all();
+                        begin.wait(lock, [&] { return prepared == helpers.size(); });
+                    }
                     Monitor own = monitor.helper([&](const Progress&) {
                         return stopped ? Stop::interrupted : Stop::none;
                     });
@@ -62,6 +80,13 @@ bool WorkList::run(std::size_t count, const Piece& piece, Monitor& monitor) cons
         } catch (const std::system_error&) {
             // The system has no more threads, or no memory for them: fewer do it, too.
         } catch (const std::bad_alloc&) {
+        }
+        if (careful) {
+            std::unique_lock lock(guard);
+            rooms.clear();
+            made = true;
+            begin.notify_all();
+            begin.wait(lock, [&] { return prepared == helpers.size(); });
         }
         work(0, monitor);
         // The others may still be at it: keep an eye on the clock and on who watches.

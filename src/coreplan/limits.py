@@ -21,6 +21,8 @@ logger = logging.getLogger(__name__)
 _BYTES_PER_DESCRIBED_STATE = 1500
 PART_OF_MEMORY = 0.8
 """Of the memory that could be had, that a solver takes if nobody says how much."""
+ROOM_FOR_HEAPS = 1e9
+"""Bytes of addresses that heaps of several threads take: more than they use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +99,7 @@ class Limits:
             if memory_limit is None
             else float(memory_limit) * BYTES_PER_MB
         )
-        if math.isfinite(memory_by_rlimits()):
+        if memory_by_rlimits() < self._memory_limit + ROOM_FOR_HEAPS:
             _core.share_one_heap()
         self._callback = callback
         self._interrupts = 0

@@ -85,8 +85,13 @@ def solve_core(
     compiled = task.compile(merge)
     limits = task.limits
     given = None if start is None else take_start(task, compiled, start)
-    # Whatever happens, there has to be room for a plan.
-    limits.monitor.reserve(COPIES * compiled.model.bytes, "a plan of the compiled problem")
+    try:
+        # Whatever happens later, there has to be room for a plan.
+        limits.monitor.reserve(COPIES * compiled.model.bytes, "what the engine needs at least")
+    except _core.LimitReached as error:
+        if certificate is not None:
+            raise
+        return _plan_alone(task, compiled, given, str(error.args[1]))
     limits.phase = "shrinking"
     reduction = reduce_model(compiled, steps, limits)
     report = reduction.report
@@ -161,6 +166,29 @@ def solve_core(
     if asked:
         result = replace(result, pending_certificate=PendingCertificate(make_certificate))
     return result
+
+
+def _plan_alone(
+    task: SolverTask, compiled: CompiledProblem, given: Start | None, reason: str
+) -> Result:
+    """What agents do by themselves, where there is no memory for more."""
+    alone = _core.independent_bounds(compiled.model, task.limits.unlimited_monitor())
+    agents = range(len(compiled.indexed.agents))
+    lower = alone.lower
+    if given is not None and given.value >= lower:
+        lower, policy = given.value, given.policy
+    else:
+        policy = Policy(
+            task.problem,
+            compiled.indexed,
+            make_maps(compiled),
+            [],
+            LocalRule(tuple(alone.action(i) for i in agents)),
+            history=not compiled.merged,
+        )
+    upper = max(lower, alone.upper)
+    stop = _core.Stop.memory_limit
+    return task.make_result("core", lower, upper, stop, policy, 0, 0, message=reason)
 
 
 def _count(teams: Sequence[Team]) -> dict[str, float]:
