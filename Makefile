@@ -31,7 +31,8 @@ CMAKE := PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cmake
 DEFINES := -DCOREPLAN_WERROR=ON -DCOREPLAN_NATIVE=$(NATIVE)
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
 
-CORE := CMakeLists.txt $(shell find cpp -name '*.hpp' -o -name '*.cpp')
+SOURCES := $(shell find cpp -name '*.hpp' -o -name '*.cpp')
+CORE := CMakeLists.txt $(SOURCES)
 MODULES := $(shell find src examples -name '*.py' -o -name '*.json' -o -name '*.yaml' \
   -o -name '*.csv' -o -name '*.html' -o -name '*.css' -o -name '*.js')
 
@@ -46,6 +47,7 @@ test: lint types test-cpp test-python
 lint: install $(STAMPS)/test-tools
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
+	$(BIN)/clang-format --dry-run --Werror $(SOURCES)
 
 types: install $(STAMPS)/test-tools
 	$(BIN)/mypy
@@ -102,6 +104,7 @@ reproduce-full: install $(STAMPS)/plot
 format: $(STAMPS)/test-tools
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
+	$(BIN)/clang-format -i $(SOURCES)
 
 # Not the results of evaluations, which may have taken days.
 clean:

@@ -312,9 +312,9 @@ Index Diagrams::build(std::span<const Index> variables, std::span<const Diagram>
         if (rows.size() != 1) throw std::invalid_argument("more rows than the variables can tell");
         return node_of(rows[0]);
     }
-    const std::size_t half =
-        variables.size() > 63 ? rows.size()
-                              : std::min(rows.size(), std::size_t{1} << (variables.size() - 1));
+    const std::size_t half = variables.size() > 63
+                                 ? rows.size()
+                                 : std::min(rows.size(), std::size_t{1} << (variables.size() - 1));
     const Index low = checked(variables[0], build(variables.subspan(1), rows.first(half)));
     if (half == rows.size()) return low;
     const Index high = checked(variables[0], build(variables.subspan(1), rows.subspan(half)));
@@ -337,8 +337,8 @@ Index Diagrams::build_sparse(std::span<const Index> variables,
         return terminal(entries[0].second);
     }
     const std::uint64_t middle = first + (std::uint64_t{1} << (variables.size() - 1));
-    const auto split = std::ranges::lower_bound(entries, middle, {},
-                                                &std::pair<std::uint64_t, double>::first);
+    const auto split =
+        std::ranges::lower_bound(entries, middle, {}, &std::pair<std::uint64_t, double>::first);
     const auto below = static_cast<std::size_t>(split - entries.begin());
     const auto rest = variables.subspan(1);
     const Index low = checked(variables[0], build_sparse(rest, entries.first(below), first));
@@ -530,8 +530,7 @@ Index Diagrams::fold(Index f, Index g, Index cube) {
     const bool of_g = b.level == level;
     const Index low = fold<Fold>(of_f ? a.low : f, of_g ? b.low : g, rest);
     const Index high = fold<Fold>(of_f ? a.high : f, of_g ? b.high : g, rest);
-    const Index result =
-        gathers ? apply<typename Fold::Gather>(low, high) : make(level, low, high);
+    const Index result = gathers ? apply<typename Fold::Gather>(low, high) : make(level, low, high);
     remember(std::min(f, g), std::max(f, g), what, result);
     return result;
 }

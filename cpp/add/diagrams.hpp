@@ -111,9 +111,7 @@ public:
     [[nodiscard]] bool is_terminal(DiagramNode node) const {
         return nodes_[at(node)].level == kTerminal;
     }
-    [[nodiscard]] double value(DiagramNode terminal) const {
-        return nodes_[at(terminal)].number();
-    }
+    [[nodiscard]] double value(DiagramNode terminal) const { return nodes_[at(terminal)].number(); }
     [[nodiscard]] bool tests(DiagramNode node, Index variable) const {
         return nodes_[at(node)].level == variable;
     }
@@ -205,8 +203,8 @@ private:
     double reserved_ = 0;
 
     LargeArray<Node> nodes_;
-    std::size_t used_ = 0;     // nodes ever made; those behind are untouched
-    std::size_t in_use_ = 0;   // of these, not free
+    std::size_t used_ = 0;    // nodes ever made; those behind are untouched
+    std::size_t in_use_ = 0;  // of these, not free
     std::size_t peak_ = 0;
     std::size_t at_last_collection_ = 0;
     Index free_ = kNone;

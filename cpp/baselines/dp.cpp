@@ -336,8 +336,9 @@ private:
                 weight *= agent.outcome_probability[begin];
                 address += outcome_offset_[i][begin];
             } else {
-                spread_[several++] = {begin,  begin, end, agent.outcome_probability.data(),
-                                      outcome_offset_[i].data(), 0, 0};
+                spread_[several++] = {
+                    begin, begin, end, agent.outcome_probability.data(), outcome_offset_[i].data(),
+                    0,     0};
             }
         }
         if (several == 0) return weight * flip(values[address]);

@@ -17,9 +17,7 @@ constexpr double kBytesPerState = sizeof(double) + sizeof(std::uint32_t);
 constexpr double kBytesPerCandidate = 128;  // with its places among the roots of diagrams
 constexpr double kBytesPerNumber = sizeof(std::uint64_t) + sizeof(std::uint32_t);
 
-Index bits_for(std::size_t numbers) {
-    return static_cast<Index>(std::bit_width(numbers - 1));
-}
+Index bits_for(std::size_t numbers) { return static_cast<Index>(std::bit_width(numbers - 1)); }
 
 // The most actions that a class of the layer has.
 Index most_actions(const CompiledAgent& agent, Index layer) {
@@ -61,7 +59,8 @@ public:
         }
         renaming_.resize(count_);
         for (std::size_t i = 0; i < n; ++i) {
-            for (std::size_t k = 0; k < state_[i].size(); ++k) renaming_[state_[i][k]] = next_[i][k];
+            for (std::size_t k = 0; k < state_[i].size(); ++k)
+                renaming_[state_[i][k]] = next_[i][k];
         }
     }
 
@@ -128,13 +127,14 @@ public:
         Diagram total = term(model_.constant_at[layer_], {});
         for (std::size_t i = 0; i < model_.agents.size(); ++i) {
             const CompiledAgent& agent = model_.agents[i];
-            const Diagram own = by_choice(
-                i, [&](Index a) { return diagrams_.constant(agent.action_reward[a]); });
+            const Diagram own =
+                by_choice(i, [&](Index a) { return diagrams_.constant(agent.action_reward[a]); });
             total = diagrams_.plus(total, term(1, {{i, own}}));
         }
         for (std::size_t k = 0; k < model_.interactions_at[layer_].size(); ++k) {
             std::vector<std::pair<std::size_t, Diagram>> parts;
-            for (const auto& member : model_.interactions[model_.interactions_at[layer_][k]].members) {
+            for (const auto& member :
+                 model_.interactions[model_.interactions_at[layer_][k]].members) {
                 parts.emplace_back(at(member.agent), factor(at(member.agent), member.signal));
             }
             total = diagrams_.plus(total, term(model_.values_at[layer_][k], parts));
@@ -266,7 +266,8 @@ public:
     // The action of an agent, as its position among the actions of its class.
     [[nodiscard]] Index action(std::uint64_t actions, std::size_t agent) const {
         const Index bits = shift_[agent] - shift_[agent + 1];
-        return static_cast<Index>((actions >> shift_[agent + 1]) & ((std::uint64_t{1} << bits) - 1));
+        return static_cast<Index>((actions >> shift_[agent + 1]) &
+                                  ((std::uint64_t{1} << bits) - 1));
     }
 
     // Calls visit(classes within the layer, best choice) for all joint states, or for one.
@@ -395,8 +396,8 @@ private:
 // What following the fallback up to some layer is worth, given the values from there on.
 class FallbackFirst {
 public:
-    FallbackFirst(const CompiledModel& model, const JointLayout& layout, const LocalPolicy& fallback,
-                  Monitor& monitor)
+    FallbackFirst(const CompiledModel& model, const JointLayout& layout,
+                  const LocalPolicy& fallback, Monitor& monitor)
         : layout_(layout), earned_(rewards_of(model, fallback, monitor)) {
         for (std::size_t i = 0; i < model.agents.size(); ++i) {
             const CompiledAgent& agent = model.agents[i];
@@ -407,7 +408,8 @@ public:
                 if (chance[c] == 0) continue;
                 const std::size_t after =
                     at(agent.action_after[agent.action_begin[c] + fallback.action[i][c]]);
-                for (Index o = agent.outcome_begin[after]; o < agent.outcome_begin[after + 1]; ++o) {
+                for (Index o = agent.outcome_begin[after]; o < agent.outcome_begin[after + 1];
+                     ++o) {
                     chance[at(agent.outcome_next[o])] += chance[c] * agent.outcome_probability[o];
                 }
                 monitor.tick_or_throw(8);
@@ -491,8 +493,8 @@ public:
             }
             monitor_.release(std::exchange(candidate_bytes_, 0));
             ++result_.iterations;
-            result_.lower = std::max(result_.lower, fallback_first.value(
-                                                        layer, &values[layout_.layer_begin(layer)]));
+            result_.lower = std::max(
+                result_.lower, fallback_first.value(layer, &values[layout_.layer_begin(layer)]));
             monitor_.progress.lower = result_.lower;
             result_.state_count = states;
         }
@@ -637,8 +639,9 @@ private:
                 make_unique(next);
                 const std::size_t room = std::max<std::size_t>(1024, 2 * next.size());
                 if (room > next.capacity()) {
-                    monitor_.reserve(static_cast<double>(room - next.capacity()) *
-                                         sizeof(std::uint64_t), "the policy");
+                    monitor_.reserve(
+                        static_cast<double>(room - next.capacity()) * sizeof(std::uint64_t),
+                        "the policy");
                     next.reserve(room);
                 }
             }
@@ -693,7 +696,8 @@ SpuddResult solve_spudd(const CompiledModel& model, const SpuddOptions& options,
     }
     const double bytes = layout.state_count() * kBytesPerState;
     // Diagrams need most of the memory.
-    const bool tables = layout.state_count() <= options.most_table_states && monitor.fits(4 * bytes);
+    const bool tables =
+        layout.state_count() <= options.most_table_states && monitor.fits(4 * bytes);
     const double reserved = monitor.reserved();
     try {
         ValueIteration iteration(model, options, variables, layout, monitor, result);
@@ -708,7 +712,8 @@ SpuddResult solve_spudd(const CompiledModel& model, const SpuddOptions& options,
         result.upper = std::max(result.upper, result.lower);
     }
     // What is handed over stays reserved, as long as the monitor is asked.
-    monitor.release(monitor.reserved() - reserved - (tables && result.actions != nullptr ? bytes : 0));
+    monitor.release(monitor.reserved() - reserved -
+                    (tables && result.actions != nullptr ? bytes : 0));
     return result;
 }
 

@@ -27,8 +27,8 @@ enum class ActionMode {
 struct SpuddOptions {
     VariableOrder order = VariableOrder::grouped;
     ActionMode actions = ActionMode::diagram;
-    // Up to here, the policy is written down for all joint states, stage by stage; beyond, for those
-    // that it gets into, once all stages are solved.
+    // Up to here, the policy is written down for all joint states, stage by stage; beyond, for
+    // those that it gets into, once all stages are solved.
     double most_table_states = 67108864.0;
 };
 

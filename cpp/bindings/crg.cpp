@@ -33,8 +33,8 @@ std::vector<Move> moves_of(const Crgs& self, const std::vector<Index>& arcs) {
         const LocalGraph& graph = self.graphs().agents.at(i);
         const MoveTypes& types = self.maker().types(i);
         const TransitionId transition = graph.arc_base.at(arcs[i]);
-        const auto choice = std::ranges::upper_bound(graph.arc_begin, arcs[i]) -
-                            graph.arc_begin.begin() - 1;
+        const auto choice =
+            std::ranges::upper_bound(graph.arc_begin, arcs[i]) - graph.arc_begin.begin() - 1;
         const auto node = std::ranges::upper_bound(graph.choice_begin, static_cast<Index>(choice)) -
                           graph.choice_begin.begin() - 1;
         moves.push_back({static_cast<Index>(node), static_cast<Index>(at(graph.arc_next[arcs[i]])),
@@ -48,9 +48,7 @@ const RewardTree& tree_of(const Crgs& self, std::size_t agent, Index arc) {
     return crg.trees[crg.arc_tree.at(arc)];
 }
 
-std::vector<Index> flags(const std::vector<bool>& values) {
-    return {values.begin(), values.end()};
-}
+std::vector<Index> flags(const std::vector<bool>& values) { return {values.begin(), values.end()}; }
 
 void bind_trees(nb::module_& module) {
     nb::class_<Move>(module, "Move")
@@ -106,32 +104,29 @@ void bind_crg(nb::module_& module) {
 
     nb::class_<Crgs>(module, "ConditionalReturnGraphs")
         .def("tree", &tree_of, nb::arg("agent"), nb::arg("arc"), nb::rv_policy::reference_internal)
-        .def("independent", [](const Crgs& self, std::size_t agent) {
-            return to_numpy(flags(self.of(agent).independent));
-        })
-        .def("in_graph", [](const Crgs& self, std::size_t agent) {
-            return to_numpy(flags(self.of(agent).in_graph));
-        })
-        .def("local_value", [](const Crgs& self, std::size_t agent) {
-            return to_numpy(self.of(agent).local_value);
-        })
-        .def("local_choice", [](const Crgs& self, std::size_t agent) {
-            return to_numpy(self.of(agent).local_choice);
-        })
-        .def("upper", [](const Crgs& self, std::size_t agent) {
-            return to_numpy(self.of(agent).upper);
-        })
-        .def("lower", [](const Crgs& self, std::size_t agent) {
-            return to_numpy(self.of(agent).lower);
-        })
+        .def("independent",
+             [](const Crgs& self, std::size_t agent) {
+                 return to_numpy(flags(self.of(agent).independent));
+             })
+        .def("in_graph", [](const Crgs& self,
+                            std::size_t agent) { return to_numpy(flags(self.of(agent).in_graph)); })
+        .def("local_value", [](const Crgs& self,
+                               std::size_t agent) { return to_numpy(self.of(agent).local_value); })
+        .def("local_choice",
+             [](const Crgs& self, std::size_t agent) {
+                 return to_numpy(self.of(agent).local_choice);
+             })
+        .def("upper",
+             [](const Crgs& self, std::size_t agent) { return to_numpy(self.of(agent).upper); })
+        .def("lower",
+             [](const Crgs& self, std::size_t agent) { return to_numpy(self.of(agent).lower); })
         .def("size_at", [](const Crgs& self, std::size_t agent) { return self.of(agent).size_at; })
-        .def("naive_at", [](const Crgs& self, std::size_t agent) { return self.of(agent).naive_at; })
-        .def("most_dependent", [](const Crgs& self, std::size_t agent) {
-            return self.of(agent).most_dependent;
-        })
-        .def("most_influence", [](const Crgs& self, std::size_t agent) {
-            return self.of(agent).most_influence;
-        })
+        .def("naive_at",
+             [](const Crgs& self, std::size_t agent) { return self.of(agent).naive_at; })
+        .def("most_dependent",
+             [](const Crgs& self, std::size_t agent) { return self.of(agent).most_dependent; })
+        .def("most_influence",
+             [](const Crgs& self, std::size_t agent) { return self.of(agent).most_influence; })
         .def("others", [](const Crgs& self, std::size_t agent) { return self.of(agent).others; })
         .def("groups",
              [](Crgs& self, const std::vector<Index>& agents, const std::vector<Index>& nodes) {
@@ -142,12 +137,14 @@ void bind_crg(nb::module_& module) {
                  return self.maker().types(agent).pair_type(
                      self.graphs().agents.at(agent).arc_base.at(arc));
              })
-        .def("run_list_of", [](Crgs& self, std::size_t agent) {
-            return to_numpy(self.independence().runs(agent).list_of);
-        })
-        .def("run_list_begin", [](Crgs& self, std::size_t agent) {
-            return to_numpy(self.independence().runs(agent).list_begin);
-        })
+        .def("run_list_of",
+             [](Crgs& self, std::size_t agent) {
+                 return to_numpy(self.independence().runs(agent).list_of);
+             })
+        .def("run_list_begin",
+             [](Crgs& self, std::size_t agent) {
+                 return to_numpy(self.independence().runs(agent).list_begin);
+             })
         .def("runs",
              [](Crgs& self, std::size_t agent) {
                  // (condition, first stage, last stage), one after the other.

@@ -11,7 +11,7 @@ namespace {
 
 // A view of an array that lives as long as the result that owns it.
 template <class T>
-std::optional<Array<T>> view(nb::handle owner, CArray<T> JointResult::*member) {
+std::optional<Array<T>> view(nb::handle owner, CArray<T> JointResult::* member) {
     const auto& result = nb::cast<const JointResult&>(owner);
     const CArray<T>& array = result.*member;
     if (array == nullptr) return std::nullopt;
@@ -26,9 +26,8 @@ void bind_dp(nb::module_& module) {
         .def_ro("message", &JointResult::message)
         .def_ro("lower", &JointResult::lower)
         .def_ro("upper", &JointResult::upper)
-        .def("fallback", [](const JointResult& self, std::size_t agent) {
-            return to_numpy(self.fallback.action.at(agent));
-        })
+        .def("fallback", [](const JointResult& self,
+                            std::size_t agent) { return to_numpy(self.fallback.action.at(agent)); })
         .def_prop_ro("actions", [](nb::handle self) { return view(self, &JointResult::actions); })
         .def_prop_ro("values", [](nb::handle self) { return view(self, &JointResult::values); })
         .def_prop_ro("numbers", [](nb::handle self) { return view(self, &JointResult::numbers); });

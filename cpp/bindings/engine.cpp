@@ -39,12 +39,12 @@ void bind_engine(nb::module_& module) {
              [](const Reduction& self, std::size_t agent) { return self.offset_of.at(agent); })
         .def_ro("error", &Reduction::error)
         .def_ro("report", &Reduction::report)
-        .def("class_of", [](const Reduction& self, std::size_t agent) {
-            return to_numpy(self.class_of.at(agent));
-        })
-        .def("action_begin", [](const Reduction& self, std::size_t agent) {
-            return to_numpy(self.action_begin.at(agent));
-        })
+        .def("class_of", [](const Reduction& self,
+                            std::size_t agent) { return to_numpy(self.class_of.at(agent)); })
+        .def("action_begin",
+             [](const Reduction& self, std::size_t agent) {
+                 return to_numpy(self.action_begin.at(agent));
+             })
         .def("action_of", [](const Reduction& self, std::size_t agent) {
             return to_numpy(self.action_of.at(agent));
         });
@@ -140,9 +140,10 @@ void bind_engine(nb::module_& module) {
         .def_prop_ro("coarse", &Relaxation::coarse)
         .def_prop_ro("rounds", &Relaxation::rounds)
         .def_prop_ro("cells", &Relaxation::cells)
-        .def("wide_of",
-             [](const Relaxation& self, std::size_t cluster) { return self.wide_of(cluster); },
-             nb::arg("cluster"));
+        .def(
+            "wide_of",
+            [](const Relaxation& self, std::size_t cluster) { return self.wide_of(cluster); },
+            nb::arg("cluster"));
     bind_shares(relaxation);
 }
 

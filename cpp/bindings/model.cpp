@@ -16,14 +16,20 @@ namespace {
 using Indices = std::vector<Index>;
 using MaybeIndices = std::optional<Indices>;
 
-std::size_t add_agent(Description& self, Index state_count, Index action_count, Indices choice_begin,
-                      Indices choice_action, Indices choice_first, Indices choice_last,
-                      Indices outcome_begin, Indices outcome_next,
+std::size_t add_agent(Description& self, Index state_count, Index action_count,
+                      Indices choice_begin, Indices choice_action, Indices choice_first,
+                      Indices choice_last, Indices outcome_begin, Indices outcome_next,
                       std::vector<double> outcome_probability, Index start) {
-    self.agents.push_back({state_count, action_count, std::move(choice_begin),
-                           std::move(choice_action), std::move(choice_first),
-                           std::move(choice_last), std::move(outcome_begin),
-                           std::move(outcome_next), std::move(outcome_probability), {}});
+    self.agents.push_back({state_count,
+                           action_count,
+                           std::move(choice_begin),
+                           std::move(choice_action),
+                           std::move(choice_first),
+                           std::move(choice_last),
+                           std::move(outcome_begin),
+                           std::move(outcome_next),
+                           std::move(outcome_probability),
+                           {}});
     self.start.push_back(StateId{start});
     return self.agents.size() - 1;
 }
@@ -76,39 +82,50 @@ void bind_model(nb::module_& module) {
     nb::class_<LocalGraphs>(module, "LocalGraphs")
         .def_ro("first_stage", &LocalGraphs::first_stage)
         .def_ro("horizon", &LocalGraphs::horizon)
-        .def("node_count", [](const LocalGraphs& self, std::size_t agent) {
-            return agent_of(self.agents, agent).node_count();
-        })
-        .def("arc_count", [](const LocalGraphs& self, std::size_t agent) {
-            return agent_of(self.agents, agent).arc_next.size();
-        })
-        .def("layer_begin", [](const LocalGraphs& self, std::size_t agent) {
-            return to_numpy(agent_of(self.agents, agent).layer_begin);
-        })
-        .def("node_state", [](const LocalGraphs& self, std::size_t agent) {
-            return ids_to_numpy(agent_of(self.agents, agent).node_state);
-        })
-        .def("choice_begin", [](const LocalGraphs& self, std::size_t agent) {
-            return to_numpy(agent_of(self.agents, agent).choice_begin);
-        })
-        .def("choice_base", [](const LocalGraphs& self, std::size_t agent) {
-            return ids_to_numpy(agent_of(self.agents, agent).choice_base);
-        })
-        .def("arc_begin", [](const LocalGraphs& self, std::size_t agent) {
-            return to_numpy(agent_of(self.agents, agent).arc_begin);
-        })
-        .def("arc_next", [](const LocalGraphs& self, std::size_t agent) {
-            return ids_to_numpy(agent_of(self.agents, agent).arc_next);
-        })
-        .def("arc_probability", [](const LocalGraphs& self, std::size_t agent) {
-            return to_numpy(agent_of(self.agents, agent).arc_probability);
-        })
-        .def("arc_reward", [](const LocalGraphs& self, std::size_t agent) {
-            return to_numpy(agent_of(self.agents, agent).arc_reward);
-        })
-        .def("arc_base", [](const LocalGraphs& self, std::size_t agent) {
-            return ids_to_numpy(agent_of(self.agents, agent).arc_base);
-        })
+        .def("node_count",
+             [](const LocalGraphs& self, std::size_t agent) {
+                 return agent_of(self.agents, agent).node_count();
+             })
+        .def("arc_count",
+             [](const LocalGraphs& self, std::size_t agent) {
+                 return agent_of(self.agents, agent).arc_next.size();
+             })
+        .def("layer_begin",
+             [](const LocalGraphs& self, std::size_t agent) {
+                 return to_numpy(agent_of(self.agents, agent).layer_begin);
+             })
+        .def("node_state",
+             [](const LocalGraphs& self, std::size_t agent) {
+                 return ids_to_numpy(agent_of(self.agents, agent).node_state);
+             })
+        .def("choice_begin",
+             [](const LocalGraphs& self, std::size_t agent) {
+                 return to_numpy(agent_of(self.agents, agent).choice_begin);
+             })
+        .def("choice_base",
+             [](const LocalGraphs& self, std::size_t agent) {
+                 return ids_to_numpy(agent_of(self.agents, agent).choice_base);
+             })
+        .def("arc_begin",
+             [](const LocalGraphs& self, std::size_t agent) {
+                 return to_numpy(agent_of(self.agents, agent).arc_begin);
+             })
+        .def("arc_next",
+             [](const LocalGraphs& self, std::size_t agent) {
+                 return ids_to_numpy(agent_of(self.agents, agent).arc_next);
+             })
+        .def("arc_probability",
+             [](const LocalGraphs& self, std::size_t agent) {
+                 return to_numpy(agent_of(self.agents, agent).arc_probability);
+             })
+        .def("arc_reward",
+             [](const LocalGraphs& self, std::size_t agent) {
+                 return to_numpy(agent_of(self.agents, agent).arc_reward);
+             })
+        .def("arc_base",
+             [](const LocalGraphs& self, std::size_t agent) {
+                 return ids_to_numpy(agent_of(self.agents, agent).arc_base);
+             })
         .def("interaction_entries",
              [](const LocalGraphs& self) {
                  // (reward function, the agents that the entry looks at)
@@ -122,10 +139,8 @@ void bind_model(nb::module_& module) {
                  }
                  return entries;
              })
-        .def("constant_at",
-             [](const LocalGraphs& self, Index stage) {
-                 return self.rewards.constant.at_stage(stage);
-             })
+        .def("constant_at", [](const LocalGraphs& self,
+                               Index stage) { return self.rewards.constant.at_stage(stage); })
         .def_prop_ro("interaction_count",
                      [](const LocalGraphs& self) { return self.rewards.interactions.size(); });
     module.def("unroll", &unroll, nb::arg("description"), nb::arg("monitor"),
@@ -139,51 +154,62 @@ void bind_model(nb::module_& module) {
         .def_prop_ro("bytes", &CompiledModel::bytes)
         .def_prop_ro("interaction_count",
                      [](const CompiledModel& self) { return self.interactions.size(); })
-        .def("class_count", [](const CompiledModel& self, std::size_t agent) {
-            return agent_of(self.agents, agent).class_count();
-        })
-        .def("after_count", [](const CompiledModel& self, std::size_t agent) {
-            return agent_of(self.agents, agent).after_label.size();
-        })
-        .def("layer_begin", [](const CompiledModel& self, std::size_t agent) {
-            return to_numpy(agent_of(self.agents, agent).layer_begin);
-        })
-        .def("action_after", [](const CompiledModel& self, std::size_t agent) {
-            return ids_to_numpy(agent_of(self.agents, agent).action_after);
-        })
+        .def("class_count",
+             [](const CompiledModel& self, std::size_t agent) {
+                 return agent_of(self.agents, agent).class_count();
+             })
+        .def("after_count",
+             [](const CompiledModel& self, std::size_t agent) {
+                 return agent_of(self.agents, agent).after_label.size();
+             })
+        .def("layer_begin",
+             [](const CompiledModel& self, std::size_t agent) {
+                 return to_numpy(agent_of(self.agents, agent).layer_begin);
+             })
+        .def("action_after",
+             [](const CompiledModel& self, std::size_t agent) {
+                 return ids_to_numpy(agent_of(self.agents, agent).action_after);
+             })
         // Per after-state: where its outcomes begin; per outcome: the class that it leads to.
-        .def("outcome_begin", [](const CompiledModel& self, std::size_t agent) {
-            return to_numpy(agent_of(self.agents, agent).outcome_begin);
-        })
-        .def("outcome_next", [](const CompiledModel& self, std::size_t agent) {
-            return ids_to_numpy(agent_of(self.agents, agent).outcome_next);
-        })
-        .def("after_layer_begin", [](const CompiledModel& self, std::size_t agent) {
-            return to_numpy(agent_of(self.agents, agent).after_layer_begin);
-        })
-        .def("action_begin", [](const CompiledModel& self, std::size_t agent) {
-            return to_numpy(agent_of(self.agents, agent).action_begin);
-        })
-        .def("node_class", [](const CompiledModel& self, std::size_t agent) {
-            return ids_to_numpy(agent_of(self.agents, agent).node_class);
-        })
-        .def("node_choice_begin", [](const CompiledModel& self, std::size_t agent) {
-            return to_numpy(agent_of(self.agents, agent).node_choice_begin);
-        })
-        .def("node_choice", [](const CompiledModel& self, std::size_t agent) {
-            return ids_to_numpy(agent_of(self.agents, agent).node_choice);
-        })
+        .def("outcome_begin",
+             [](const CompiledModel& self, std::size_t agent) {
+                 return to_numpy(agent_of(self.agents, agent).outcome_begin);
+             })
+        .def("outcome_next",
+             [](const CompiledModel& self, std::size_t agent) {
+                 return ids_to_numpy(agent_of(self.agents, agent).outcome_next);
+             })
+        .def("after_layer_begin",
+             [](const CompiledModel& self, std::size_t agent) {
+                 return to_numpy(agent_of(self.agents, agent).after_layer_begin);
+             })
+        .def("action_begin",
+             [](const CompiledModel& self, std::size_t agent) {
+                 return to_numpy(agent_of(self.agents, agent).action_begin);
+             })
+        .def("node_class",
+             [](const CompiledModel& self, std::size_t agent) {
+                 return ids_to_numpy(agent_of(self.agents, agent).node_class);
+             })
+        .def("node_choice_begin",
+             [](const CompiledModel& self, std::size_t agent) {
+                 return to_numpy(agent_of(self.agents, agent).node_choice_begin);
+             })
+        .def("node_choice",
+             [](const CompiledModel& self, std::size_t agent) {
+                 return ids_to_numpy(agent_of(self.agents, agent).node_choice);
+             })
         .def_prop_ro("joint_state_count",
                      [](const CompiledModel& self) { return JointLayout(self).state_count(); })
-        .def("remaining_signal_counts", [](const CompiledModel& self, std::size_t agent,
-                                           Monitor& monitor) {
-            const SignalRuns runs = remaining_signals(self, as<AgentId>(agent), monitor);
-            std::vector<Index> counts;
-            for (const Index list : runs.list_of_class) {
-                counts.push_back(runs.list_begin[list + 1] - runs.list_begin[list]);
-            }
-            return to_numpy(std::move(counts));
-        });
+        .def("remaining_signal_counts",
+             [](const CompiledModel& self, std::size_t agent, Monitor& monitor) {
+                 const SignalRuns runs = remaining_signals(self, as<AgentId>(agent), monitor);
+                 std::vector<Index> counts;
+                 for (const Index list : runs.list_of_class) {
+                     counts.push_back(runs.list_begin[list + 1] - runs.list_begin[list]);
+                 }
+                 return to_numpy(std::move(counts));
+             });
     nb::class_<IndependentBounds>(module, "IndependentBounds")
         .def_ro("lower", &IndependentBounds::lower)
         .def_ro("upper", &IndependentBounds::upper)

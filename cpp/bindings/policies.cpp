@@ -52,9 +52,11 @@ void bind_policies(nb::module_& module) {
     nb::class_<PolicySearch>(module, "PolicySearch")
         .def(
             "__init__",
-            [](PolicySearch* self, const CompiledModel& model, std::uint64_t seed, std::size_t bases,
-               std::size_t most_states, std::size_t joint_agents, unsigned threads, Monitor& monitor) {
-                new (self) PolicySearch(model, {seed, bases, most_states, joint_agents, threads}, monitor);
+            [](PolicySearch* self, const CompiledModel& model, std::uint64_t seed,
+               std::size_t bases, std::size_t most_states, std::size_t joint_agents,
+               unsigned threads, Monitor& monitor) {
+                new (self)
+                    PolicySearch(model, {seed, bases, most_states, joint_agents, threads}, monitor);
             },
             nb::arg("model"), nb::arg("seed"), nb::arg("bases"), nb::arg("most_states"),
             nb::arg("joint_agents"), nb::arg("threads"), nb::arg("monitor"), nb::keep_alive<1, 2>(),

@@ -98,11 +98,12 @@ void bind_search(nb::module_& module) {
         .def_prop_ro("expanded", &GroupSearch::expanded)
         .def_prop_ro("actions", &GroupSearch::actions)
         .def_prop_ro("records", &GroupSearch::records)
-        .def("usual",
-             [](const GroupSearch& self, std::size_t agent) {
-                 return to_numpy(self.usual().action.at(agent));
-             },
-             nb::arg("agent"))
+        .def(
+            "usual",
+            [](const GroupSearch& self, std::size_t agent) {
+                return to_numpy(self.usual().action.at(agent));
+            },
+            nb::arg("agent"))
         .def("decisions", &GroupSearch::decisions, nb::arg("most_states"), nb::arg("least"),
              nb::arg("monitor"), nb::call_guard<nb::gil_scoped_release>())
         // What agents can still take part in: per class the number of its list, and the lists.
@@ -117,9 +118,9 @@ void bind_search(nb::module_& module) {
             [](const GroupSearch& self, std::size_t agent) {
                 std::vector<Index> begin{0};
                 for (Index l = 0; l < self.couplings().list_count(as<AgentId>(agent)); ++l) {
-                    begin.push_back(begin.back() +
-                                    static_cast<Index>(
-                                        self.couplings().runs(as<AgentId>(agent), l).size()));
+                    begin.push_back(
+                        begin.back() +
+                        static_cast<Index>(self.couplings().runs(as<AgentId>(agent), l).size()));
                 }
                 return to_numpy(std::move(begin));
             },
@@ -149,7 +150,8 @@ void bind_search(nb::module_& module) {
                         event.first.emplace_back(static_cast<Index>(at(member.agent)),
                                                  static_cast<Index>(at(member.signal)));
                     }
-                    for (const auto& [stage, value] : interaction.values) event.second.push_back(stage);
+                    for (const auto& [stage, value] : interaction.values)
+                        event.second.push_back(stage);
                 }
             }
             return events;

@@ -12,48 +12,54 @@ namespace coreplan::bindings {
 template <class T>
 void bind_shares(nb::class_<T>& bound) {
     bound
-        .def_prop_ro("clusters", [](const T& self) {
-            std::vector<std::vector<Index>> clusters;
-            for (std::size_t c = 0; c < self.cluster_count(); ++c) {
-                auto& plain = clusters.emplace_back();
-                for (const AgentId agent : self.agents_of(c)) {
-                    plain.push_back(static_cast<Index>(at(agent)));
+        .def_prop_ro("clusters",
+                     [](const T& self) {
+                         std::vector<std::vector<Index>> clusters;
+                         for (std::size_t c = 0; c < self.cluster_count(); ++c) {
+                             auto& plain = clusters.emplace_back();
+                             for (const AgentId agent : self.agents_of(c)) {
+                                 plain.push_back(static_cast<Index>(at(agent)));
+                             }
+                         }
+                         return clusters;
+                     })
+        .def(
+            "share_of_agent",
+            [](const T& self, std::size_t cluster, std::size_t member) {
+                return to_numpy(self.share_of_agent(cluster, member));
+            },
+            nb::arg("cluster"), nb::arg("member"))
+        .def(
+            "pairs_of",
+            [](const T& self, std::size_t cluster) {
+                std::vector<std::pair<Index, Index>> pairs;
+                for (const PairBlock* block : self.pairs_of(cluster)) {
+                    pairs.emplace_back(static_cast<Index>(at(block->first)),
+                                       static_cast<Index>(at(block->second)));
                 }
-            }
-            return clusters;
-        })
-        .def("share_of_agent",
-             [](const T& self, std::size_t cluster, std::size_t member) {
-                 return to_numpy(self.share_of_agent(cluster, member));
-             },
-             nb::arg("cluster"), nb::arg("member"))
-        .def("pairs_of",
-             [](const T& self, std::size_t cluster) {
-                 std::vector<std::pair<Index, Index>> pairs;
-                 for (const PairBlock* block : self.pairs_of(cluster)) {
-                     pairs.emplace_back(static_cast<Index>(at(block->first)),
-                                        static_cast<Index>(at(block->second)));
-                 }
-                 return pairs;
-             },
-             nb::arg("cluster"))
+                return pairs;
+            },
+            nb::arg("cluster"))
         // Rows are after-states of the pair's first agent, all layers; columns those of the second,
         // within the layer.
-        .def("pair_rows",
-             [](const T& self, std::size_t cluster, std::size_t pair) {
-                 return to_numpy(self.pairs_of(cluster).at(pair)->row_begin);
-             },
-             nb::arg("cluster"), nb::arg("pair"))
-        .def("pair_columns",
-             [](const T& self, std::size_t cluster, std::size_t pair) {
-                 return to_numpy(self.pairs_of(cluster).at(pair)->column);
-             },
-             nb::arg("cluster"), nb::arg("pair"))
-        .def("share_of_pair",
-             [](const T& self, std::size_t cluster, std::size_t pair) {
-                 return to_numpy(self.share_of_pair(cluster, pair));
-             },
-             nb::arg("cluster"), nb::arg("pair"));
+        .def(
+            "pair_rows",
+            [](const T& self, std::size_t cluster, std::size_t pair) {
+                return to_numpy(self.pairs_of(cluster).at(pair)->row_begin);
+            },
+            nb::arg("cluster"), nb::arg("pair"))
+        .def(
+            "pair_columns",
+            [](const T& self, std::size_t cluster, std::size_t pair) {
+                return to_numpy(self.pairs_of(cluster).at(pair)->column);
+            },
+            nb::arg("cluster"), nb::arg("pair"))
+        .def(
+            "share_of_pair",
+            [](const T& self, std::size_t cluster, std::size_t pair) {
+                return to_numpy(self.share_of_pair(cluster, pair));
+            },
+            nb::arg("cluster"), nb::arg("pair"));
 }
 
 }  // namespace coreplan::bindings

@@ -93,19 +93,21 @@ void bind_simulation(nb::module_& module) {
         .def_prop_ro("question_count",
                      [](const Simulator& self) { return self.questions().size(); })
         // (stage from the first, part, states of the part's agents row by row)
-        .def("question",
-             [](const Simulator& self, std::size_t number) {
-                 const Question& question = self.questions().at(number);
-                 return nb::make_tuple(question.stage, question.part, to_numpy(question.states));
-             },
-             nb::arg("number"),
-             nb::sig("def question(self, number: int) -> tuple[int, int, "
-                     "numpy.typing.NDArray[numpy.uint32]]"))
-        .def("answer",
-             [](Simulator& self, std::size_t number, const Given<Index>& choices) {
-                 self.answer(number, copy(choices));
-             },
-             nb::arg("number"), nb::arg("choices"))
+        .def(
+            "question",
+            [](const Simulator& self, std::size_t number) {
+                const Question& question = self.questions().at(number);
+                return nb::make_tuple(question.stage, question.part, to_numpy(question.states));
+            },
+            nb::arg("number"),
+            nb::sig("def question(self, number: int) -> tuple[int, int, "
+                    "numpy.typing.NDArray[numpy.uint32]]"))
+        .def(
+            "answer",
+            [](Simulator& self, std::size_t number, const Given<Index>& choices) {
+                self.answer(number, copy(choices));
+            },
+            nb::arg("number"), nb::arg("choices"))
         .def_prop_ro("runs", &Simulator::runs)
         .def("totals", [](const Simulator& self) { return to_numpy(self.totals()); })
         // Per sum: its mean over the runs, and the sum of squared distances from it.
@@ -121,12 +123,14 @@ void bind_simulation(nb::module_& module) {
                  for (const Moments& each : self.moments()) squares.push_back(each.squares);
                  return to_numpy(std::move(squares));
              })
-        .def("seen", [](const Simulator& self, std::size_t table) {
-            return to_numpy(self.seen(table));
-        }, nb::arg("table"))
-        .def("events", [](const Simulator& self, std::size_t agent) {
-            return to_numpy(self.events(agent));
-        }, nb::arg("agent"))
+        .def(
+            "seen",
+            [](const Simulator& self, std::size_t table) { return to_numpy(self.seen(table)); },
+            nb::arg("table"))
+        .def(
+            "events",
+            [](const Simulator& self, std::size_t agent) { return to_numpy(self.events(agent)); },
+            nb::arg("agent"))
         .def_prop_ro("decision_bytes", &Simulator::decision_bytes)
         .def("forget", &Simulator::forget);
 }

@@ -61,7 +61,8 @@ Alone solve_alone(const CompiledModel& model, const CompiledAgent& agent, const 
                 std::size_t count = 2 + agent.outcome_begin[after + 1] - agent.outcome_begin[after];
                 if (gains != nullptr) {
                     const std::size_t label = at(agent.after_label[after]);
-                    for (Index f = agent.label_begin[label]; f < agent.label_begin[label + 1]; ++f) {
+                    for (Index f = agent.label_begin[label]; f < agent.label_begin[label + 1];
+                         ++f) {
                         const std::size_t signal = at(agent.label_factor[f].signal);
                         if (signal >= (*gains)[layer].size()) continue;
                         const double gain = (*gains)[layer][signal] * agent.label_factor[f].chance;
@@ -72,7 +73,8 @@ Alone solve_alone(const CompiledModel& model, const CompiledAgent& agent, const 
                 }
                 most = std::max(most, above);
                 terms = std::max(terms, count);
-                for (Index o = agent.outcome_begin[after]; o < agent.outcome_begin[after + 1]; ++o) {
+                for (Index o = agent.outcome_begin[after]; o < agent.outcome_begin[after + 1];
+                     ++o) {
                     q += agent.outcome_probability[o] * value[at(agent.outcome_next[o])];
                 }
                 if (q > best) {
@@ -85,7 +87,8 @@ Alone solve_alone(const CompiledModel& model, const CompiledAgent& agent, const 
         }
         gained += most;
     }
-    return {value[0], rounding_error(static_cast<double>(terms), model.layer_count(), gained, value[0])};
+    return {value[0],
+            rounding_error(static_cast<double>(terms), model.layer_count(), gained, value[0])};
 }
 
 }  // namespace
@@ -189,7 +192,8 @@ std::vector<double> rewards_of(const CompiledModel& model, const LocalPolicy& po
     const auto counts = signal_counts(model);
     std::vector<AgentFlow> flows(n);
     for (std::size_t i = 0; i < n; ++i) {
-        follow(model, as<AgentId>(i), counts[i], policy.action[i], 0, ClassId{0}, flows[i], monitor);
+        follow(model, as<AgentId>(i), counts[i], policy.action[i], 0, ClassId{0}, flows[i],
+               monitor);
     }
     std::vector<double> rewards(layers, 0.0);
     for (Index layer = 0; layer < layers; ++layer) {

@@ -12,10 +12,10 @@ namespace coreplan {
 // same terms by at most operations · u · (absolute terms of the stage + |W| of the next stage), so
 // the optimum exceeds W by no more than the expected sum of these differences. `gained` bounds what
 // terms above zero can add up to. What the policy loses is what it gains less the optimum, so all
-// its terms together have an expected size of at most 2 · gained + |optimum|, and so has |W| of every
-// stage. What matters is therefore the size of the numbers that good policies meet: a cost that
-// nobody pays plays no part, however large it is. Epsilon is 2u, which leaves a reserve for terms
-// of higher order.
+// its terms together have an expected size of at most 2 · gained + |optimum|, and so has |W| of
+// every stage. What matters is therefore the size of the numbers that good policies meet: a cost
+// that nobody pays plays no part, however large it is. Epsilon is 2u, which leaves a reserve for
+// terms of higher order.
 inline double rounding_error(double operations, double layers, double gained, double value) {
     return operations * std::numeric_limits<double>::epsilon() * (layers + 2) *
            (2 * gained + std::abs(value));

@@ -145,8 +145,8 @@ void ConditionalReturnGraphs::measure(std::size_t agent, Monitor& monitor) {
             if (crg.in_graph[node]) crg.size_at[layer].states += 1;
             for (Index c = graph.choice_begin[node]; c < graph.choice_begin[node + 1]; ++c) {
                 const bool kept =
-                    crg.in_graph[node] &&
-                    (!crg.independent[node] || c - graph.choice_begin[node] == crg.local_choice[node]);
+                    crg.in_graph[node] && (!crg.independent[node] ||
+                                           c - graph.choice_begin[node] == crg.local_choice[node]);
                 // Merged states can have several arcs that only other agents' graphs tell apart.
                 std::set<std::tuple<NodeId, double, Index>> distinct;
                 for (Index arc = graph.arc_begin[c]; arc < graph.arc_begin[c + 1]; ++arc) {
@@ -154,7 +154,8 @@ void ConditionalReturnGraphs::measure(std::size_t agent, Monitor& monitor) {
                     crg.naive_at[layer] += tree.naive;
                     if (!kept) continue;
                     crg.in_graph[at(graph.arc_next[arc])] = true;
-                    if (distinct.emplace(graph.arc_next[arc], graph.arc_reward[arc], crg.arc_tree[arc])
+                    if (distinct
+                            .emplace(graph.arc_next[arc], graph.arc_reward[arc], crg.arc_tree[arc])
                             .second) {
                         crg.size_at[layer] += tree.size;
                     }

@@ -16,17 +16,17 @@ struct ConditionalReturnGraph {
     std::vector<Index> arc_tree;  // per arc of the local graph
 
     // From a locally independent state only the arcs of its optimal local policy are kept.
-    std::vector<bool> independent;      // per node
-    std::vector<double> local_value;    // per node: the best expected own reward from here on
-    std::vector<Index> local_choice;    // per node: the choice that earns it, among its choices
-    std::vector<bool> in_graph;         // per node: can be reached by the arcs that are kept
+    std::vector<bool> independent;    // per node
+    std::vector<double> local_value;  // per node: the best expected own reward from here on
+    std::vector<Index> local_choice;  // per node: the choice that earns it, among its choices
+    std::vector<bool> in_graph;       // per node: can be reached by the arcs that are kept
 
     // Bounds on the return from a node on (paper, eq. UB), over the arcs that are kept.
     std::vector<double> upper;
     std::vector<double> lower;
 
-    std::vector<CrgSize> size_at;   // per layer (the last one: local states only)
-    std::vector<CrgSize> naive_at;  // the same without grouping, with all arcs
+    std::vector<CrgSize> size_at;       // per layer (the last one: local states only)
+    std::vector<CrgSize> naive_at;      // the same without grouping, with all arcs
     std::vector<Index> most_dependent;  // per agent j: the largest |A(τ, j)|
     std::vector<Index> most_influence;  // per agent j: the largest |I(τ, ·)|
     Index others = 0;                   // agents in the scopes of its reward functions

@@ -106,8 +106,7 @@ Independence::Independence(const TreeMaker& maker, Monitor& monitor)
     }
 }
 
-Independence::Stages Independence::stages_of(std::size_t agent, Index node,
-                                             Index condition) const {
+Independence::Stages Independence::stages_of(std::size_t agent, Index node, Index condition) const {
     const StageRuns& runs = runs_[agent];
     const Index list = runs.list_of[node];
     Stages stages;
@@ -118,13 +117,11 @@ Independence::Stages Independence::stages_of(std::size_t agent, Index node,
     return stages;
 }
 
-bool Independence::can_match_alone(
-    const Event& event, std::size_t agent, Index node,
-    const std::vector<std::vector<std::vector<bool>>>& seen) const {
+bool Independence::can_match_alone(const Event& event, std::size_t agent, Index node,
+                                   const std::vector<std::vector<std::vector<bool>>>& seen) const {
     const auto own = std::ranges::find(event.members, agent, &std::pair<Index, Index>::first);
     if (own == event.members.end()) return false;
-    for (const auto& [first, last] :
-         common(event.stages, stages_of(agent, node, own->second))) {
+    for (const auto& [first, last] : common(event.stages, stages_of(agent, node, own->second))) {
         for (Index stage = first; stage <= last; ++stage) {
             const bool possible = std::ranges::all_of(event.members, [&](const auto& member) {
                 return seen[member.first][stage - first_stage_][member.second];

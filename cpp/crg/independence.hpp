@@ -30,8 +30,8 @@ public:
     const Groups& groups(std::span<const Index> agents, std::span<const Index> nodes);
 
     using Stages = std::vector<std::pair<Index, Index>>;  // ranges, in order
-    struct Event {  // an entry, and what it needs of whom
-        std::vector<std::pair<Index, Index>> members;  // (agent, used condition)
+    struct Event {                                        // an entry, and what it needs of whom
+        std::vector<std::pair<Index, Index>> members;     // (agent, used condition)
         const Entry* entry;
         Stages stages;  // at which it can be earned
     };
@@ -40,11 +40,11 @@ public:
     [[nodiscard]] const StageRuns& runs(std::size_t agent) const { return runs_.at(agent); }
 
 private:
-
     [[nodiscard]] bool alive(const Event& event, std::span<const Index> agents,
                              std::span<const Index> nodes) const;
-    [[nodiscard]] bool can_match_alone(const Event& event, std::size_t agent, Index node,
-                                       const std::vector<std::vector<std::vector<bool>>>& seen) const;
+    [[nodiscard]] bool can_match_alone(
+        const Event& event, std::size_t agent, Index node,
+        const std::vector<std::vector<std::vector<bool>>>& seen) const;
     // The stages at which an agent can still match a condition, from a node on.
     [[nodiscard]] Stages stages_of(std::size_t agent, Index node, Index condition) const;
 

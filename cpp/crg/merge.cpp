@@ -51,7 +51,9 @@ private:
                             std::bit_cast<Word>(graph_.arc_reward[a] + 0.0),
                             graph_.arc_probability[a], graph_.arc_base[a]});
         }
-        const auto key = [](const Arc& arc) { return std::tuple(arc.next, arc.pair_type, arc.reward); };
+        const auto key = [](const Arc& arc) {
+            return std::tuple(arc.next, arc.pair_type, arc.reward);
+        };
         std::ranges::stable_sort(arcs, {}, key);
         std::size_t kept = 0;
         for (std::size_t k = 0; k < arcs.size(); ++k) {
@@ -128,8 +130,8 @@ private:
 
 }  // namespace
 
-MergedGraphs merge_transitions(const Description& description, const LocalGraphs& graphs, bool merge,
-                               Monitor& monitor) {
+MergedGraphs merge_transitions(const Description& description, const LocalGraphs& graphs,
+                               bool merge, Monitor& monitor) {
     MergedGraphs result;
     result.graphs.first_stage = graphs.first_stage;
     result.graphs.horizon = graphs.horizon;

@@ -16,7 +16,7 @@ struct MergedGraphs {
 // Two nodes of a stage become one if they have the same actions and, under each, the same chances
 // of the same (own reward, pair type, merged next node). Actions keep their names, so nothing that
 // interactions see is lost. Without `merge`, the graphs are only copied.
-MergedGraphs merge_transitions(const Description& description, const LocalGraphs& graphs, bool merge,
-                               Monitor& monitor);
+MergedGraphs merge_transitions(const Description& description, const LocalGraphs& graphs,
+                               bool merge, Monitor& monitor);
 
 }  // namespace coreplan

@@ -11,7 +11,7 @@ namespace {
 
 // Per used condition and index: whether an optional list contains the index.
 std::vector<std::vector<bool>> masks(const std::vector<const Condition*>& conditions,
-                                     std::optional<std::vector<Index>> Condition::*part,
+                                     std::optional<std::vector<Index>> Condition::* part,
                                      std::size_t size) {
     std::vector<std::vector<bool>> result;
     for (const Condition* condition : conditions) {
@@ -62,10 +62,10 @@ MoveTypes::MoveTypes(const Description& description, AgentId id,
 
     SequencePool state_pool;
     SequencePool next_pool;
-    const auto state_set =
-        set_numbers(masks(used, &Condition::states, agent.state_count), agent.state_count, state_pool);
-    const auto next_set =
-        set_numbers(masks(used, &Condition::nexts, agent.state_count), agent.state_count, next_pool);
+    const auto state_set = set_numbers(masks(used, &Condition::states, agent.state_count),
+                                       agent.state_count, state_pool);
+    const auto next_set = set_numbers(masks(used, &Condition::nexts, agent.state_count),
+                                      agent.state_count, next_pool);
 
     // A pair's type is the intersection of its two sets.
     SequencePool pair_pool;

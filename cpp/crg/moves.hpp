@@ -28,9 +28,7 @@ public:
     [[nodiscard]] Index pair_type(TransitionId transition) const {
         return pair_type_[at(transition)];
     }
-    [[nodiscard]] Index action_of(TransitionId transition) const {
-        return action_[at(transition)];
-    }
+    [[nodiscard]] Index action_of(TransitionId transition) const { return action_[at(transition)]; }
     // Pair types of all pairs of states, possible or not. Those of transitions come first.
     [[nodiscard]] Index pair_type_count() const noexcept {
         return static_cast<Index>(pair_conditions_.size());

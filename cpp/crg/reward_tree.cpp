@@ -6,9 +6,8 @@
 #include <map>
 #include <numeric>
 #include <set>
-#include <tuple>
 #include <stdexcept>
-
+#include <tuple>
 
 namespace coreplan {
 
@@ -292,7 +291,8 @@ void TreeMaker::split(TreeAgent& result, const Signatures& signatures, Index lay
     }
     Signature neutral = signatures.zero();
     if (options_.largest) {
-        neutral = std::ranges::max_element(frequency, {}, [](const auto& f) { return f.second; })->first;
+        neutral =
+            std::ranges::max_element(frequency, {}, [](const auto& f) { return f.second; })->first;
     }
     std::vector<bool> dependent(types.action_count(), false);
     for (const Kind& kind : kinds) {
@@ -316,7 +316,8 @@ void TreeMaker::split(TreeAgent& result, const Signatures& signatures, Index lay
             const Signature& here = of[{kind.action, kind.pair_type}];
             const auto [place, is_new] = by_pair.try_emplace(kind.pair_type, here);
             // A pair determines the signature: else an action behind the wildcard is dependent.
-            if (!is_new && place->second != here) throw std::logic_error("a wildcard loses rewards");
+            if (!is_new && place->second != here)
+                throw std::logic_error("a wildcard loses rewards");
             seen.insert(here);
             any = true;
         }
@@ -334,7 +335,8 @@ void TreeMaker::split(TreeAgent& result, const Signatures& signatures, Index lay
     label_branch(std::nullopt);
 }
 
-void TreeMaker::split_literally(TreeAgent& result, const Signatures& signatures, Index layer) const {
+void TreeMaker::split_literally(TreeAgent& result, const Signatures& signatures,
+                                Index layer) const {
     const auto& kinds = kinds_[at(result.agent)][layer];
     const MoveTypes& types = types_[at(result.agent)];
     std::vector<bool> dependent(types.action_count(), false);
@@ -349,7 +351,8 @@ void TreeMaker::split_literally(TreeAgent& result, const Signatures& signatures,
                 return false;
             };
             for (Index b = 0; b < types.action_count(); ++b) {
-                if (b != kind.action && differs(signatures.vector_of(kind.pair_type, b, function))) {
+                if (b != kind.action &&
+                    differs(signatures.vector_of(kind.pair_type, b, function))) {
                     dependent[kind.action] = true;
                 }
             }
@@ -368,7 +371,8 @@ void TreeMaker::split_literally(TreeAgent& result, const Signatures& signatures,
         result.dependent.push_back(a);
         add_groups(result, a, layer, dependent, is_labelled);
     }
-    const bool others = std::ranges::any_of(kinds, [&](const Kind& k) { return !dependent[k.action]; });
+    const bool others =
+        std::ranges::any_of(kinds, [&](const Kind& k) { return !dependent[k.action]; });
     if (others) add_groups(result, std::nullopt, layer, dependent, is_labelled);
 }
 
@@ -443,8 +447,7 @@ TreeMaker::Path TreeMaker::path_of(const TreeAgent& agent, const Move& move) con
     throw std::logic_error("a move is on no path of the tree");
 }
 
-double TreeMaker::path_reward(const RewardTree& tree, Index,
-                              const std::vector<Move>& moves) const {
+double TreeMaker::path_reward(const RewardTree& tree, Index, const std::vector<Move>& moves) const {
     // The moves that stand for the labels; none where the printed text says 0 by definition.
     std::map<AgentId, std::optional<Move>> stands;
     for (const TreeAgent& agent : tree.agents) {
@@ -462,8 +465,8 @@ double TreeMaker::path_reward(const RewardTree& tree, Index,
     for (const ActiveEntry& entry : tree.entries) {
         const bool all = std::ranges::all_of(entry.others, [&](const auto& other) {
             const auto& move = stands.at(other.agent);
-            return move && types_[at(other.agent)].matches(other.condition, move->pair_type,
-                                                           move->action);
+            return move &&
+                   types_[at(other.agent)].matches(other.condition, move->pair_type, move->action);
         });
         if (all) total += entry.value;
     }
@@ -480,7 +483,8 @@ void TreeMaker::find_extremes(RewardTree& tree, Index layer) const {
         return agent;
     };
     for (const ActiveEntry& entry : tree.entries) {
-        for (const auto& other : entry.others) leader[find(other.agent)] = find(entry.others[0].agent);
+        for (const auto& other : entry.others)
+            leader[find(other.agent)] = find(entry.others[0].agent);
     }
     for (const auto& [root, unused] : conditions) {
         if (find(root) != root) continue;
@@ -574,8 +578,8 @@ void TreeMaker::count(RewardTree& tree, std::size_t own, Index layer) const {
             actions.insert(move.action);
             triples.insert({move.action, move.from, move.to, move.pair_type});
         }
-        all.push_back({static_cast<double>(actions.size()), 0,
-                       static_cast<double>(triples.size()), 0});
+        all.push_back(
+            {static_cast<double>(actions.size()), 0, static_cast<double>(triples.size()), 0});
     }
     tree.naive = count_levels(all);
 }

@@ -33,38 +33,38 @@ struct ActiveEntry {
 
 // Influence arcs of one kind: state pairs that nothing in the tree tells apart.
 struct PairGroup {
-    bool labelled;      // else they share the arc ◇
-    Index pairs;        // how many pairs of states
-    Move example;       // a move that takes this path
+    bool labelled;              // else they share the arc ◇
+    Index pairs;                // how many pairs of states
+    Move example;               // a move that takes this path
     std::vector<bool> matched;  // which of the agent's relevant conditions the pairs match
     std::vector<std::pair<Index, Index>> pair_list;  // the pairs; kept for literal trees only
 };
 
 struct Branch {
-    std::optional<Index> action;     // none: the wildcard
-    std::vector<PairGroup> groups;   // labelled ones first
-    Index labelled_arcs = 0;         // influence arcs (pairs, or pair types with `features`)
-    bool has_other = false;          // whether there is an arc ◇
-    std::optional<Move> other;       // a move that takes it
+    std::optional<Index> action;    // none: the wildcard
+    std::vector<PairGroup> groups;  // labelled ones first
+    Index labelled_arcs = 0;        // influence arcs (pairs, or pair types with `features`)
+    bool has_other = false;         // whether there is an arc ◇
+    std::optional<Move> other;      // a move that takes it
     [[nodiscard]] Index arcs() const noexcept { return labelled_arcs + (has_other ? 1 : 0); }
 };
 
 struct TreeAgent {
     AgentId agent;
-    std::vector<Index> conditions;   // that matter here: used numbers
-    std::vector<Branch> branches;    // dependent actions, then the wildcard
-    std::vector<Index> dependent;    // the actions of the branches but the wildcard
-    bool trivial = false;            // one path only: left out of the tree
-    [[nodiscard]] Index labels() const;      // influence arcs over all branches
-    [[nodiscard]] Index all_arcs() const;    // the same with ◇
+    std::vector<Index> conditions;         // that matter here: used numbers
+    std::vector<Branch> branches;          // dependent actions, then the wildcard
+    std::vector<Index> dependent;          // the actions of the branches but the wildcard
+    bool trivial = false;                  // one path only: left out of the tree
+    [[nodiscard]] Index labels() const;    // influence arcs over all branches
+    [[nodiscard]] Index all_arcs() const;  // the same with ◇
 };
 
 // Numbers of nodes and arcs, by kind. Doubles, since naive graphs outgrow integers.
 struct CrgSize {
-    double states = 0;             // local states
-    double action_nodes = 0;       // of action trees, roots included
+    double states = 0;        // local states
+    double action_nodes = 0;  // of action trees, roots included
     double influence_nodes = 0;
-    double action_arcs = 0;        // own and dependent actions
+    double action_arcs = 0;  // own and dependent actions
     double wildcard_arcs = 0;
     double influence_arcs = 0;
     double no_influence_arcs = 0;  // ◇
@@ -108,7 +108,8 @@ public:
                                   const std::vector<bool>& own_matched) const;
 
     // The reward that the path of a joint transition carries, own reward left out: that of the
-    // moves that stand for the path's labels. `moves`: per agent; those not in the tree are ignored.
+    // moves that stand for the path's labels. `moves`: per agent; those not in the tree are
+    // ignored.
     [[nodiscard]] double path_reward(const RewardTree& tree, Index layer,
                                      const std::vector<Move>& moves) const;
 
@@ -147,10 +148,10 @@ private:
     CrgOptions options_;
     Monitor& monitor_;
     std::vector<MoveTypes> types_;
-    std::vector<std::vector<Index>> entries_of_;   // per agent: entries of its reward functions
-    std::vector<std::vector<AgentId>> scope_of_;   // per agent: the others that these look at
-    std::vector<std::vector<std::vector<Move>>> moves_;   // per agent and layer
-    std::vector<std::vector<std::vector<Kind>>> kinds_;   // likewise
+    std::vector<std::vector<Index>> entries_of_;  // per agent: entries of its reward functions
+    std::vector<std::vector<AgentId>> scope_of_;  // per agent: the others that these look at
+    std::vector<std::vector<std::vector<Move>>> moves_;  // per agent and layer
+    std::vector<std::vector<std::vector<Kind>>> kinds_;  // likewise
 };
 
 }  // namespace coreplan

@@ -75,8 +75,7 @@ bool GameSolver::add_rows(const Slot& slot, Index action, std::vector<double>& s
             std::size_t offset = 0;
             for (std::size_t i = 0; i < others; ++i) {
                 const auto& begin = game_.move_begin[i];
-                const Index known =
-                    with_slot && i == slot.agent ? action : fixed_[i][type_[i]];
+                const Index known = with_slot && i == slot.agent ? action : fixed_[i][type_[i]];
                 first_[i] = begin[type_[i]] + (known == kFree ? 0 : known);
                 last_[i] = known == kFree ? begin[type_[i] + 1] : first_[i] + 1;
                 move_[i] = first_[i];

@@ -25,7 +25,9 @@ struct BayesianGame {
     [[nodiscard]] std::size_t type_count(std::size_t agent) const {
         return move_begin[agent].size() - 1;
     }
-    [[nodiscard]] std::size_t move_count(std::size_t agent) const { return move_begin[agent].back(); }
+    [[nodiscard]] std::size_t move_count(std::size_t agent) const {
+        return move_begin[agent].back();
+    }
 };
 
 // Per agent and type: the number of the action among those of the type.
@@ -86,7 +88,7 @@ private:
     std::vector<std::size_t> stride_;  // per agent
     std::vector<Slot> slots_;          // the types that have a choice, in the order of branching
     std::vector<Partial> partials_;
-    std::vector<Open> open_;  // a heap
+    std::vector<Open> open_;                 // a heap
     std::vector<std::vector<Index>> fixed_;  // per agent and type: the action, or kFree
     GameSolution solution_;
     double value_ = 0;

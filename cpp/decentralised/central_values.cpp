@@ -42,8 +42,7 @@ double CentralValues::bytes_of(const CompiledModel& model) {
     const auto [all, widest] = cells_of(model);
     if (widest > kMostCells) return std::numeric_limits<double>::infinity();
     return prepared_bytes(model, model.everyone()) +
-           kernel_bytes(model, model.everyone(), kValuesOnly) +
-           (all + 2 * widest) * sizeof(double);
+           kernel_bytes(model, model.everyone(), kValuesOnly) + (all + 2 * widest) * sizeof(double);
 }
 
 CentralValues::CentralValues(const CompiledModel& model, Monitor& monitor)
@@ -130,8 +129,8 @@ void CentralValues::add_interactions(Index layer) {
             model_.interactions[model_.interactions_at[layer][k]];
         for (std::size_t i = 0; i < model_.agents.size(); ++i) {
             const CompiledAgent& agent = model_.agents[i];
-            const auto member = std::ranges::find(interaction.members, as<AgentId>(i),
-                                                  &InteractionMember::agent);
+            const auto member =
+                std::ranges::find(interaction.members, as<AgentId>(i), &InteractionMember::agent);
             matching_[i].clear();
             for (Index f = 0; f < afters_at(agent, layer); ++f) {
                 const double chance =

@@ -56,7 +56,8 @@ bool DecentralisedSearch::improve(std::size_t tries) {
     const double before = lower_;
     try {
         if (!profiles_) {
-            profiles_ = std::make_unique<ProfileSearch>(model_, seed_, kProfiles, monitor_, &policy_);
+            profiles_ =
+                std::make_unique<ProfileSearch>(model_, seed_, kProfiles, monitor_, &policy_);
             ++work_.best_responses;
             take(profiles_->best().front().policy);
         }
@@ -218,8 +219,9 @@ void DecentralisedSearch::make_solver(Node& node) {
             const Index c = node.type[k];
             chance.push_back(node.chance[k]);
             for (Index a = agent.action_begin[c]; a < agent.action_begin[c + 1]; ++a) {
-                moves[i].push_back({node.chance[k], agent.action_reward[a],
-                                    at(agent.action_after[a]) - agent.after_layer_begin[node.layer]});
+                moves[i].push_back(
+                    {node.chance[k], agent.action_reward[a],
+                     at(agent.action_after[a]) - agent.after_layer_begin[node.layer]});
             }
             begin.push_back(static_cast<Index>(moves[i].size()));
         }
@@ -277,8 +279,7 @@ double DecentralisedSearch::earned(const Node& node, const GameSolution& solutio
         next_[i].assign(agent.layer_size(node.layer + 1), 0.0);
         signal_[i].assign(signals_[i], 0.0);
         for (Index k = node.type_begin[i]; k < node.type_begin[i + 1]; ++k) {
-            const Index a =
-                agent.action_begin[node.type[k]] + solution[i][k - node.type_begin[i]];
+            const Index a = agent.action_begin[node.type[k]] + solution[i][k - node.type_begin[i]];
             const std::size_t after = at(agent.action_after[a]);
             const std::size_t label = at(agent.after_label[after]);
             total += node.chance[k] * agent.action_reward[a];
@@ -296,7 +297,8 @@ double DecentralisedSearch::earned(const Node& node, const GameSolution& solutio
     }
     for (std::size_t k = 0; k < model_.interactions_at[node.layer].size(); ++k) {
         double expected = model_.values_at[node.layer][k];
-        for (const auto& member : model_.interactions[model_.interactions_at[node.layer][k]].members) {
+        for (const auto& member :
+             model_.interactions[model_.interactions_at[node.layer][k]].members) {
             expected *= signal_[at(member.agent)][at(member.signal)];
         }
         total += expected;

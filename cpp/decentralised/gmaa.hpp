@@ -4,9 +4,9 @@
 // layers, by its own class. Agents move independently, so all that matters of the past is each
 // agent's own distribution over its classes, and partial policies that lead to the same
 // distributions are one node. What a node may still earn is bounded by the centralised value. Its
-// children are the solutions of a collaborative Bayesian game, whose types are the classes that have
-// a chance; they are made one by one, the best first, and meanwhile the node waits with the bound of
-// the next one.
+// children are the solutions of a collaborative Bayesian game, whose types are the classes that
+// have a chance; they are made one by one, the best first, and meanwhile the node waits with the
+// bound of the next one.
 #pragma once
 
 #include <cstdint>
@@ -25,11 +25,11 @@
 namespace coreplan {
 
 struct DecentralisedWork {
-    std::uint64_t nodes = 0;          // partial joint policies that were kept
-    std::uint64_t games = 0;          // Bayesian games that were made
-    std::uint64_t types = 0;          // of agents, in all games
-    std::uint64_t joint_types = 0;    // likewise
-    std::uint64_t joint_actions = 0;  // of joint types
+    std::uint64_t nodes = 0;              // partial joint policies that were kept
+    std::uint64_t games = 0;              // Bayesian games that were made
+    std::uint64_t types = 0;              // of agents, in all games
+    std::uint64_t joint_types = 0;        // likewise
+    std::uint64_t joint_actions = 0;      // of joint types
     std::uint64_t partial_solutions = 0;  // of games
     std::uint64_t best_responses = 0;     // tries of the local search
     std::uint64_t cells = 0;              // of the kernel
@@ -44,7 +44,8 @@ public:
     DecentralisedSearch(const DecentralisedSearch&) = delete;
     DecentralisedSearch& operator=(const DecentralisedSearch&) = delete;
 
-    // Looks for a better policy by alternating best responses, so many times. True if it got better.
+    // Looks for a better policy by alternating best responses, so many times. True if it got
+    // better.
     bool improve(std::size_t tries);
     // The memory that the centralised values take, and whether there is as much.
     [[nodiscard]] double table_bytes() const { return CentralValues::bytes_of(model_); }
@@ -52,8 +53,8 @@ public:
     // Finds the centralised values. Without them there is nothing to search by. False if a limit
     // struck.
     bool prepare();
-    // Searches for about so long, or until the bounds are apart by no more than `tolerance`. True if
-    // they are. Only after `prepare`.
+    // Searches for about so long, or until the bounds are apart by no more than `tolerance`. True
+    // if they are. Only after `prepare`.
     bool run(double tolerance, double seconds);
 
     // The value of the policy in hand.
@@ -71,8 +72,8 @@ private:
     struct Node {
         Index layer;
         Index parent;
-        double past;             // what is earned before the layer
-        std::vector<Index> rule;  // per type of the parent, over all agents: the action
+        double past;                    // what is earned before the layer
+        std::vector<Index> rule;        // per type of the parent, over all agents: the action
         std::vector<Index> type_begin;  // per agent: its types in the arrays below
         std::vector<Index> type;        // classes of the layer that have a chance
         std::vector<double> chance;
@@ -112,7 +113,7 @@ private:
 
     std::unique_ptr<CentralValues> central_;
     std::deque<Node> nodes_;
-    std::vector<Open> open_;  // a heap
+    std::vector<Open> open_;                             // a heap
     std::unordered_multimap<std::size_t, Index> known_;  // by layer and distributions
     double left_out_;  // the highest bound of what was not worth following
     double reserved_ = 0;

@@ -18,14 +18,14 @@ constexpr std::size_t kWorthThreads = 1U << 15U;  // cells of a stage
 struct Bond {
     double value;
     Index members;
-    std::size_t last;  // the mode of its last member
+    std::size_t last;                                    // the mode of its last member
     std::vector<std::pair<Index, double>> last_factors;  // (after-state, chance) of that member
 };
 
 // One layer of a team.
 struct Stage {
     std::vector<const Mode*> modes;
-    std::vector<const double*> rewards;    // per mode, from the layer's first action
+    std::vector<const double*> rewards;  // per mode, from the layer's first action
     // Rewards of the last mode's slots; then the same with what pairs of the last two modes give,
     // for those after-states of the last but one that take part.
     std::vector<double> slot_reward;
@@ -224,7 +224,8 @@ public:
                     return false;
                 }
             } else {
-                if (!inner(m + 1, rows, level.value.data(), level.code.data(), monitor)) return false;
+                if (!inner(m + 1, rows, level.value.data(), level.code.data(), monitor))
+                    return false;
                 for (; user != last; ++user) {
                     double* row = out + user->state * width;
                     const double reward = rewards[user->action];
@@ -262,8 +263,7 @@ public:
                 rows::maximise(value, code, row + first, reward_row_ + first, fixed_,
                                static_cast<std::uint32_t>(rank), count);
             } else {
-                rows::maximise(value, row + first, reward_row_ + first, fixed_,
-                               count);
+                rows::maximise(value, row + first, reward_row_ + first, fixed_, count);
             }
         }
         if (mode.state_at.empty()) return;
@@ -302,8 +302,8 @@ private:
         return solve(m, prepare(m, rows), out, codes, 0, all, monitor);
     }
 
-    // A mode's table, averaged over the outcomes of an after-state. Where there is one outcome only,
-    // that is a row of the table itself.
+    // A mode's table, averaged over the outcomes of an after-state. Where there is one outcome
+    // only, that is a row of the table itself.
     const double* averaged(std::size_t m, Index f, const double* next) {
         const Mode& mode = *stage_->modes[m];
         const std::size_t width = width_next(m);
@@ -497,8 +497,8 @@ double kernel_bytes(const CompiledModel& model, const std::vector<AgentId>& agen
         double slots = 1;
         for (std::size_t m = agents.size(); m-- > 0;) {
             const CompiledAgent& agent = model.agents[at(agents[m])];
-            const auto states = static_cast<double>(
-                std::max(agent.layer_size(layer), agent.layer_size(layer + 1)));
+            const auto states =
+                static_cast<double>(std::max(agent.layer_size(layer), agent.layer_size(layer + 1)));
             if (m + 1 < agents.size()) inner += cells;
             if (m + 2 >= agents.size()) {
                 const Index first = agent.action_begin[agent.layer_begin[layer]];

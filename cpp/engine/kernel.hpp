@@ -1,11 +1,11 @@
 // The tensor kernel: exact backward induction of a small team on dense tables.
 //
 // The law of outcomes is a product over agents, and so is the set of joint actions. So neither is
-// enumerated: expectation and maximisation are done one agent at a time. For an after-state f of the
-// first agent, the table of the others' next states is averaged over f's outcomes; the rest of the
-// team is solved on that smaller table, in the same way; then the first agent maximises over its
-// actions. The working set of the inner agents stays in the cache. The last agent's expectation is
-// done before, for whole tables, and its actions lie side by side, so that what remains in the
+// enumerated: expectation and maximisation are done one agent at a time. For an after-state f of
+// the first agent, the table of the others' next states is averaged over f's outcomes; the rest of
+// the team is solved on that smaller table, in the same way; then the first agent maximises over
+// its actions. The working set of the inner agents stays in the cache. The last agent's expectation
+// is done before, for whole tables, and its actions lie side by side, so that what remains in the
 // inner loops is arithmetic on rows.
 #pragma once
 

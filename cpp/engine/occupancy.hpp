@@ -1,4 +1,5 @@
-// What a team's best policy does, and how often: the chances of actions and of pairs of after-states.
+// What a team's best policy does, and how often: the chances of actions and of pairs of
+// after-states.
 #pragma once
 
 #include <functional>

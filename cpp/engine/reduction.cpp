@@ -170,8 +170,8 @@ private:
     }
 
     // Where all interactions of an agent are costs: W is what it pays at most, whatever the others
-    // do, if it plays safe. An action that loses at least as much at once is never needed: the agent
-    // could play safe instead while the others act as if it had not.
+    // do, if it plays safe. An action that loses at least as much at once is never needed: the
+    // agent could play safe instead while the others act as if it had not.
     void eliminate() {
         const auto worst = worst_costs();
         for (std::size_t i = 0; i < model().agents.size(); ++i) {
@@ -189,7 +189,8 @@ private:
                     double least = kInfinity;
                     Index safest = agent.action_begin[c];
                     for (Index a = agent.action_begin[c]; a < agent.action_begin[c + 1]; ++a) {
-                        double cost = most - q(agent, a, alone) + label_cost(agent, a, worst[i][layer]);
+                        double cost =
+                            most - q(agent, a, alone) + label_cost(agent, a, worst[i][layer]);
                         const std::size_t after = at(agent.action_after[a]);
                         for (Index o = agent.outcome_begin[after];
                              o < agent.outcome_begin[after + 1]; ++o) {
@@ -229,8 +230,8 @@ private:
         const std::size_t n = model().agents.size();
         std::vector<bool> can_gain(n, false);
         for (const CompiledInteraction& interaction : model().interactions) {
-            const bool gain = std::ranges::any_of(
-                interaction.values, [](const auto& each) { return each.second > 0; });
+            const bool gain = std::ranges::any_of(interaction.values,
+                                                  [](const auto& each) { return each.second > 0; });
             for (const InteractionMember& member : interaction.members) {
                 if (gain) can_gain[at(member.agent)] = true;
             }
@@ -378,7 +379,8 @@ private:
                     const std::size_t after = at(agent.action_after[a]);
                     const std::size_t label = at(agent.after_label[after]);
                     factors.clear();
-                    for (Index f = agent.label_begin[label]; f < agent.label_begin[label + 1]; ++f) {
+                    for (Index f = agent.label_begin[label]; f < agent.label_begin[label + 1];
+                         ++f) {
                         const std::size_t signal = at(agent.label_factor[f].signal);
                         if (signal < live.size() && live[signal]) {
                             factors.push_back(agent.label_factor[f]);

@@ -33,7 +33,7 @@ struct Reduction {
     CompiledModel model;  // maximise as before; with `shape`, own rewards are minus losses
     double offset = 0;    // value of the original = offset + value of `model`
     std::vector<double> offset_of;  // each agent's share of it
-    double error = 0;     // how far that can be off: losses that were taken as equal
+    double error = 0;               // how far that can be off: losses that were taken as equal
     // Per agent and class of the original: its class in `model`, or kGone; and per action of that
     // class, the position of the original action.
     static constexpr Index kGone = 0xffff'ffffU;

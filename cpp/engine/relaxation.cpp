@@ -52,8 +52,7 @@ Relaxation::Relaxation(const CompiledModel& model, const RelaxationOptions& opti
             own_gained_ += most_at(agent, layer, agent.action_reward.data());
         }
         for (const double value : model.values_at[layer]) own_gained_ += std::max(0.0, value);
-        interactions_ =
-            std::max(interactions_, static_cast<double>(model.values_at[layer].size()));
+        interactions_ = std::max(interactions_, static_cast<double>(model.values_at[layer].size()));
     }
     // Clusters count the masses of their own agents' laws, the whole team those of all.
     mass_error_ = 2 * mass_error(model);
@@ -91,7 +90,8 @@ Team Relaxation::team_of(const Cluster& cluster) const {
 
 void Relaxation::solve_cluster(Cluster& cluster, Worker& worker, Monitor& monitor) const {
     const Team team = team_of(cluster);
-    solve_team(model_, team, {.policy = false, .values = true}, worker.solution, worker.buffers, monitor);
+    solve_team(model_, team, {.policy = false, .values = true}, worker.solution, worker.buffers,
+               monitor);
     if (worker.solution.stop != Stop::none) return;
     if (!follow(model_, team, worker.solution, worker.occupancy, worker.forward, monitor)) return;
     cluster.found = worker.solution.value;
@@ -131,7 +131,8 @@ bool Relaxation::solve_all(Monitor& monitor) {
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::vector<double> cells;
     for (const Cluster& cluster : clusters_) cells.push_back(team_cells(model_, cluster.agents));
-    std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return cells[a] > cells[b]; });
+    std::ranges::stable_sort(order,
+                             [&](std::size_t a, std::size_t b) { return cells[a] > cells[b]; });
     const bool finished = work_.run(
         order.size(),
         [&](std::size_t piece, unsigned worker, Monitor& own) {
@@ -364,8 +365,7 @@ double Relaxation::balance_weights(Cluster& cluster, std::vector<double>& values
         if (best == worst || difference <= 1e-13 * size_) break;
         Cut& to = cluster.cuts[best];
         Cut& from = cluster.cuts[worst];
-        const double curvature =
-            to.product[best] - 2 * to.product[worst] + from.product[worst];
+        const double curvature = to.product[best] - 2 * to.product[worst] + from.product[worst];
         const double amount = curvature * step_ * from.weight > difference
                                   ? difference / (curvature * step_)
                                   : from.weight;
@@ -441,8 +441,8 @@ void Relaxation::make_trial() {
         cluster.trial.resize(cluster.centre.size());
         for (std::size_t k = 0; k < cluster.centre.size(); ++k) {
             const std::size_t flat = cluster.flat[k];
-            cluster.trial[k] = cluster.centre[k] -
-                               step_ * (cluster.sum[k] - total_sum_[flat] * part_[flat]);
+            cluster.trial[k] =
+                cluster.centre[k] - step_ * (cluster.sum[k] - total_sum_[flat] * part_[flat]);
         }
     }
     balance();

@@ -3,10 +3,10 @@
 // Clusters are small teams. An agent's own reward, per action, is divided over the clusters that it
 // is in; the reward of a pair of agents, per pair of after-states, over the clusters that contain
 // both. Under any joint policy an agent (or a pair) does the same things equally often in all of
-// them, so the clusters' expected rewards add up to the team's, and no cluster can get more than its
-// own optimum: the sum of optima is an upper bound, however rewards are divided. How they are divided
-// is optimised by a proximal bundle method: the solution of a cluster gives the chances of what its
-// best policy does, and with them a lower bound on its optimum, linear in the shares.
+// them, so the clusters' expected rewards add up to the team's, and no cluster can get more than
+// its own optimum: the sum of optima is an upper bound, however rewards are divided. How they are
+// divided is optimised by a proximal bundle method: the solution of a cluster gives the chances of
+// what its best policy does, and with them a lower bound on its optimum, linear in the shares.
 #pragma once
 
 #include <cstdint>
@@ -100,13 +100,13 @@ private:
         std::vector<std::size_t> blocks;  // of the agents, then of the pairs
         std::vector<std::size_t> begin;   // per block: its shares in the arrays below, if shared
         std::vector<Index> wide;
-        std::vector<std::size_t> flat;    // per share: its place in the flat arrays
-        std::vector<double> centre;       // shares
+        std::vector<std::size_t> flat;  // per share: its place in the flat arrays
+        std::vector<double> centre;     // shares
         std::vector<double> trial;
-        std::vector<double> sum;          // X: the mean of the cuts' chances
+        std::vector<double> sum;  // X: the mean of the cuts' chances
         std::vector<Cut> cuts;
-        double value = 0;                 // at the centre
-        double found = 0;                 // at the trial
+        double value = 0;  // at the centre
+        double found = 0;  // at the trial
         Cut fresh;
     };
     struct Worker {
@@ -178,20 +178,20 @@ private:
     std::vector<double> total_sum_;  // flat: Σ over clusters of X
     std::vector<double> part_;       // flat: 1 / number of clusters
     std::vector<bool> mark_;         // flat, all false between calls
-    Reservation model_memory_;   // modes, pairs and blocks
-    Reservation tables_memory_;  // of the workers
-    Reservation shares_memory_;  // clusters, without their cuts
+    Reservation model_memory_;       // modes, pairs and blocks
+    Reservation tables_memory_;      // of the workers
+    Reservation shares_memory_;      // clusters, without their cuts
     Reservation cuts_memory_;
     double upper_ = 0;
     double centre_value_ = 0;
     double error_ = 0;
     std::vector<double> outcomes_;  // per agent: the most of one law
     double interactions_ = 0;       // the most that can happen at one layer
-    double own_gained_ = 0;         // the most that rewards above zero can add up to, nothing shared
-    double mass_error_ = 0;         // where laws do not sum to 1
+    double own_gained_ = 0;  // the most that rewards above zero can add up to, nothing shared
+    double mass_error_ = 0;  // where laws do not sum to 1
     double operations_ = 0;
-    double gained_ = 0;             // the same of the clusters' shares at the centre
-    double size_ = 0;               // of the numbers that the clusters' values come from
+    double gained_ = 0;  // the same of the clusters' shares at the centre
+    double size_ = 0;    // of the numbers that the clusters' values come from
     double step_ = 0;
     double first_step_ = 0;
     int null_steps_ = 0;

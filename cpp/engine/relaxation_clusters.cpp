@@ -30,9 +30,9 @@ void Relaxation::make_blocks(Monitor& monitor) {
     const std::vector<AgentId> everyone = model_.everyone();
     for (const AgentId agent : everyone) {
         const std::vector<double>& rewards = model_.agents[at(agent)].action_reward;
-        model_memory_.take(modes_bytes(model_, agent) +
-                               static_cast<double>(rewards.size()) * sizeof(double),
-                           "what a relaxation needs of an agent");
+        model_memory_.take(
+            modes_bytes(model_, agent) + static_cast<double>(rewards.size()) * sizeof(double),
+            "what a relaxation needs of an agent");
         modes_.push_back(make_modes(model_, agent));
         blocks_.emplace_back().total = rewards;
         monitor.tick_or_throw(64 * rewards.size());
@@ -54,7 +54,8 @@ std::vector<std::vector<AgentId>> Relaxation::first_groups(Monitor& monitor) {
     std::set<std::vector<AgentId>> refused;
     double tables = 0;
     double shares = 0;
-    for (const Block& block : blocks_) shares += static_cast<double>(block.total.size()) * kFlatBytes;
+    for (const Block& block : blocks_)
+        shares += static_cast<double>(block.total.size()) * kFlatBytes;
     const auto accept = [&](const std::vector<AgentId>& who) {
         if (groups.contains(who)) return true;
         if (refused.contains(who)) return false;
@@ -112,8 +113,8 @@ double Relaxation::bytes_of(const std::vector<AgentId>& agents) const {
         widest = std::max(widest, cells);
     }
     // The walk: a mass per joint state, and what is reached; then chances, dense and sparse.
-    const double walk = 2 * widest * sizeof(double) +
-                        entries_of(agents) * (sizeof(double) + kEntryBytes);
+    const double walk =
+        2 * widest * sizeof(double) + entries_of(agents) * (sizeof(double) + kEntryBytes);
     return options_.threads *
            (kernel_bytes(model_, agents, {.policy = false, .values = true}) + walk);
 }
@@ -147,7 +148,8 @@ double Relaxation::share_bytes(const std::vector<std::vector<AgentId>>& groups) 
         for (const AgentId agent : group) {
             add(at(agent));
             for (const std::size_t p : linked_[at(agent)]) {
-                if (pairs_[p].first == agent && std::ranges::binary_search(group, pairs_[p].second)) {
+                if (pairs_[p].first == agent &&
+                    std::ranges::binary_search(group, pairs_[p].second)) {
                     add(model_.agents.size() + p);
                 }
             }

@@ -1,5 +1,5 @@
-// Operations on rows of numbers: the inner loops of the kernel. Compiled for several processors; the
-// one at hand picks its own at load time. Results are the same on all of them.
+// Operations on rows of numbers: the inner loops of the kernel. Compiled for several processors;
+// the one at hand picks its own at load time. Results are the same on all of them.
 #pragma once
 
 #include <cstddef>

@@ -55,9 +55,8 @@ void order_slots(Mode& mode, const std::vector<Index>& action_begin,
                  const std::vector<Index>& after) {
     std::vector<Index> at(mode.states);
     std::iota(at.begin(), at.end(), Index{0});
-    std::ranges::stable_sort(at, [&](Index a, Index b) {
-        return mode.action_count[a] > mode.action_count[b];
-    });
+    std::ranges::stable_sort(
+        at, [&](Index a, Index b) { return mode.action_count[a] > mode.action_count[b]; });
     mode.rank_begin.assign(1, 0);
     std::vector<std::vector<Index>> slots(mode.afters);
     for (Index rank = 0; mode.states > 0 && rank < mode.action_count[at[0]]; ++rank) {
@@ -144,8 +143,9 @@ struct PairChances {
     std::vector<std::pair<Index, double>> columns;
 };
 
-std::vector<PairChances> chances_of(const CompiledModel& model, const std::vector<Index>& interactions,
-                                Index layer, const PairBlock& block) {
+std::vector<PairChances> chances_of(const CompiledModel& model,
+                                    const std::vector<Index>& interactions, Index layer,
+                                    const PairBlock& block) {
     std::vector<PairChances> found;
     for (const Index e : interactions) {
         const CompiledInteraction& interaction = model.interactions[e];
@@ -218,7 +218,8 @@ double prepared_bytes(const CompiledModel& model, const std::vector<AgentId>& ag
         PairBlock block;
         block.first = agents[who.first];
         block.second = agents[who.second];
-        bytes += static_cast<double>(model.agents[at(block.first)].after_label.size()) * sizeof(Index);
+        bytes +=
+            static_cast<double>(model.agents[at(block.first)].after_label.size()) * sizeof(Index);
         for (Index layer = 0; layer < model.layer_count(); ++layer) {
             bytes += kEntry * count_entries(chances_of(model, interactions, layer, block));
         }
@@ -246,7 +247,8 @@ std::vector<PairBlock> make_pair_blocks(const CompiledModel& model,
                 first.after_layer_begin[layer + 1] - first.after_layer_begin[layer];
             const double entries = count_entries(found);
             const std::size_t before = block.column.size();
-            memory.take(entries * kEntry + afters * sizeof(Index), "the rewards of pairs of agents");
+            memory.take(entries * kEntry + afters * sizeof(Index),
+                        "the rewards of pairs of agents");
             std::vector<std::size_t> at(found.size(), 0);  // rows are in order
             for (Index f = 0; f < afters; ++f) {
                 touched.clear();
@@ -269,12 +271,14 @@ std::vector<PairBlock> make_pair_blocks(const CompiledModel& model,
                 }
                 block.row_begin.push_back(static_cast<Index>(block.column.size()));
             }
-            memory.give_back((entries - static_cast<double>(block.column.size() - before)) * kEntry);
+            memory.give_back((entries - static_cast<double>(block.column.size() - before)) *
+                             kEntry);
         }
         block.row_begin.shrink_to_fit();
         block.column.shrink_to_fit();
         block.value.shrink_to_fit();
-        memory.give_back(static_cast<double>(block.column.size() * (sizeof(Index) + sizeof(double))));
+        memory.give_back(
+            static_cast<double>(block.column.size() * (sizeof(Index) + sizeof(double))));
     }
     return blocks;
 }

@@ -16,7 +16,7 @@ struct Mode {
     Index states = 0;
     Index afters = 0;
     Index nexts = 0;
-    Index class_first = 0;   // numbers of the first class, action and after-state in the model
+    Index class_first = 0;  // numbers of the first class, action and after-state in the model
     Index action_first = 0;
     Index after_first = 0;
     std::vector<Index> action_count;   // per state
@@ -41,14 +41,14 @@ struct Mode {
     // with many actions first; rank r holds the states' actions number r, side by side.
     std::vector<Index> rank_begin;
     std::vector<Index> slot_action;
-    std::vector<Index> slot_next;           // of the first outcome
+    std::vector<Index> slot_next;  // of the first outcome
     std::vector<double> slot_probability;
-    std::vector<Index> spread;              // slots with more outcomes
+    std::vector<Index> spread;  // slots with more outcomes
     std::vector<Index> spread_begin;
     std::vector<Index> spread_next;
     std::vector<double> spread_probability;
-    std::vector<Index> state_at;            // per position: the state; empty if they are the same
-    std::vector<Index> after_slot_begin;    // per after-state: its slots
+    std::vector<Index> state_at;          // per position: the state; empty if they are the same
+    std::vector<Index> after_slot_begin;  // per after-state: its slots
     std::vector<Index> after_slot;
 
     [[nodiscard]] std::size_t slots() const noexcept { return slot_action.size(); }

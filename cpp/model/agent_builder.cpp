@@ -205,7 +205,8 @@ CompiledAgent AgentBuilder::finish() {
             double mass = 0;
             for (Index o = layer.outcome_begin[k]; o < layer.outcome_begin[k + 1]; ++o) {
                 mass += layer.outcome_probability[o];
-                agent_.outcome_next.push_back(ClassId{next_base + places[t + 1][layer.outcome_next[o]]});
+                agent_.outcome_next.push_back(
+                    ClassId{next_base + places[t + 1][layer.outcome_next[o]]});
                 agent_.outcome_probability.push_back(layer.outcome_probability[o]);
             }
             agent_.after_mass.push_back(mass);

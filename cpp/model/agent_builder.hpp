@@ -52,8 +52,8 @@ private:
         std::vector<Index> outcome_begin{0};
         std::vector<Index> outcome_next;
         std::vector<double> outcome_probability;
-        std::vector<Index> class_of;   // per node
-        std::vector<Index> node_tag;   // per node, as many as its class has actions
+        std::vector<Index> class_of;  // per node
+        std::vector<Index> node_tag;  // per node, as many as its class has actions
         [[nodiscard]] Index class_count() const {
             return static_cast<Index>(action_begin.size()) - 1;
         }

@@ -203,7 +203,8 @@ double CompiledAgent::bytes() const {
 double CompiledModel::bytes() const {
     double total = bytes_of(interactions, interactions_at, values_at, constant_at);
     for (const CompiledAgent& agent : agents) total += agent.bytes();
-    for (const CompiledInteraction& each : interactions) total += bytes_of(each.members, each.values);
+    for (const CompiledInteraction& each : interactions)
+        total += bytes_of(each.members, each.values);
     for (const auto& each : interactions_at) total += bytes_of(each);
     for (const auto& each : values_at) total += bytes_of(each);
     return total;

@@ -25,8 +25,8 @@ struct Factor {
 struct CompiledAgent {
     std::vector<Index> layer_begin;  // as in LocalGraph, over classes
 
-    std::vector<Index> action_begin;     // per class
-    std::vector<double> action_reward;   // expected own reward
+    std::vector<Index> action_begin;    // per class
+    std::vector<double> action_reward;  // expected own reward
     std::vector<AfterId> action_after;
 
     std::vector<Index> after_layer_begin;  // per stage: its after-states
@@ -66,7 +66,8 @@ struct CompiledInteraction {
 
     // Its value at a stage; 0 where it cannot happen.
     [[nodiscard]] double value_at(Index stage) const {
-        const auto found = std::ranges::lower_bound(values, stage, {}, &std::pair<Index, double>::first);
+        const auto found =
+            std::ranges::lower_bound(values, stage, {}, &std::pair<Index, double>::first);
         return found != values.end() && found->first == stage ? found->second : 0.0;
     }
 };

@@ -71,7 +71,8 @@ private:
     void visit(StateId state, Index stage, Index mark, std::vector<Index>& seen,
                std::vector<StateId>& next, Layers& layers) {
         const std::size_t choices_before = layers.choices;
-        for (Index c = agent_.choice_begin[at(state)]; c < agent_.choice_begin[at(state) + 1]; ++c) {
+        for (Index c = agent_.choice_begin[at(state)]; c < agent_.choice_begin[at(state) + 1];
+             ++c) {
             if (!available(c, stage)) continue;
             ++layers.choices;
             for (Index o = agent_.outcome_begin[c]; o < agent_.outcome_begin[c + 1]; ++o) {
@@ -116,7 +117,8 @@ private:
             }
             for (const StateId state : layers.states[layer]) {
                 graph.node_state.push_back(state);
-                if (stage < description_.horizon) add_choices(graph, state, stage, node_of, reward_now);
+                if (stage < description_.horizon)
+                    add_choices(graph, state, stage, node_of, reward_now);
                 graph.choice_begin.push_back(static_cast<Index>(graph.choice_base.size()));
             }
             graph.layer_begin.push_back(static_cast<Index>(graph.node_count()));
@@ -126,7 +128,8 @@ private:
 
     void add_choices(LocalGraph& graph, StateId state, Index stage,
                      const std::vector<NodeId>& node_of, const std::vector<double>& reward_now) {
-        for (Index c = agent_.choice_begin[at(state)]; c < agent_.choice_begin[at(state) + 1]; ++c) {
+        for (Index c = agent_.choice_begin[at(state)]; c < agent_.choice_begin[at(state) + 1];
+             ++c) {
             if (!available(c, stage)) continue;
             graph.choice_base.push_back(ChoiceId{c});
             for (Index o = agent_.outcome_begin[c]; o < agent_.outcome_begin[c + 1]; ++o) {

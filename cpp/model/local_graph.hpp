@@ -20,9 +20,9 @@ struct LocalGraph {
     std::vector<ChoiceId> choice_base;
     std::vector<Index> arc_begin;  // per choice
     std::vector<NodeId> arc_next;
-    std::vector<double> arc_probability;     // > 0
-    std::vector<double> arc_reward;          // the agent's own reward
-    std::vector<TransitionId> arc_base;      // which signals match is known per transition
+    std::vector<double> arc_probability;  // > 0
+    std::vector<double> arc_reward;       // the agent's own reward
+    std::vector<TransitionId> arc_base;   // which signals match is known per transition
 
     [[nodiscard]] std::size_t node_count() const noexcept { return node_state.size(); }
 };

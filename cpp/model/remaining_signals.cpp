@@ -15,7 +15,8 @@ SignalRuns remaining_signals(const CompiledModel& model, AgentId id, Monitor& mo
                 for (Index f = agent.label_begin[label]; f < agent.label_begin[label + 1]; ++f) {
                     signal(static_cast<Index>(at(agent.label_factor[f].signal)));
                 }
-                for (Index o = agent.outcome_begin[after]; o < agent.outcome_begin[after + 1]; ++o) {
+                for (Index o = agent.outcome_begin[after]; o < agent.outcome_begin[after + 1];
+                     ++o) {
                     next(static_cast<Index>(at(agent.outcome_next[o])));
                 }
             }

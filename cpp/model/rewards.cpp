@@ -33,7 +33,8 @@ void StageValue::finish() {
 }
 
 double StageValue::at_stage(Index stage) const {
-    const auto found = std::ranges::lower_bound(extra_, stage, {}, &std::pair<Index, double>::first);
+    const auto found =
+        std::ranges::lower_bound(extra_, stage, {}, &std::pair<Index, double>::first);
     if (found == extra_.end() || found->first != stage) return constant_;
     return constant_ + found->second;
 }

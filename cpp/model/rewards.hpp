@@ -52,12 +52,12 @@ struct AgentRewards {
     std::vector<std::vector<TransitionId>> matches;
 
     // Own reward of a transition: constant, plus what the stage adds.
-    std::vector<double> constant;                    // per transition
-    std::vector<std::vector<OwnReward>> at_stage;    // per stage; empty if no stage adds anything
+    std::vector<double> constant;                  // per transition
+    std::vector<std::vector<OwnReward>> at_stage;  // per stage; empty if no stage adds anything
 
     // Signals: the match sets that interactions look at, and per transition which of them match.
-    std::vector<Index> signal_matches;               // signal -> position in matches
-    std::vector<Index> transition_signal_begin;      // compressed rows
+    std::vector<Index> signal_matches;           // signal -> position in matches
+    std::vector<Index> transition_signal_begin;  // compressed rows
     std::vector<SignalId> transition_signal;
 
     [[nodiscard]] std::size_t signal_count() const noexcept { return signal_matches.size(); }

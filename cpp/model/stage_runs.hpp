@@ -31,7 +31,8 @@ struct StageRuns {
 
 // Sorts runs and joins those of one signal that touch or overlap.
 inline void normalise(std::vector<StageRun>& runs) {
-    std::ranges::sort(runs, {}, [](const StageRun& run) { return std::tuple(run.signal, run.first); });
+    std::ranges::sort(runs, {},
+                      [](const StageRun& run) { return std::tuple(run.signal, run.first); });
     std::size_t kept = 0;
     for (std::size_t k = 0; k < runs.size(); ++k) {
         if (kept > 0 && runs[kept - 1].signal == runs[k].signal &&
@@ -44,8 +45,8 @@ inline void normalise(std::vector<StageRun>& runs) {
     runs.resize(kept);
 }
 
-// Backwards over the layers. `visit(node, signal, next)` calls `signal(s)` for every signal that the
-// node can give at its own stage and `next(node)` for every node that it can lead to.
+// Backwards over the layers. `visit(node, signal, next)` calls `signal(s)` for every signal that
+// the node can give at its own stage and `next(node)` for every node that it can lead to.
 template <class Visit>
 StageRuns collect_runs(Index first_stage, Index layers, const std::vector<Index>& layer_begin,
                        Visit visit, Monitor& monitor) {

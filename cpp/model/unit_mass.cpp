@@ -56,7 +56,8 @@ double mass_error(const CompiledModel& model) {
                  a < agent.action_begin[agent.layer_begin[layer + 1]]; ++a) {
                 most = std::max(most, std::abs(agent.action_reward[a]));
             }
-            size += most * (1 + 2 * deviation);  // what is written is a little less than what counts
+            size +=
+                most * (1 + 2 * deviation);  // what is written is a little less than what counts
         }
         error += std::expm1(growth) * size;
     }

@@ -38,7 +38,8 @@ struct Part {
     std::vector<std::pair<std::size_t, SignalId>> members;  // position in the group
 };
 
-std::vector<std::vector<Part>> parts_by_layer(const CompiledModel& model, const Behaviour& behaviour) {
+std::vector<std::vector<Part>> parts_by_layer(const CompiledModel& model,
+                                              const Behaviour& behaviour) {
     const auto position = positions(model, behaviour.agents);
     std::vector<std::vector<Part>> parts(model.layer_count());
     for (std::size_t k = 0; k < behaviour.interactions.size(); ++k) {
@@ -111,7 +112,8 @@ Behaviour behave(const CompiledModel& model, const std::vector<std::vector<Index
                 if (member.agent != who) continue;
                 const double* chance = flow.chance.data() + at(member.signal) * layers;
                 for (std::size_t v = 0; v < interaction.values.size(); ++v) {
-                    behaviour.chance[k][v] *= chance[interaction.values[v].first - model.first_stage];
+                    behaviour.chance[k][v] *=
+                        chance[interaction.values[v].first - model.first_stage];
                 }
             }
         }
@@ -135,7 +137,8 @@ std::vector<std::vector<double>> room_for_signals(const CompiledModel& model,
     return made;
 }
 
-// Counts what is earned and matched in the joint states of the first layers, whose actions are known.
+// Counts what is earned and matched in the joint states of the first layers, whose actions are
+// known.
 void count_layers(const CompiledModel& model, const std::vector<RolloutLayer>& layers,
                   std::size_t decided, Behaviour& behaviour, Monitor& monitor) {
     const auto parts = parts_by_layer(model, behaviour);
@@ -257,7 +260,8 @@ CompiledModel seen_by(const CompiledModel& model, const std::vector<std::vector<
             const std::size_t m = position[at(member.agent)];
             if (m != kOutside) {
                 inside.members.push_back({as<AgentId>(m), member.signal});
-            } else if (std::ranges::find(others, group_of[at(member.agent)].get()) == others.end()) {
+            } else if (std::ranges::find(others, group_of[at(member.agent)].get()) ==
+                       others.end()) {
                 others.push_back(group_of[at(member.agent)].get());
             }
         }

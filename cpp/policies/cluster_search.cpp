@@ -48,8 +48,8 @@ void ClusterSearch::take_profile() {
     if (!best_groups_.empty() && best.value <= value_) return;
     Groups groups(model_.agents.size());
     for (std::size_t i = 0; i < groups.size(); ++i) {
-        groups[i] = hold(
-            behave(model_, touching_, {as<AgentId>(i)}, {best.policy.action[i]}, monitor_));
+        groups[i] =
+            hold(behave(model_, touching_, {as<AgentId>(i)}, {best.policy.action[i]}, monitor_));
     }
     const double value = total_of(model_, groups);
     groups_ = groups;
@@ -175,7 +175,8 @@ void ClusterSearch::weigh() {
 std::vector<AgentId> ClusterSearch::grow(std::vector<AgentId>& pool) {
     std::vector<AgentId> cluster;
     // Small ones can be answered exactly, large ones see more.
-    const std::size_t size = options_.cluster - random_.below(std::min<std::size_t>(options_.cluster - 1, 3));
+    const std::size_t size =
+        options_.cluster - random_.below(std::min<std::size_t>(options_.cluster - 1, 3));
     std::vector<std::pair<AgentId, double>> edge{{pool[random_.below(pool.size())], 1.0}};
     while (cluster.size() < size && !edge.empty()) {
         double mass = 0;
@@ -203,9 +204,9 @@ std::vector<AgentId> ClusterSearch::grow(std::vector<AgentId>& pool) {
 void ClusterSearch::set_alone(AgentId who) {
     const Behaviour& group = *groups_[at(who)];
     if (group.agents.size() == 1) return;
-    const auto m = static_cast<std::size_t>(std::ranges::find(group.agents, who) - group.agents.begin());
-    groups_[at(who)] = hold(
-        behave(model_, touching_, {who}, {group.otherwise[m]}, monitor_));
+    const auto m =
+        static_cast<std::size_t>(std::ranges::find(group.agents, who) - group.agents.begin());
+    groups_[at(who)] = hold(behave(model_, touching_, {who}, {group.otherwise[m]}, monitor_));
 }
 
 void ClusterSearch::begin_rework() {

@@ -18,7 +18,8 @@ bool fits(const CompiledModel& model, const LocalPolicy& policy) {
         const CompiledAgent& agent = model.agents[i];
         if (policy.action[i].size() != agent.class_count()) return false;
         for (std::size_t c = 0; c < agent.layer_begin[model.layer_count()]; ++c) {
-            if (policy.action[i][c] >= agent.action_begin[c + 1] - agent.action_begin[c]) return false;
+            if (policy.action[i][c] >= agent.action_begin[c + 1] - agent.action_begin[c])
+                return false;
         }
     }
     return true;

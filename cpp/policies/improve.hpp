@@ -45,8 +45,8 @@ private:
     Monitor& monitor_;
     double constant_ = 0;
     double error_ = 0;
-    bool broken_ = false;  // work was cut short anywhere, as by a lack of memory
-    std::unique_ptr<TeamSearch> team_;         // one of the two, or both
+    bool broken_ = false;               // work was cut short anywhere, as by a lack of memory
+    std::unique_ptr<TeamSearch> team_;  // one of the two, or both
     std::unique_ptr<ClusterSearch> clusters_;
 };
 

@@ -142,9 +142,8 @@ std::shared_ptr<const Base> Outlooks::add(const LocalPolicy& policy, const Stand
     base->from = from == nullptr ? 0 : from->layer;
     try {
         for (std::size_t i = 0; i < model_.agents.size(); ++i) {
-            auto outlook =
-                look(i, policy.action[i], base->from,
-                     from == nullptr ? std::nullopt : std::optional(from->classes[i]));
+            auto outlook = look(i, policy.action[i], base->from,
+                                from == nullptr ? std::nullopt : std::optional(from->classes[i]));
             if (outlook == nullptr) return nullptr;
             base->agents.push_back(std::move(outlook));
         }
@@ -292,7 +291,8 @@ std::shared_ptr<const AgentOutlook> Outlooks::look(std::size_t i, const std::vec
                 if (outlook->after_list[k - first_after] == kNoList) look_after(k);
             }
             const std::size_t k = at(agent.action_after[usual]) - first_after;
-            outlook->class_value[c - first_class] = agent.action_reward[usual] + outlook->after_value[k];
+            outlook->class_value[c - first_class] =
+                agent.action_reward[usual] + outlook->after_value[k];
             outlook->class_list[c - first_class] = outlook->after_list[k];
         }
         monitor_.tick_or_throw(agent.layer_begin[layer + 1] - agent.layer_begin[layer] + 1U);
@@ -342,7 +342,8 @@ double Outlooks::expected(const Bond& bond, std::span<const Index> lists) const 
         for (const auto& [stage, value] : interaction.values) {
             double product = value;
             for (const InteractionMember& member : interaction.members) {
-                const auto where = std::ranges::find(bond.agents, static_cast<Index>(at(member.agent)));
+                const auto where =
+                    std::ranges::find(bond.agents, static_cast<Index>(at(member.agent)));
                 const Index list = lists[static_cast<std::size_t>(where - bond.agents.begin())];
                 product *= chance_in(lists_[at(member.agent)][list],
                                      when(stage - model_.first_stage, at(member.signal)));
@@ -380,7 +381,8 @@ double Lookup::expected(Index b, const std::vector<Index>& list_of_agent) {
     // Shared by few; not worth remembering.
     Index small[8];
     if (bond.agents.size() <= 8) {
-        for (std::size_t m = 0; m < bond.agents.size(); ++m) small[m] = list_of_agent[bond.agents[m]];
+        for (std::size_t m = 0; m < bond.agents.size(); ++m)
+            small[m] = list_of_agent[bond.agents[m]];
         return outlooks_.expected(bond, {small, bond.agents.size()});
     }
     std::vector<Index> lists;

@@ -75,8 +75,8 @@ void Descent::add_up() {
         for (const auto& [stage, value] : interaction.values) {
             double expected = value;
             for (const InteractionMember& member : interaction.members) {
-                expected *= profile_.chance[at(member.agent)]
-                                           [at(member.signal) * layers + stage - model_.first_stage];
+                expected *= profile_.chance[at(member.agent)][at(member.signal) * layers + stage -
+                                                              model_.first_stage];
             }
             total += expected;
         }
@@ -91,7 +91,8 @@ double Descent::expected_interactions(std::size_t i) {
     for (const Index e : interactions_of_[i]) {
         const CompiledInteraction& interaction = model_.interactions[e];
         const std::size_t mine =
-            at(std::ranges::find(interaction.members, as<AgentId>(i), &InteractionMember::agent)->signal);
+            at(std::ranges::find(interaction.members, as<AgentId>(i), &InteractionMember::agent)
+                   ->signal);
         double* extra = extra_.data() + mine * layers;
         if (interaction.members.size() == 2) {
             const InteractionMember& other =
@@ -131,7 +132,8 @@ bool Descent::answer(std::size_t i) {
     std::fill(class_value_.begin() + agent.layer_begin[layers],
               class_value_.begin() + static_cast<std::ptrdiff_t>(agent.class_count()), 0.0);
     for (std::size_t layer = layers; layer-- > standing_.layer;) {
-        for (Index k = agent.after_layer_begin[layer]; k < agent.after_layer_begin[layer + 1]; ++k) {
+        for (Index k = agent.after_layer_begin[layer]; k < agent.after_layer_begin[layer + 1];
+             ++k) {
             double value = 0;
             const std::size_t label = at(agent.after_label[k]);
             for (Index f = agent.label_begin[label]; f < agent.label_begin[label + 1]; ++f) {
@@ -148,7 +150,8 @@ bool Descent::answer(std::size_t i) {
         for (Index c = agent.layer_begin[layer]; c < agent.layer_begin[layer + 1]; ++c) {
             double best = -std::numeric_limits<double>::infinity();
             for (Index a = agent.action_begin[c]; a < agent.action_begin[c + 1]; ++a) {
-                const double value = agent.action_reward[a] + after_value_[at(agent.action_after[a])];
+                const double value =
+                    agent.action_reward[a] + after_value_[at(agent.action_after[a])];
                 if (value > best) {
                     best = value;
                     action_[c] = a - agent.action_begin[c];
@@ -165,8 +168,8 @@ bool Descent::answer(std::size_t i) {
         disturbed_[i] = 0;
         return false;
     }
-    follow(model_, as<AgentId>(i), signals_[i], action_, standing_.layer, standing_.classes[i], flow_,
-           monitor_);
+    follow(model_, as<AgentId>(i), signals_[i], action_, standing_.layer, standing_.classes[i],
+           flow_, monitor_);
     save(i);
     profile_.value += absent_[i] != 0 ? best : best - now;
     std::swap(profile_.policy.action[i], action_);
@@ -215,8 +218,8 @@ void Descent::descend() {
 void Descent::save(std::size_t i) {
     if (is_saved_[i] != 0) return;
     is_saved_[i] = 1;
-    saved_.push_back({i, profile_.policy.action[i], profile_.chance[i], profile_.own[i],
-                      absent_[i] != 0});
+    saved_.push_back(
+        {i, profile_.policy.action[i], profile_.chance[i], profile_.own[i], absent_[i] != 0});
 }
 
 void Descent::keep() {
@@ -241,7 +244,8 @@ void Descent::take_back() {
 
 double Profile::bytes() const {
     double total = static_cast<double>(own.size() * sizeof(double));
-    for (const auto& each : policy.action) total += static_cast<double>(each.size() * sizeof(Index));
+    for (const auto& each : policy.action)
+        total += static_cast<double>(each.size() * sizeof(Index));
     for (const auto& each : chance) total += static_cast<double>(each.size() * sizeof(double));
     return total;
 }
@@ -267,7 +271,8 @@ bool ProfileSearch::add(const LocalPolicy& policy) {
 }
 
 void ProfileSearch::shuffle(std::vector<AgentId>& agents) {
-    for (std::size_t k = agents.size(); k > 1; --k) std::swap(agents[k - 1], agents[random_.below(k)]);
+    for (std::size_t k = agents.size(); k > 1; --k)
+        std::swap(agents[k - 1], agents[random_.below(k)]);
 }
 
 bool ProfileSearch::attempt() {
@@ -291,8 +296,10 @@ bool ProfileSearch::attempt() {
         // About two in all: the second is a neighbour, so that both have something to do with
         // each other.
         const auto& near = descent_.neighbours(first);
-        if (!near.empty() && random_.below(8) != 0) descent_.forget(near[random_.below(near.size())]);
-        if (!near.empty() && random_.below(3) == 0) descent_.forget(near[random_.below(near.size())]);
+        if (!near.empty() && random_.below(8) != 0)
+            descent_.forget(near[random_.below(near.size())]);
+        if (!near.empty() && random_.below(3) == 0)
+            descent_.forget(near[random_.below(near.size())]);
     }
     descent_.descend();
     const bool better = record();
@@ -331,9 +338,8 @@ bool ProfileSearch::record() {
     // From here on nothing may fail: there has to be a best one.
     Profile fresh = found;
     best_.reserve(keep_ + 1);
-    std::erase_if(best_, [&](const Profile& known) {
-        return known.value < found.value && alike(known);
-    });
+    std::erase_if(best_,
+                  [&](const Profile& known) { return known.value < found.value && alike(known); });
     const double bytes = found.bytes();
     memory_.set(bytes * static_cast<double>(best_.size()), "");
     // Where there is no room for one more, the worst makes way.
@@ -342,7 +348,8 @@ bool ProfileSearch::record() {
         if (!best_.empty() && best_.back().value >= found.value) return better;
         if (!best_.empty()) best_.pop_back();
     }
-    const auto where = std::ranges::upper_bound(best_, fresh.value, std::greater<>{}, &Profile::value);
+    const auto where =
+        std::ranges::upper_bound(best_, fresh.value, std::greater<>{}, &Profile::value);
     best_.insert(where, std::move(fresh));
     return better;
 }

@@ -76,7 +76,7 @@ private:
     Standing standing_;
     std::vector<char> absent_;
     std::vector<std::size_t> forgotten_;  // who is absent, in the order in which they will answer
-    std::vector<char> disturbed_;  // a neighbour has changed since the agent's last answer
+    std::vector<char> disturbed_;         // a neighbour has changed since the agent's last answer
     std::vector<Saved> saved_;
     std::vector<char> is_saved_;
     double saved_value_ = 0;
@@ -91,10 +91,10 @@ private:
 // Iterated local search: forget a few agents, descend again. Keeps the best distinct profiles.
 class ProfileSearch {
 public:
-    // `keep` profiles at most, and no more than fit into memory. The first one comes from everyone doing what is best alone, or from
-    // the given policy.
-    ProfileSearch(const CompiledModel& model, std::uint64_t seed, std::size_t keep, Monitor& monitor,
-                  const LocalPolicy* start = nullptr);
+    // `keep` profiles at most, and no more than fit into memory. The first one comes from everyone
+    // doing what is best alone, or from the given policy.
+    ProfileSearch(const CompiledModel& model, std::uint64_t seed, std::size_t keep,
+                  Monitor& monitor, const LocalPolicy* start = nullptr);
 
     // One try; true if the best profile has become better.
     bool attempt();

@@ -14,15 +14,15 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kTolerance = 1e-13;  // of all that can be earned or lost
-constexpr std::size_t kChunk = 128;  // states between two looks at the clock
+constexpr std::size_t kChunk = 128;   // states between two looks at the clock
 constexpr std::size_t kWorthThreads = 16;
 constexpr double kLinkBytes = sizeof(Index) + sizeof(double);  // from a state to the next one
-constexpr double kStepBytes = 65536;  // that are reserved at a time
+constexpr double kStepBytes = 65536;                           // that are reserved at a time
 // Joint outcomes of one state; beyond, those of little probability are left out.
 constexpr double kManyOutcomes = 1024;
 constexpr double kUnlikely = 1e-4;
-constexpr double kManyLooks = 64;               // outcomes of a joint action that is looked at
-constexpr std::size_t kKnown = 1U << 13U;       // states that are remembered per thread
+constexpr double kManyLooks = 64;          // outcomes of a joint action that is looked at
+constexpr std::size_t kKnown = 1U << 13U;  // states that are remembered per thread
 
 // Calls `visit(probability)` for every joint outcome of some actions that is likelier than `least`,
 // with the next classes in `row`: depth first over the agents, without recursion.
@@ -153,7 +153,8 @@ private:
         q_ = 0;
         for (std::size_t i = 0; i < agents_; ++i) {
             const AgentOutlook& outlook = *base.agents[i];
-            actions_[i] = model_.agents[i].action_begin[at(classes[i])] + outlook.action[at(classes[i])];
+            actions_[i] =
+                model_.agents[i].action_begin[at(classes[i])] + outlook.action[at(classes[i])];
             lists_[i] = outlook.list(classes[i]);
             q_ += outlook.value(classes[i]);
         }
@@ -254,10 +255,11 @@ private:
         row_.resize(agents_);
         partial_.resize(agents_ + 1);
         double total = lookup_.value(*bases_[0], std::span<const Index>(candidate.actions));
-        for_each_outcome(model_, candidate.actions, 0, row_, outcome_, partial_, [&](double probability) {
-            const Known known = best_known();
-            total += probability * (known.best - known.usual);
-        });
+        for_each_outcome(model_, candidate.actions, 0, row_, outcome_, partial_,
+                         [&](double probability) {
+                             const Known known = best_known();
+                             total += probability * (known.best - known.usual);
+                         });
         candidate.q = std::max(candidate.q, total);
     }
 
@@ -330,8 +332,8 @@ Rollout::Rollout(const Outlooks& outlooks, std::vector<std::shared_ptr<const Bas
     root.reach.assign(1, 1.0);
     const unsigned threads = std::max(options.threads, 1U);
     for (unsigned t = 0; t < threads; ++t) {
-        const double bytes =
-            Lookup::bytes(outlooks) + static_cast<double>(kKnown * (sizeof(ClassId) * agents_ + 24));
+        const double bytes = Lookup::bytes(outlooks) +
+                             static_cast<double>(kKnown * (sizeof(ClassId) * agents_ + 24));
         if (t > 0 && !monitor.fits(bytes)) break;
         memory_.take(bytes, "remembered sums of a rollout");
         decider_bytes_ += bytes;
@@ -396,14 +398,14 @@ void Rollout::decide(std::size_t begin, std::size_t end) {
         return;
     }
     const std::size_t parts = deciders_.size();
-    const bool whole = WorkList(static_cast<unsigned>(parts))
-                           .run(
-                               parts,
-                               [&](std::size_t t, unsigned, Monitor&) {
-                                   work(*deciders_[t], begin + count * t / parts,
-                                        begin + count * (t + 1) / parts);
-                               },
-                               monitor_);
+    const bool whole =
+        WorkList(static_cast<unsigned>(parts))
+            .run(
+                parts,
+                [&](std::size_t t, unsigned, Monitor&) {
+                    work(*deciders_[t], begin + count * t / parts, begin + count * (t + 1) / parts);
+                },
+                monitor_);
     if (!whole) monitor_.tick_or_throw(1ULL << 40U);
 }
 
@@ -454,7 +456,8 @@ bool Rollout::expand() {
             return false;
         }
         layer.next_begin.push_back(static_cast<Index>(layer.next.size()));
-        monitor_.tick_or_throw(16 * (agents_ + 4 * (layer.next_begin[s + 1] - layer.next_begin[s])));
+        monitor_.tick_or_throw(16 *
+                               (agents_ + 4 * (layer.next_begin[s + 1] - layer.next_begin[s])));
     }
     next.states = std::move(found);
     const std::size_t before = next.size();
@@ -483,12 +486,10 @@ void Rollout::keep_likeliest(RolloutLayer& next) {
     const std::size_t most = options_.most_states;
     std::vector<Index> order(next.size());
     std::iota(order.begin(), order.end(), Index{0});
-    std::ranges::nth_element(order, order.begin() + static_cast<std::ptrdiff_t>(most),
-                             [&](Index a, Index b) {
-                                 return next.reach[a] != next.reach[b]
-                                            ? next.reach[a] > next.reach[b]
-                                            : a < b;
-                             });
+    std::ranges::nth_element(
+        order, order.begin() + static_cast<std::ptrdiff_t>(most), [&](Index a, Index b) {
+            return next.reach[a] != next.reach[b] ? next.reach[a] > next.reach[b] : a < b;
+        });
     order.resize(most);
     std::ranges::sort(order);
     constexpr Index kGone = ~Index{0};
@@ -547,8 +548,8 @@ void Rollout::evaluate() {
         for (std::size_t s = 0; s < layer.size(); ++s) {
             double value = layer.default_q[s];
             if (!last && exact_) {
-                // All outcomes are there. The default may be far worse, and all digits would be lost
-                // in the difference to it.
+                // All outcomes are there. The default may be far worse, and all digits would be
+                // lost in the difference to it.
                 const RolloutLayer& next = layers_[l + 1];
                 value = reward_of(layer, static_cast<Index>(l), s, afters);
                 for (Index k = layer.next_begin[s]; k < layer.next_begin[s + 1]; ++k) {

@@ -1,11 +1,11 @@
 // Exact parallel rollout of a team over several bases.
 //
 // Forward from the root, over the joint states that are reached: in each, find the joint actions
-// that are best if some base is followed afterwards, by Q_b(s,a); of the best few, take the one with
-// the highest Q_default(s,a) + Σ_s' P(s'|s,a) (W(s') - V_default(s')), where W(s') is the best that
-// is known to be within reach at s': V_b of some base, or the value of an earlier rollout. Then
-// evaluate backward what that policy is really worth. Its value J satisfies J(s) >= Q_b(s,a) >=
-// V_b(s) for every base b that is known at s.
+// that are best if some base is followed afterwards, by Q_b(s,a); of the best few, take the one
+// with the highest Q_default(s,a) + Σ_s' P(s'|s,a) (W(s') - V_default(s')), where W(s') is the best
+// that is known to be within reach at s': V_b of some base, or the value of an earlier rollout.
+// Then evaluate backward what that policy is really worth. Its value J satisfies J(s) >= Q_b(s,a)
+// >= V_b(s) for every base b that is known at s.
 //
 // One base is the default: it is followed, for ever, where the policy says nothing. With
 // gain(s) = J(s) - V_default(s) >= 0,
@@ -42,19 +42,19 @@ struct RolloutOptions {
 // Joint states of one layer and what is known of them.
 struct RolloutLayer {
     StateSet states;
-    std::vector<double> reach;     // how likely the state is (through kept states)
+    std::vector<double> reach;  // how likely the state is (through kept states)
     // If decided:
-    std::vector<Index> actions;           // rows: numbers of actions within the agent
-    std::vector<double> default_value;    // V_default
-    std::vector<double> default_q;        // Q_default of the actions
-    std::vector<double> base_value;       // the best V_b
-    std::vector<double> best_q;           // what the actions were chosen for; J is at least that
-    std::vector<Index> base;              // the base that they come from
+    std::vector<Index> actions;         // rows: numbers of actions within the agent
+    std::vector<double> default_value;  // V_default
+    std::vector<double> default_q;      // Q_default of the actions
+    std::vector<double> base_value;     // the best V_b
+    std::vector<double> best_q;         // what the actions were chosen for; J is at least that
+    std::vector<Index> base;            // the base that they come from
     std::vector<Index> next_begin;
-    std::vector<Index> next;              // states of the next layer that are kept
+    std::vector<Index> next;  // states of the next layer that are kept
     std::vector<double> probability;
-    std::vector<double> value;            // J
-    std::vector<char> gives_up;           // whether the default is followed after all; may be empty
+    std::vector<double> value;   // J
+    std::vector<char> gives_up;  // whether the default is followed after all; may be empty
 
     [[nodiscard]] std::size_t size() const noexcept { return reach.size(); }
 };

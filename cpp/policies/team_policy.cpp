@@ -24,7 +24,9 @@ std::vector<Index> TeamPolicy::act(const CompiledModel& model, Index layer,
         auto low = static_cast<std::size_t>(range.begin() - table.layer.begin());
         const auto end = static_cast<std::size_t>(range.end() - table.layer.begin());
         std::size_t high = end;
-        const auto stored = [&](std::size_t e) { return std::span(table.classes).subspan(e * k, k); };
+        const auto stored = [&](std::size_t e) {
+            return std::span(table.classes).subspan(e * k, k);
+        };
         while (low < high) {
             const std::size_t middle = (low + high) / 2;
             if (std::ranges::lexicographical_compare(stored(middle), row)) {

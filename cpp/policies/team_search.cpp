@@ -12,11 +12,11 @@ constexpr double kMostListBytes = 256e6;
 constexpr std::size_t kStatesPerRound = 20;  // at which new bases are looked for
 constexpr std::size_t kFreshPerRound = 8;    // that are tried
 constexpr std::size_t kCandidates = 4;
-constexpr std::size_t kPool = 4;             // profiles that are kept, per one that is in use
-constexpr std::size_t kFirstTries = 12;      // of the local search, per agent
-constexpr std::size_t kTriesPerRound = 4;    // later, per agent
-constexpr std::size_t kGrowth = 8;           // of the states per layer, until all are kept
-constexpr std::size_t kFewestStates = 64;    // per layer, with which it is worth a try
+constexpr std::size_t kPool = 4;           // profiles that are kept, per one that is in use
+constexpr std::size_t kFirstTries = 12;    // of the local search, per agent
+constexpr std::size_t kTriesPerRound = 4;  // later, per agent
+constexpr std::size_t kGrowth = 8;         // of the states per layer, until all are kept
+constexpr std::size_t kFewestStates = 64;  // per layer, with which it is worth a try
 constexpr std::uint64_t kExploreEvery = 2;
 constexpr Index kNoBase = ~Index{0};
 
@@ -140,7 +140,8 @@ bool TeamSearch::prepare() {
     // The best profiles, and some of the others, each time different ones.
     std::vector<std::size_t> order(profiles_.best().size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    for (std::size_t k = (options_.bases + 1) / 2; k < std::min(options_.bases, order.size()); ++k) {
+    for (std::size_t k = (options_.bases + 1) / 2; k < std::min(options_.bases, order.size());
+         ++k) {
         std::swap(order[k], order[k + random_.below(order.size() - k)]);
     }
     order.resize(std::min(options_.bases, order.size()));

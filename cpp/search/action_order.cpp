@@ -36,7 +36,8 @@ EnumeratedActions::EnumeratedActions(std::span<const Index> choices,
     std::size_t count = 1;
     for (const Index each : choices_) count *= each;
     heap_.reserve(count);
-    for (std::size_t code = 0; code < count; ++code) heap_.push_back({0.0, static_cast<Index>(code)});
+    for (std::size_t code = 0; code < count; ++code)
+        heap_.push_back({0.0, static_cast<Index>(code)});
     std::vector<std::size_t> step(choices_.size());
     std::vector<Index> digit(choices_.size());
     for (const ActionTerm& term : terms) {
@@ -169,7 +170,8 @@ void BestFirstActions::eliminate(std::size_t place) {
             std::vector<Index> both;
             std::ranges::set_union(heap.scope, factor.places, std::back_inserter(both));
             std::size_t cells = 1;
-            for (const Index p : both) cells = std::min(cells * choices_[order_[p]], kMostCells + 1);
+            for (const Index p : both)
+                cells = std::min(cells * choices_[order_[p]], kMostCells + 1);
             if (cells > kMostCells && both.size() > heap.scope.size()) return false;
             heap.factors.push_back(&factor);
             heap.scope = std::move(both);
@@ -232,7 +234,8 @@ bool BestFirstActions::advance(Monitor& monitor) {
         const Index parent = heap_.back();
         heap_.pop_back();
         const Index place = nodes_[parent].depth;
-        for (Index n = parent, k = place; k > 0; n = nodes_[n].parent) digits_[--k] = nodes_[n].choice;
+        for (Index n = parent, k = place; k > 0; n = nodes_[n].parent)
+            digits_[--k] = nodes_[n].choice;
         const double before = nodes_[parent].bound;
         double rest = before;
         for (const Factor& message : message_[place]) rest -= look_up(message);

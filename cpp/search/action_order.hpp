@@ -93,8 +93,8 @@ private:
     std::vector<std::vector<Factor>> bucket_;
     std::vector<std::vector<Factor>> message_;
     std::vector<Node> nodes_;
-    std::vector<Index> heap_;     // best first
-    std::vector<Index> digits_;   // per place, of the node in work
+    std::vector<Index> heap_;    // best first
+    std::vector<Index> digits_;  // per place, of the node in work
 };
 
 // Whichever is better for so many.

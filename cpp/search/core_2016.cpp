@@ -13,7 +13,7 @@ namespace coreplan {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kTolerance = 1e-9;  // a bound that is worse by rounding only must not prune
+constexpr double kTolerance = 1e-9;      // a bound that is worse by rounding only must not prune
 constexpr double kActionsPerState = 20;  // that a trace has room for, on average
 
 struct TraceFull {};  // thrown where there is more to record than allowed
@@ -219,8 +219,8 @@ private:
         return own.choice_begin[team.nodes[k] + 1] - own.choice_begin[team.nodes[k]];
     }
 
-    // Bounds of all joint actions (lines 4 and 5 of the algorithm): the expectation over outcomes of
-    // the rewards now and of the agents' bounds on the return from the next states on.
+    // Bounds of all joint actions (lines 4 and 5 of the algorithm): the expectation over outcomes
+    // of the rewards now and of the agents' bounds on the return from the next states on.
     void bound_actions(Frame& frame) {
         const Team& team = frame.team;
         const std::size_t size = team.agents.size();
@@ -317,8 +317,8 @@ private:
             const double upper = frame.upper[frame.code];
             const double margin = kTolerance * std::max(1.0, std::abs(frame.best_known));
             const bool hopeless = upper < frame.best_known - margin;
-            const bool not_worth = frame.slack > 0 && frame.best > -kInfinity &&
-                                   upper <= frame.best + frame.slack;
+            const bool not_worth =
+                frame.slack > 0 && frame.best > -kInfinity && upper <= frame.best + frame.slack;
             const bool pruned = options_.bounds && (hopeless || not_worth);
             trace_action(frame, pruned);
             if (pruned) {
@@ -329,7 +329,8 @@ private:
             std::uint32_t rest = frame.code;
             for (std::size_t k = frame.team.agents.size(); k-- > 0;) {
                 const Index count = choices(frame.team, k);
-                frame.choice[k] = graph(frame.team, k).choice_begin[frame.team.nodes[k]] + rest % count;
+                frame.choice[k] =
+                    graph(frame.team, k).choice_begin[frame.team.nodes[k]] + rest % count;
                 frame.arc[k] = graph(frame.team, k).arc_begin[frame.choice[k]];
                 rest /= count;
             }
@@ -432,7 +433,8 @@ private:
         }
     }
 
-    // The record of a team. Decisions are remembered even without `memo`: the policy is made of them.
+    // The record of a team. Decisions are remembered even without `memo`: the policy is made of
+    // them.
     std::uint32_t record_of(const Team& team) {
         const auto [id, is_new] = solved_.intern(key_of(team));
         if (is_new) {
@@ -499,16 +501,25 @@ private:
                       double value) {
         if (options_.most_trace == 0) return -1;
         if (result_.trace.size() >= options_.most_trace) throw TraceFull{};
-        result_.trace.push_back({visit.parent, visit.action, visit.probability, team.layer,
-                                 team.agents, team.nodes, independent, remembered, visit.groups,
-                                 {}, value});
+        result_.trace.push_back({visit.parent,
+                                 visit.action,
+                                 visit.probability,
+                                 team.layer,
+                                 team.agents,
+                                 team.nodes,
+                                 independent,
+                                 remembered,
+                                 visit.groups,
+                                 {},
+                                 value});
         return static_cast<std::int64_t>(result_.trace.size()) - 1;
     }
 
     void trace_action(Frame& frame, bool pruned) {
         if (frame.record < 0) return;
-        TraceAction action{{}, frame.upper[frame.code], frame.lower[frame.code], 0, 0, pruned,
-                           frame.best_known, 0};
+        TraceAction action{
+            {}, frame.upper[frame.code], frame.lower[frame.code], 0, 0, pruned, frame.best_known,
+            0};
         std::uint32_t rest = frame.code;
         action.choices.resize(frame.team.agents.size());
         for (std::size_t k = frame.team.agents.size(); k-- > 0;) {
@@ -548,10 +559,10 @@ private:
             const LocalGraph& other = graph(team, j);
             const Index choice = other.choice_begin[team.nodes[j]] + digits[j];
             const bool matters = j != k && std::ranges::any_of(entries, [&](const auto& entry) {
-                return std::ranges::any_of(entry.others, [&](const auto& who) {
-                    return at(who.agent) == team.agents[j];
-                });
-            });
+                                     return std::ranges::any_of(entry.others, [&](const auto& who) {
+                                         return at(who.agent) == team.agents[j];
+                                     });
+                                 });
             frame.arc.push_back(j == k ? own_arc : other.arc_begin[choice]);
             frame.choice.push_back(choice);
             end.push_back(matters ? other.arc_begin[choice + 1] : frame.arc[j] + 1);
@@ -583,9 +594,9 @@ private:
     double traced_actions_ = 0;
     std::vector<Frame> stack_;
     double returned_ = 0;
-    SequencePool solved_;  // groups by key_of, with
-    std::vector<double> values_;          // their values (infinite: not yet known) and
-    std::vector<std::uint32_t> codes_;    // their best joint actions
+    SequencePool solved_;               // groups by key_of, with
+    std::vector<double> values_;        // their values (infinite: not yet known) and
+    std::vector<std::uint32_t> codes_;  // their best joint actions
 };
 
 }  // namespace

@@ -38,15 +38,15 @@ struct TraceAction {
     double value;       // if evaluated
 };
 struct TraceState {
-    std::int64_t parent;         // record of the state that it was reached from; -1 for the root
-    Index parent_action;         // position in the parent's actions
-    double probability;          // of this outcome of that action
+    std::int64_t parent;  // record of the state that it was reached from; -1 for the root
+    Index parent_action;  // position in the parent's actions
+    double probability;   // of this outcome of that action
     Index layer;
     std::vector<Index> agents;
     std::vector<Index> nodes;
-    bool independent;            // solved by the local policy of one agent
-    bool remembered;             // taken from memory
-    Index groups;                // how many groups the parent's outcome fell into
+    bool independent;  // solved by the local policy of one agent
+    bool remembered;   // taken from memory
+    Index groups;      // how many groups the parent's outcome fell into
     std::vector<TraceAction> actions;
     double value;
 };

@@ -56,7 +56,8 @@ void join(std::vector<SignalRun>& runs) {
     });
     std::size_t kept = 0;
     for (const SignalRun& run : runs) {
-        if (kept > 0 && runs[kept - 1].signal == run.signal && run.first <= runs[kept - 1].last + 1) {
+        if (kept > 0 && runs[kept - 1].signal == run.signal &&
+            run.first <= runs[kept - 1].last + 1) {
             runs[kept - 1].last = std::max(runs[kept - 1].last, run.last);
         } else {
             runs[kept++] = run;
@@ -67,7 +68,8 @@ void join(std::vector<SignalRun>& runs) {
 
 }  // namespace
 
-Couplings::Couplings(const CompiledModel& model, Monitor& monitor) : model_(model), lease_(monitor) {
+Couplings::Couplings(const CompiledModel& model, Monitor& monitor)
+    : model_(model), lease_(monitor) {
     for (std::size_t i = 0; i < model.agents.size(); ++i) {
         SignalRuns found = remaining_signals(model, as<AgentId>(i), monitor);
         Lists& lists = agents_.emplace_back();
@@ -110,8 +112,8 @@ Couplings::Couplings(const CompiledModel& model, Monitor& monitor) : model_(mode
 void Couplings::unite_outcomes(const CompiledAgent& agent, Lists& lists) const {
     SequencePool pool;
     for (std::size_t l = 0; l + 1 < lists.begin.size(); ++l) {
-        pool.intern(words_of(std::span(lists.runs)
-                                 .subspan(lists.begin[l], lists.begin[l + 1] - lists.begin[l])));
+        pool.intern(words_of(
+            std::span(lists.runs).subspan(lists.begin[l], lists.begin[l + 1] - lists.begin[l])));
     }
     std::vector<SignalRun> runs;
     for (std::size_t k = 0; k + 1 < agent.outcome_begin.size(); ++k) {

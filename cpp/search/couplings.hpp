@@ -1,6 +1,7 @@
-// Which agents can still interact, given where each of them stands. An interaction is alive if there
-// is a stage at which all its members can still take part; agents that share one that is alive
-// belong to the same group. What an agent can take part in only ever shrinks, so groups only split.
+// Which agents can still interact, given where each of them stands. An interaction is alive if
+// there is a stage at which all its members can still take part; agents that share one that is
+// alive belong to the same group. What an agent can take part in only ever shrinks, so groups only
+// split.
 #pragma once
 
 #include <atomic>
@@ -33,7 +34,8 @@ public:
     // The runs of a list, by signal, then stage.
     [[nodiscard]] std::span<const SignalRun> runs(AgentId agent, Index list) const {
         const Lists& mine = agents_[at(agent)];
-        return std::span(mine.runs).subspan(mine.begin[list], mine.begin[list + 1] - mine.begin[list]);
+        return std::span(mine.runs).subspan(mine.begin[list],
+                                            mine.begin[list + 1] - mine.begin[list]);
     }
     [[nodiscard]] std::size_t list_count(AgentId agent) const {
         return agents_[at(agent)].begin.size() - 1;

@@ -126,7 +126,8 @@ void RelaxationBound::prepare(Shape& shape, Monitor& monitor) {
     auto notes = std::make_unique<Parts>();
     for (std::size_t c = 0; c < clusters_.size(); ++c) {
         std::vector<AgentId> common;
-        std::ranges::set_intersection(clusters_[c].agents, shape.agents, std::back_inserter(common));
+        std::ranges::set_intersection(clusters_[c].agents, shape.agents,
+                                      std::back_inserter(common));
         if (common.empty()) continue;
         Part& part = notes->parts.emplace_back(&remnant(c, common, monitor), std::vector<Index>{});
         for (const AgentId agent : common) {
@@ -143,14 +144,15 @@ public:
     TableEye(const RelaxationBound& bound, double most_bytes)
         : bound_(bound),
           most_bytes_(most_bytes),
-          known_(std::clamp<std::size_t>(
-              static_cast<std::size_t>(most_bytes / (4 * sizeof(Known))), 1, kKnown)),
+          known_(std::clamp<std::size_t>(static_cast<std::size_t>(most_bytes / (4 * sizeof(Known))),
+                                         1, kKnown)),
           bytes_(static_cast<double>(known_.size() * sizeof(Known))) {}
 
     double upper(const Shape& shape, Index layer, std::span<const Status> where) override {
         double total = 0;
         for (const Part& part : parts_of(shape)) {
-            total += bound_.shapes_.look_up(part.remnant->table, layer, shape.agents, part.places, where);
+            total += bound_.shapes_.look_up(part.remnant->table, layer, shape.agents, part.places,
+                                            where);
         }
         return total;
     }
@@ -171,8 +173,8 @@ public:
             if (known.remnant != parts[p].remnant || known.classes != own_) {
                 bytes_ -= known.bytes();
                 known = Known{};
-                std::vector<double> values = action_values(
-                    bound_.model_, parts[p].remnant->team, parts[p].remnant->table, layer, own_);
+                std::vector<double> values = action_values(bound_.model_, parts[p].remnant->team,
+                                                           parts[p].remnant->table, layer, own_);
                 terms[p].value = values;
                 Known fresh{parts[p].remnant, own_, std::move(values)};
                 if (bytes_ + fresh.bytes() > most_bytes_) continue;

@@ -118,9 +118,10 @@ GroupDecisions GroupSearch::decisions(std::size_t most_states, double least, Mon
                 const ValueTable* exact = node.shape->exact.load(std::memory_order_acquire);
                 // Whoever is too unlikely, or leads too far, follows it as well.
                 node.usual = worker.eye().usual(*node.shape, layer, node.where);
-                const bool cut = x >= most_states || (exact == nullptr && layers[layer + 1].size() >=
-                                                                              4 * most_states);
-                if (cut || follows_default(*node.shape, layer, node.where, node.reach, node.usual)) {
+                const bool cut = x >= most_states ||
+                                 (exact == nullptr && layers[layer + 1].size() >= 4 * most_states);
+                if (cut ||
+                    follows_default(*node.shape, layer, node.where, node.reach, node.usual)) {
                     node.reward = node.usual;
                     found.whole = found.whole && !cut;
                     continue;
@@ -144,7 +145,8 @@ GroupDecisions GroupSearch::decisions(std::size_t most_states, double least, Mon
     for (Index layer = model_.layer_count(); layer-- > 0;) {
         for (Node& node : layers[layer]) {
             node.value = node.reward;
-            for (const auto& [to, weight] : node.next) node.value += weight * layers[layer + 1][to].value;
+            for (const auto& [to, weight] : node.next)
+                node.value += weight * layers[layer + 1][to].value;
             if ((found.whole && !some_follow_it) || node.actions.empty()) continue;
             // Whoever relied too much on states that follow the default follows it as well: those
             // who get here from such a state count on no less.
@@ -195,8 +197,9 @@ SearchProof GroupSearch::proof() const {
         if (record.shape->exact.load() != nullptr) continue;
         // Nobody looked into it; but what it is known for may come from a bound that has changed.
         if (record.body == nullptr &&
-            (bound_ == nullptr || record.upper.load() >= workers_[0]->above().upper(
-                                                             *record.shape, record.layer, record.where()))) {
+            (bound_ == nullptr ||
+             record.upper.load() >=
+                 workers_[0]->above().upper(*record.shape, record.layer, record.where()))) {
             continue;
         }
         auto& rows = rows_of(found.groups, places, record.shape->agents);

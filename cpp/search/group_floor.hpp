@@ -24,8 +24,9 @@ public:
         virtual double lower(const Shape& shape, Index layer, std::span<const Status> where) = 0;
         // What the default earns, which is one policy for ever.
         virtual double usual(const Shape& shape, Index layer, std::span<const Status> where) = 0;
-        // What the policy of `lower` does in a joint state, as positions among each agent's actions. Whoever does so and asks
-        // again at the next stage earns no less than what was said.
+        // What the policy of `lower` does in a joint state, as positions among each agent's
+        // actions. Whoever does so and asks again at the next stage earns no less than what was
+        // said.
         virtual void act(const Shape& shape, Index layer, std::span<const Status> where,
                          std::vector<Index>& actions) = 0;
     };

@@ -48,7 +48,7 @@ struct GroupSearch::Option {
     std::vector<Child> children;
     double fixed_lower = 0;  // rewards, and groups that are known
     double fixed_upper = 0;
-    double lower = 0;        // as last added up
+    double lower = 0;  // as last added up
     double upper = 0;
     std::uint64_t terms = 0;  // that were added up
 
@@ -239,8 +239,8 @@ private:
         shard.slots.assign(size, nullptr);
         for (Record& record : shard.records) {
             if (record.forgotten) continue;
-            std::size_t k = (hash_of(*record.shape, record.where()) / kShards) &
-                            (shard.slots.size() - 1);
+            std::size_t k =
+                (hash_of(*record.shape, record.where()) / kShards) & (shard.slots.size() - 1);
             while (shard.slots[k] != nullptr) k = (k + 1) & (shard.slots.size() - 1);
             shard.slots[k] = &record;
         }

@@ -14,13 +14,13 @@ namespace coreplan {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kSmallTable = 2e4;          // joint states that are always worth a table
-constexpr std::uint64_t kSweeps = 3;         // at the beginning
-constexpr double kLeastPart = 1e-5;          // of the gap, that is worth a look in a sweep
+constexpr double kSmallTable = 2e4;              // joint states that are always worth a table
+constexpr std::uint64_t kSweeps = 3;             // at the beginning
+constexpr double kLeastPart = 1e-5;              // of the gap, that is worth a look in a sweep
 constexpr std::uint64_t kQuicklyFreed = 50'000;  // records
-constexpr double kEnoughFreed = 0.1;         // of all memory, so that it is worth going on
-constexpr double kSecondsPerRecord = 2e-5;   // to forget one, at most about
-constexpr double kPatience = 0.2;            // seconds that a sweep may always take
+constexpr double kEnoughFreed = 0.1;             // of all memory, so that it is worth going on
+constexpr double kSecondsPerRecord = 2e-5;       // to forget one, at most about
+constexpr double kPatience = 0.2;                // seconds that a sweep may always take
 
 // Takes memory for what the search remembers, before anything of it is made.
 double reserved(Reservation& memory, double bytes) {
@@ -71,7 +71,8 @@ GroupSearch::GroupSearch(const CompiledModel& model, const Relaxation& relaxatio
     shapes_.set_prepare([this](Shape& shape, Monitor& own) {
         if (bound_ != nullptr) bound_->prepare(shape, own);  // without one, policies only
         floor_.prepare(shape);
-        if (shape.size() == 1 || (options_.tables && (shape.size() == 2 || shape.cells <= kSmallTable))) {
+        if (shape.size() == 1 ||
+            (options_.tables && (shape.size() == 2 || shape.cells <= kSmallTable))) {
             shapes_.solve(shape, 1, own);
         }
     });
@@ -119,12 +120,13 @@ bool GroupSearch::work(double seconds, double tolerance, Monitor& monitor) {
     const double begin = monitor.seconds();
     while (!nearly() && !full_ && monitor.stop() == Stop::none &&
            (sweeps_ < kSweeps || actions_ > 2 * actions_at_sweep_)) {
-        const double least = std::max(kLeastPart, std::pow(0.1, 2.0 + static_cast<double>(sweeps_)));
+        const double least =
+            std::max(kLeastPart, std::pow(0.1, 2.0 + static_cast<double>(sweeps_)));
         const double patience = std::max(seconds, kPatience + spent_);
         for (const auto follow : {Worker::Follow::promise, Worker::Follow::policy}) {
             try {
-                workers_[0]->sweep(root_->children, follow, ++sweep_number_,
-                                   least * open(), monitor.seconds() + patience, monitor);
+                workers_[0]->sweep(root_->children, follow, ++sweep_number_, least * open(),
+                                   monitor.seconds() + patience, monitor);
             } catch (const LimitReached& limit) {
                 if (limit.stop == Stop::memory_limit) full_ = true;
             }
@@ -176,7 +178,8 @@ bool GroupSearch::adopt(const Relaxation& relaxation, Monitor& monitor) {
     // Both old and new tables at a time, or the new ones only. Without either, it cannot go on.
     if (RelaxationBound::bytes(relaxation, model_) > 0.5 * room_.left()) bound_.reset();
     try {
-        auto fresh = std::make_unique<RelaxationBound>(relaxation, shapes_, options_.threads, monitor);
+        auto fresh =
+            std::make_unique<RelaxationBound>(relaxation, shapes_, options_.threads, monitor);
         std::vector<std::unique_ptr<ShapeNotes>> before;
         const std::vector<Shape*> shapes = shapes_.all();
         for (Shape* shape : shapes) {
@@ -184,7 +187,8 @@ bool GroupSearch::adopt(const Relaxation& relaxation, Monitor& monitor) {
             try {
                 fresh->prepare(*shape, monitor);
             } catch (...) {
-                for (std::size_t k = 0; k < before.size(); ++k) shapes[k]->upper = std::move(before[k]);
+                for (std::size_t k = 0; k < before.size(); ++k)
+                    shapes[k]->upper = std::move(before[k]);
                 throw;
             }
         }

@@ -24,12 +24,12 @@ namespace coreplan {
 
 struct GroupSearchOptions {
     unsigned threads = 1;
-    double most_bytes = 1e9;   // of all that it remembers
+    double most_bytes = 1e9;  // of all that it remembers
     // Each idea can be switched off, to see what it gains.
-    bool split = true;         // agents that cannot interact any more go apart
-    bool skip = true;          // where there is one way on, go on
-    bool floors = true;        // lower bounds of groups from policies, not from search alone
-    bool tables = true;        // exact tables of groups that much work goes into
+    bool split = true;   // agents that cannot interact any more go apart
+    bool skip = true;    // where there is one way on, go on
+    bool floors = true;  // lower bounds of groups from policies, not from search alone
+    bool tables = true;  // exact tables of groups that much work goes into
 };
 
 // Where to work next, and for how long.
@@ -49,8 +49,8 @@ public:
     };
     struct Choice {
         std::size_t branch;  // their number: none is worth it
-        double tolerance;  // the gap that is small enough
-        double drop;       // of the upper bound that is large enough
+        double tolerance;    // the gap that is small enough
+        double drop;         // of the upper bound that is large enough
     };
     virtual ~SearchOrder() = default;
     [[nodiscard]] virtual Choice choose(const Situation& situation) const = 0;
@@ -79,8 +79,8 @@ struct GroupDecisions {
 };
 
 // What the upper bound rests on. For every record, no joint action is worth more than the record's
-// upper bound, if groups that it leads to are worth their records' bounds, what exact solution says,
-// or else what the relaxation says.
+// upper bound, if groups that it leads to are worth their records' bounds, what exact solution
+// says, or else what the relaxation says.
 struct SearchProof {
     struct Rows {
         std::vector<AgentId> agents;
@@ -167,7 +167,7 @@ private:
     double error_ = 0;       // of the relaxation
     double gained_ = 0;      // the most that its shares above zero can add up to
     double operations_ = 0;  // roundings of one number at one stage
-    double lowest_;  // nobody can earn less
+    double lowest_;          // nobody can earn less
     std::unique_ptr<Records> table_;
     std::unique_ptr<Option> root_;
     std::atomic<bool> full_{false};

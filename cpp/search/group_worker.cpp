@@ -9,11 +9,11 @@ namespace coreplan {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kSecondsPerCell = 2e-8;     // of the kernel, at most about
-constexpr double kSecondsPerOption = 5e-5;   // to build one, about
-constexpr double kFewOutcomes = 32;          // combinations that are revealed all at once
+constexpr double kSecondsPerCell = 2e-8;    // of the kernel, at most about
+constexpr double kSecondsPerOption = 5e-5;  // to build one, about
+constexpr double kFewOutcomes = 32;         // combinations that are revealed all at once
 constexpr std::size_t kLevelBits = 12;
-constexpr int kMostStale = 4;                // looks at groups that others work on
+constexpr int kMostStale = 4;  // looks at groups that others work on
 
 }  // namespace
 
@@ -226,7 +226,8 @@ bool GroupSearch::Worker::go_on(Shape& shape, Index layer, std::span<const Statu
         const Index a = agent.action_begin[c];
         const std::size_t after = at(agent.action_after[a]);
         const Index o = agent.outcome_begin[after];
-        if (agent.action_begin[c + 1] != a + 1 || agent.outcome_begin[after + 1] != o + 1) return false;
+        if (agent.action_begin[c + 1] != a + 1 || agent.outcome_begin[after + 1] != o + 1)
+            return false;
         reward += agent.action_reward[a];
         afters.push_back(as<AfterId>(after));
         next.emplace_back(agent.outcome_next[o]);
@@ -391,7 +392,8 @@ double GroupSearch::Worker::update(Record& record, const Top& top) {
     if (body.stale) return kInfinity;
     const double rest = body.order == nullptr ? -kInfinity : body.order->next_bound();
     const double best = top.option == kNoOption ? -kInfinity : body.options[top.option].upper;
-    const double upper = std::min(record.upper.load(std::memory_order_relaxed), std::max(best, rest));
+    const double upper =
+        std::min(record.upper.load(std::memory_order_relaxed), std::max(best, rest));
     record.upper.store(std::max(upper, record.lower.load(std::memory_order_relaxed)),
                        std::memory_order_relaxed);
     return rest;
@@ -400,7 +402,8 @@ double GroupSearch::Worker::update(Record& record, const Top& top) {
 // The most promising option, built if it is not there yet; none if a limit struck.
 std::size_t GroupSearch::Worker::promising(Record& record, Monitor& monitor) {
     Top top = find_top(record);
-    const double best = top.option == kNoOption ? -kInfinity : record.body->options[top.option].upper;
+    const double best =
+        top.option == kNoOption ? -kInfinity : record.body->options[top.option].upper;
     if (update(record, top) <= best) return top.option;
     if (!add_option(record, monitor)) return kNoOption;
     return find_top(record).option;  // another one, if it does not keep its promise
@@ -429,7 +432,8 @@ void GroupSearch::Worker::sweep(std::span<const Child> from, Follow follow, std:
         if (record.swept != number) {
             record.swept = number;
             record.reach = 0;
-            ahead[record.layer * (most + 1) + (most - hidden_count(record.where()))].push_back(&record);
+            ahead[record.layer * (most + 1) + (most - hidden_count(record.where()))].push_back(
+                &record);
         }
         record.reach += weight;
     };
@@ -465,7 +469,8 @@ void GroupSearch::Worker::sweep(std::span<const Child> from, Follow follow, std:
 }
 
 // One look at a record: null if it is done with, else the group to work on next.
-GroupSearch::Record* GroupSearch::Worker::visit(const Frame& frame, Frame& child, Monitor& monitor) {
+GroupSearch::Record* GroupSearch::Worker::visit(const Frame& frame, Frame& child,
+                                                Monitor& monitor) {
     Record& record = *frame.record;
     if (const ValueTable* exact = record.shape->exact.load(std::memory_order_acquire)) {
         record.close(shapes_.look_up(*exact, *record.shape, record.layer, record.where()));
@@ -513,8 +518,7 @@ GroupSearch::Record* GroupSearch::Worker::visit(const Frame& frame, Frame& child
             return nullptr;
         }
         Record* next = option.children[choice.branch].record;
-        child = {next, choice.tolerance,
-                 next->upper.load(std::memory_order_relaxed) - choice.drop};
+        child = {next, choice.tolerance, next->upper.load(std::memory_order_relaxed) - choice.drop};
         return next;
     }
 }

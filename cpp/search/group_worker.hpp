@@ -57,7 +57,8 @@ public:
     Arrival on_arrival;
     // Who is asked then whether many outcomes are worth revealing: nothing if they are, else the
     // value.
-    using Hiding = std::function<std::optional<double>(Shape&, Index, std::span<const Status>, double)>;
+    using Hiding =
+        std::function<std::optional<double>(Shape&, Index, std::span<const Status>, double)>;
     Hiding on_hidden;
 
 private:

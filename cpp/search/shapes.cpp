@@ -28,8 +28,7 @@ void ValueTable::round_up() {
     values = {};
 }
 
-Shapes::Shapes(const CompiledModel& model, const Couplings& couplings, Room& room,
-               Monitor& monitor)
+Shapes::Shapes(const CompiledModel& model, const Couplings& couplings, Room& room, Monitor& monitor)
     : model_(model), couplings_(couplings), room_(room), memory_(monitor) {
     for (const AgentId agent : model.everyone()) {
         memory_.take(modes_bytes(model, agent), "what the search needs of an agent");
@@ -177,7 +176,8 @@ double Shapes::look_up(const ValueTable& table, Index layer, std::span<const Age
         const CompiledAgent& agent = model_.agents[at(agents[m])];
         revealed = revealed && where[m].revealed();
         if (!revealed) break;
-        cell = cell * agent.layer_size(layer) + (at(where[m].class_id()) - agent.layer_begin[layer]);
+        cell =
+            cell * agent.layer_size(layer) + (at(where[m].class_id()) - agent.layer_begin[layer]);
     }
     if (revealed) return table.at(first + cell);
     // All combinations of outcomes.
@@ -230,9 +230,9 @@ double Shapes::interactions(const Shape& shape, Index layer,
     double total = 0;
     for (const Shape::PairAt& pair : shape.pairs) {
         const CompiledAgent& second = model_.agents[at(shape.agents[pair.second])];
-        total += pair_value(*pair.block, pair.block->value.data(), afters[pair.first],
-                            static_cast<Index>(at(afters[pair.second])) -
-                                second.after_layer_begin[layer]);
+        total += pair_value(
+            *pair.block, pair.block->value.data(), afters[pair.first],
+            static_cast<Index>(at(afters[pair.second])) - second.after_layer_begin[layer]);
     }
     for (const Index e : shape.wide) {
         const CompiledInteraction& interaction = model_.interactions[e];
@@ -267,8 +267,12 @@ std::vector<double> action_values(const CompiledModel& model, const Team& team,
     for (std::size_t m = n; m-- > 0;) {
         const CompiledAgent& agent = model.agents[at(team.agents[m])];
         const std::size_t c = at(classes[m]);
-        agents[m] = {&agent, agent.action_begin[c], agent.action_begin[c + 1] - agent.action_begin[c],
-                     agent.after_layer_begin[layer], agent.layer_begin[layer + 1], stride};
+        agents[m] = {&agent,
+                     agent.action_begin[c],
+                     agent.action_begin[c + 1] - agent.action_begin[c],
+                     agent.after_layer_begin[layer],
+                     agent.layer_begin[layer + 1],
+                     stride};
         cells *= agents[m].count;
         if (!last) stride *= agent.layer_size(layer + 1);
     }
@@ -285,9 +289,9 @@ std::vector<double> action_values(const CompiledModel& model, const Team& team,
             value += team.rewards[m][action];
         }
         for (const Team::Pair& pair : team.pairs) {
-            value += pair_value(*pair.block, pair.value, after[pair.first],
-                                static_cast<Index>(at(after[pair.second])) -
-                                    agents[pair.second].after_first);
+            value += pair_value(
+                *pair.block, pair.value, after[pair.first],
+                static_cast<Index>(at(after[pair.second])) - agents[pair.second].after_first);
         }
         for (const Index e : team.wide) {
             const CompiledInteraction& interaction = model.interactions[e];
@@ -301,7 +305,8 @@ std::vector<double> action_values(const CompiledModel& model, const Team& team,
         }
         if (!last) {
             // All combinations of outcomes, the last agent's fastest.
-            for (std::size_t m = 0; m < n; ++m) outcome[m] = agents[m].model->outcome_begin[at(after[m])];
+            for (std::size_t m = 0; m < n; ++m)
+                outcome[m] = agents[m].model->outcome_begin[at(after[m])];
             double sum = 0;
             for (bool more = true; more;) {
                 double chance = 1;

@@ -71,8 +71,8 @@ struct ShapeNotes {
 struct Shape {
     std::vector<AgentId> agents;  // ascending
     struct BondAt {
-        std::size_t bond;            // of the couplings
-        std::vector<Index> places;   // positions of its agents in the group
+        std::size_t bond;           // of the couplings
+        std::vector<Index> places;  // positions of its agents in the group
     };
     std::vector<BondAt> bonds;  // all of whose agents are in the group
     struct PairAt {
@@ -81,16 +81,16 @@ struct Shape {
         Index second;
     };
     std::vector<PairAt> pairs;
-    std::vector<Index> wide;  // interactions of three and more members
-    std::vector<Index> places;  // all positions: 0, 1, ...
-    std::vector<Index> ties;    // per position: bonds that it is in
-    double cells = 0;         // joint states of all layers
+    std::vector<Index> wide;            // interactions of three and more members
+    std::vector<Index> places;          // all positions: 0, 1, ...
+    std::vector<Index> ties;            // per position: bonds that it is in
+    double cells = 0;                   // joint states of all layers
     std::unique_ptr<ShapeNotes> upper;  // notes of the upper bound
     std::unique_ptr<ShapeNotes> lower;  // notes of the lower bound
 
     // What the group earns at best from any joint state on, where that has been worked out.
     std::atomic<const ValueTable*> exact{nullptr};
-    std::atomic<bool> refused{false};  // there is no room for it
+    std::atomic<bool> refused{false};    // there is no room for it
     std::atomic<std::uint64_t> work{0};  // expansions of its joint states
 
     [[nodiscard]] std::size_t size() const noexcept { return agents.size(); }
@@ -117,7 +117,8 @@ public:
 
     // Which of a group's agents belong together, given a list of each: per position the number of
     // its part. Returns how many parts there are.
-    Index split(const Shape& shape, std::span<const Index> lists, std::vector<Index>& part_of) const;
+    Index split(const Shape& shape, std::span<const Index> lists,
+                std::vector<Index>& part_of) const;
 
     // The value of a group's own table.
     [[nodiscard]] double look_up(const ValueTable& table, const Shape& shape, Index layer,
@@ -163,6 +164,7 @@ std::vector<double> action_values(const CompiledModel& model, const Team& team,
                                   std::span<const ClassId> classes);
 
 // The value of a pair of after-states in a block; `first` and `second` are the model's numbers.
-double pair_value(const PairBlock& block, const double* value, AfterId first, Index second_in_layer);
+double pair_value(const PairBlock& block, const double* value, AfterId first,
+                  Index second_in_layer);
 
 }  // namespace coreplan

@@ -45,7 +45,8 @@ public:
     [[nodiscard]] std::span<Index> choices(std::size_t row, std::size_t width) noexcept {
         return std::span(choices_).subspan(row * width, width);
     }
-    [[nodiscard]] std::span<const Index> choices(std::size_t row, std::size_t width) const noexcept {
+    [[nodiscard]] std::span<const Index> choices(std::size_t row,
+                                                 std::size_t width) const noexcept {
         return std::span(choices_).subspan(row * width, width);
     }
 

@@ -48,8 +48,14 @@ std::size_t RewardTable::cell_count() const {
 Simulator::Simulator(Index stages, std::size_t sums, std::vector<SimulatedAgent> agents,
                      std::vector<std::vector<AgentId>> parts, std::vector<RewardTable> tables,
                      std::array<std::uint64_t, 2> key, Monitor& monitor)
-    : stages_(stages), sums_(sums), parts_(std::move(parts)), tables_(std::move(tables)), key_(key),
-      monitor_(monitor), decisions_(stages), moments_(sums) {
+    : stages_(stages),
+      sums_(sums),
+      parts_(std::move(parts)),
+      tables_(std::move(tables)),
+      key_(key),
+      monitor_(monitor),
+      decisions_(stages),
+      moments_(sums) {
     for (SimulatedAgent& given : agents) {
         Agent& agent = agents_.emplace_back();
         const std::size_t outcomes = given.outcome_next.size();
@@ -214,8 +220,7 @@ bool Simulator::choose(Block& block, Scratch& scratch) const {
         const bool any = !decisions_[block.stage].empty();
         for (std::size_t run = 0; run < block.count; ++run) {
             for (std::size_t k = 0; k < width; ++k) state[k] = block.state[at(part[k])][run];
-            const std::size_t row =
-                any ? decisions_[block.stage][p].find(state) : Decisions::kNone;
+            const std::size_t row = any ? decisions_[block.stage][p].find(state) : Decisions::kNone;
             if (row == Decisions::kNone) {
                 auto& unknown = block.unknown[p];
                 unknown.insert(unknown.end(), state.begin(), state.end());
@@ -254,7 +259,8 @@ void Simulator::move(Block& block, Scratch& scratch) const {
         std::vector<std::uint64_t>& counts = scratch.counts.events[i];
         for (const Index each : outcome) {
             const Index event = agent.event[each];
-            if (event != kNoEvent) ++counts[static_cast<std::size_t>(event) * stages_ + block.stage];
+            if (event != kNoEvent)
+                ++counts[static_cast<std::size_t>(event) * stages_ + block.stage];
         }
     }
 }

@@ -23,7 +23,8 @@ struct SimulatedAgent {
     std::vector<Index> outcome_begin;
     std::vector<Index> outcome_next;
     std::vector<double> outcome_probability;
-    std::vector<Index> outcome_event;  // per outcome: what is counted when it comes about, or kNoEvent
+    std::vector<Index>
+        outcome_event;  // per outcome: what is counted when it comes about, or kNoEvent
     Index event_count = 0;
 };
 
@@ -38,10 +39,10 @@ struct RewardTable {
     std::vector<std::vector<Index>> classes;  // per member, per outcome
     std::vector<Index> class_count;           // per member
     bool all_or_nothing = false;
-    std::size_t sum = 0;            // the sum that its rewards are part of
+    std::size_t sum = 0;  // the sum that its rewards are part of
     // Per stage from the first: which row of values, or kNothing; empty: the only row, always.
     std::vector<Index> variant_at;
-    std::vector<double> values;     // per variant and cell
+    std::vector<double> values;  // per variant and cell
 
     [[nodiscard]] std::size_t cell_count() const;
 };
@@ -105,10 +106,10 @@ private:
         double mass = 1;
     };
     struct Agent {
-        std::vector<Law> laws;       // per choice
-        std::vector<double> upper;   // per outcome: of the numbers in [0, 1), its are below this
-        std::vector<Index> next;     // per outcome
-        std::vector<Index> event;    // per outcome; empty if nothing is counted
+        std::vector<Law> laws;      // per choice
+        std::vector<double> upper;  // per outcome: of the numbers in [0, 1), its are below this
+        std::vector<Index> next;    // per outcome
+        std::vector<Index> event;   // per outcome; empty if nothing is counted
         Index start = 0;
         Index event_count = 0;
     };
@@ -123,7 +124,7 @@ private:
         Index stage = 0;
         std::vector<Random> random;
         std::vector<double> weight;
-        std::vector<std::vector<Index>> state;  // per agent and run
+        std::vector<std::vector<Index>> state;    // per agent and run
         std::vector<std::vector<double>> earned;  // per sum and run
         std::vector<std::vector<Index>> unknown;  // per part: joint states to ask about
         std::vector<double> total;

@@ -25,7 +25,8 @@ public:
     // Not initialised.
     explicit LargeArray(std::size_t size) : size_(size) {
         const std::size_t page = size * sizeof(T) >= 2 * kLargePage ? kLargePage : kSmallPage;
-        const std::size_t bytes = (std::max<std::size_t>(size * sizeof(T), 1) + page - 1) / page * page;
+        const std::size_t bytes =
+            (std::max<std::size_t>(size * sizeof(T), 1) + page - 1) / page * page;
         data_.reset(static_cast<T*>(std::aligned_alloc(page, bytes)));
         if (data_ == nullptr) throw std::bad_alloc();
 #ifdef __linux__

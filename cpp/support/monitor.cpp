@@ -115,9 +115,10 @@ void Monitor::reserve(double bytes, const std::string& what) {
         if (!fits(bytes) && uncounted_ > 0 && reserved_ + bytes <= memory_limit_) trim();
     }
     if (!fits(bytes)) {
-        throw LimitReached(Stop::memory_limit, what + " would need about " + megabytes(bytes) +
-                                                   "; the memory limit leaves " +
-                                                   megabytes(std::max(0.0, memory_limit_ - used())));
+        throw LimitReached(Stop::memory_limit,
+                           what + " would need about " + megabytes(bytes) +
+                               "; the memory limit leaves " +
+                               megabytes(std::max(0.0, memory_limit_ - used())));
     }
     reserved_ += bytes;
 }

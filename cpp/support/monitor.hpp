@@ -88,10 +88,10 @@ private:
     Clock::time_point next_trim_;
     double time_limit_;
     double memory_limit_;
-    double most_growth_;      // of the process
+    double most_growth_;  // of the process
     double size_at_start_ = 0;
     double reserved_ = 0;
-    double uncounted_ = 0;    // by which the process has grown beyond what is reserved
+    double uncounted_ = 0;  // by which the process has grown beyond what is reserved
     Watcher watcher_;
     Stop stop_ = Stop::none;
     std::uint64_t budget_ = 0;

@@ -62,7 +62,8 @@ RoomForThread::RoomForThread() : bytes_(std::make_unique<char[]>(1U << 16U)) {
 }
 
 void prepare_thread() {
-    // Looks at the thread's exceptions, which have their own memory; volatile, or nobody would look.
+    // Looks at the thread's exceptions, which have their own memory; volatile, or nobody would
+    // look.
     [[maybe_unused]] const volatile int count = std::uncaught_exceptions();
 }
 

@@ -68,9 +68,8 @@ bool WorkList::run(std::size_t count, const Piece& piece, Monitor& monitor) cons
                         begin.notify_all();
                         begin.wait(lock, [&] { return prepared == helpers.size(); });
                     }
-                    Monitor own = monitor.helper([&](const Progress&) {
-                        return stopped ? Stop::interrupted : Stop::none;
-                    });
+                    Monitor own = monitor.helper(
+                        [&](const Progress&) { return stopped ? Stop::interrupted : Stop::none; });
                     work(t, own);
                     const std::scoped_lock lock(guard);
                     ++finished_helpers;

@@ -55,7 +55,10 @@ std::string show(const T& value) {
             separator = ", ";
         }
         text << ']';
-    } else if constexpr (requires { value.first; value.second; }) {
+    } else if constexpr (requires {
+                             value.first;
+                             value.second;
+                         }) {
         text << '(' << show(value.first) << ", " << show(value.second) << ')';
     } else {
         text << "(something)";
@@ -78,14 +81,14 @@ class Left {
 public:
     explicit Left(const L& left) : left_(left) {}
 
-#define COREPLAN_COMPARE(op, whole)                                           \
-    template <class R>                                                        \
-    Outcome operator op(const R& right) const {                               \
-        if constexpr (Whole<L> && Whole<R>) {                                 \
-            return with(whole(left_, right), #op, right);                     \
-        } else {                                                              \
-            return with(static_cast<bool>(left_ op right), #op, right);       \
-        }                                                                     \
+#define COREPLAN_COMPARE(op, whole)                                     \
+    template <class R>                                                  \
+    Outcome operator op(const R& right) const {                         \
+        if constexpr (Whole<L> && Whole<R>) {                           \
+            return with(whole(left_, right), #op, right);               \
+        } else {                                                        \
+            return with(static_cast<bool>(left_ op right), #op, right); \
+        }                                                               \
     }
     COREPLAN_COMPARE(==, std::cmp_equal)
     COREPLAN_COMPARE(!=, std::cmp_not_equal)
@@ -141,28 +144,30 @@ Exception caught(const Call& call) {
 
 }  // namespace coreplan::testing
 
-#define COREPLAN_TEST_NAMED(claim, name)                                                        \
-    static void name();                                                                         \
-    [[maybe_unused]] static const bool name##_added =                                           \
-        ::coreplan::testing::add(claim, __FILE__, __LINE__, &name);                               \
+#define COREPLAN_TEST_NAMED(claim, name)                            \
+    static void name();                                             \
+    [[maybe_unused]] static const bool name##_added =               \
+        ::coreplan::testing::add(claim, __FILE__, __LINE__, &name); \
     static void name()
 #define COREPLAN_TEST_AT(claim, line) COREPLAN_TEST_NAMED(claim, test_at_line_##line)
 #define COREPLAN_TEST(claim, line) COREPLAN_TEST_AT(claim, line)
 #define TEST(claim) COREPLAN_TEST(claim, __LINE__)
 
-#define CHECK(...) \
-    ::coreplan::testing::expect(::coreplan::testing::Start{} << __VA_ARGS__, #__VA_ARGS__, __FILE__, __LINE__)
+#define CHECK(...)                                                                         \
+    ::coreplan::testing::expect(::coreplan::testing::Start{} << __VA_ARGS__, #__VA_ARGS__, \
+                                __FILE__, __LINE__)
 #define CHECK_NEAR(a, b, tolerance) \
     ::coreplan::testing::expect_near(a, b, tolerance, #a " ~ " #b, __FILE__, __LINE__)
-#define CHECK_THROWS(Type, ...)                                                                  \
-    do {                                                                                         \
-        bool thrown_ = false;                                                                    \
-        try {                                                                                    \
-            static_cast<void>(__VA_ARGS__);                                                      \
-        } catch (const Type&) {                                                                  \
-            thrown_ = true;                                                                      \
-        }                                                                                        \
-        if (!thrown_) {                                                                          \
-            ::coreplan::testing::fail(__FILE__, __LINE__, #__VA_ARGS__ "\n    does not throw " #Type); \
-        }                                                                                        \
+#define CHECK_THROWS(Type, ...)                                                    \
+    do {                                                                           \
+        bool thrown_ = false;                                                      \
+        try {                                                                      \
+            static_cast<void>(__VA_ARGS__);                                        \
+        } catch (const Type&) {                                                    \
+            thrown_ = true;                                                        \
+        }                                                                          \
+        if (!thrown_) {                                                            \
+            ::coreplan::testing::fail(__FILE__, __LINE__,                          \
+                                      #__VA_ARGS__ "\n    does not throw " #Type); \
+        }                                                                          \
     } while (false)

@@ -35,7 +35,8 @@ SearchPolicy::SearchPolicy(const Description& description, WithCrgs& setup,
     : description_(description), setup_(setup) {
     for (const GroupDecision& decision : result.decisions) {
         const bool is_new =
-            decisions_.emplace(Key{decision.layer, decision.agents, decision.nodes}, decision.choices)
+            decisions_
+                .emplace(Key{decision.layer, decision.agents, decision.nodes}, decision.choices)
                 .second;
         if (!is_new) throw std::logic_error("a group has two decisions");
     }

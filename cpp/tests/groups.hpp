@@ -1,5 +1,5 @@
-// What the search over groups is tested against: groups of agents by plain recursion over a compiled
-// model, one joint state at a time, by maps. Constants are not counted.
+// What the search over groups is tested against: groups of agents by plain recursion over a
+// compiled model, one joint state at a time, by maps. Constants are not counted.
 #pragma once
 
 #include <map>

@@ -1,4 +1,5 @@
-// Runs all tests, or those whose claim contains the first argument.
+// Runs all tests, or those whose claim contains the first argument. With `--only CLAIM`, the one
+// with just that claim; with `--ctest FILE PROGRAM`, lists them all in a file for ctest.
 #include <chrono>
 #include <cstdio>
 #include <cstring>
@@ -69,15 +70,35 @@ bool passes(const Test& test) {
     return failures_of_test == 0;
 }
 
+bool list_for_ctest(const char* file, const char* program) {
+    std::FILE* out = std::fopen(file, "w");
+    if (out == nullptr) return false;
+    for (const Test& test : tests()) {
+        std::fprintf(out, "add_test([=[%s]=] [=[%s]=] --only [=[%s]=])\n", test.claim, program,
+                     test.claim);
+    }
+    return std::fclose(out) == 0;
+}
+
+bool is_wanted(const Test& test, int argc, char** argv) {
+    if (argc == 3 && std::strcmp(argv[1], "--only") == 0) {
+        return std::strcmp(test.claim, argv[2]) == 0;
+    }
+    return argc < 2 || std::strstr(test.claim, argv[1]) != nullptr;
+}
+
 }  // namespace
 
 }  // namespace coreplan::testing
 
 int main(int argc, char** argv) {
+    if (argc == 4 && std::strcmp(argv[1], "--ctest") == 0) {
+        return coreplan::testing::list_for_ctest(argv[2], argv[3]) ? 0 : 1;
+    }
     int passed = 0;
     int failed = 0;
     for (const auto& test : coreplan::testing::tests()) {
-        if (argc > 1 && std::strstr(test.claim, argv[1]) == nullptr) continue;
+        if (!coreplan::testing::is_wanted(test, argc, argv)) continue;
         ++(coreplan::testing::passes(test) ? passed : failed);
     }
     std::printf("%d passed, %d failed\n", passed, failed);

@@ -1,5 +1,5 @@
-// From what a solver returns to what is done in the description's own terms, so that a policy can be
-// judged by the reference.
+// From what a solver returns to what is done in the description's own terms, so that a policy can
+// be judged by the reference.
 #pragma once
 
 #include "baselines/joint_result.hpp"
@@ -21,7 +21,8 @@ public:
     // Per agent, the class of a state that can be reached at the stage.
     [[nodiscard]] Index class_of(std::size_t agent, Index stage, Index state) const;
     // The choice that stands for action `position` of the class, from this very state.
-    [[nodiscard]] Index choice_of(std::size_t agent, Index stage, Index state, Index position) const;
+    [[nodiscard]] Index choice_of(std::size_t agent, Index stage, Index state,
+                                  Index position) const;
     // The number of a joint state in the layout of the model.
     [[nodiscard]] std::uint64_t slot_of(Index stage, const reference::JointState& state) const;
 

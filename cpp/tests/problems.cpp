@@ -70,7 +70,8 @@ Description crowd(Index agents, Index states, Index horizon) {
     for (Index s = 0; s < states; ++s) {
         std::vector<Branch> anywhere;
         for (Index n = 0; n < states; ++n) anywhere.push_back({n, 1.0 / states});
-        choices.push_back({s, 0, s % 4 == 0 ? anywhere : std::vector<Branch>{{(7 * s + 3) % states}}});
+        choices.push_back(
+            {s, 0, s % 4 == 0 ? anywhere : std::vector<Branch>{{(7 * s + 3) % states}}});
         choices.push_back({s, 1, {{(s + 1) % states, 0.5}, {(3 * s + 5) % states, 0.5}}});
     }
     Description made = team(horizon, std::vector(agents, agent(states, 2, choices)));
@@ -209,10 +210,10 @@ private:
         for (Index i = 0; i < agents_; ++i) {
             if (!happens(chance)) continue;
             const AgentDescription& who = description.agents[i];
-            members.push_back(when(description, i,
-                                   {perhaps_below(who.state_count, 0.4),
-                                    perhaps_below(who.action_count, 0.5),
-                                    perhaps_below(who.state_count, 0.4)}));
+            members.push_back(
+                when(description, i,
+                     {perhaps_below(who.state_count, 0.4), perhaps_below(who.action_count, 0.5),
+                      perhaps_below(who.state_count, 0.4)}));
         }
         const double value = static_cast<double>(between(0, 80)) / 4.0 - 10.0;
         description.entries.push_back(

@@ -69,7 +69,8 @@ double Bellman::value(Index stage, const JointState& state, const JointChoice& c
     for (std::size_t i = 0; i < state.size(); ++i) {
         const AgentDescription& agent = description_.agents[i];
         auto& possible = transitions.emplace_back();
-        for (Index o = agent.outcome_begin[choice[i]]; o < agent.outcome_begin[choice[i] + 1]; ++o) {
+        for (Index o = agent.outcome_begin[choice[i]]; o < agent.outcome_begin[choice[i] + 1];
+             ++o) {
             if (agent.outcome_probability[o] > 0) possible.push_back(o);
         }
     }
@@ -98,7 +99,8 @@ double Bellman::value(Index stage, const JointState& state) {
         for (std::size_t i = 0; i < state.size(); ++i) {
             const AgentDescription& agent = description_.agents[i];
             auto& possible = choices.emplace_back();
-            for (Index c = agent.choice_begin[state[i]]; c < agent.choice_begin[state[i] + 1]; ++c) {
+            for (Index c = agent.choice_begin[state[i]]; c < agent.choice_begin[state[i] + 1];
+                 ++c) {
                 if (allowed(agent, c, stage)) possible.push_back(c);
             }
         }

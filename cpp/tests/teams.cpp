@@ -66,7 +66,8 @@ double worth(const CompiledModel& model, const TeamPolicy& policy) {
             std::map<std::vector<ClassId>, double> next;
             std::vector<double> matched(model.interactions_at[l].size(), 0.0);
             for (const auto& [state, chance] : here) {
-                for (std::size_t m = 0; m < state.size(); ++m) all[at(cluster.agents[m])] = state[m];
+                for (std::size_t m = 0; m < state.size(); ++m)
+                    all[at(cluster.agents[m])] = state[m];
                 const auto actions = policy.act(model, l, all);
                 std::vector<std::map<SignalId, double>> made(n);
                 std::vector<std::pair<std::vector<ClassId>, double>> moves{{{}, chance}};
@@ -82,7 +83,8 @@ double worth(const CompiledModel& model, const TeamPolicy& policy) {
                     }
                     std::vector<std::pair<std::vector<ClassId>, double>> wider;
                     for (const auto& [row, probability] : moves) {
-                        for (Index o = who.outcome_begin[after]; o < who.outcome_begin[after + 1]; ++o) {
+                        for (Index o = who.outcome_begin[after]; o < who.outcome_begin[after + 1];
+                             ++o) {
                             wider.emplace_back(row, probability * who.outcome_probability[o]);
                             wider.back().first.push_back(who.outcome_next[o]);
                         }
@@ -92,8 +94,10 @@ double worth(const CompiledModel& model, const TeamPolicy& policy) {
                 for (const auto& [row, probability] : moves) next[row] += probability;
                 for (std::size_t k = 0; k < matched.size(); ++k) {
                     double all_match = chance;
-                    for (const auto& member : model.interactions[model.interactions_at[l][k]].members) {
-                        if (std::ranges::find(cluster.agents, member.agent) == cluster.agents.end()) {
+                    for (const auto& member :
+                         model.interactions[model.interactions_at[l][k]].members) {
+                        if (std::ranges::find(cluster.agents, member.agent) ==
+                            cluster.agents.end()) {
                             continue;
                         }
                         all_match *= made[at(member.agent)][member.signal];

@@ -143,10 +143,10 @@ TEST("joint actions come best first, all of them once, and never more than was p
 TEST("so they do where tables are too large to eliminate agents exactly") {
     for (const bool coarse : {false, true}) {
         const testing::Context context("coarse", coarse);
-        check_order(Maker(1).clique(8, 3, coarse));    // 6561 joint actions
-        check_order(Maker(2).clique(5, 6, coarse));    // 7776
-        check_order(Maker(3).clique(13, 2, coarse));   // 8192
-        check_order(Maker(4).clique(2, 80, coarse));   // one table, larger than may be made
+        check_order(Maker(1).clique(8, 3, coarse));   // 6561 joint actions
+        check_order(Maker(2).clique(5, 6, coarse));   // 7776
+        check_order(Maker(3).clique(13, 2, coarse));  // 8192
+        check_order(Maker(4).clique(2, 80, coarse));  // one table, larger than may be made
     }
     // A term that is too large by itself, beside others.
     Maker maker(5);

@@ -17,7 +17,9 @@ constexpr Index kVariables = 6;
 // of k.
 using Truth = std::vector<double>;
 
-bool bit_of(std::size_t row, Index variable) { return ((row >> (kVariables - 1 - variable)) & 1U) != 0; }
+bool bit_of(std::size_t row, Index variable) {
+    return ((row >> (kVariables - 1 - variable)) & 1U) != 0;
+}
 
 std::size_t with_bit(std::size_t row, Index variable, bool value) {
     const std::size_t bit = std::size_t{1} << (kVariables - 1 - variable);
@@ -86,7 +88,8 @@ Truth gathered(Truth truth, const std::vector<Index>& variables,
 Truth combined(const Truth& one, const Truth& other,
                const std::function<double(double, double)>& combine) {
     Truth truth;
-    for (std::size_t row = 0; row < one.size(); ++row) truth.push_back(combine(one[row], other[row]));
+    for (std::size_t row = 0; row < one.size(); ++row)
+        truth.push_back(combine(one[row], other[row]));
     return truth;
 }
 
@@ -113,8 +116,9 @@ TEST("a diagram has the values of its table, and its size is that of the distinc
                 const auto begin = truth.begin() + static_cast<std::ptrdiff_t>(k);
                 std::vector<double> part(begin, begin + static_cast<std::ptrdiff_t>(size));
                 const std::size_t half = size / 2;
-                if (size > 1 && std::equal(part.begin(), part.begin() + static_cast<std::ptrdiff_t>(half),
-                                           part.begin() + static_cast<std::ptrdiff_t>(half))) {
+                if (size > 1 &&
+                    std::equal(part.begin(), part.begin() + static_cast<std::ptrdiff_t>(half),
+                               part.begin() + static_cast<std::ptrdiff_t>(half))) {
                     continue;
                 }
                 if (std::ranges::find(here, part) == here.end()) here.push_back(part);
@@ -160,8 +164,8 @@ TEST("equal functions have the same root, however they were made") {
         for (std::size_t row = 0; row < truth.size(); ++row) {
             std::vector<std::pair<Index, bool>> values;
             for (Index v = 0; v < kVariables; ++v) values.emplace_back(v, bit_of(row, v));
-            sum = diagrams.plus(sum, diagrams.times(diagrams.literals(values),
-                                                    diagrams.constant(truth[row])));
+            sum = diagrams.plus(
+                sum, diagrams.times(diagrams.literals(values), diagrams.constant(truth[row])));
         }
         CHECK(sum == f);
 
@@ -238,8 +242,9 @@ TEST("an expectation over a variable of known chances is a weighted sum") {
     CHECK(diagrams.sum_of_products(law, value, cube) == diagrams.constant(5));
     CHECK(diagrams.sum_of_products(law, diagrams.constant(3), cube) == diagrams.constant(3));
     // Where the law depends on another variable, so does the expectation.
-    const Diagram either = diagrams.decide(0, law, diagrams.table(second, std::vector<Diagram>{
-                                                       diagrams.constant(1), diagrams.constant(0)}));
+    const Diagram either = diagrams.decide(
+        0, law,
+        diagrams.table(second, std::vector<Diagram>{diagrams.constant(1), diagrams.constant(0)}));
     CHECK(diagrams.sum_of_products(either, value, cube) ==
           diagrams.table(first, std::vector<Diagram>{diagrams.constant(5), diagrams.constant(-4)}));
 }
@@ -311,7 +316,8 @@ TEST("what makes no sense is refused") {
     CHECK_THROWS(std::invalid_argument, diagrams.cube(turned));
     CHECK_THROWS(std::invalid_argument, diagrams.cube(beyond));
     CHECK_THROWS(std::invalid_argument, diagrams.table(second, std::vector<Diagram>{}));
-    CHECK_THROWS(std::invalid_argument, diagrams.table(second, std::vector<Diagram>{one, one, one}));
+    CHECK_THROWS(std::invalid_argument,
+                 diagrams.table(second, std::vector<Diagram>{one, one, one}));
     const std::vector<std::pair<std::uint64_t, double>> large{{2, 1.0}}, twice{{1, 1.0}, {1, 2.0}};
     CHECK_THROWS(std::invalid_argument, diagrams.sparse(second, large));
     CHECK_THROWS(std::invalid_argument, diagrams.sparse(both, twice));

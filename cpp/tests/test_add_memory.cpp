@@ -82,8 +82,7 @@ TEST("memory is asked for before it is taken, and given back") {
     {
         Diagrams diagrams(16, monitor);
         const Diagram small = noise(diagrams, 8, 1);
-        const LimitReached struck =
-            testing::caught<LimitReached>([&] { noise(diagrams, 16, 2); });
+        const LimitReached struck = testing::caught<LimitReached>([&] { noise(diagrams, 16, 2); });
         CHECK(struck.stop == Stop::memory_limit);
         CHECK(monitor.reserved() > 0.0);
         CHECK(monitor.reserved() <= 2e6);
@@ -124,7 +123,8 @@ TEST("a limit that strikes within an operation leaves all diagrams intact") {
                 answer = Stop::interrupted;
             }
             const std::vector<Index> mine{v};
-            const std::vector<Diagram> values{diagrams.constant(0), diagrams.constant(std::pow(1.37, v))};
+            const std::vector<Diagram> values{diagrams.constant(0),
+                                              diagrams.constant(std::pow(1.37, v))};
             sum = diagrams.plus(sum, diagrams.table(mine, values));
         }
     } catch (const LimitReached& limit) {

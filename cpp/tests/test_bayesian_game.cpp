@@ -51,7 +51,8 @@ double value_of_solution(const BayesianGame& game, const GameSolution& solution)
 // The values of all solutions, best first, by looking at each.
 std::vector<double> all_values(const BayesianGame& game) {
     GameSolution solution;
-    for (std::size_t i = 0; i < game.agent_count(); ++i) solution.emplace_back(game.type_count(i), 0);
+    for (std::size_t i = 0; i < game.agent_count(); ++i)
+        solution.emplace_back(game.type_count(i), 0);
     std::vector<double> values;
     for (;;) {
         values.push_back(value_of_solution(game, solution));

@@ -17,8 +17,8 @@ using Groups = std::vector<std::shared_ptr<const Behaviour>>;
 Groups everyone_alone(const CompiledModel& model, const LocalPolicy& policy, Monitor& monitor) {
     Groups groups;
     for (std::size_t i = 0; i < model.agents.size(); ++i) {
-        groups.push_back(std::make_shared<Behaviour>(behave(
-            model, interactions_of(model), {as<AgentId>(i)}, {policy.action[i]}, monitor)));
+        groups.push_back(std::make_shared<Behaviour>(
+            behave(model, interactions_of(model), {as<AgentId>(i)}, {policy.action[i]}, monitor)));
     }
     return groups;
 }
@@ -35,8 +35,8 @@ double answer(const CompiledModel& model, const std::vector<AgentId>& agents, st
     for (const Profile& profile : profiles.best()) bases.push_back(outlooks.add(profile.policy));
     Rollout rollout(outlooks, bases, {cap, true}, monitor);
     rollout.run();
-    const auto behaviour = std::make_shared<Behaviour>(behave(
-        model, touching, agents, profiles.best()[0].policy.action, rollout, monitor));
+    const auto behaviour = std::make_shared<Behaviour>(
+        behave(model, touching, agents, profiles.best()[0].policy.action, rollout, monitor));
     for (const AgentId who : agents) groups[at(who)] = behaviour;
     return rollout.value();
 }

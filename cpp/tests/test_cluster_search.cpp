@@ -30,7 +30,8 @@ TEST("clusters of a small team are worth what they say, at most the optimum") {
             CHECK(search.value() >= last);
             last = search.value();
             const TeamPolicy policy = search.policy();
-            const double followed = reference::Bellman(d, translation.rule(policy)).value() - constant;
+            const double followed =
+                reference::Bellman(d, translation.rule(policy)).value() - constant;
             CHECK_NEAR(search.value(), followed, relative(followed));
         }
         CHECK(last <= reference::optimum(d) - constant + relative(last));

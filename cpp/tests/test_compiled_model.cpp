@@ -14,8 +14,12 @@ using namespace problems;
 // From state 0, actions 0 and 1 lead to states 1 and 2, which go to 3 or 4 with these chances.
 AgentDescription fork(double left, double right) {
     return agent(5, 2,
-                 {{0, 0, {{1}}}, {0, 1, {{2}}}, {1, 0, {{3, left}, {4, 1 - left}}},
-                  {2, 0, {{3, right}, {4, 1 - right}}}, {3, 0, {{3}}}, {4, 0, {{4}}}});
+                 {{0, 0, {{1}}},
+                  {0, 1, {{2}}},
+                  {1, 0, {{3, left}, {4, 1 - left}}},
+                  {2, 0, {{3, right}, {4, 1 - right}}},
+                  {3, 0, {{3}}},
+                  {4, 0, {{4}}}});
 }
 
 // The classes of states 1 and 2 of agent 0 at stage 1 are one.
@@ -49,8 +53,7 @@ TEST("states are kept apart by their outcome law, if it matters where they go") 
 
 TEST("states are kept apart by the chance that a signal matches") {
     Description d = team(3, {fork(0.5, 0.5), one_state(2)});
-    d.entries.push_back(
-        entry(2.0, {when(d, 0, on({1}, {0}, {3})), when(d, 1, on_actions({1}))}));
+    d.entries.push_back(entry(2.0, {when(d, 0, on({1}, {0}, {3})), when(d, 1, on_actions({1}))}));
     CHECK(!merged(d));
     d.entries[0] = entry(2.0, {when(d, 0, on({1, 2}, {0}, {3})), when(d, 1, on_actions({1}))});
     CHECK(merged(d));
@@ -66,8 +69,9 @@ TEST("signals that no interaction looks at any more do not keep states apart") {
 }
 
 TEST("states are kept apart by having an action more") {
-    Description d = team(3, {agent(3, 2, {{0, 0, {{1}}}, {0, 1, {{2}}}, {1, 0, {{1}}},
-                                          {2, 0, {{2}}}, {2, 1, {{2}}}})});
+    Description d = team(
+        3,
+        {agent(3, 2, {{0, 0, {{1}}}, {0, 1, {{2}}}, {1, 0, {{1}}}, {2, 0, {{2}}}, {2, 1, {{2}}}})});
     CHECK(merged(d));  // the second action is the first again
     d.entries.push_back(entry(1.0, {when(d, 0, on_actions({1}))}));
     CHECK(!merged(d));
@@ -91,9 +95,13 @@ TEST("states that earn the same in expectation merge, though their transitions e
 }
 
 TEST("names and order of actions do not matter, and the way back knows each state's own choice") {
-    Description d = team(2, {agent(3, 2, {{0, 0, {{1}}}, {0, 1, {{2}}},    // choices 0, 1
-                                          {1, 0, {{0}}}, {1, 1, {{0}}},    // 2 earns 1, 3 earns 4
-                                          {2, 0, {{0}}}, {2, 1, {{0}}}})});  // 4 earns 4, 5 earns 1
+    Description d = team(2, {agent(3, 2,
+                                   {{0, 0, {{1}}},
+                                    {0, 1, {{2}}},  // choices 0, 1
+                                    {1, 0, {{0}}},
+                                    {1, 1, {{0}}},  // 2 earns 1, 3 earns 4
+                                    {2, 0, {{0}}},
+                                    {2, 1, {{0}}}})});  // 4 earns 4, 5 earns 1
     d.entries.push_back(entry(1.0, {when(d, 0, on({1}, {0}, {0}))}));
     d.entries.push_back(entry(4.0, {when(d, 0, on({1}, {1}, {0}))}));
     d.entries.push_back(entry(4.0, {when(d, 0, on({2}, {0}, {0}))}));
@@ -126,8 +134,9 @@ TEST("equal actions of one state become one; without merging all nodes and actio
 }
 
 TEST("actions with equal laws and labels share what comes after, also between states") {
-    Description d = team(2, {agent(3, 2, {{0, 0, {{1}}}, {0, 1, {{2}}}, {1, 0, {{0}}},
-                                          {1, 1, {{0}}}, {2, 0, {{0}}}})});
+    Description d = team(
+        2,
+        {agent(3, 2, {{0, 0, {{1}}}, {0, 1, {{2}}}, {1, 0, {{0}}}, {1, 1, {{0}}}, {2, 0, {{0}}}})});
     d.entries.push_back(entry(1.0, {when(d, 0, on({1}, {1}, {0}))}));
     d.entries.push_back(entry(2.0, {when(d, 0, on({2}, {0}, {0}))}));
     const CompiledAgent who = compiled(d).agents[0];
@@ -138,7 +147,9 @@ TEST("actions with equal laws and labels share what comes after, also between st
     CHECK(who.after_mass == std::vector<double>{1, 1, 1});
 }
 
-TEST("an interaction is dropped at stages at which a member cannot take part, or it is worth nothing") {
+TEST(
+    "an interaction is dropped at stages at which a member cannot take part, or it is worth "
+    "nothing") {
     // Agent 0 is in state 0 at even stages and in state 1 at odd ones; agent 1 can do action 1
     // until stage 4.
     Description d = team(8, {agent(2, 1, {{0, 0, {{1}}}, {1, 0, {{0}}}}),
@@ -164,7 +175,8 @@ TEST("an interaction with a state that cannot be reached is dropped") {
 }
 
 TEST("a factor is the chance that the transition matches, and may lie between 0 and 1") {
-    Description d = team(1, {agent(3, 1, {{0, 0, {{0, 0.5}, {1, 0.375}, {2, 0.125}}}}), one_state(2)});
+    Description d =
+        team(1, {agent(3, 1, {{0, 0, {{0, 0.5}, {1, 0.375}, {2, 0.125}}}}), one_state(2)});
     d.entries.push_back(entry(8.0, {when(d, 0, on_nexts({1, 2})), when(d, 1, on_actions({1}))}));
     d.entries.push_back(entry(8.0, {when(d, 0, on_nexts({2})), when(d, 1, on_actions({1}))}));
     const CompiledModel model = compiled(d);
@@ -198,9 +210,10 @@ TEST("masses are 1 up to rounding, or are known to be not") {
     CHECK(compiled(team(2, {agent(10, 1, choices)})).unit_mass);
 
     for (const bool merge : {true, false}) {
-        const CompiledModel model = compiled(
-            team(2, {one_state(1), agent(2, 1, {{0, 0, {{0, 0.5}, {1, 0.5 + 4e-10}}}, {1, 0, {{1}}}})}),
-            merge);
+        const CompiledModel model =
+            compiled(team(2, {one_state(1),
+                              agent(2, 1, {{0, 0, {{0, 0.5}, {1, 0.5 + 4e-10}}}, {1, 0, {{1}}}})}),
+                     merge);
         CHECK(!model.unit_mass);
         CHECK(model.agents[0].after_mass == std::vector<double>{1, 1});
         CHECK_NEAR(model.agents[1].after_mass[0], 1 + 4e-10, 1e-15);
@@ -210,7 +223,7 @@ TEST("masses are 1 up to rounding, or are known to be not") {
 // What one choice of the description is worth in the compiled model's terms.
 struct Meaning {
     double reward = 0;
-    std::map<Index, double> law;     // over classes
+    std::map<Index, double> law;  // over classes
     std::map<SignalId, double> chances;
 };
 
@@ -231,13 +244,17 @@ TEST("every action of a class means the same for each of its nodes as the node's
                     const Index a = who.action_begin[c] + k;
                     const ChoiceId base = who.node_choice[who.node_choice_begin[node] + k];
                     Index choice = graph.choice_begin[node];
-                    while (choice < graph.choice_begin[node + 1] && graph.choice_base[choice] != base) ++choice;
+                    while (choice < graph.choice_begin[node + 1] &&
+                           graph.choice_base[choice] != base)
+                        ++choice;
                     CHECK(choice < graph.choice_begin[node + 1]);
                     Meaning meaning;
-                    for (Index arc = graph.arc_begin[choice]; arc < graph.arc_begin[choice + 1]; ++arc) {
+                    for (Index arc = graph.arc_begin[choice]; arc < graph.arc_begin[choice + 1];
+                         ++arc) {
                         const double p = graph.arc_probability[arc];
                         meaning.reward += p * graph.arc_reward[arc];
-                        meaning.law[static_cast<Index>(who.node_class[at(graph.arc_next[arc])])] += p;
+                        meaning.law[static_cast<Index>(who.node_class[at(graph.arc_next[arc])])] +=
+                            p;
                         const std::size_t t = at(graph.arc_base[arc]);
                         for (Index s = rewards.transition_signal_begin[t];
                              s < rewards.transition_signal_begin[t + 1]; ++s) {
@@ -246,8 +263,10 @@ TEST("every action of a class means the same for each of its nodes as the node's
                     }
                     CHECK_NEAR(who.action_reward[a], meaning.reward, 1e-12);
                     const std::size_t after = at(who.action_after[a]);
-                    for (Index o = who.outcome_begin[after]; o < who.outcome_begin[after + 1]; ++o) {
-                        meaning.law[static_cast<Index>(who.outcome_next[o])] -= who.outcome_probability[o];
+                    for (Index o = who.outcome_begin[after]; o < who.outcome_begin[after + 1];
+                         ++o) {
+                        meaning.law[static_cast<Index>(who.outcome_next[o])] -=
+                            who.outcome_probability[o];
                     }
                     for (const auto& [next, rest] : meaning.law) CHECK_NEAR(rest, 0.0, 1e-15);
                     const std::size_t label = at(who.after_label[after]);

@@ -31,8 +31,8 @@ Description gambler() {
                                     {3, 0, {{3}}},
                                     {4, 0, {{4}}}}),
                              one_state(2)});
-    d.entries.push_back(entry(2.0, {when(d, 0, on({0}, {1}, {1})), when(d, 1, on_actions({1}))},
-                              Indices{0}));
+    d.entries.push_back(
+        entry(2.0, {when(d, 0, on({0}, {1}, {1})), when(d, 1, on_actions({1}))}, Indices{0}));
     d.entries.push_back(entry(5.0, {when(d, 0, on({1}, {0}, {2}))}));
     d.entries.push_back(entry(9.0, {when(d, 0, on({1}, {1}, {3}))}));
     return d;
@@ -96,7 +96,8 @@ TEST("arcs of a layer that match the same share a tree, and so do all that match
 
 TEST("merged arcs that only rewards or kinds of pairs tell apart are all counted") {
     // Two outcomes with different own rewards lead to the same merged state.
-    Description d = team(1, {agent(3, 1, {{0, 0, {{1, 0.5}, {2, 0.5}}}, {1, 0, {{1}}}, {2, 0, {{2}}}})});
+    Description d =
+        team(1, {agent(3, 1, {{0, 0, {{1, 0.5}, {2, 0.5}}}, {1, 0, {{1}}}, {2, 0, {{2}}}})});
     CHECK(WithCrgs(d, true).crgs.size().reward_arcs == 1.0);
     d.entries.push_back(entry(1.0, {when(d, 0, on_nexts({2}))}));
     const WithCrgs setup(d, true);

@@ -44,8 +44,7 @@ Description shortened(Description d, double most) {
         }
         branching *= widest;
     }
-    while (d.horizon > d.first_stage + 1 &&
-           std::pow(branching, d.horizon - d.first_stage) > most) {
+    while (d.horizon > d.first_stage + 1 && std::pow(branching, d.horizon - d.first_stage) > most) {
         --d.horizon;
     }
     for (Entry& entry : d.entries) {
@@ -240,7 +239,8 @@ Description row(Index horizon, Index agents) {
             choices.push_back({s, a, {{0, p}, {1, 1 - p}}});
         }
     }
-    Description d = team(horizon, std::vector<AgentDescription>(agents, agent(2, actions, choices)));
+    Description d =
+        team(horizon, std::vector<AgentDescription>(agents, agent(2, actions, choices)));
     for (Index i = 0; i + 1 < agents; ++i) {
         d.entries.push_back(
             entry(1.0, {when(d, i, on_states({1})), when(d, i + 1, on_actions({1}))}));
@@ -274,7 +274,8 @@ TEST("a search that is stopped has no value, and says why") {
         CHECK(none.decisions.empty());
 
         Monitor late(0.02);
-        CHECK(solve_core_2016(setup.crgs, options_of(bounds, false), late).stop == Stop::time_limit);
+        CHECK(solve_core_2016(setup.crgs, options_of(bounds, false), late).stop ==
+              Stop::time_limit);
 
         std::uint64_t seen = 0;
         Monitor watched(Monitor::kNoLimit, Monitor::kNoLimit, [&](const Progress& progress) {

@@ -42,7 +42,8 @@ bool happens(const CompiledModel& model, const Couplings::Bond& bond, Index laye
                     double product = interaction.value_at(model.first_stage + layer);
                     for (const InteractionMember& member : interaction.members) {
                         const auto m = position_in(bond.agents, member.agent);
-                        product *= model.agents[at(member.agent)].chance(at(afters[m]), member.signal);
+                        product *=
+                            model.agents[at(member.agent)].chance(at(afters[m]), member.signal);
                     }
                     if (product != 0) return true;
                 }
@@ -95,7 +96,8 @@ TEST("an after-state can take part in what any of its outcomes can, and equal li
                 const auto runs = couplings.runs(who, list);
                 CHECK(different.insert(moments_of(couplings, who, list)).second);
                 for (std::size_t r = 1; r < runs.size(); ++r) {
-                    CHECK((runs[r - 1].signal < runs[r].signal || runs[r - 1].last + 1 < runs[r].first));
+                    CHECK((runs[r - 1].signal < runs[r].signal ||
+                           runs[r - 1].last + 1 < runs[r].first));
                 }
             }
         }
@@ -122,9 +124,9 @@ TEST("bonds hold every interaction that can happen, once, under its agents") {
                 ++held;
             }
         }
-        CHECK(held == std::ranges::count_if(model.interactions, [](const CompiledInteraction& each) {
-                  return !each.values.empty();
-              }));
+        CHECK(held == std::ranges::count_if(
+                          model.interactions,
+                          [](const CompiledInteraction& each) { return !each.values.empty(); }));
     }
 }
 
@@ -195,7 +197,8 @@ TEST("an interaction of some stages only binds while such a stage lies ahead, ho
     for (Index layer = 0; layer < 7; ++layer) {
         const testing::Context context("layer", layer);
         std::vector<Status> where;
-        for (const CompiledAgent& who : model.agents) where.emplace_back(ClassId{who.layer_begin[layer]});
+        for (const CompiledAgent& who : model.agents)
+            where.emplace_back(ClassId{who.layer_begin[layer]});
         CHECK(is_alive(couplings, 0, where) == (layer <= 4));
     }
 }
@@ -214,8 +217,8 @@ TEST("memory is counted and given back; with little of it nothing but answers is
                 CHECK(tight.reserved() <= bytes);
                 for (std::size_t b = 0; b < plenty.bonds().size(); ++b) {
                     const auto layer = static_cast<Index>(random() % model.layer_count());
-                    const auto where = groups::somewhere(model, plenty.bonds()[b].agents, layer, 0.3,
-                                                         random);
+                    const auto where =
+                        groups::somewhere(model, plenty.bonds()[b].agents, layer, 0.3, random);
                     CHECK(is_alive(couplings, b, where) == is_alive(plenty, b, where));
                 }
             } catch (const LimitReached&) {

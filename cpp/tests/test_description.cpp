@@ -15,13 +15,12 @@ using Transitions = std::vector<TransitionId>;
 // Two agents; the second has one state. Transitions of the first: 0: 0-a0->0, 1: 0-a0->1,
 // 2: 0-a1->1, 3: 1-a0->0.
 Description two_agents() {
-    Description description =
-        team(3, {agent(2, 2, {{0, 0, {{0, 0.5}, {1, 0.5}}}, {0, 1, {{1}}}, {1, 0, {{0}}}}),
-                 one_state(2)});
-    description.entries.push_back(entry(1.0,
-                                        {when(description, 0, on_states({1})),
-                                         when(description, 1, on_actions({1}))},
-                                        std::vector<Index>{0, 2}));
+    Description description = team(
+        3,
+        {agent(2, 2, {{0, 0, {{0, 0.5}, {1, 0.5}}}, {0, 1, {{1}}}, {1, 0, {{0}}}}), one_state(2)});
+    description.entries.push_back(
+        entry(1.0, {when(description, 0, on_states({1})), when(description, 1, on_actions({1}))},
+              std::vector<Index>{0, 2}));
     return description;
 }
 
@@ -41,11 +40,20 @@ TEST("a malformed description is refused") {
     const std::vector<Damage> damages{
         {"horizon 0", [](auto& d) { d.horizon = 0; }},
         {"start at the horizon", [](auto& d) { d.first_stage = 3; }},
-        {"no agents", [](auto& d) { d.agents.clear(); d.start.clear(); d.entries.clear(); }},
+        {"no agents",
+         [](auto& d) {
+             d.agents.clear();
+             d.start.clear();
+             d.entries.clear();
+         }},
         {"a start missing", [](auto& d) { d.start.pop_back(); }},
         {"a start too many", [](auto& d) { d.start.push_back(StateId{0}); }},
         {"start outside", [](auto& d) { d.start[0] = StateId{2}; }},
-        {"no states", [](auto& d) { d.agents[1] = agent(0, 0, {}); d.entries.clear(); }},
+        {"no states",
+         [](auto& d) {
+             d.agents[1] = agent(0, 0, {});
+             d.entries.clear();
+         }},
         {"choice_begin short", [](auto& d) { d.agents[0].choice_begin.pop_back(); }},
         {"choice_begin empty", [](auto& d) { d.agents[0].choice_begin.clear(); }},
         {"choice_begin not from 0", [](auto& d) { d.agents[0].choice_begin[0] = 1; }},

@@ -73,11 +73,13 @@ TEST("the values of a solved problem are those of its joint states") {
                 const LocalGraph& graph = graphs.agents[i];
                 const Index nodes = graph.layer_begin[layer + 1] - graph.layer_begin[layer];
                 const auto pick = static_cast<Index>((seed + i) % nodes);
-                state.push_back(static_cast<Index>(graph.node_state[graph.layer_begin[layer] + pick]));
+                state.push_back(
+                    static_cast<Index>(graph.node_state[graph.layer_begin[layer] + pick]));
             }
             const testing::Context where("stage", stage);
             const double expected = bellman.value(stage, state);
-            CHECK_NEAR(result.values[translation.slot_of(stage, state)], expected, relative(expected));
+            CHECK_NEAR(result.values[translation.slot_of(stage, state)], expected,
+                       relative(expected));
         }
     }
 }
@@ -91,7 +93,8 @@ Description many_labels(Index agents, Index actions, Index horizon) {
         choices.push_back({0, k, {{0, 1 - chance}, {1, chance}}});
         choices.push_back({1, k, {{0, 1 - chance}, {1, chance}}});
     }
-    Description d = team(horizon, std::vector<AgentDescription>(agents, agent(2, actions, choices)));
+    Description d =
+        team(horizon, std::vector<AgentDescription>(agents, agent(2, actions, choices)));
     std::vector<Member> all;
     for (Index i = 0; i < agents; ++i) {
         all.push_back(when(d, i, on_nexts({1})));
@@ -134,8 +137,9 @@ TEST("long horizons with tables use both tables and sums, with one result") {
 }
 
 TEST("a horizon of 100000 stages needs no recursion") {
-    Description d = team(100'000, {agent(2, 2, {{0, 0, {{0}}}, {0, 1, {{1, 0.5}, {0, 0.5}}}, {1, 0, {{0}}}}),
-                                   one_state(2)});
+    Description d = team(
+        100'000,
+        {agent(2, 2, {{0, 0, {{0}}}, {0, 1, {{1, 0.5}, {0, 0.5}}}, {1, 0, {{0}}}}), one_state(2)});
     d.entries.push_back(entry(4.0, {when(d, 0, on_states({1})), when(d, 1, on_actions({1}))}));
     d.entries.push_back(entry(-1.0, {when(d, 1, on_actions({1}))}));
     const DpResult result = solved(compiled(d));

@@ -30,7 +30,8 @@ double policies_of(const CompiledModel& model) {
 double best_of_all(const CompiledModel& model) {
     Monitor monitor;
     LocalPolicy policy;
-    for (const CompiledAgent& agent : model.agents) policy.action.emplace_back(agent.class_count(), 0);
+    for (const CompiledAgent& agent : model.agents)
+        policy.action.emplace_back(agent.class_count(), 0);
     double best = -std::numeric_limits<double>::infinity();
     for (bool more = true; more;) {
         best = std::max(best, value_of(model, policy, monitor));
@@ -148,11 +149,12 @@ TEST("wherever it stops, the bounds hold") {
 TEST("what agents learn of themselves only can be worth less than what all know") {
     // Agent 0 goes to state 1 or 2 by chance; agent 1 has to name the state at the next stage.
     Description d = team(
-        2, {agent(3, 1, {{0, 0, {{1, 0.5}, {2, 0.5}}}, {1, 0, {{1}}}, {2, 0, {{2}}}}), one_state(2)});
+        2,
+        {agent(3, 1, {{0, 0, {{1, 0.5}, {2, 0.5}}}, {1, 0, {{1}}}, {2, 0, {{2}}}}), one_state(2)});
     for (Index k = 0; k < 2; ++k) {
-        d.entries.push_back(
-            entry(10.0, {when(d, 0, on_states({k + 1})), when(d, 1, on_actions({k}))},
-                  std::vector<Index>{1}));
+        d.entries.push_back(entry(10.0,
+                                  {when(d, 0, on_states({k + 1})), when(d, 1, on_actions({k}))},
+                                  std::vector<Index>{1}));
     }
     const CompiledModel model = compiled(d);
     Monitor monitor;
@@ -170,7 +172,8 @@ TEST("partial policies that lead to the same distributions are one") {
     // Which of two equal ways is taken at each stage does not matter, only that both take another.
     Description d = team(6, {one_state(2), one_state(2)});
     for (Index k = 0; k < 2; ++k) {
-        d.entries.push_back(entry(-1.0 - k, {when(d, 0, on_actions({k})), when(d, 1, on_actions({k}))}));
+        d.entries.push_back(
+            entry(-1.0 - k, {when(d, 0, on_actions({k})), when(d, 1, on_actions({k}))}));
     }
     const CompiledModel model = compiled(d);
     Monitor monitor;

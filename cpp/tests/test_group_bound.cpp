@@ -48,16 +48,18 @@ struct Case {
 };
 
 // Groups that the search can get to: those who are still linked, and what is left of them.
-void for_each_reachable_group(Case& c, int rounds, std::mt19937_64& random,
-                              const std::function<void(Shape&, Index, std::span<const Status>)>& visit) {
+void for_each_reachable_group(
+    Case& c, int rounds, std::mt19937_64& random,
+    const std::function<void(Shape&, Index, std::span<const Status>)>& visit) {
     const auto everyone = c.model.everyone();
     for (int round = 0; round < rounds; ++round) {
         const auto layer = static_cast<Index>(random() % c.model.layer_count());
         const auto where = groups::somewhere(c.model, everyone, layer, 0.4, random);
         std::vector<Index> lists;
         for (std::size_t i = 0; i < everyone.size(); ++i) {
-            lists.push_back(where[i].revealed() ? c.couplings.list(everyone[i], where[i].class_id())
-                                                : c.couplings.list(everyone[i], where[i].after_id()));
+            lists.push_back(where[i].revealed()
+                                ? c.couplings.list(everyone[i], where[i].class_id())
+                                : c.couplings.list(everyone[i], where[i].after_id()));
         }
         for (const auto& group : groups::together(c.model, c.couplings, lists)) {
             std::vector<AgentId> agents;

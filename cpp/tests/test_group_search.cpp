@@ -57,7 +57,8 @@ Case random_case(std::uint64_t seed) {
 constexpr GroupSearchOptions kNoTables{.tables = false};
 
 std::vector<std::pair<const char*, GroupSearchOptions>> variants() {
-    std::vector<std::pair<const char*, GroupSearchOptions>> all{{"all", {}}, {"no tables", kNoTables}};
+    std::vector<std::pair<const char*, GroupSearchOptions>> all{{"all", {}},
+                                                                {"no tables", kNoTables}};
     for (const bool tables : {true, false}) {
         all.push_back({"no split", {.split = false, .tables = tables}});
         all.push_back({"no skip", {.skip = false, .tables = tables}});
@@ -149,7 +150,9 @@ TEST("one thread does the same every time") {
     CHECK(counts[0] > 0);
 }
 
-TEST("decisions are worth no less than they say, nor than the lower bound, whenever they are asked for") {
+TEST(
+    "decisions are worth no less than they say, nor than the lower bound, whenever they are asked "
+    "for") {
     int unfinished = 0;
     const auto check = [&](Case& c, const GroupSearchOptions& options) {
         const auto search = c.search(options);
@@ -199,8 +202,8 @@ TEST("the proof's records bound what their groups earn at best") {
                 CHECK(group.layer.size() == group.upper.size());
                 CHECK(group.where.size() == group.layer.size() * group.agents.size());
                 for (std::size_t r = 0; r < group.layer.size(); ++r) {
-                    const auto where = std::span(group.where).subspan(r * group.agents.size(),
-                                                                     group.agents.size());
+                    const auto where = std::span(group.where)
+                                           .subspan(r * group.agents.size(), group.agents.size());
                     CHECK(group.upper[r] + c.relaxation.error() >=
                           exact.value(group.layer[r], where) - c.slack);
                     ++rows;
@@ -276,7 +279,8 @@ TEST("what is reserved is given back") {
     {
         const GroupSearch search(model, relaxation, given, {.most_bytes = 5e6}, monitor);
         CHECK(monitor.reserved() >= before + 5e6);
-        CHECK_THROWS(LimitReached, GroupSearch(model, relaxation, given, {.most_bytes = 6e6}, monitor));
+        CHECK_THROWS(LimitReached,
+                     GroupSearch(model, relaxation, given, {.most_bytes = 6e6}, monitor));
     }
     CHECK(monitor.reserved() == before);
     CHECK_THROWS(LimitReached, GroupSearch(model, relaxation, given, {.most_bytes = 100}, monitor));

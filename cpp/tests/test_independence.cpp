@@ -50,8 +50,8 @@ Positions groups_of(WithCrgs& setup, Index layer, const Indices& agents, const I
 }
 
 bool alone(WithCrgs& setup, std::size_t agent, Index layer, Index state) {
-    return setup.crgs.independence().locally_independent(
-        agent, node_of(setup.graph(agent), layer, state));
+    return setup.crgs.independence().locally_independent(agent,
+                                                         node_of(setup.graph(agent), layer, state));
 }
 
 TEST("agents are coupled only if all can match an entry at one and the same stage") {
@@ -127,8 +127,10 @@ TEST("groups are joined through others, come by their first agents and keep the 
     pay_together(d, {0, 4}, on_actions({0}));
     WithCrgs setup(d);
     CHECK(groups_of(setup, 0, {0, 1, 2, 3, 4}, {0, 0, 0, 0, 0}) == Positions{{0, 2, 3, 4}, {1}});
-    CHECK(groups_of(setup, 1, {0, 1, 2, 3, 4}, {0, 0, 0, 0, 1}) == Positions{{0, 2}, {1}, {3}, {4}});
-    CHECK(groups_of(setup, 1, {0, 1, 2, 3, 4}, {1, 0, 0, 0, 0}) == Positions{{0}, {1}, {2}, {3, 4}});
+    CHECK(groups_of(setup, 1, {0, 1, 2, 3, 4}, {0, 0, 0, 0, 1}) ==
+          Positions{{0, 2}, {1}, {3}, {4}});
+    CHECK(groups_of(setup, 1, {0, 1, 2, 3, 4}, {1, 0, 0, 0, 0}) ==
+          Positions{{0}, {1}, {2}, {3, 4}});
     CHECK(groups_of(setup, 0, {4, 1, 3}, {0, 0, 0}) == Positions{{0, 2}, {1}});
 }
 
@@ -194,7 +196,8 @@ public:
             }
             if (std::ranges::all_of(entry.members, [&](const Member& member) {
                     const std::optional<Index> node = node_of(at(member.agent));
-                    return node && moments_[at(member.agent)][*node].contains({member.condition, stage});
+                    return node &&
+                           moments_[at(member.agent)][*node].contains({member.condition, stage});
                 })) {
                 return true;
             }

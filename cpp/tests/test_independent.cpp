@@ -30,7 +30,8 @@ TEST("the value of a policy of single agents is what enumerating joint outcomes 
         }
         Monitor monitor;
         const double expected = reference::Bellman(d, translation.rule(policy)).value();
-        CHECK_NEAR(value_of(translation.model(), policy, monitor), expected, relative(expected, 1e-12));
+        CHECK_NEAR(value_of(translation.model(), policy, monitor), expected,
+                   relative(expected, 1e-12));
     }
 }
 
@@ -96,8 +97,7 @@ TEST("signals that no interaction looks at any more count nothing") {
     // Both agents make two signals; only the interaction of the first ones is left.
     Description d = team(2, {one_state(3), one_state(3)});
     for (Index a = 1; a < 3; ++a) {
-        d.entries.push_back(
-            entry(a, {when(d, 0, on_actions({a})), when(d, 1, on_actions({a}))}));
+        d.entries.push_back(entry(a, {when(d, 0, on_actions({a})), when(d, 1, on_actions({a}))}));
     }
     CompiledModel model = compiled(d);
     model.interactions.pop_back();
@@ -117,7 +117,8 @@ TEST("a limit that strikes before there are bounds is an exception") {
 }
 
 TEST("bounds of a horizon of 100000 stages are found") {
-    Description d = team(100'000, {agent(2, 2, {{0, 0, {{0}}}, {0, 1, {{1}}}, {1, 0, {{0}}}}), one_state(2)});
+    Description d =
+        team(100'000, {agent(2, 2, {{0, 0, {{0}}}, {0, 1, {{1}}}, {1, 0, {{0}}}}), one_state(2)});
     d.entries.push_back(entry(1.0, {when(d, 0, on_states({1}))}));
     d.entries.push_back(entry(1.0, {when(d, 0, on_states({1})), when(d, 1, on_actions({1}))}));
     const IndependentBounds bounds = bounds_of(compiled(d));

@@ -59,8 +59,9 @@ TEST("every joint state has a number of its own, without gaps") {
                 for (const auto& [number, actions] : partial) {
                     for (Index k = 0; k < who.layer_size(layer); ++k) {
                         const Index c = who.layer_begin[layer] + k;
-                        longer.emplace_back(number + k * layout.stride(layer, i),
-                                            actions * (who.action_begin[c + 1] - who.action_begin[c]));
+                        longer.emplace_back(
+                            number + k * layout.stride(layer, i),
+                            actions * (who.action_begin[c + 1] - who.action_begin[c]));
                     }
                 }
                 partial = std::move(longer);

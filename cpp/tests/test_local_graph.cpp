@@ -29,7 +29,8 @@ LocalGraphs unrolled(const Description& description) {
 TEST("each stage has the states that can be reached by then, and no others") {
     // A line of three states and an island.
     const LocalGraphs graphs = unrolled(team(
-        3, {agent(4, 2, {{0, 0, {{0}}}, {0, 1, {{1}}}, {1, 0, {{2}}}, {2, 0, {{2}}}, {3, 0, {{3}}}})}));
+        3, {agent(4, 2,
+                  {{0, 0, {{0}}}, {0, 1, {{1}}}, {1, 0, {{2}}}, {2, 0, {{2}}}, {3, 0, {{3}}}})}));
     CHECK(graphs.stage_count() == 3);
     CHECK(states_at(graphs, 0, 0) == States{0});
     CHECK(states_at(graphs, 0, 1) == States{0, 1});
@@ -55,8 +56,8 @@ TEST("planning can start later, from any state") {
 }
 
 TEST("a choice is there in its stages only, the first and the last included") {
-    const LocalGraphs graphs = unrolled(
-        team(5, {agent(2, 2, {{0, 0, {{0}}}, {0, 1, {{1}}, 1, 2}, {1, 0, {{0}}}})}));
+    const LocalGraphs graphs =
+        unrolled(team(5, {agent(2, 2, {{0, 0, {{0}}}, {0, 1, {{1}}, 1, 2}, {1, 0, {{0}}}})}));
     CHECK(states_at(graphs, 0, 1) == States{0});
     CHECK(states_at(graphs, 0, 2) == States{0, 1});
     CHECK(states_at(graphs, 0, 3) == States{0, 1});
@@ -74,8 +75,7 @@ TEST("a choice is there in its stages only, the first and the last included") {
 
 TEST("an outcome of probability 0 leads nowhere") {
     // State 1 has no action: reaching it would be an error.
-    const LocalGraphs graphs =
-        unrolled(team(3, {agent(2, 1, {{0, 0, {{1, 0.0}, {0, 1.0}}}})}));
+    const LocalGraphs graphs = unrolled(team(3, {agent(2, 1, {{0, 0, {{1, 0.0}, {0, 1.0}}}})}));
     CHECK(graphs.agents[0].node_count() == 4);
     CHECK(graphs.agents[0].arc_base == std::vector<TransitionId>(3, TransitionId{1}));
     CHECK(graphs.agents[0].arc_probability == std::vector<double>(3, 1.0));
@@ -107,7 +107,8 @@ TEST("arcs carry the probability, the own reward of their stage and their transi
     const LocalGraph graph = unrolled(d).agents[0];
     CHECK(graph.arc_probability == std::vector<double>{0.25, 0.75, 0.25, 0.75, 1});
     CHECK(graph.arc_reward == std::vector<double>{0, 3, 1, 4, 3});
-    CHECK(graph.arc_next == std::vector<NodeId>{NodeId{1}, NodeId{2}, NodeId{3}, NodeId{4}, NodeId{4}});
+    CHECK(graph.arc_next ==
+          std::vector<NodeId>{NodeId{1}, NodeId{2}, NodeId{3}, NodeId{4}, NodeId{4}});
     CHECK(graph.choice_base == std::vector<ChoiceId>{ChoiceId{0}, ChoiceId{0}, ChoiceId{1}});
 }
 
@@ -166,8 +167,8 @@ TEST("a time limit stops the unrolling") {
 }
 
 TEST("a horizon of 100000 stages is unrolled for a cyclic agent") {
-    const LocalGraphs graphs = unrolled(team(
-        100'000, {agent(2, 2, {{0, 0, {{0}}}, {0, 1, {{1}}}, {1, 0, {{0, 0.5}, {1, 0.5}}}})}));
+    const LocalGraphs graphs = unrolled(
+        team(100'000, {agent(2, 2, {{0, 0, {{0}}}, {0, 1, {{1}}}, {1, 0, {{0, 0.5}, {1, 0.5}}}})}));
     CHECK(graphs.agents[0].node_count() == 200'001);
     CHECK(graphs.agents[0].layer_begin.size() == 100'002);
     CHECK(graphs.agents[0].arc_next.size() == 4U * 100'000 - 2);

@@ -87,8 +87,7 @@ TEST("actions keep their names: the same under another name is not the same, ano
     const CompiledModel nameless = compiled(named, true);
     CHECK(nameless.agents[0].layer_begin[2] - nameless.agents[0].layer_begin[1] == 1);
 
-    Description ordered =
-        fork({{1, 1, {{3}}}, {1, 2, {{4}}}, {2, 2, {{4}}}, {2, 1, {{3}}}});
+    Description ordered = fork({{1, 1, {{3}}}, {1, 2, {{4}}}, {2, 2, {{4}}}, {2, 1, {{3}}}});
     ordered.entries.push_back(entry(4.0, {when(ordered, 0, on_actions({2}))}));
     const Merged any_order(ordered);
     CHECK(any_order.of(1, 1) == any_order.of(1, 2));
@@ -96,8 +95,8 @@ TEST("actions keep their names: the same under another name is not the same, ano
     const Index node = any_order.graph().layer_begin[1];
     const AgentDescription& who = ordered.agents[0];
     std::vector<Index> names;
-    for (Index c = any_order.graph().choice_begin[node]; c < any_order.graph().choice_begin[node + 1];
-         ++c) {
+    for (Index c = any_order.graph().choice_begin[node];
+         c < any_order.graph().choice_begin[node + 1]; ++c) {
         names.push_back(who.choice_action[at(any_order.graph().choice_base[c])]);
     }
     CHECK(names == std::vector<Index>{1, 2});
@@ -135,8 +134,8 @@ TEST("without merging, graphs are copied as they are") {
     }
 }
 
-// Per action, the chances of (next class, pair type, own reward). Rewards and chances are coarse, so
-// exact comparison is fair.
+// Per action, the chances of (next class, pair type, own reward). Rewards and chances are coarse,
+// so exact comparison is fair.
 using Law = std::map<Index, std::map<std::tuple<NodeId, Index, double>, double>>;
 
 Law law_of(const LocalGraph& graph, const AgentDescription& who, const MoveTypes& types, Index node,

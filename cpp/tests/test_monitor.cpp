@@ -106,7 +106,8 @@ TEST("memory is refused beyond the limit, by name, and what is released can be u
     monitor.reserve(600, "a table");
     CHECK(monitor.reserved() == 600.0);
     CHECK(monitor.fits(400));
-    const auto refused = testing::caught<LimitReached>([&] { monitor.reserve(401, "another table"); });
+    const auto refused =
+        testing::caught<LimitReached>([&] { monitor.reserve(401, "another table"); });
     CHECK(refused.stop == Stop::memory_limit);
     CHECK(std::string(refused.what()).find("another table") == 0);
     CHECK(monitor.reserved() == 600.0);

@@ -22,7 +22,8 @@ MoveTypes types_of(const Description& d, std::size_t agent) {
 }
 
 // The conditions of an agent that interactions use, as the description numbers them.
-std::vector<Index> used_conditions(const Description& d, const MoveTypes& types, std::size_t agent) {
+std::vector<Index> used_conditions(const Description& d, const MoveTypes& types,
+                                   std::size_t agent) {
     std::vector<Index> used;
     for (Index c = 0; c < d.agents[agent].conditions.size(); ++c) {
         if (types.number_of(c) != MoveTypes::kNotUsed) used.push_back(c);
@@ -69,7 +70,7 @@ TEST("a pair type and an action say what a condition sees, even of an impossible
     CHECK(types.pair_matches(0, goes));
     CHECK(!types.matches(0, goes, 0));
     CHECK(types.matches(0, goes, 1));
-    CHECK(!types.matches(0, stays, 1));  // impossible: action 1 leads to state 1 only
+    CHECK(!types.matches(0, stays, 1));   // impossible: action 1 leads to state 1 only
     CHECK(types.matches(1, returns, 1));  // impossible: state 1 has no action 1
     CHECK(!types.matches(1, returns, 0));
 }
@@ -148,10 +149,10 @@ TEST("move types agree with the conditions on all triples of random problems") {
 }
 
 TEST("moves are what can happen at a layer: no chance of 0, no action out of its stages") {
-    Description d = team(3, {agent(2, 2,
-                                   {{0, 0, {{0, 0.5}, {1, 0.5}}},
-                                    {0, 1, {{1}}, 1, 1},
-                                    {1, 0, {{0, 0.0}, {1, 1.0}}}})});
+    Description d = team(
+        3,
+        {agent(2, 2,
+               {{0, 0, {{0, 0.5}, {1, 0.5}}}, {0, 1, {{1}}, 1, 1}, {1, 0, {{0, 0.0}, {1, 1.0}}}})});
     Monitor monitor;
     const LocalGraphs graphs = unroll(d, monitor);
     const LocalGraph& graph = graphs.agents[0];

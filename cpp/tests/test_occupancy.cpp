@@ -24,14 +24,16 @@ TEST("what the best policy does is worth its value") {
         for (std::size_t i = 0; i < team.agents.size(); ++i) {
             double acted = 0;
             for (std::size_t k = 0; k < occupancy.actions[i].at.size(); ++k) {
-                earned += occupancy.actions[i].chance[k] * team.rewards[i][occupancy.actions[i].at[k]];
+                earned +=
+                    occupancy.actions[i].chance[k] * team.rewards[i][occupancy.actions[i].at[k]];
                 acted += occupancy.actions[i].chance[k];
             }
             CHECK_NEAR(acted, model.layer_count(), 1e-9);  // one action per stage
         }
         for (std::size_t p = 0; p < team.pairs.size(); ++p) {
             for (std::size_t k = 0; k < occupancy.pairs[p].at.size(); ++k) {
-                earned += occupancy.pairs[p].chance[k] * team.pairs[p].value[occupancy.pairs[p].at[k]];
+                earned +=
+                    occupancy.pairs[p].chance[k] * team.pairs[p].value[occupancy.pairs[p].at[k]];
             }
         }
         // Wide interactions are not listed; without them the sum is the value.

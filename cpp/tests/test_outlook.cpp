@@ -41,7 +41,9 @@ Standing somewhere(const CompiledModel& model, std::mt19937_64& random) {
     return standing;
 }
 
-TEST("an outlook is the exact value of its policy from every joint state, and of every joint action") {
+TEST(
+    "an outlook is the exact value of its policy from every joint state, and of every joint "
+    "action") {
     std::mt19937_64 random(3);
     int full = 0;
     int partial = 0;
@@ -62,7 +64,8 @@ TEST("an outlook is the exact value of its policy from every joint state, and of
             for (Index layer = base->from; layer < model.layer_count(); ++layer) {
                 const Index stage = model.first_stage + layer;
                 double constant = 0;
-                for (Index l = layer; l < model.layer_count(); ++l) constant += model.constant_at[l];
+                for (Index l = layer; l < model.layer_count(); ++l)
+                    constant += model.constant_at[l];
                 for (const auto& state : states_at(translation.graphs(), layer)) {
                     std::vector<ClassId> classes;
                     std::vector<Index> actions;
@@ -81,7 +84,8 @@ TEST("an outlook is the exact value of its policy from every joint state, and of
                     if (mark == AgentOutlook::kUnknown) continue;
                     (round == 0 ? full : partial) += 1;
                     const double value = bellman.value(stage, state);
-                    CHECK_NEAR(lookup.value(*base, classes) + constant, value, relative(value, slack));
+                    CHECK_NEAR(lookup.value(*base, classes) + constant, value,
+                               relative(value, slack));
                     if (mark != AgentOutlook::kDeviated) continue;
                     const double q = bellman.value(stage, state, choice);
                     CHECK_NEAR(lookup.value(*base, actions) + constant, q, relative(q, slack));

@@ -69,8 +69,12 @@ TEST("the way back leads from every class that is kept to actions that it has") 
 }
 
 TEST("an agent that interacts with nobody becomes one state per stage") {
-    Description d = team(4, {agent(3, 2, {{0, 0, {{1, 0.5}, {2, 0.5}}}, {0, 1, {{0, 1}}},
-                                          {1, 0, {{0, 1}}}, {2, 0, {{2, 1}}}, {2, 1, {{1, 1}}}})});
+    Description d = team(4, {agent(3, 2,
+                                   {{0, 0, {{1, 0.5}, {2, 0.5}}},
+                                    {0, 1, {{0, 1}}},
+                                    {1, 0, {{0, 1}}},
+                                    {2, 0, {{2, 1}}},
+                                    {2, 1, {{1, 1}}}})});
     d.entries.push_back(entry(3.0, {when(d, 0, on_actions({1}))}));
     const Reduction reduction = reduced(compiled(d));
     CHECK(reduction.report.classes_after == 5);

@@ -25,8 +25,10 @@ SignalRuns remaining(const CompiledModel& model, std::size_t agent) {
 }
 
 TEST("what an agent can still take part in is a list of stage ranges, by signal") {
-    // Works in state 0 whenever it likes; resting leads to state 1 for good, where it can only wait.
-    Description d = team(6, {agent(2, 2, {{0, 0, {{0}}}, {0, 1, {{1}}}, {1, 0, {{1}}}}), one_state(2)});
+    // Works in state 0 whenever it likes; resting leads to state 1 for good, where it can only
+    // wait.
+    Description d =
+        team(6, {agent(2, 2, {{0, 0, {{0}}}, {0, 1, {{1}}}, {1, 0, {{1}}}}), one_state(2)});
     const Member here = when(d, 0, on_states({0})), leaves = when(d, 0, on_nexts({1}));
     const Member other = when(d, 1, on_actions({1}));
     d.entries.push_back(entry(1.0, {here, other}, std::vector<Index>{0, 1, 2, 4}));
@@ -64,7 +66,8 @@ Moments moments_from(const CompiledModel& model, const CompiledAgent& agent, Ind
                 for (Index f = agent.label_begin[label]; f < agent.label_begin[label + 1]; ++f) {
                     moments.emplace(agent.label_factor[f].signal, model.first_stage + layer);
                 }
-                for (Index o = agent.outcome_begin[after]; o < agent.outcome_begin[after + 1]; ++o) {
+                for (Index o = agent.outcome_begin[after]; o < agent.outcome_begin[after + 1];
+                     ++o) {
                     next.insert(static_cast<Index>(agent.outcome_next[o]));
                 }
             }
@@ -74,7 +77,9 @@ Moments moments_from(const CompiledModel& model, const CompiledAgent& agent, Ind
     return moments;
 }
 
-TEST("the ranges are exactly what paths can meet, as few as possible, and equal lists are stored once") {
+TEST(
+    "the ranges are exactly what paths can meet, as few as possible, and equal lists are stored "
+    "once") {
     std::size_t seen = 0;
     for (std::uint64_t seed = 0; seed < 150; ++seed) {
         const testing::Context context("seed", seed);
@@ -113,7 +118,8 @@ TEST("the ranges are exactly what paths can meet, as few as possible, and equal 
 }
 
 TEST("a signal that can match throughout takes one range, however long the horizon") {
-    Description d = team(100'000, {agent(2, 2, {{0, 0, {{1}}}, {0, 1, {{0}}}, {1, 0, {{0}}}}), one_state(2)});
+    Description d =
+        team(100'000, {agent(2, 2, {{0, 0, {{1}}}, {0, 1, {{0}}}, {1, 0, {{0}}}}), one_state(2)});
     d.entries.push_back(entry(1.0, {when(d, 0, on_states({0})), when(d, 1, on_actions({1}))}));
     const CompiledModel model = compiled(d);
     const SignalRuns runs = remaining(model, 0);

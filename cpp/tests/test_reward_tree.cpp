@@ -25,8 +25,8 @@ AgentDescription drifter(Index actions) {
     return agent(2, actions, choices);
 }
 
-// Agent 0 has one state and two actions; the reward is there only if it takes action 1, which is its
-// transition 1. The others see it in the given ways.
+// Agent 0 has one state and two actions; the reward is there only if it takes action 1, which is
+// its transition 1. The others see it in the given ways.
 Description watched(Index other_actions, std::vector<std::pair<double, Condition>> ways) {
     Description d = team(3, {one_state(2), drifter(other_actions)});
     const Member own = when(d, 0, on_actions({1}));
@@ -126,9 +126,9 @@ TEST("a reward for states only is influence under the wildcard; features count k
 
 TEST("dependence looks at what another action would have given, possible or not") {
     // Each state has an action of its own, so no possible triple differs in the action alone.
-    Description d = team(3, {one_state(2), agent(2, 2,
-                                                 {{0, 0, {{0, 0.5}, {1, 0.5}}},
-                                                  {1, 1, {{0, 0.5}, {1, 0.5}}}})});
+    Description d = team(
+        3,
+        {one_state(2), agent(2, 2, {{0, 0, {{0, 0.5}, {1, 0.5}}}, {1, 1, {{0, 0.5}, {1, 0.5}}}})});
     d.entries.push_back(entry(3.0, {when(d, 0, on_actions({1})), when(d, 1, on_actions({1}))}));
     const WithCrgs by_action(d);
     CHECK(by_action.tree(0, 1, 1).agents[0].dependent == Indices{1});
@@ -211,8 +211,8 @@ TEST("a function of three agents makes each of the two others matter, one under 
 
 TEST("agents that cannot make a difference at the stage are left out of the tree") {
     // Agent 2 has the action that it takes to earn anything only at stage 2.
-    Description d = team(3, {one_state(2), one_state(2),
-                             agent(1, 2, {{0, 0, {{0}}}, {0, 1, {{0}}, 2, 2}})});
+    Description d =
+        team(3, {one_state(2), one_state(2), agent(1, 2, {{0, 0, {{0}}}, {0, 1, {{0}}, 2, 2}})});
     d.entries.push_back(entry(4.0, {when(d, 0, on_actions({1})), when(d, 1, on_actions({1})),
                                     when(d, 2, on_actions({1}))}));
     const WithCrgs setup(d);

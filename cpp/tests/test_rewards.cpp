@@ -161,7 +161,8 @@ double sorted_reward(const Rewards& rewards, Index stage, const std::vector<Inde
             const AgentRewards& who = rewards.agents[at(member.agent)];
             const Index t = transition[at(member.agent)];
             bool matches = false;
-            for (Index k = who.transition_signal_begin[t]; k < who.transition_signal_begin[t + 1]; ++k) {
+            for (Index k = who.transition_signal_begin[t]; k < who.transition_signal_begin[t + 1];
+                 ++k) {
                 matches = matches || who.transition_signal[k] == member.signal;
             }
             all = all && matches;

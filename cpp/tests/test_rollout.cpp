@@ -93,7 +93,9 @@ TEST("a rollout's value is what its policy is worth, at least every base's, at m
     }
 }
 
-TEST("with a cap the value is a lower bound on the policy's, still at least every base's at the root") {
+TEST(
+    "with a cap the value is a lower bound on the policy's, still at least every base's at the "
+    "root") {
     int capped = 0;
     for (std::uint64_t seed = 0; seed < 300; ++seed) {
         const testing::Context context("seed", seed);

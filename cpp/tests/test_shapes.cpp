@@ -15,7 +15,9 @@ using groups::Classes;
 
 struct Case {
     explicit Case(CompiledModel made, double bytes = 1e9)
-        : model(std::move(made)), couplings(model, monitor), room(bytes),
+        : model(std::move(made)),
+          couplings(model, monitor),
+          room(bytes),
           shapes(model, couplings, room, monitor) {}
     [[nodiscard]] double slack(double value) const {
         return relative(value, model.unit_mass ? 1e-9 : 1e-7);
@@ -147,8 +149,9 @@ TEST("interactions among the agents of a group are counted, others are not") {
             std::vector<AfterId> afters;
             for (const AgentId each : agents) {
                 const auto& begin = c.model.agents[at(each)].after_layer_begin;
-                afters.push_back(AfterId{
-                    begin[layer] + static_cast<Index>(random() % (begin[layer + 1] - begin[layer]))});
+                afters.push_back(
+                    AfterId{begin[layer] +
+                            static_cast<Index>(random() % (begin[layer + 1] - begin[layer]))});
             }
             CHECK_NEAR(c.shapes.interactions(shape, layer, afters),
                        groups::interaction_reward(c.model, agents, layer, afters), 1e-9);
@@ -156,7 +159,9 @@ TEST("interactions among the agents of a group are counted, others are not") {
     }
 }
 
-TEST("a group's table is what it earns at best from any joint state, hidden outcomes being averaged") {
+TEST(
+    "a group's table is what it earns at best from any joint state, hidden outcomes being "
+    "averaged") {
     std::mt19937_64 random(3);
     for (std::uint64_t seed = 0; seed < 120; ++seed) {
         const testing::Context context("seed", seed);

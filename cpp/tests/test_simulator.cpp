@@ -27,13 +27,23 @@ RewardTable own(Index agent, std::size_t sum) {
 RewardTable both(bool all_or_nothing) {
     std::vector<double> values{0.0, 10.0};
     if (!all_or_nothing) values = {0.0, 0.0, 0.0, 10.0};
-    return {{AgentId{0}, AgentId{1}}, {{0, 1, 0, 0}, {0, 1, 0, 0}}, {2, 2}, all_or_nothing, 2,
-            {kNothing, 0, 0}, values};
+    return {{AgentId{0}, AgentId{1}},
+            {{0, 1, 0, 0}, {0, 1, 0, 0}},
+            {2, 2},
+            all_or_nothing,
+            2,
+            {kNothing, 0, 0},
+            values};
 }
 
 Simulator two_walkers(Monitor& monitor, bool all_or_nothing = false) {
-    return {3, 3, {watched_walker(), walker()}, {{AgentId{0}}, {AgentId{1}}},
-            {own(0, 0), own(1, 1), both(all_or_nothing)}, {1, 2}, monitor};
+    return {3,
+            3,
+            {watched_walker(), walker()},
+            {{AgentId{0}}, {AgentId{1}}},
+            {own(0, 0), own(1, 1), both(all_or_nothing)},
+            {1, 2},
+            monitor};
 }
 
 // Everybody takes the one choice that their state has.

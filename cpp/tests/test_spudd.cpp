@@ -111,8 +111,7 @@ TEST("a horizon of many stages takes no deeper stack and no more memory") {
 TEST("rewards beyond all numbers are refused") {
     const AgentDescription who = one_state(2);
     Description d = team(3, {who, who});
-    d.entries.push_back(
-        entry(1.7e308, {when(d, 0, on_actions({1})), when(d, 1, on_actions({1}))}));
+    d.entries.push_back(entry(1.7e308, {when(d, 0, on_actions({1})), when(d, 1, on_actions({1}))}));
     const CompiledModel model = compiled(d);
     Monitor monitor;
     CHECK_THROWS(std::overflow_error, solve_spudd(model, {}, monitor));

@@ -46,7 +46,8 @@ Layered line(Index layers, const std::vector<Index>& signals) {
     for (Index layer = 0; layer <= layers; ++layer) {
         graph.layer_begin.push_back(layer);
         graph.signals.push_back(layer < layers ? signals : std::vector<Index>{});
-        graph.nexts.push_back(layer < layers ? std::vector<Index>{layer + 1} : std::vector<Index>{});
+        graph.nexts.push_back(layer < layers ? std::vector<Index>{layer + 1}
+                                             : std::vector<Index>{});
     }
     graph.layer_begin.push_back(layers + 1);
     return graph;
@@ -82,14 +83,16 @@ TEST("runs of random graphs say exactly what can be reached, and equal lists are
         const testing::Context context("sample", sample);
         const Index layers = 1 + below(8), width = 1 + below(4), first_stage = below(5);
         Layered graph;
-        for (Index layer = 0; layer <= layers + 1; ++layer) graph.layer_begin.push_back(layer * width);
+        for (Index layer = 0; layer <= layers + 1; ++layer)
+            graph.layer_begin.push_back(layer * width);
         for (Index node = 0; node < (layers + 1) * width; ++node) {
             auto& signals = graph.signals.emplace_back();
             auto& nexts = graph.nexts.emplace_back();
             const Index layer = node / width;
             if (layer == layers) continue;
             for (Index k = below(3); k > 0; --k) signals.push_back(below(3));
-            for (Index k = 1 + below(2); k > 0; --k) nexts.push_back((layer + 1) * width + below(width));
+            for (Index k = 1 + below(2); k > 0; --k)
+                nexts.push_back((layer + 1) * width + below(width));
         }
         Monitor monitor;
         const StageRuns runs = collect(graph, first_stage, monitor);

@@ -71,8 +71,8 @@ TEST("blocks of pairs hold the expected reward of every pair of after-states") {
             const CompiledAgent& first = model.agents[at(block.first)];
             const CompiledAgent& second = model.agents[at(block.second)];
             for (Index layer = 0; layer < model.layer_count(); ++layer) {
-                for (Index f = first.after_layer_begin[layer]; f < first.after_layer_begin[layer + 1];
-                     ++f) {
+                for (Index f = first.after_layer_begin[layer];
+                     f < first.after_layer_begin[layer + 1]; ++f) {
                     for (Index g = second.after_layer_begin[layer];
                          g < second.after_layer_begin[layer + 1]; ++g) {
                         double expected = 0;

@@ -16,7 +16,8 @@ TEST("a team follows the tables of its clusters where they say something, else t
     for (Index i = 0; i < 3; ++i) d.entries.push_back(entry(1.0 + i, {when(d, i, on_states({1}))}));
     const CompiledModel model = compiled(d, false);
     TeamPolicy policy;
-    for (const CompiledAgent& who : model.agents) policy.otherwise.action.emplace_back(who.class_count(), 0);
+    for (const CompiledAgent& who : model.agents)
+        policy.otherwise.action.emplace_back(who.class_count(), 0);
     policy.clusters.push_back(
         {{AgentId{0}, AgentId{2}}, {{1, 1, 2}, {0, 1, 1, 0, 1, 1}, {0, 1, 1, 0, 1, 1}}});
     const auto act = [&](Index layer, Index a, Index b, Index c) {

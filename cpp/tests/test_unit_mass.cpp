@@ -26,7 +26,8 @@ TEST("a model of unit mass stays as it is, and has no error") {
 }
 
 TEST("laws are divided by their sums, and with them rewards and chances") {
-    const AgentDescription half = agent(2, 1, {{0, 0, {{0, 0.5}, {1, 0.5 + 8e-10}}}, {1, 0, {{1}}}});
+    const AgentDescription half =
+        agent(2, 1, {{0, 0, {{0, 0.5}, {1, 0.5 + 8e-10}}}, {1, 0, {{1}}}});
     Description d = team(2, {half, half});
     d.entries.push_back(entry(3.0, {when(d, 0, on_nexts({1}))}));
     d.entries.push_back(entry(5.0, {when(d, 0, on_nexts({1})), when(d, 1, on_nexts({1}))}));

@@ -26,18 +26,17 @@ TEST("what a piece throws comes out, after all have stopped") {
     for (unsigned threads : {1U, 3U}) {
         std::atomic<int> running{0};
         Monitor monitor;
-        CHECK_THROWS(std::runtime_error,
-                     WorkList(threads).run(
-                         50,
-                         [&](std::size_t piece, unsigned, Monitor&) {
-                             ++running;
-                             if (piece == 5) {
-                                 --running;
-                                 throw std::runtime_error("five");
-                             }
-                             --running;
-                         },
-                         monitor));
+        CHECK_THROWS(std::runtime_error, WorkList(threads).run(
+                                             50,
+                                             [&](std::size_t piece, unsigned, Monitor&) {
+                                                 ++running;
+                                                 if (piece == 5) {
+                                                     --running;
+                                                     throw std::runtime_error("five");
+                                                 }
+                                                 --running;
+                                             },
+                                             monitor));
         CHECK(running == 0);
     }
 }
