@@ -89,18 +89,18 @@ GroupSearch::GroupSearch(const CompiledModel& model, const Relaxation& relaxatio
 
 GroupSearch::~GroupSearch() {
     // Millions of small pieces of memory: giving them back would keep whoever waits for the answer.
+    if (records_ < kQuicklyFreed || shares_one_heap()) return;
     struct Rest {
         std::unique_ptr<Records> records;
         std::vector<ValueTable> tables;
         std::vector<ValueTable> more;
     };
-    Rest rest{std::move(table_), {}, shapes_.take_tables()};
-    if (bound_ != nullptr) rest.tables = bound_->take_tables();
-    if (records_ < kQuicklyFreed || shares_one_heap()) return;
     try {
+        Rest rest{std::move(table_), {}, shapes_.take_tables()};
+        if (bound_ != nullptr) rest.tables = bound_->take_tables();
         std::thread([rest = std::move(rest)]() mutable { rest = Rest{}; }).detach();
     } catch (const std::exception&) {
-        // No thread to be had: it is done here after all.
+        // No memory or no thread to be had: it is done here after all.
     }
 }
 
