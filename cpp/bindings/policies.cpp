@@ -69,6 +69,7 @@ void bind_policies(nb::module_& module) {
                 return self.start({std::move(actions)});
             },
             nb::arg("actions"), nb::call_guard<nb::gil_scoped_release>())
+        .def_prop_ro("exhausted", &PolicySearch::exhausted)
         .def_prop_ro("value", &PolicySearch::value)
         .def_prop_ro("exact", &PolicySearch::exact)
         .def("policy", &PolicySearch::policy);

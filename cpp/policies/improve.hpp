@@ -28,6 +28,10 @@ public:
     // it goes in all (rollouts of a small team, answers of clusters). If anything is thrown, what
     // was found so far stands, and nothing better is looked for any more.
     bool improve(double seconds, std::uint64_t moves = TeamSearch::kNoEnd);
+    // Whether nothing better can be looked for: nobody interacts, or there is no memory for it.
+    [[nodiscard]] bool exhausted() const {
+        return broken_ || (clusters_ == nullptr && team_->done(TeamSearch::kNoEnd));
+    }
     // Takes a policy of single agents as a further start; throws if it is not one of this model.
     bool start(const LocalPolicy& policy);
 

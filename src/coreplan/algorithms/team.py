@@ -374,7 +374,7 @@ class Team:
                 self._monitor,
             )
         except _core.LimitReached:
-            self._lower_side.done = True
+            self._lower_side.done = self._search_side.done = True  # which needs policies
             self.memory_short = self.memory_short or not self._stopped
             return
         self._take_policy()
@@ -386,6 +386,7 @@ class Team:
             return
         self.policies.improve(seconds)
         self._take_policy()
+        self._lower_side.done = self.policies.exhausted
 
     def _take_policy(self) -> None:
         if self.policies is not None and self.policies.value > self.lower:
@@ -401,7 +402,7 @@ class Team:
                     self.model, self.options.threads, CUTS, self._monitor
                 )
             except _core.LimitReached:
-                self._upper_side.done = True
+                self._upper_side.done = self._search_side.done = True  # which needs a relaxation
                 self.memory_short = self.memory_short or not self._stopped
                 return
             self._take_bound()
