@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from coreplan import TIMMDP, LimitError, MaintenanceProblem, solve
+from coreplan import TIMMDP, LimitError, MaintenanceProblem, SolverError, solve
 from coreplan.bench.sets import generate
 from helpers import dense_team, from_file
 
@@ -54,6 +54,10 @@ def main(name: str, limit: float, seconds: float) -> dict[str, Any]:
         return {"error": str(error), "reason": error.reason, "peak": resident("VmHWM")}
     peak = resident("VmHWM")
     assert result.policy is not None
+    try:
+        earned = result.policy.evaluate(memory_limit=limit)
+    except SolverError:  # out of reach, which is said before memory is taken
+        earned = None
     return {
         "status": result.status.value,
         "value": result.value,
@@ -61,7 +65,7 @@ def main(name: str, limit: float, seconds: float) -> dict[str, Any]:
         "upper": result.upper_bound,
         "before": before,
         "peak": peak,
-        "earned": result.policy.evaluate(memory_limit=limit),
+        "earned": earned,
         "peak with evaluation": resident("VmHWM"),
     }
 
