@@ -113,7 +113,7 @@ def test_outcomes(tmp_path: Path, hook: str, outcome: str, said: str) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_killed_from_outside(tmp_path: Path, number: int) -> None:
-    """A solve that somebody kills is solved again by the next run."""
+    """A solve that is killed from outside is solved again by the next run."""
     path, log = tmp_path / "r.sqlite", tmp_path / "log"
     config = small_config("core", count=1, file=str(log), times=MOST_LOSSES - 1, number=number)
     for losses in range(1, MOST_LOSSES):

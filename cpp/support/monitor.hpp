@@ -65,7 +65,7 @@ public:
     // The work has to stop, from now on, whatever the limits say.
     void halt(Stop why) noexcept;
     // For a helper's thread: the same clock, and the same eye on the growth of the process. What a
-    // helper takes is counted by whoever it helps.
+    // helper takes is counted by the monitor that it helps.
     [[nodiscard]] Monitor helper(Watcher watcher) const;
 
     [[nodiscard]] double seconds() const;

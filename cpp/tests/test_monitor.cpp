@@ -164,7 +164,7 @@ TEST("a helper sees the same growth, and what it takes is not counted again") {
     CHECK(helper.stop() == Stop::memory_limit);
 }
 
-TEST("whoever halts the work gives the reason") {
+TEST("the first to halt the work gives the reason") {
     Monitor monitor;
     CHECK(!monitor.tick());
     monitor.halt(Stop::memory_limit);
