@@ -1,7 +1,9 @@
 // How much rounding can change what backward induction computes.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <limits>
 
 namespace coreplan {
@@ -35,15 +37,36 @@ public:
     }
     [[nodiscard]] double value() const noexcept { return sum_ + rest_; }
     // Whether it is certainly not above zero, although what is kept is rounded, too.
-    [[nodiscard]] bool at_most_zero() const noexcept {
-        return value() <= -std::numeric_limits<double>::epsilon() * terms_ * size_;
-    }
+    [[nodiscard]] bool at_most_zero() const noexcept { return value() <= -error(); }
+    // What it can be at most.
+    [[nodiscard]] double most() const noexcept { return value() + error(); }
 
 private:
+    [[nodiscard]] double error() const noexcept {
+        return std::numeric_limits<double>::epsilon() * terms_ * size_;
+    }
+
     double sum_ = 0;
     double rest_ = 0;
     double size_ = 0;  // of all that was lost
     double terms_ = 0;
 };
+
+// Adds to `last`, the last of some shares, as little as it takes for all shares to add up to
+// `total` at least, in spite of rounding. `share(k)` gives each of the others.
+template <typename Share>
+void round_up_last(double total, std::size_t others, Share share, double& last) {
+    // The last share may be smaller by far than what rounding takes from the sum: steps have the
+    // size of that, and double.
+    for (double step = 0;;) {
+        CarefulSum rest;
+        rest.add(total);
+        for (std::size_t k = 0; k < others; ++k) rest.add(-share(k));
+        rest.add(-last);
+        if (rest.at_most_zero()) return;
+        step = std::max(2 * step, rest.most());
+        last = std::nextafter(last + step, std::numeric_limits<double>::infinity());
+    }
+}
 
 }  // namespace coreplan

@@ -246,14 +246,8 @@ void Relaxation::balance() {
             for (std::size_t k = 0; k < missing.size(); ++k) mine[k] += part * missing[k];
         }
         for (std::size_t k = 0; k < missing.size(); ++k) {
-            for (;;) {
-                CarefulSum rest;
-                rest.add(block.total[k]);
-                for (const double* mine : shares) rest.add(-mine[k]);
-                if (rest.at_most_zero()) break;
-                double& last = shares.back()[k];
-                last = std::nextafter(last + rest.value(), kInfinity);
-            }
+            const auto share = [&](std::size_t x) { return shares[x][k]; };
+            round_up_last(block.total[k], shares.size() - 1, share, shares.back()[k]);
         }
     }
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <random>
+#include <vector>
 
 #include "check.hpp"
 #include "engine/relaxation.hpp"
@@ -46,6 +47,43 @@ TEST("what is certainly not above zero is not") {
         CHECK(exact <= 0);
     }
     CHECK(certain > 1000);
+}
+
+TEST("shares are rounded up in a few steps, however small the last one is") {
+    std::mt19937_64 random(2);
+    std::uniform_real_distribution<double> unit(-1, 1);
+    // Multiples of 2^-61: their sums are exact in a long double.
+    const auto draw = [&](double size) {
+        return std::round(size * unit(random) * 0x1p61) * 0x1p-61;
+    };
+    for (int k = 0; k < 10'000; ++k) {
+        const double total = draw(1);
+        std::vector<double> others;
+        long double missing = total;
+        for (const double size : {0x1p-3, 0x1p-7, 0x1p-10, 0.5}) {
+            others.push_back(draw(size));
+            missing -= others.back();
+        }
+        // The last share is right up to rounding; or another one is, and the last one far smaller.
+        const int kind = k % 3;
+        double last = static_cast<double>(missing);
+        if (kind > 0) {
+            last = kind == 1 ? 3e-31 : 0;
+            others[0] += static_cast<double>(missing);
+        }
+        const double before = last;
+        std::size_t asked = 0;
+        const auto share = [&](std::size_t x) {
+            ++asked;
+            return others[x];
+        };
+        round_up_last(total, others.size(), share, last);
+        missing = total;
+        for (const double each : others) missing -= each;
+        CHECK(missing <= last);
+        CHECK(last - before <= 1e-15);
+        CHECK(asked <= 4 * others.size());
+    }
 }
 
 // Costs of a ring's interactions become so many times as large; good policies avoid them.
