@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import coreplan.evaluate
 import coreplan.rows
 import judge
-from coreplan import Policy, SolverError, solve
+from coreplan import LimitError, Policy, SolverError, solve
 from coreplan.evaluate import evaluate_policy
 from coreplan.policy import TeamRule
 from helpers import agrees, from_file, judged_policy_value, package_state, random_mpp, scale
@@ -189,5 +189,6 @@ def test_memory_of_an_evaluation() -> None:
     assert policy is not None
     exact = policy.evaluate()
     assert agrees(policy.evaluate(memory_limit=0.2), exact)
-    with pytest.raises(SolverError, match="joint states"):
+    with pytest.raises(LimitError, match=r"more memory .* joint states .*estimate") as error:
         policy.evaluate(memory_limit=1e-4)
+    assert error.value.reason == "memory_limit"

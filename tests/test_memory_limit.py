@@ -55,6 +55,7 @@ def test_the_memory_limit_is_kept(name: str, limit: float) -> None:
         return
     assert found["status"] in ("optimal", "memory_limit", "time_limit")
     assert found["lower"] == found["value"] <= found["upper"]
+    assert found["peak with evaluation"] <= 1.1 * limit + PROGRAM
     if found["earned"] is not None:
         assert found["earned"] >= found["value"] - 1e-9 * abs(found["value"])
         assert found["earned"] <= found["upper"] + 1e-9 * abs(found["value"])

@@ -50,9 +50,12 @@ MOST_JOINT_STATES = 5_000_000
 """Beyond this many joint states of one part in one stage, evaluation gives up."""
 BLOCK = 1 << 21
 """About how many joint transitions are held in memory at once, if memory allows."""
-BYTES_PER_ROW = 80
-BYTES_PER_NUMBER = 8
-"""That a joint transition takes, about, and for each agent beside."""
+BYTES_PER_ROW = 120
+BYTES_PER_AGENT = 40
+"""That a joint state or transition takes, about, and for each agent beside: a few numbers each, in
+copies while rows are merged."""
+PART_OF_BLOCK = 0.3
+"""Of the memory, for joint transitions at once; the rest is for joint states."""
 
 
 class Beginning(NamedTuple):
@@ -73,13 +76,36 @@ class _Reach(NamedTuple):
     """Joint transitions that are held in memory at once, about."""
     end: float
     """On the clock, in seconds."""
+    room: _Room
 
-    def within(self, memory: float, agents: int) -> _Reach:
-        """No further than so many bytes allow for a part of so many agents."""
-        if math.isinf(memory):
-            return self
-        rows = int(0.5 * memory / (BYTES_PER_ROW + BYTES_PER_NUMBER * agents))
-        return self._replace(most=max(1, min(self.most, rows)), block=max(1, min(self.block, rows)))
+    def within_memory(self, agents: int) -> _Reach:
+        """With blocks that fit for a part of so many agents."""
+        fit = PART_OF_BLOCK * self.room.bytes / _bytes_per_row(agents)
+        return self._replace(block=max(1, int(min(self.block, fit))))
+
+
+class _Room:
+    """The memory for the joint states of all parts."""
+
+    def __init__(self, memory: float) -> None:
+        self.bytes = memory
+        self._taken: dict[_Part, float] = {}
+
+    def take(self, part: _Part, rows: int) -> None:
+        """Let a part have so many joint states from now on."""
+        self._taken[part] = rows * _bytes_per_row(len(part.agents))
+        most = (1 - PART_OF_BLOCK) * self.bytes
+        if sum(self._taken.values()) > most:
+            raise LimitError(
+                "memory_limit",
+                "its exact value takes more memory than the limit allows, for "
+                f"{rows:,} joint states or more; Policy.estimate gives an interval for it by "
+                "simulation",
+            )
+
+
+def _bytes_per_row(agents: int) -> int:
+    return BYTES_PER_ROW + BYTES_PER_AGENT * agents
 
 
 def evaluate_policy(
@@ -108,7 +134,7 @@ def evaluate_policy(
     Raises
     ------
     SolverError
-        If there are more joint states, or it takes longer.
+        If there are more joint states, or it takes longer or more memory.
     """
     return evaluate_and_count(
         policy, parts, most, time_limit=time_limit, memory_limit=memory_limit
@@ -157,18 +183,18 @@ def evaluate_and_count(
     What each entry is expected to earn is put in its place in `added`, what happens at each stage
     at the end of `records`.
     """
-    reach = _Reach(most, BLOCK, time.monotonic() + time_limit)
-    memory = memory_limit * BYTES_PER_MB
+    end = time.monotonic() + time_limit
     start = beginning or start_of(policy)
     laws = Laws(policy.indexed)
     grouped: set[tuple[int, ...]] = set()
     if parts is None and policy.groups is not None:
         grouped = set(policy.groups.components)
     while True:
+        reach = _Reach(most, BLOCK, end, _Room(memory_limit * BYTES_PER_MB))
         try:
             processes = [
                 (_GroupedPart if agents in grouped else _Part)(
-                    policy, laws, agents, start, reach.within(memory, len(agents))
+                    policy, laws, agents, start, reach.within_memory(len(agents))
                 )
                 for agents in map(tuple, parts or policy.parts)
             ]
@@ -399,6 +425,9 @@ class _Part:
             states, weights = _merge(nexts, chances)
             if len(weights) > self._reach.most:
                 raise self._give_up(stage)
+            # Those of this stage and those of the next one.
+            self._reach.room.take(self, len(self._weights) + len(weights))
+        self._reach.room.take(self, len(weights))
         self._states, self._weights = states, weights
 
     def _outcomes(self, rows: Integers) -> tuple[list[Indices], Floats]:
@@ -655,6 +684,8 @@ class _GroupedPart(_Part):
                 fresh = sum(len(each) for _, each in pieces[1:])
                 if fresh > max(self._reach.block // len(known), len(pieces[0][1])):
                     waiting[number] = [self._gather(stage, pieces)]
+            held = sum(len(each) for pieces in waiting for _, each in pieces)
+            self._reach.room.take(self, len(self._weights) + held)
 
         put(rows, self._weights)
         for number in range(len(known), 0, -1):
@@ -666,6 +697,7 @@ class _GroupedPart(_Part):
                     self._look_at_the_clock()
                     put(*self._find_out(known, rows[:, at], weights[at]))
         rows, self._weights = self._gather(stage, waiting[0])
+        self._reach.room.take(self, len(self._weights))
         self._here = rows > 0
         self._states = [each.states[row] for each, row in zip(known, rows, strict=True)]
 
