@@ -11,7 +11,9 @@ namespace {
 
 using Word = SequencePool::Word;
 
-constexpr std::size_t kSlots = 1U << 14U;  // per bond of two
+constexpr std::size_t kSlots = 1U << 14U;      // per bond of two
+constexpr std::size_t kFirstPiece = 1U << 6U;  // words
+constexpr std::size_t kDoublings = 8;
 constexpr std::uint64_t kFree = ~std::uint64_t{0};
 constexpr Index kNoList = ~Index{0};
 
@@ -74,7 +76,7 @@ Outlooks::Outlooks(const CompiledModel& model, double most_bytes, Monitor& monit
     for (std::size_t i = 0; i < model.agents.size(); ++i) {
         heard_[i].assign(model.layer_count() * signals_[i], 0);
         lists_[i].origins.intern({});
-        lists_[i].begin.assign(2, 0);
+        lists_[i].add({}, {});
     }
     for (const CompiledInteraction& interaction : model.interactions) {
         for (const auto& [stage, value] : interaction.values) {
@@ -85,6 +87,22 @@ Outlooks::Outlooks(const CompiledModel& model, double most_bytes, Monitor& monit
         }
     }
     make_bonds();
+}
+
+void Outlooks::Lists::add(std::span<const Word> first, std::span<const Word> second) {
+    const std::size_t size = first.size() + second.size();
+    if (size > left_) {
+        const std::size_t words =
+            std::max(size, kFirstPiece << std::min(pieces_.size(), kDoublings));
+        pieces_.push_back(std::make_unique_for_overwrite<Word[]>(words));
+        free_ = pieces_.back().get();
+        left_ = words;
+    }
+    const std::span list(free_, size);
+    std::ranges::copy(second, std::ranges::copy(first, list.begin()).out);
+    lists_.push_back(list);
+    free_ += size;
+    left_ -= size;
 }
 
 void Outlooks::make_bonds() {
@@ -272,10 +290,8 @@ std::shared_ptr<const AgentOutlook> Outlooks::look(std::size_t i, const std::vec
                     work += 2 * sum.size();
                 }
                 // What happens now comes before all that happens later.
-                lists.words.insert(lists.words.end(), now.begin(), now.end());
-                lists.words.insert(lists.words.end(), sum.begin(), sum.end());
-                lists.begin.push_back(lists.words.size());
-                bytes_ += static_cast<double>((origin.size() + now.size() + sum.size() + 4) *
+                lists.add(now, sum);
+                bytes_ += static_cast<double>((origin.size() + now.size() + sum.size() + 5) *
                                               sizeof(Word));
             }
             outlook->after_value[k - first_after] = value;

@@ -107,14 +107,23 @@ private:
 
     // The distinct lists of one agent. An entry is two words: layer and signal, then the bits of
     // the chance. Lists are told apart by what they are made of: signals now, lists of outcomes.
-    struct Lists {
+    class Lists {
+    public:
         SequencePool origins;
-        std::vector<std::size_t> begin;
-        std::vector<SequencePool::Word> words;
 
         [[nodiscard]] std::span<const SequencePool::Word> operator[](Index list) const {
-            return std::span(words).subspan(begin[list], begin[list + 1] - begin[list]);
+            return lists_[list];
         }
+        // One more, of two parts.
+        void add(std::span<const SequencePool::Word> first,
+                 std::span<const SequencePool::Word> second);
+
+    private:
+        // In pieces that stay where they are: to copy them all would take as much memory again.
+        std::vector<std::unique_ptr<SequencePool::Word[]>> pieces_;
+        std::size_t left_ = 0;  // words in the last piece
+        SequencePool::Word* free_ = nullptr;
+        std::vector<std::span<const SequencePool::Word>> lists_;
     };
     void make_bonds();
 

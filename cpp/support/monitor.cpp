@@ -16,12 +16,12 @@ constexpr std::uint64_t kBudget = 1U << 15U;
 constexpr std::chrono::milliseconds kWatchInterval{50};
 constexpr std::chrono::milliseconds kMeasureInterval{1};
 // The process may grow by that much without anybody counting it: its own affairs.
-constexpr double kOwnAffairs = 8e6;
+constexpr double kOwnAffairs = 4e6;
 constexpr double kWorthMeasuring = 1e5;  // bytes
-// To hand back freed memory may take one part of the time in so many; but a process that has grown
-// too large by this factor has to, however long it takes.
+// A process that takes this part of its memory hands back what it has freed, in one part of the
+// time in so many; one that has grown too large has to, however long it takes.
+constexpr double kLarge = 0.95;
 constexpr int kTrimPart = 10;
-constexpr double kFarTooLarge = 1.05;
 
 std::string megabytes(double bytes) {
     char text[64];
@@ -71,8 +71,7 @@ bool Monitor::outgrown(Clock::time_point now) {
     if (!std::isfinite(most_growth_) || now < next_measure_) return false;
     next_measure_ = now + kMeasureInterval;
     measure();
-    if (used() <= most_growth_) return false;
-    if (now < next_trim_ && used() <= kFarTooLarge * most_growth_) return false;
+    if (used() <= (now < next_trim_ ? 1 : kLarge) * most_growth_) return false;
     trim();
     return used() > most_growth_;
 }
