@@ -17,7 +17,7 @@ from pathlib import Path
 
 from coreplan import MaintenanceProblem, Progress, Result, read_problem, solve
 from coreplan.bench.sets import generate
-from coreplan.model import TIMMDP
+from coreplan.model.timmdp import TIMMDP
 from coreplan.view.svg import FONTS, decimal, safe
 
 MOMENTS = (1.0, 2.0, 5.0, 10.0, 30.0, 60.0)

@@ -17,8 +17,8 @@ from pathlib import Path
 import numpy as np
 
 from coreplan import FormatError, MaintenanceProblem, _core, compile_problem, read_problem, solve
-from coreplan.compile import AnyProblem
-from coreplan.limits import Limits
+from coreplan.solving.compile import AnyProblem
+from coreplan.solving.limits import Limits
 from instances import pyramid, random_mpp
 
 STEPS = ("shape", "drop", "settle", "eliminate", "merge")

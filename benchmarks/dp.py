@@ -10,7 +10,7 @@ import statistics
 from dataclasses import dataclass
 
 from coreplan import TIMMDP, MaintenanceProblem, compile_problem, solve
-from coreplan.memory import peak_memory_mb
+from coreplan.support.memory import peak_memory_mb
 from instances import random_mpp
 
 REPEATS = 3

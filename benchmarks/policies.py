@@ -10,9 +10,9 @@ import time
 from pathlib import Path
 
 from coreplan import MaintenanceProblem, _core, compile_problem, read_problem
-from coreplan.limits import Limits
-from coreplan.model import TIMMDP
-from coreplan.processors import usable_processors
+from coreplan.model.timmdp import TIMMDP
+from coreplan.solving.limits import Limits
+from coreplan.support.processors import usable_processors
 from instances import random_mpp
 
 TIMES = (0.1, 0.3, 1.0, 3.0, 10.0)

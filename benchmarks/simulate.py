@@ -13,7 +13,7 @@ import math
 import sys
 
 from coreplan import Policy, SolverError, schedule_policy, simulate, solve
-from coreplan.processors import usable_processors
+from coreplan.support.processors import usable_processors
 from instances import random_mpp
 
 FAMILIES = [(2, 3, 12), (4, 3, 30), (4, 5, 30), (8, 3, 30), (20, 3, 30)]

@@ -9,7 +9,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from coreplan import TIMMDP, MaintenanceProblem, _core, compile_problem, solve
-from coreplan.certificate import (
+from coreplan.model.indexed import IndexedAgent, IndexedProblem
+from coreplan.policies.policy import GONE, Reduced, make_maps
+from coreplan.proof.certificate import (
     AgentClasses,
     Certificate,
     Cluster,
@@ -17,9 +19,7 @@ from coreplan.certificate import (
     agent_classes,
     index_for_certificate,
 )
-from coreplan.indexed import IndexedAgent, IndexedProblem
-from coreplan.limits import Limits
-from coreplan.policy import GONE, Reduced, make_maps
+from coreplan.solving.limits import Limits
 
 AnyProblem = TIMMDP | MaintenanceProblem
 

@@ -15,8 +15,8 @@ import itertools
 from dataclasses import dataclass
 from functools import cached_property
 
-from coreplan.crg import ConditionalReturnGraphs
-from coreplan.indexed import IndexedEntry
+from coreplan.model.indexed import IndexedEntry
+from coreplan.solving.crg import ConditionalReturnGraphs
 
 Triple = tuple[int, int, int]
 

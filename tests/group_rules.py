@@ -9,9 +9,9 @@ from random import Random
 import numpy as np
 
 from coreplan import Policy
-from coreplan.group_rule import Chances, Event, GroupRule, GroupTable
-from coreplan.policy import GONE, LocalRule, Reduced, TeamRule
-from coreplan.rewards import TransitionRewards
+from coreplan.model.rewards import TransitionRewards
+from coreplan.policies.group_rule import Chances, Event, GroupRule, GroupTable
+from coreplan.policies.policy import GONE, LocalRule, Reduced, TeamRule
 from team_rules import class_counts
 
 Decisions = Mapping[tuple[int, tuple[int, ...], tuple[int, ...]], tuple[int, ...]]

@@ -10,7 +10,7 @@ import pytest
 
 from coreplan import FormatError, ModelError
 from coreplan.bench.config import BenchConfig, Solver, read_config
-from coreplan.processors import usable_processors
+from coreplan.support.processors import usable_processors
 
 GOOD = """\
 format: bench/1

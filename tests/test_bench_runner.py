@@ -20,13 +20,13 @@ import coreplan
 from bench_runs import check_whole, run_all, small_config, start_run
 from coreplan import SolverError
 from coreplan.bench.config import SetRun, Solver
+from coreplan.bench.live import state_in_words
 from coreplan.bench.owner import birth
 from coreplan.bench.pool import LocalPool, Worker, WorkerLostError
 from coreplan.bench.runner import MOST_LOSSES, Pace, Run, default_jobs, plan_solves
 from coreplan.bench.sets import generate
 from coreplan.bench.store import Row, Store, read_rows
 from coreplan.bench.worker import MOST_POINTS, BoundsLog
-from coreplan.view.bench_run import state_in_words
 
 
 def wait_for(condition: Callable[[], object], seconds: float = 30.0) -> None:

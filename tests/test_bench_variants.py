@@ -7,9 +7,9 @@ import inspect
 import pytest
 
 from bench_rows import MEMO, PLAIN, PUBLISHED_SPUDD, make_row
-from coreplan.algorithms.core import solve_core
 from coreplan.bench.variants import IDEAS, Solves, Variant, variant_of
-from coreplan.solve import ALGORITHMS
+from coreplan.solving.engine.core import solve_core
+from coreplan.solving.solver import ALGORITHMS
 
 
 @pytest.mark.parametrize(

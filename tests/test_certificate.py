@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 
 from certificates import identity_classes, make_certificate, random_clusters, reduced_classes
 from coreplan import CoreplanError, FormatError, ModelError, cli
-from coreplan.certificate import (
+from coreplan.policies.saved_arrays import pack
+from coreplan.proof.certificate import (
     AgentClasses,
     Certificate,
     certificate_to_dict,
@@ -27,8 +28,7 @@ from coreplan.certificate import (
     read_certificate,
     write_certificate,
 )
-from coreplan.formats.policy_arrays import pack
-from coreplan.verify import verify
+from coreplan.proof.verify import verify
 from helpers import from_file, random_mpp
 from strategies import problem_dicts
 

@@ -18,10 +18,10 @@ import pytest
 from rich.console import Console
 
 from cli_runs import Run, one_json, run_unread, shell
+from coreplan.bench.live import RunDisplay, duration_in_words, print_summaries, state_in_words
 from coreplan.bench.runner import RunState
 from coreplan.bench.store import Row, Store, read_rows
 from coreplan.bench.summary import rows_to_csv, summarise
-from coreplan.view.bench_run import RunDisplay, duration_in_words, print_summaries, state_in_words
 from test_bench_store import RESULT, make_row
 
 CONFIG = """\
@@ -348,7 +348,7 @@ def test_the_state_in_words() -> None:
 def test_the_display(terminal: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a terminal there is a bar, else a line now and then; Ctrl-C is answered in both."""
     now = [0.0]
-    monkeypatch.setattr("coreplan.view.bench_run.time", Clock(now))
+    monkeypatch.setattr("coreplan.bench.live.time", Clock(now))
     console = Console(force_terminal=terminal, width=150, record=True, file=io.StringIO())
     state = RunState(total=20, running=1)
     with RunDisplay(console) as display:

@@ -12,8 +12,8 @@ import pytest
 import coreplan
 from cli_runs import Run, one_json
 from coreplan import ComparedRun, Result, Status, read_problem
-from coreplan.compare import judge_runs
-from coreplan.solve import ALGORITHMS
+from coreplan.analysis.comparison import judge_runs
+from coreplan.solving.solver import ALGORITHMS
 
 
 def test_compare_shows_all_algorithms(run: Run, small: Path) -> None:

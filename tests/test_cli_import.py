@@ -10,7 +10,7 @@ import pytest
 
 from cli_runs import Run, one_json
 from coreplan import read_problem
-from coreplan.formats.calendar import read_calendar
+from coreplan.domains.maintenance.formats.calendar import read_calendar
 
 WORKS = "contractor,work,duration,cost\nAlpha,a1,2,3\nBeta,b1,1,4\n"
 

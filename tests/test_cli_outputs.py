@@ -16,9 +16,9 @@ import pytest
 from cli_runs import Run
 from coreplan import CertificateError, FormatError, Policy, SolverError, cli, read_problem, solve
 from coreplan.bench.store import Store
-from coreplan.certificate import read_certificate, write_certificate
-from coreplan.formats.writing import is_special, write_bytes
-from coreplan.verify import verify
+from coreplan.files.writing import is_special, write_bytes
+from coreplan.proof.certificate import read_certificate, write_certificate
+from coreplan.proof.verify import verify
 from test_bench_store import make_row
 
 FULL = Path("/dev/full")
@@ -93,9 +93,21 @@ def test_an_output_that_cannot_be_written(tmp_path: Path, flag: list[str]) -> No
 @pytest.mark.parametrize(
     ("place", "code", "said"),
     [
-        ("coreplan.algorithms.certify.certify", 2, "the certificate cannot be made: ZeroDivision"),
-        ("coreplan.certificate.certificate_to_dict", 2, "the certificate cannot be made: ZeroDiv"),
-        ("coreplan.policy.Policy.save", 1, "internal error: ZeroDivisionError: by nothing"),
+        (
+            "coreplan.solving.engine.certify.certify",
+            2,
+            "the certificate cannot be made: ZeroDivision",
+        ),
+        (
+            "coreplan.proof.certificate.certificate_to_dict",
+            2,
+            "the certificate cannot be made: ZeroDiv",
+        ),
+        (
+            "coreplan.policies.policy.Policy.save",
+            1,
+            "internal error: ZeroDivisionError: by nothing",
+        ),
     ],
 )
 def test_whatever_fails_later(
@@ -174,7 +186,7 @@ def test_gzip_is_written_as_a_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPa
             yield old[:100]
             raise error
 
-        monkeypatch.setattr("coreplan.certificate.gzipped", broken)
+        monkeypatch.setattr("coreplan.proof.certificate.gzipped", broken)
         with pytest.raises((FormatError, KeyboardInterrupt)):
             write_certificate(certificate, path)
         assert path.read_bytes() == old

@@ -15,8 +15,8 @@ import pytest
 
 from cli_runs import Run, one_json, run_unread, shell
 from coreplan import Policy, SolverError, cli, read_problem, solve, timeline
-from coreplan.maintenance.decision_rules import decision_rules
-from coreplan.maintenance.money import split_value
+from coreplan.domains.maintenance.decision_rules import decision_rules
+from coreplan.domains.maintenance.money import split_value
 from helpers import random_mpp
 
 plan_module = sys.modules["coreplan.cli.plan"]
@@ -187,8 +187,8 @@ def test_terminals_of_all_kinds(small: Path) -> None:
 
 
 UNHURRIED = """
-import coreplan.interrupts
-coreplan.interrupts.FINISH_SECONDS = 1e6
+import coreplan.support.interrupts
+coreplan.support.interrupts.FINISH_SECONDS = 1e6
 from coreplan_launcher import main
 main()
 """

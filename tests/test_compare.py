@@ -13,8 +13,8 @@ from hypothesis import given, settings
 import coreplan
 import judge
 from coreplan import ComparedRun, LimitError, ModelError, Result, SolverError, Status, compare
-from coreplan.compare import judge_runs
-from coreplan.memory import forget_peak_memory, peak_memory_mb
+from coreplan.analysis.comparison import judge_runs
+from coreplan.support.memory import forget_peak_memory, peak_memory_mb
 from helpers import agrees, dense_team, from_file, random_mpp, scale
 from strategies import Problem, problem_dicts
 

@@ -25,7 +25,7 @@ from coreplan import (
     compile_problem,
     solve,
 )
-from coreplan.limits import Limits
+from coreplan.solving.limits import Limits
 from helpers import from_file
 from strategies import mpp_dicts, timmdp_dicts
 

@@ -20,9 +20,9 @@ from coreplan import (
     Task,
     solve,
 )
-from coreplan.maintenance import coordination
-from coreplan.maintenance.coordination import plan_alone, value_of_coordination
-from coreplan.maintenance.money import split_value
+from coreplan.domains.maintenance import coordination
+from coreplan.domains.maintenance.coordination import plan_alone, value_of_coordination
+from coreplan.domains.maintenance.money import split_value
 from helpers import agrees, from_file, judged_policy_value, package_state, scale
 from strategies import mpp_dicts, problem_dicts
 

@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coreplan import Progress, Result, SolverError, Status, _core, read_problem, solve
-from coreplan.algorithms import team as team_module
-from coreplan.algorithms.task import SolverTask
-from coreplan.algorithms.team import Team
 from coreplan.cli import example_path
-from coreplan.limits import Limits
-from coreplan.result import is_closed
-from coreplan.verify import Verification, verify
+from coreplan.proof.verify import Verification, verify
+from coreplan.solving.engine import team as team_module
+from coreplan.solving.engine.team import Team
+from coreplan.solving.limits import Limits
+from coreplan.solving.result import is_closed
+from coreplan.solving.task import SolverTask
 from helpers import (
     CORE_STEPS,
     agrees,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from coreplan import MaintenanceProblem, ModelError, Policy, read_problem, schedule_policy, solve
 from coreplan.cli import example_path
-from coreplan.maintenance.courses import Courses, find_courses
+from coreplan.domains.maintenance.courses import Courses, find_courses
 from followed import follow
 from helpers import from_file, random_mpp
 from strategies import mpp_dicts

@@ -25,7 +25,7 @@ from coreplan import (
     solve,
 )
 from coreplan.cli import example_path
-from coreplan.rewards import TransitionRewards
+from coreplan.model.rewards import TransitionRewards
 from crg_reference import Reference
 from helpers import from_file, package_state, scale
 from judge import joint_states, optimal_values

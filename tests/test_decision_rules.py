@@ -12,14 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coreplan import Calendar, ContractorState, ModelError, Policy, execution_sequences, solve
-from coreplan.maintenance.decision_rules import (
+from coreplan.domains.maintenance.decision_rules import (
     LEAST_CHANGE,
     DecisionRule,
     Starts,
     decision_rules,
 )
-from coreplan.maintenance.problem import MaintenanceProblem
-from coreplan.view.rules_text import rule_in_words, rules_in_words
+from coreplan.domains.maintenance.problem import MaintenanceProblem
+from coreplan.domains.maintenance.view.rules_text import rule_in_words, rules_in_words
 from helpers import from_file, random_mpp
 from strategies import mpp_dicts, timmdp_dicts
 from team_rules import random_teams

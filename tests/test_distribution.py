@@ -14,9 +14,9 @@ from coreplan import (
     return_distribution,
     solve,
 )
+from coreplan.analysis.distribution import exact_distribution
+from coreplan.analysis.sequences import returns
 from coreplan.cli import example_path
-from coreplan.distribution import exact_distribution
-from coreplan.sequences import returns
 from helpers import agrees, from_file, scale
 from strategies import problem_dicts
 

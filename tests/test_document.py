@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coreplan.errors import Problem
-from coreplan.formats import yaml_text
-from coreplan.formats.document import Node, locate, locate_key, parse_document
+from coreplan.files import yaml_text
+from coreplan.files.document import Node, locate, locate_key, parse_document
 
 SUFFIXES = ("", ".json", ".yaml")
 LOADERS = [yaml.SafeLoader, *([yaml.CSafeLoader] if hasattr(yaml, "CSafeLoader") else [])]

@@ -14,12 +14,12 @@ import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-import coreplan.evaluate
-import coreplan.rows
+import coreplan.policies.evaluation
+import coreplan.support.rows
 import judge
 from coreplan import LimitError, Policy, SolverError, solve
-from coreplan.evaluate import evaluate_policy
-from coreplan.policy import TeamRule
+from coreplan.policies.evaluation import evaluate_policy
+from coreplan.policies.policy import TeamRule
 from helpers import agrees, from_file, judged_policy_value, package_state, random_mpp, scale
 from strategies import problem_dicts, timmdp_dicts
 from team_rules import random_team, random_teams, with_teams
@@ -66,8 +66,8 @@ def test_how_joint_states_are_held_does_not_matter(
     policy = random_teams(policy_of(from_file(raw)), Random(3))
     whole = [range(len(policy.maps))]
     expected = judged_policy_value(raw, policy)
-    monkeypatch.setattr(coreplan.evaluate, "BLOCK", block)
-    monkeypatch.setattr(coreplan.rows, "MOST_KEYS", keys)
+    monkeypatch.setattr(coreplan.policies.evaluation, "BLOCK", block)
+    monkeypatch.setattr(coreplan.support.rows, "MOST_KEYS", keys)
     assert policy.evaluate() == pytest.approx(expected, rel=1e-12)
     assert evaluate_policy(policy, whole) == pytest.approx(expected, rel=1e-12)
 

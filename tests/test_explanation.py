@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import coreplan.explanation
+import coreplan.analysis.explanation
 import judge
 from coreplan import (
     Contractor,
@@ -175,7 +175,7 @@ def test_estimates_are_labelled(monkeypatch: pytest.MonkeyPatch) -> None:
     def out_of_reach(*_: object) -> None:
         raise SolverError("out of reach")
 
-    monkeypatch.setattr(coreplan.explanation, "evaluate_entries", out_of_reach)
+    monkeypatch.setattr(coreplan.analysis.explanation, "evaluate_entries", out_of_reach)
     told = policy.explain(0, most=1000)
     assert not told.exact
     assert told.low < told.value < told.high

@@ -16,8 +16,8 @@ import pytest
 
 from coreplan import Progress, Result, Status, solve
 from coreplan.errors import Problem as Mistake
-from coreplan.formats.document import Node
-from coreplan.verify import Verification, verify
+from coreplan.files.document import Node
+from coreplan.proof.verify import Verification, verify
 from explore import certificates, checks, corpus, files, limits, problems, readers, signals
 from explore.__main__ import main
 from explore.campaign import Campaign, Case, failure_of

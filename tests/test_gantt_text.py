@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from coreplan import Calendar, solve
-from coreplan.maintenance.problem import MaintenanceProblem
-from coreplan.maintenance.timeline import Timeline, timeline
-from coreplan.view.gantt_text import BLOCKS, PLAIN, Marks, gantt, marks_for
+from coreplan.domains.maintenance.problem import MaintenanceProblem
+from coreplan.domains.maintenance.timeline import Timeline, timeline
+from coreplan.domains.maintenance.view.gantt_text import BLOCKS, PLAIN, Marks, gantt, marks_for
 from helpers import from_file
 from strategies import mpp_dicts
 

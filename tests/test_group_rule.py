@@ -17,7 +17,7 @@ import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-import coreplan.evaluate
+import coreplan.policies.evaluation
 import judge
 from certificates import make_certificate
 from coreplan import (
@@ -32,12 +32,12 @@ from coreplan import (
     Task,
     solve,
 )
-from coreplan.certificate import read_certificate, write_certificate
-from coreplan.evaluate import evaluate_entries, evaluate_policy
-from coreplan.formats.policy_arrays import pack
-from coreplan.group_rule import GroupRule, GroupTable
-from coreplan.policy import LocalRule
-from coreplan.verify import verify
+from coreplan.policies.evaluation import evaluate_entries, evaluate_policy
+from coreplan.policies.group_rule import GroupRule, GroupTable
+from coreplan.policies.policy import LocalRule
+from coreplan.policies.saved_arrays import pack
+from coreplan.proof.certificate import read_certificate, write_certificate
+from coreplan.proof.verify import verify
 from group_rules import groups_of, make_rule, random_groups, split_teams, with_groups, write_lists
 from helpers import agrees, from_file, judged_policy_value, package_state, random_mpp, scale
 from strategies import problem_dicts
@@ -48,7 +48,7 @@ from test_team_rule import saved_and_loaded
 seeds = st.integers(0, 2**32)
 
 
-class Never(coreplan.evaluate._NotApartError):
+class Never(coreplan.policies.evaluation._NotApartError):
     """What must not be raised."""
 
     def __init__(self, agents: tuple[int, ...], reason: str) -> None:
@@ -57,7 +57,7 @@ class Never(coreplan.evaluate._NotApartError):
 
 def evaluate_by_groups(policy: Policy, most: int = 5_000_000) -> float:
     """The value of a policy whose groups hold what they promise."""
-    with mock.patch.object(coreplan.evaluate, "_NotApartError", Never):
+    with mock.patch.object(coreplan.policies.evaluation, "_NotApartError", Never):
         return evaluate_policy(policy, most=most)
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 
 from coreplan import Contractor, MaintenanceProblem, Task, simulate, solve
-from coreplan.compile import AnyProblem
+from coreplan.solving.compile import AnyProblem
 from helpers import from_file, random_mpp
 from strategies import problem_dicts
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-import coreplan.interrupts
+import coreplan.support.interrupts
 from cli_runs import Run
 from coreplan import (
     CertificateError,
@@ -27,14 +27,14 @@ from coreplan import (
     read_problem,
     solve,
 )
-from coreplan.interrupts import (
+from coreplan.domains.maintenance.influence import sensitivity
+from coreplan.support.interrupts import (
     catch_interrupts,
     finish_soon,
     forget_interrupts,
     interrupted_since,
     seconds_to_finish,
 )
-from coreplan.sensitivity import sensitivity
 from helpers import from_file, random_mpp
 
 WORKS = cli.example_path("two_works.yaml")
@@ -123,8 +123,8 @@ def test_ignored_sigint_stays_ignored() -> None:
 
 SLOW_CERTIFICATE = """
 import ctypes, signal, sys, time
-import coreplan.algorithms.certify as module
-import coreplan.interrupts
+import coreplan.solving.engine.certify as module
+import coreplan.support.interrupts
 
 def in_python(*_, **__):
     print("making", file=sys.stderr, flush=True)
@@ -142,11 +142,11 @@ def in_c(*_, **__):
 module.certify = {"python": in_python, "c": in_c}[sys.argv.pop(1)]
 patience = float(sys.argv.pop(1))
 if patience >= 0:  # as if Ctrl-C had been pressed in the search, that long before it is too late
-    coreplan.interrupts.FINISH_SECONDS = patience
+    coreplan.support.interrupts.FINISH_SECONDS = patience
     import coreplan.cli.solve as command
     solve = command.solve_problem
     def pressed(*arguments, **options):
-        with coreplan.interrupts.catch_interrupts(lambda: None):
+        with coreplan.support.interrupts.catch_interrupts(lambda: None):
             signal.raise_signal(signal.SIGINT)
             return solve(*arguments, **options)
     command.solve_problem = pressed
@@ -182,7 +182,7 @@ def test_a_certificate_that_takes_for_ever(
 
 def test_the_result_is_kept_in_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C while `solve` writes a certificate raises an error that holds the result."""
-    monkeypatch.setattr("coreplan.algorithms.certify.certify", press)
+    monkeypatch.setattr("coreplan.solving.engine.certify.certify", press)
     with pytest.raises(CertificateError, match="not written: interrupted") as caught:
         solve(read_problem(WORKS), certificate=tmp_path / "c.json")
     assert caught.value.result.status is Status.OPTIMAL
@@ -193,7 +193,7 @@ def test_an_old_interrupt_does_not_matter(tmp_path: Path) -> None:
     """A Ctrl-C of an earlier call gives nothing up in this one."""
     with catch_interrupts(lambda: None):
         press()
-    coreplan.interrupts._noted = time.monotonic() - 1e6
+    coreplan.support.interrupts._noted = time.monotonic() - 1e6
     solve(read_problem(WORKS), certificate=tmp_path / "c.json")
     assert (tmp_path / "c.json").exists()
 
@@ -206,7 +206,7 @@ def test_no_records_after_an_interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
         asked.append(searches)
         return certify(*arguments, searches=searches, **options)
 
-    import coreplan.algorithms.certify as module
+    import coreplan.solving.engine.certify as module
 
     certify = module.certify
     monkeypatch.setattr(module, "certify", note)
@@ -236,8 +236,8 @@ def test_time_to_finish() -> None:
         press()
     assert interrupted_since(begin)
     assert not interrupted_since(time.monotonic())
-    assert 0 <= seconds_to_finish() <= coreplan.interrupts.FINISH_SECONDS
-    coreplan.interrupts._noted = time.monotonic() - 1e6
+    assert 0 <= seconds_to_finish() <= coreplan.support.interrupts.FINISH_SECONDS
+    coreplan.support.interrupts._noted = time.monotonic() - 1e6
     assert seconds_to_finish() == 0
     with pytest.raises(KeyboardInterrupt), finish_soon():
         while True:
@@ -293,7 +293,7 @@ def test_simulate_after_an_interrupt(run: Run, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(command, "solve", pressing_solve)
     assert run("simulate", WORKS, "--runs", 100, "--json").code == 0
     assert limits[0] is None
-    assert 0 < limits[1] <= coreplan.interrupts.FINISH_SECONDS
+    assert 0 < limits[1] <= coreplan.support.interrupts.FINISH_SECONDS
 
 
 def test_report_after_an_interrupt(
@@ -314,7 +314,7 @@ def test_report_after_an_interrupt(
     code, out, err = run("report", WORKS, "-o", tmp_path / "r.html", "--json")
     assert (code, err) == (0, "")
     assert json.loads(out)["optimal"] is True
-    assert 0 < given[0]["time_limit"] <= coreplan.interrupts.FINISH_SECONDS / 4
+    assert 0 < given[0]["time_limit"] <= coreplan.support.interrupts.FINISH_SECONDS / 4
     assert given[0]["most_pieces"] <= 1000
 
 
@@ -334,7 +334,7 @@ def test_plan_after_an_interrupt(run: Run, monkeypatch: pytest.MonkeyPatch) -> N
     code, out, _ = run("plan", WORKS)
     assert code == 0
     assert "expected to earn" in out
-    assert limits[0] <= coreplan.interrupts.FINISH_SECONDS / 2
+    assert limits[0] <= coreplan.support.interrupts.FINISH_SECONDS / 2
 
 
 # -- a plan to start from -------------------------------------------------------------------------

@@ -30,7 +30,7 @@ from coreplan import (
     Status,
     solve,
 )
-from coreplan.algorithms import task
+from coreplan.solving import task
 from helpers import (
     dense_team,
     from_file,
@@ -383,7 +383,7 @@ def test_a_long_horizon_is_refused_by_an_estimate(merge: bool) -> None:
     script = f"""
 import json, sys, time
 from coreplan import LimitError, solve
-from coreplan.memory import peak_memory_mb
+from coreplan.support.memory import peak_memory_mb
 from helpers import from_file
 ring = {{
     f"s{{k}}": {{"walk": {{f"s{{(k + 1) % 4001}}": 1}}, "run": {{f"s{{(7 * k + 3) % 4001}}": 1}}}}

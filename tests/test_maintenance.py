@@ -27,10 +27,10 @@ from coreplan import (
     compile_problem,
     solve,
 )
-from coreplan.compile import index_problem
-from coreplan.maintenance.feasibility import NEVER, Feasibility
-from coreplan.maintenance.states import ContractorStates
-from coreplan.maintenance.translate import index_maintenance
+from coreplan.domains.maintenance.feasibility import NEVER, Feasibility
+from coreplan.domains.maintenance.states import ContractorStates
+from coreplan.domains.maintenance.translate import index_maintenance
+from coreplan.solving.compile import index_problem
 from helpers import agrees, from_file, package_state
 from strategies import infeasible_mpp_dicts, mpp_dicts
 

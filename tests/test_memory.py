@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from coreplan.memory import (
+from coreplan.support.memory import (
     available_memory,
     container_memory,
     machine_memory,
@@ -123,8 +123,8 @@ def test_limits_of_the_process(name: str) -> None:
     pytest.importorskip("resource")
     script = f"""
 import json, resource
-from coreplan.limits import Limits
-from coreplan.memory import available_memory, memory_by_rlimits
+from coreplan.solving.limits import Limits
+from coreplan.support.memory import available_memory, memory_by_rlimits
 before = memory_by_rlimits()
 resource.setrlimit(resource.{name}, (2_000_000_000, resource.RLIM_INFINITY))
 print(json.dumps([before, memory_by_rlimits(), available_memory(), Limits().monitor.memory_limit]))

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-import coreplan.algorithms.core
+import coreplan.solving.engine.core
 from coreplan import Status, solve
-from coreplan.algorithms.team import Team
+from coreplan.solving.engine.team import Team
 from helpers import dense_team, from_file, random_mpp
 from memory_runs import PROBLEMS
 
@@ -63,7 +63,7 @@ def test_the_memory_limit_is_kept(name: str, limit: float) -> None:
 
 ADDRESSES = """
 import resource, sys
-import coreplan.algorithms.certify, coreplan.cli, coreplan.cli.solve
+import coreplan.solving.engine.certify, coreplan.cli, coreplan.cli.solve
 from memory_runs import resident
 more, *arguments = sys.argv[1:]
 limit = int((resident("VmSize") + float(more)) * 1e6)
@@ -139,7 +139,7 @@ def test_no_memory_to_write_the_plan_down(monkeypatch: pytest.MonkeyPatch) -> No
     """Then it is the one in which agents look at themselves only; the upper bound stays."""
     problem = from_file(dense_team(4))
     best = solve(problem).value
-    make, calls = coreplan.algorithms.core._make_policy, []
+    make, calls = coreplan.solving.engine.core._make_policy, []
 
     def fail_once(*arguments: Any) -> Any:
         calls.append(arguments)
@@ -147,7 +147,7 @@ def test_no_memory_to_write_the_plan_down(monkeypatch: pytest.MonkeyPatch) -> No
             raise MemoryError
         return make(*arguments)
 
-    monkeypatch.setattr(coreplan.algorithms.core, "_make_policy", fail_once)
+    monkeypatch.setattr(coreplan.solving.engine.core, "_make_policy", fail_once)
     result = solve(problem)
     assert len(calls) == 2
     assert result.status is Status.MEMORY_LIMIT

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coreplan import Result, Status, solve
-from coreplan.compile import AnyProblem
+from coreplan.solving.compile import AnyProblem
 from helpers import ALGORITHMS, CORE_STEPS, Algorithm, from_file, scale
 from strategies import problem_dicts, subsets, timmdp_dicts
 

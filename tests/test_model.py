@@ -23,8 +23,8 @@ from coreplan import (
     Transition,
     solve,
 )
-from coreplan.frozen import FrozenMapping
-from coreplan.model import same_feature
+from coreplan.model.timmdp import same_feature
+from coreplan.support.frozen import FrozenMapping
 from helpers import agrees, from_file
 from strategies import FEATURE_VALUES, timmdp_dicts
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from coreplan import Money, solve
-from coreplan.maintenance.money import split_value
-from coreplan.maintenance.problem import Contractor, Hindrance, MaintenanceProblem, Task
-from coreplan.view.money_table import MOST_HINDRANCES, money_table
+from coreplan.domains.maintenance.money import split_value
+from coreplan.domains.maintenance.problem import Contractor, Hindrance, MaintenanceProblem, Task
+from coreplan.domains.maintenance.view.money_table import MOST_HINDRANCES, money_table
 from helpers import from_file
 from strategies import mpp_dicts
 

@@ -28,14 +28,14 @@ from coreplan import (
     schedule_policy,
     solve,
 )
-from coreplan import evaluate as evaluation
-from coreplan.algorithms import core as engine
-from coreplan.algorithms.start import Start
-from coreplan.algorithms.team import EngineOptions, Team
 from coreplan.cli import example_path
-from coreplan.limits import Limits
-from coreplan.maintenance.money import split_value
-from coreplan.verify import verify
+from coreplan.domains.maintenance.money import split_value
+from coreplan.policies import evaluation
+from coreplan.proof.verify import verify
+from coreplan.solving.engine import core as engine
+from coreplan.solving.engine.start import Start
+from coreplan.solving.engine.team import EngineOptions, Team
+from coreplan.solving.limits import Limits
 from helpers import agrees, from_file, judged_policy_value, package_state, random_mpp, scale
 from strategies import problem_dicts
 from test_schedule import Planned, planned_works, try_policy, works

@@ -23,7 +23,7 @@ from coreplan import (
     execution_sequences,
     solve,
 )
-from coreplan.plan_graph import PlanGraph, plan_graph
+from coreplan.policies.graph import PlanGraph, plan_graph
 from helpers import agrees, coupled_team, from_file, judge_state, random_mpp, scale
 from strategies import mpp_dicts, problem_dicts
 from team_rules import random_teams

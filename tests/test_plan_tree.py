@@ -23,8 +23,8 @@ from coreplan import (
     execution_sequences,
     plan_tree,
 )
-from coreplan.plan_graph import Fact
-from coreplan.plan_tree import PlanTree
+from coreplan.analysis.tree import PlanTree
+from coreplan.policies.graph import Fact
 from helpers import agrees, from_file, random_mpp
 from strategies import problem_dicts
 from team_rules import random_teams

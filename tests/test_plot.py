@@ -27,9 +27,9 @@ from coreplan import (
     read_problem,
     solve,
 )
+from coreplan.analysis.distribution import ReturnDistribution
 from coreplan.cli import example_path
-from coreplan.distribution import ReturnDistribution
-from coreplan.maintenance.calendar import Calendar
+from coreplan.domains.maintenance.calendar import Calendar
 from helpers import from_file, random_mpp
 
 SMALL = random_mpp(2, 2, 6)

@@ -7,7 +7,7 @@ import pytest
 
 from coreplan import _core, compile_problem, read_problem, solve
 from coreplan.cli import example_path
-from coreplan.limits import Limits
+from coreplan.solving.limits import Limits
 
 
 @pytest.mark.parametrize("joint_agents", [1, 10])

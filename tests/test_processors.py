@@ -12,7 +12,12 @@ import pytest
 
 from cli_runs import Run
 from coreplan import SolverError, cli, simulate, solve
-from coreplan.processors import ALWAYS_ALLOWED, MOST_PER_PROCESSOR, choose_count, usable_processors
+from coreplan.support.processors import (
+    ALWAYS_ALLOWED,
+    MOST_PER_PROCESSOR,
+    choose_count,
+    usable_processors,
+)
 from helpers import from_file, random_mpp
 
 
@@ -104,7 +109,7 @@ def test_too_many_are_cut(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """By default one per processor; more than a sensible number are cut, and the log says so."""
-    monkeypatch.setattr("coreplan.processors.usable_processors", lambda: 8)
+    monkeypatch.setattr("coreplan.support.processors.usable_processors", lambda: 8)
     with caplog.at_level(logging.WARNING, "coreplan"):
         assert choose_count(None) == 8
         assert choose_count(1) == 1
@@ -112,7 +117,7 @@ def test_too_many_are_cut(
         assert not caplog.records
         assert choose_count(5_000_000_000) == 8 * MOST_PER_PROCESSOR
         assert "threads is 5000000000; 32 are used" in caplog.text
-    monkeypatch.setattr("coreplan.processors.usable_processors", lambda: 1)
+    monkeypatch.setattr("coreplan.support.processors.usable_processors", lambda: 1)
     assert choose_count(10**5000, "jobs") == ALWAYS_ALLOWED
 
 
@@ -128,9 +133,9 @@ def test_absurd_numbers_of_threads(
     monkeypatch: pytest.MonkeyPatch, threads: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Solving and simulating start a few threads only, however many are asked for."""
-    monkeypatch.setattr("coreplan.processors.usable_processors", lambda: 1)
+    monkeypatch.setattr("coreplan.support.processors.usable_processors", lambda: 1)
     used: list[int] = []
-    from coreplan.algorithms import core
+    from coreplan.solving.engine import core
 
     def options(limits: Any, threads: int, *rest: Any) -> Any:
         used.append(threads)

@@ -11,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coreplan.errors import FormatError
-from coreplan.formats import parse_problem, quick_json, reading
-from coreplan.formats.document import UnreadableError, clean_text, parse_document
-from coreplan.formats.quick_json import DoubtError, read_quickly
-from coreplan.formats.reading import plain
+from coreplan.files import quick_json, reading
+from coreplan.files.document import UnreadableError, clean_text, parse_document
+from coreplan.files.quick_json import DoubtError, read_quickly
+from coreplan.files.reading import plain
+from coreplan.formats import parse_problem
 from strategies import problem_dicts
 
 NUMBERS = st.sampled_from(

@@ -16,14 +16,15 @@ import pytest
 
 from cli_runs import SMALL, Run
 from coreplan.bench.config import read_config
-from coreplan.certificate import read_certificate
+from coreplan.domains.maintenance.formats.calendar import read_calendar
+from coreplan.domains.maintenance.formats.schedule import read_plan, read_schedule
+from coreplan.domains.maintenance.works import read_works
 from coreplan.errors import FormatError
-from coreplan.formats import read_problem, read_result, read_state, reading
-from coreplan.formats.calendar import read_calendar
-from coreplan.formats.policy import read_policy
-from coreplan.formats.reading import MOST_BYTES, read_bytes
-from coreplan.formats.schedule import read_plan, read_schedule
-from coreplan.works import read_works
+from coreplan.files import reading
+from coreplan.files.reading import MOST_BYTES, read_bytes
+from coreplan.formats import read_problem, read_result, read_state
+from coreplan.policies.saving import read_policy
+from coreplan.proof.certificate import read_certificate
 
 NEEDS_ZERO = pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there is no /dev/zero")
 
@@ -122,7 +123,7 @@ def test_long_certificates(small: Path, tmp_path: Path, monkeypatch: pytest.Monk
     """What is compressed counts at the length that it has without compression."""
     file = tmp_path / "certificate.json.gz"
     file.write_bytes(gzip.compress(b" " * 50_000))
-    monkeypatch.setattr("coreplan.certificate.MOST_BYTES", 40_000)
+    monkeypatch.setattr("coreplan.proof.certificate.MOST_BYTES", 40_000)
     with pytest.raises(FormatError, match="longer than 40,000 bytes"):
         read_certificate(file, read_problem(small))
 
@@ -133,7 +134,7 @@ def test_every_reader_has_the_limit(
     """Problems, plans, states, calendars, configurations and works lists are all limited."""
     problem = read_problem(small)
     monkeypatch.setattr(reading, "MOST_BYTES", 2000)
-    monkeypatch.setattr("coreplan.works.sheet.MOST_LIST_BYTES", 2000)
+    monkeypatch.setattr("coreplan.domains.maintenance.works.sheet.MOST_LIST_BYTES", 2000)
     long = tmp_path / "long.json"
     long.write_text(" " * 3000)
     readers: list[Callable[[], object]] = [

@@ -33,8 +33,8 @@ from coreplan import (
     value_of_coordination,
 )
 from coreplan.cli import example_path
-from coreplan.maintenance.courses import find_courses
-from coreplan.maintenance.money import split_value
+from coreplan.domains.maintenance.courses import find_courses
+from coreplan.domains.maintenance.money import split_value
 from helpers import agrees, from_file, random_mpp, scale
 from reports import HOSTILE, TITLE, Page, hostile_problem, report_of
 from strategies import mpp_dicts
@@ -229,7 +229,7 @@ def test_out_of_exact_reach(monkeypatch: pytest.MonkeyPatch) -> None:
 
         raise SolverError("too large")
 
-    monkeypatch.setattr("coreplan.view.report.content.timeline", never)
+    monkeypatch.setattr("coreplan.domains.maintenance.report.content.timeline", never)
     proven = make_report(result).data
     headline = f"The plan is expected to cost at most {-result.value:,.2f} in all."
     assert proven["summary"]["headline"] == headline

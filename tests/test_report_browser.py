@@ -316,7 +316,7 @@ def test_hindrance_out_of_reach(
     def never(policy: Policy, time_limit: float) -> None:
         raise SolverError("too large")
 
-    monkeypatch.setattr("coreplan.view.report.content.timeline", never)
+    monkeypatch.setattr("coreplan.domains.maintenance.report.content.timeline", never)
     _, html = ring_road()
     page, watched, path = open_report(browser, tmp_path, html)
     assert page.inner_text("#heat-choices") == "The course above"

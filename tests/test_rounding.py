@@ -21,7 +21,7 @@ from coreplan import (
     compare,
     solve,
 )
-from coreplan.verify import verify
+from coreplan.proof.verify import verify
 from helpers import agrees, from_file, judged_policy_value, scale
 from judge import optimal_value
 from strategies import problem_dicts

@@ -23,7 +23,7 @@ from coreplan import (
     schedule_policy,
     write_schedule,
 )
-from coreplan.formats.schedule import read_plan
+from coreplan.domains.maintenance.formats.schedule import read_plan
 from helpers import agrees, from_file, judged_policy_value, package_state, scale
 from strategies import mpp_dicts
 

@@ -13,8 +13,8 @@ from hypothesis import given
 
 from coreplan import FormatError, ModelError, schema, solve
 from coreplan.bench.config import read_config
-from coreplan.formats.reading import read_document
-from coreplan.formats.schemas import FORMATS
+from coreplan.files.reading import read_document
+from coreplan.files.schemas import FORMATS
 from group_rules import random_groups
 from helpers import from_file, random_mpp
 from judge import Problem

@@ -27,11 +27,11 @@ from coreplan import (
     sensitivity,
     solve,
 )
-from coreplan.maintenance.changes import KINDS, Change, find_changes
-from coreplan.maintenance.coordination import plan_alone
-from coreplan.maintenance.money import split_value
-from coreplan.sensitivity import Influence, _carry_over
-from coreplan.view.influences import influence_in_words
+from coreplan.domains.maintenance.changes import KINDS, Change, find_changes
+from coreplan.domains.maintenance.coordination import plan_alone
+from coreplan.domains.maintenance.influence import Influence, _carry_over
+from coreplan.domains.maintenance.money import split_value
+from coreplan.domains.maintenance.view.influences import influence_in_words
 from helpers import from_file, scale
 from strategies import mpp_dicts
 

@@ -27,7 +27,7 @@ from coreplan import (
     execution_sequences,
     solve,
 )
-from coreplan.compile import AnyProblem
+from coreplan.solving.compile import AnyProblem
 from helpers import from_file, judge_state, package_state, scale
 from strategies import mpp_dicts, timmdp_dicts
 

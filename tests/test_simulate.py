@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import coreplan.reward_tables
+import coreplan.analysis.reward_tables
 from coreplan import (
     TIMMDP,
     Agent,
@@ -33,10 +33,10 @@ from coreplan import (
     plan_graph,
     simulate,
 )
-from coreplan.evaluate import evaluate_entries
-from coreplan.maintenance.money import split_value
-from coreplan.policy import TeamRule
-from coreplan.sequences import returns
+from coreplan.analysis.sequences import returns
+from coreplan.domains.maintenance.money import split_value
+from coreplan.policies.evaluation import evaluate_entries
+from coreplan.policies.policy import TeamRule
 from helpers import coupled_team, from_file, interrupt, judged_policy_value, random_mpp, scale
 from strategies import problem_dicts
 from team_rules import random_teams, with_teams
@@ -281,7 +281,7 @@ def test_what_is_too_large_for_a_table_is_looked_up_entry_by_entry(
     """Entries that have no common table give the same numbers."""
     policy = policy_of(from_file(coupled_team(5)))
     together = simulate(policy, 3000, 1)
-    monkeypatch.setattr(coreplan.reward_tables, "MOST_CELLS", 1)
+    monkeypatch.setattr(coreplan.analysis.reward_tables, "MOST_CELLS", 1)
     alone = simulate(policy, 3000, 1)
     assert np.allclose(alone.returns, together.returns, rtol=1e-12, atol=1e-12)
     assert alone.functions == pytest.approx(together.functions)

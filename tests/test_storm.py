@@ -122,7 +122,7 @@ def test_what_storm_cannot_read_is_an_error_in_words(tmp_path: Path) -> None:
     """If Storm fails, its reason is told."""
     bad = tmp_path / "model.prism"
     bad.write_text("mdp\nmodule broken\n")
-    limits = coreplan.limits.Limits(60)
+    limits = coreplan.solving.limits.Limits(60)
     with pytest.raises(SolverError, match="Storm failed"):
         storm._run_worker(bad, "Pmax=? [ F true ]", "sparse", limits)
 

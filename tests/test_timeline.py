@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 import judge
 from coreplan import ModelError, SolverError, execution_sequences, solve
-from coreplan.evaluate import evaluate_stages
-from coreplan.maintenance.money import split_value
-from coreplan.maintenance.timeline import Timeline, likely_works, timeline
-from coreplan.plan_graph import plan_graph
-from coreplan.policy import Policy
+from coreplan.domains.maintenance.money import split_value
+from coreplan.domains.maintenance.timeline import Timeline, likely_works, timeline
+from coreplan.policies.evaluation import evaluate_stages
+from coreplan.policies.graph import plan_graph
+from coreplan.policies.policy import Policy
 from group_rules import random_groups
 from helpers import from_file, package_state, random_mpp, scale
 from judge import at_stage

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import judge
 from coreplan import LimitError, ModelError, SolverError, cli, read_problem, solve
+from coreplan.analysis.trace import SearchTrace, TracedState, trace_search
 from coreplan.cli import example_path
-from coreplan.trace import SearchTrace, TracedState, trace_search
 from coreplan.view.trace_text import local_name, number, one_line
 from helpers import from_file, judge_state, random_mpp, scale
 from strategies import problem_dicts

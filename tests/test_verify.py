@@ -25,18 +25,18 @@ from certificates import (
     some_classes,
 )
 from coreplan import MaintenanceProblem, _core, cli, read_problem, solve, write_problem
-from coreplan.certificate import (
+from coreplan.cli import example_path
+from coreplan.policies.policy import GONE
+from coreplan.proof.certificate import (
     AgentClasses,
     Certificate,
     Cluster,
     index_for_certificate,
     write_certificate,
 )
-from coreplan.cli import example_path
-from coreplan.policy import GONE
-from coreplan.verification.elimination import find_needed
-from coreplan.verification.local import LocalModel, Rewards
-from coreplan.verify import Verification, verify
+from coreplan.proof.elimination import find_needed
+from coreplan.proof.local import LocalModel, Rewards
+from coreplan.proof.verify import Verification, verify
 from helpers import from_file, judged_policy_value, random_mpp, scale
 from judge import optimal_value
 from strategies import problem_dicts

@@ -20,8 +20,9 @@ from hypothesis import strategies as st
 
 from certificates import identity_classes, make_certificate, random_clusters, reduced_classes
 from coreplan import FormatError, cli, solve, write_problem
-from coreplan.algorithms import certify, team
-from coreplan.certificate import (
+from coreplan.policies.saved_arrays import pack
+from coreplan.proof import search as checker
+from coreplan.proof.certificate import (
     Certificate,
     GroupRecords,
     Search,
@@ -30,9 +31,8 @@ from coreplan.certificate import (
     read_certificate,
     write_certificate,
 )
-from coreplan.formats.policy_arrays import pack
-from coreplan.verification import search as checker
-from coreplan.verify import Verification, verify
+from coreplan.proof.verify import Verification, verify
+from coreplan.solving.engine import certify, team
 from helpers import from_file, random_mpp, scale
 from judge import optimal_value
 from strategies import problem_dicts

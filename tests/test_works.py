@@ -16,10 +16,9 @@ from hypothesis import strategies as st
 
 import coreplan
 from coreplan import Delay, FormatError, ModelError, WorksList, read_works
-from coreplan.formats import problem_to_dict
-from coreplan.maintenance.problem import Hindrance, MaintenanceProblem
-from coreplan.works import WorksListError
-from coreplan.works.cells import (
+from coreplan.domains.maintenance.problem import Hindrance, MaintenanceProblem
+from coreplan.domains.maintenance.works import WorksListError
+from coreplan.domains.maintenance.works.cells import (
     CellError,
     NumberStyle,
     read_chance,
@@ -27,7 +26,8 @@ from coreplan.works.cells import (
     read_number,
     read_step,
 )
-from coreplan.works.columns import HINDRANCE, WORKS, recognise
+from coreplan.domains.maintenance.works.columns import HINDRANCE, WORKS, recognise
+from coreplan.formats import problem_to_dict
 from helpers import from_file
 from strategies import mpp_dicts
 

@@ -12,8 +12,8 @@ from unittest import mock
 import pytest
 
 from coreplan import CoreplanError, Delay, FormatError, WorksList, read_works
-from coreplan.works.excel import write_workbook
-from coreplan.works.template import HORIZON, START, write_templates
+from coreplan.domains.maintenance.works.excel import write_workbook
+from coreplan.domains.maintenance.works.template import HORIZON, START, write_templates
 
 needs_excel = pytest.mark.extras
 

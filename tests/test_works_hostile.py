@@ -13,14 +13,18 @@ from typing import Any
 import pytest
 
 from coreplan import FormatError, WorksList, read_works
-from coreplan.checks import MOST_STAGES
+from coreplan.domains.maintenance.works import columns, table, workbook_scan
+from coreplan.domains.maintenance.works.cells import NumberStyle, read_cost
+from coreplan.domains.maintenance.works.columns import LONGEST_TITLE, WORKS, recognise, suggest
+from coreplan.domains.maintenance.works.excel import write_workbook
+from coreplan.domains.maintenance.works.table import MOST_CELLS, ProblemLog, Table
+from coreplan.domains.maintenance.works.workbook_scan import (
+    MOST_EXPANDED,
+    WorkbookError,
+    scan_workbook,
+)
 from coreplan.errors import ModelError
-from coreplan.works import columns, table, workbook_scan
-from coreplan.works.cells import NumberStyle, read_cost
-from coreplan.works.columns import LONGEST_TITLE, WORKS, recognise, suggest
-from coreplan.works.excel import write_workbook
-from coreplan.works.table import MOST_CELLS, ProblemLog, Table
-from coreplan.works.workbook_scan import MOST_EXPANDED, WorkbookError, scan_workbook
+from coreplan.support.checks import MOST_STAGES
 
 needs_excel = pytest.mark.extras
 
@@ -215,7 +219,7 @@ def test_works_of_a_contractor_are_not_compared_one_by_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Names are looked up, so that a long list takes time in proportion to its length."""
-    from coreplan.works import rows as rows_of_works
+    from coreplan.domains.maintenance.works import rows as rows_of_works
 
     monkeypatch.setattr(rows_of_works, "read_name", lambda value: Looked(value))
     monkeypatch.setattr(Looked, "compared", 0)

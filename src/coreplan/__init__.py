@@ -6,10 +6,33 @@ The way of the data: a file or Python description → :class:`TIMMDP` or :class:
 
 import logging
 
-from coreplan.compare import ComparedRun, Comparison, compare
-from coreplan.compile import AgentSize, CompiledProblem, compile_problem
-from coreplan.crg import ConditionalReturnGraph, ConditionalReturnGraphs, CrgSize, build_crgs
-from coreplan.distribution import ReturnDistribution, return_distribution
+from coreplan.analysis.comparison import ComparedRun, Comparison, compare
+from coreplan.analysis.distribution import ReturnDistribution, return_distribution
+from coreplan.analysis.explanation import Alternative, Explanation
+from coreplan.analysis.plan import PlanReport, evaluate_plan
+from coreplan.analysis.sequences import ExecutionSequence, Returns, execution_sequences
+from coreplan.analysis.simulation import Completion, Estimate, Simulation
+from coreplan.analysis.simulator import SimulationProgress, simulate
+from coreplan.analysis.trace import SearchTrace, trace_search
+from coreplan.analysis.tree import PlanTree, plan_tree
+from coreplan.domains.maintenance import (
+    Contractor,
+    ContractorState,
+    Delay,
+    Hindrance,
+    MaintenanceProblem,
+    Task,
+)
+from coreplan.domains.maintenance.calendar import Calendar
+from coreplan.domains.maintenance.coordination import Coordination, value_of_coordination
+from coreplan.domains.maintenance.formats.schedule import read_schedule, write_schedule
+from coreplan.domains.maintenance.influence import Influence, Sensitivity, sensitivity
+from coreplan.domains.maintenance.money import Money
+from coreplan.domains.maintenance.planned import PlannedSchedule, PlannedWork, planned_schedule
+from coreplan.domains.maintenance.report import Report, make_report
+from coreplan.domains.maintenance.schedule import schedule_policy
+from coreplan.domains.maintenance.timeline import Timeline, timeline
+from coreplan.domains.maintenance.works import WorksList, read_works
 from coreplan.errors import (
     CertificateError,
     CoreplanError,
@@ -19,7 +42,6 @@ from coreplan.errors import (
     Problem,
     SolverError,
 )
-from coreplan.explanation import Alternative, Explanation
 from coreplan.formats import (
     read_problem,
     read_result,
@@ -27,36 +49,19 @@ from coreplan.formats import (
     write_problem,
     write_result,
 )
-from coreplan.formats.schedule import read_schedule, write_schedule
-from coreplan.limits import Progress
-from coreplan.maintenance import (
-    Contractor,
-    ContractorState,
-    Delay,
-    Hindrance,
-    MaintenanceProblem,
-    Task,
+from coreplan.model.timmdp import TIMMDP, Agent, Condition, Entry, RewardFunction, Transition
+from coreplan.policies.graph import PlanGraph, plan_graph
+from coreplan.policies.policy import Policy
+from coreplan.solving.compile import AgentSize, CompiledProblem, compile_problem
+from coreplan.solving.crg import (
+    ConditionalReturnGraph,
+    ConditionalReturnGraphs,
+    CrgSize,
+    build_crgs,
 )
-from coreplan.maintenance.calendar import Calendar
-from coreplan.maintenance.coordination import Coordination, value_of_coordination
-from coreplan.maintenance.money import Money
-from coreplan.maintenance.schedule import schedule_policy
-from coreplan.maintenance.timeline import Timeline, timeline
-from coreplan.model import TIMMDP, Agent, Condition, Entry, RewardFunction, Transition
-from coreplan.plan import PlanReport, evaluate_plan
-from coreplan.plan_graph import PlanGraph, plan_graph
-from coreplan.plan_tree import PlanTree, plan_tree
-from coreplan.planned_schedule import PlannedSchedule, PlannedWork, planned_schedule
-from coreplan.policy import Policy
-from coreplan.result import Result, Statistics, Status
-from coreplan.sensitivity import Influence, Sensitivity, sensitivity
-from coreplan.sequences import ExecutionSequence, Returns, execution_sequences
-from coreplan.simulate import SimulationProgress, simulate
-from coreplan.simulation import Completion, Estimate, Simulation
-from coreplan.solve import solve
-from coreplan.trace import SearchTrace, trace_search
-from coreplan.view.report import Report, make_report
-from coreplan.works import WorksList, read_works
+from coreplan.solving.limits import Progress
+from coreplan.solving.result import Result, Statistics, Status
+from coreplan.solving.solver import solve
 
 __version__ = "0.1.0"
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from coreplan.result import Result
+    from coreplan.solving.result import Result
 
 MOST_PROBLEMS = 20
 """How many problems of one file or model are reported at once."""

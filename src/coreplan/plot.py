@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from coreplan.distribution import ReturnDistribution, return_distribution
+from coreplan.analysis.distribution import ReturnDistribution, return_distribution
+from coreplan.domains.maintenance.calendar import Calendar
+from coreplan.domains.maintenance.problem import MaintenanceProblem
+from coreplan.domains.maintenance.timeline import timeline
 from coreplan.errors import ModelError, SolverError, shorten
-from coreplan.limits import Callback, Progress
-from coreplan.maintenance.calendar import Calendar
-from coreplan.maintenance.problem import MaintenanceProblem
-from coreplan.maintenance.timeline import timeline
-from coreplan.policy import Policy
-from coreplan.result import Result
+from coreplan.policies.policy import Policy
+from coreplan.solving.limits import Callback, Progress
+from coreplan.solving.result import Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -25,8 +25,8 @@ def main() -> NoReturn:
         signal.signal(signal.SIGINT, _end_at_once)
     from coreplan.cli import run_command_line
     from coreplan.cli.outputs import can_be_given_up, interruption
-    from coreplan.formats.writing import remove_unfinished
-    from coreplan.interrupts import end_when_stuck, raise_interrupt
+    from coreplan.files.writing import remove_unfinished
+    from coreplan.support.interrupts import end_when_stuck, raise_interrupt
 
     def end() -> NoReturn:
         remove_unfinished()

@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 
 from coreplan import FormatError, solve
-from coreplan.formats.policy_arrays import pack
-from coreplan.verify import verify
+from coreplan.policies.saved_arrays import pack
+from coreplan.proof.verify import verify
 from explore.campaign import Campaign, Case
 from explore.checks import check_proof, check_result, check_soundness
 from explore.configurations import draw_options

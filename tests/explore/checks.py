@@ -11,8 +11,8 @@ import re
 from pathlib import Path
 
 from coreplan import Progress, Result, Status
-from coreplan.result import OPTIMAL_TOLERANCE
-from coreplan.verify import Verification
+from coreplan.proof.verify import Verification
+from coreplan.solving.result import OPTIMAL_TOLERANCE
 from explore.complaint import demand
 from explore.drawing import laws_of
 from helpers import judged_policy_value, rewards_in

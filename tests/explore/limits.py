@@ -15,7 +15,7 @@ from typing import Any
 from unittest import mock
 
 from coreplan import LimitError, Progress, Status, solve
-from coreplan.algorithms import core
+from coreplan.solving.engine import core
 from explore.campaign import Campaign, Case
 from explore.checks import check_progress, check_result
 from explore.complaint import demand

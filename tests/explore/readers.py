@@ -34,20 +34,20 @@ from coreplan import (
     write_result,
 )
 from coreplan.bench.config import read_config
-from coreplan.certificate import read_certificate
+from coreplan.domains.maintenance.formats.calendar import read_calendar
 from coreplan.errors import MOST_PROBLEMS
-from coreplan.formats import parse_problem, problem_to_dict, read_state
-from coreplan.formats.calendar import read_calendar
-from coreplan.formats.document import (
+from coreplan.files.document import (
     DEEPEST,
     LONGEST_NUMBER,
     UnreadableError,
     clean_text,
     parse_document,
 )
-from coreplan.formats.quick_json import DoubtError, read_quickly
-from coreplan.formats.reading import plain
-from coreplan.formats.writing import to_json, to_yaml
+from coreplan.files.quick_json import DoubtError, read_quickly
+from coreplan.files.reading import plain
+from coreplan.files.writing import to_json, to_yaml
+from coreplan.formats import parse_problem, problem_to_dict, read_state
+from coreplan.proof.certificate import read_certificate
 from explore.complaint import demand
 
 LONGEST_MESSAGE = 1500

@@ -23,7 +23,7 @@ from pathlib import Path
 import coreplan
 from cli_runs import SMALL, valid_result
 from coreplan import FormatError, Policy, read_problem
-from coreplan.certificate import read_certificate
+from coreplan.proof.certificate import read_certificate
 from explore.campaign import Campaign, Case
 from explore.checks import check_ended
 from explore.complaint import Complaint, demand

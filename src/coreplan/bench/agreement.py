@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from coreplan.analysis.comparison import ComparedRun, judge_runs
 from coreplan.bench.store import Row
 from coreplan.bench.variants import variant_of
-from coreplan.compare import ComparedRun, judge_runs
-from coreplan.result import Result, Status
+from coreplan.solving.result import Result, Status
 
 
 def find_contradictions(rows: Iterable[Row]) -> list[str]:

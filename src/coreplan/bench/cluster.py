@@ -20,7 +20,7 @@ from typing import Any, Self
 
 from coreplan.bench.pool import Answer, Worker
 from coreplan.errors import SolverError
-from coreplan.processors import usable_processors
+from coreplan.support.processors import usable_processors
 
 _CONNECT_SECONDS = 5.0
 _worker: Worker | None = None

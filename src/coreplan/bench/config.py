@@ -9,14 +9,14 @@ from typing import Any
 
 from coreplan.bench.sets import TEST_SETS, generate
 from coreplan.bench.sets.instance import MOST_INSTANCES
-from coreplan.checks import check_integer, is_number, unknown_name
+from coreplan.domains.maintenance import Contractor, Hindrance, MaintenanceProblem, Task
 from coreplan.errors import CoreplanError, ModelError, Problem
-from coreplan.formats.reading import Document, Place, read_document
-from coreplan.formats.writing import tidy
-from coreplan.frozen import FrozenMapping
-from coreplan.maintenance import Contractor, Hindrance, MaintenanceProblem, Task
-from coreplan.processors import usable_processors
-from coreplan.solve import check_algorithm, solve
+from coreplan.files.reading import Document, Place, read_document
+from coreplan.files.writing import tidy
+from coreplan.solving.solver import check_algorithm, solve
+from coreplan.support.checks import check_integer, is_number, unknown_name
+from coreplan.support.frozen import FrozenMapping
+from coreplan.support.processors import usable_processors
 
 FORMAT = "bench/1"
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from coreplan.memory import BYTES_PER_MB
-from coreplan.processors import usable_processors
+from coreplan.support.memory import BYTES_PER_MB
+from coreplan.support.processors import usable_processors
 
 
 def versions() -> dict[str, str]:

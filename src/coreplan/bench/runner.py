@@ -15,8 +15,8 @@ from coreplan.bench.sets import Instance, generate
 from coreplan.bench.store import Row, Store, solve_key
 from coreplan.bench.worker import KILLED, SOLVE, TIME_GRACE
 from coreplan.errors import SolverError
-from coreplan.interrupts import catch_interrupts
-from coreplan.processors import usable_processors
+from coreplan.support.interrupts import catch_interrupts
+from coreplan.support.processors import usable_processors
 
 MOST_LOSSES = 3
 """A solve that was killed from outside so many times has crashed, and is not tried again."""

@@ -23,7 +23,7 @@ from typing import Any, NoReturn
 
 from coreplan.bench.owner import Owner
 from coreplan.errors import FormatError, Problem
-from coreplan.formats.writing import tidy
+from coreplan.files.writing import tidy
 
 FORMAT_VERSION = 1
 """Version of the tables; SQLite's ``user_version``."""

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from coreplan.bench.store import Row
-from coreplan.formats.writing import to_csv
+from coreplan.files.writing import to_csv
 
 
 @dataclass(frozen=True)

@@ -27,8 +27,8 @@ from typing import Any, NoReturn
 from coreplan.bench.machine import describe_machine, resident_mb, versions
 from coreplan.errors import CoreplanError, LimitError, shorten
 from coreplan.formats import parse_problem
-from coreplan.limits import Progress
-from coreplan.memory import BYTES_PER_MB, memory_in_mb
+from coreplan.solving.limits import Progress
+from coreplan.support.memory import BYTES_PER_MB, memory_in_mb
 
 SOLVE = "coreplan.solve:solve"
 """What solves, as ``module:function``; called like :func:`coreplan.solve`."""

@@ -42,7 +42,7 @@ from coreplan.cli.template import template as template_command
 from coreplan.cli.trace import trace as trace_command
 from coreplan.cli.verify import verify as verify_command
 from coreplan.errors import OUT_OF_MEMORY, CoreplanError, LimitError
-from coreplan.interrupts import forget_interrupts
+from coreplan.support.interrupts import forget_interrupts
 from coreplan.view.terminal import drop_output, print_error
 
 __all__ = ["cli", "example_path", "main", "run_command_line"]

@@ -21,8 +21,8 @@ from coreplan.cli.shared import (
     print_json,
 )
 from coreplan.errors import ModelError
-from coreplan.formats.writing import write_text
-from coreplan.processors import choose_count
+from coreplan.files.writing import write_text
+from coreplan.support.processors import choose_count
 from coreplan.view.terminal import make_console
 
 
@@ -115,11 +115,11 @@ def run(
     """
     from coreplan.bench.cluster import RayPool, check_ray
     from coreplan.bench.config import read_config
+    from coreplan.bench.live import RunDisplay, print_summaries, state_in_words
     from coreplan.bench.pool import LocalPool
     from coreplan.bench.runner import Run, count_solves, default_jobs, plan_solves
     from coreplan.bench.store import Store
     from coreplan.bench.summary import summarise
-    from coreplan.view.bench_run import RunDisplay, print_summaries, state_in_words
 
     if address is not None and cluster != "ray":
         raise click.UsageError("--address is for --cluster ray")
@@ -212,9 +212,9 @@ def show(results: str, csv_file: str | None, as_json: bool) -> int:
 
     Seconds are those of all solves, also of those that a limit stopped.
     """
+    from coreplan.bench.live import print_summaries
     from coreplan.bench.store import read_rows
     from coreplan.bench.summary import rows_to_csv, summarise
-    from coreplan.view.bench_run import print_summaries
 
     if csv_file is not None and csv_file != "-":
         check_writable(csv_file, [results], "the table", "--csv")

@@ -64,7 +64,7 @@ def figures(
     from coreplan.bench.figures.style import check_matplotlib
     from coreplan.bench.page import make_page
     from coreplan.bench.store import read_rows
-    from coreplan.formats.writing import write_text
+    from coreplan.files.writing import write_text
 
     check_matplotlib()
     # The folder for figures is made if it is missing, so a page in it is fine.

@@ -5,9 +5,9 @@ from __future__ import annotations
 import click
 
 from coreplan.cli.shared import BAD_INPUT, OK, Command, json_option, print_json
+from coreplan.domains.maintenance.problem import MaintenanceProblem
 from coreplan.errors import FormatError
 from coreplan.formats import read_problem
-from coreplan.maintenance.problem import MaintenanceProblem
 from coreplan.view.terminal import make_console, print_error, problem_dicts
 from coreplan.view.words import describe_problem
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import click
 
-from coreplan.checks import unknown_name
+from coreplan.analysis.comparison import Comparison
+from coreplan.analysis.comparison import compare as compare_algorithms
 from coreplan.cli.shared import (
     DISAGREE,
     INTERRUPTED,
@@ -20,10 +21,9 @@ from coreplan.cli.shared import (
     print_json,
     shown_log,
 )
-from coreplan.compare import Comparison
-from coreplan.compare import compare as compare_algorithms
 from coreplan.formats import read_problem
-from coreplan.solve import ALGORITHMS
+from coreplan.solving.solver import ALGORITHMS
+from coreplan.support.checks import unknown_name
 from coreplan.view.compare_table import print_comparison
 from coreplan.view.terminal import LiveLog, make_console, print_error
 from coreplan.view.words import describe_problem

@@ -14,9 +14,9 @@ from coreplan.cli.shared import (
     memory_limit_option,
     print_json,
 )
-from coreplan.crg import ASSIGNMENTS, ConditionalReturnGraphs, build_crgs
 from coreplan.formats import read_problem
-from coreplan.limits import Limits
+from coreplan.solving.crg import ASSIGNMENTS, ConditionalReturnGraphs, build_crgs
+from coreplan.solving.limits import Limits
 from coreplan.view.crg_svg import stage_range
 from coreplan.view.crg_table import crg_dict, print_crg
 from coreplan.view.terminal import make_console

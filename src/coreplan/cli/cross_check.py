@@ -18,7 +18,7 @@ from coreplan.cli.shared import (
     time_limit_option,
 )
 from coreplan.formats import read_problem
-from coreplan.solve import ALGORITHMS, DEFAULT_ALGORITHM
+from coreplan.solving.solver import ALGORITHMS, DEFAULT_ALGORITHM
 from coreplan.view.terminal import LiveLog, make_console
 from coreplan.view.words import describe_problem
 

@@ -10,7 +10,7 @@ import click
 from coreplan.cli.shared import Command, json_option
 from coreplan.cli.solve import solve_and_print
 from coreplan.formats import read_problem
-from coreplan.solve import DEFAULT_ALGORITHM
+from coreplan.solving.solver import DEFAULT_ALGORITHM
 
 
 @click.command(

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from coreplan.analysis.plan import evaluate_plan
 from coreplan.cli.shared import (
     Command,
     check_one_input,
@@ -19,13 +20,12 @@ from coreplan.cli.shared import (
     threads_option,
     time_limit_option,
 )
+from coreplan.domains.maintenance.formats.schedule import read_schedule
+from coreplan.domains.maintenance.problem import MaintenanceProblem
+from coreplan.domains.maintenance.schedule import Schedule
 from coreplan.formats import read_problem, read_state
-from coreplan.formats.schedule import read_schedule
-from coreplan.maintenance.problem import MaintenanceProblem
-from coreplan.maintenance.schedule import Schedule
-from coreplan.plan import evaluate_plan
-from coreplan.policy import Policy
-from coreplan.result import Status
+from coreplan.policies.policy import Policy
+from coreplan.solving.result import Status
 from coreplan.view.terminal import LiveLog, make_console
 from coreplan.view.words import describe_problem, plan_in_words, unplanned
 

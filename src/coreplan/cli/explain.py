@@ -19,10 +19,10 @@ from coreplan.cli.shared import (
     print_json,
     threads_option,
 )
+from coreplan.domains.maintenance.changes import KINDS, Change
+from coreplan.domains.maintenance.influence import check_maintenance_problem, sensitivity
+from coreplan.domains.maintenance.view.influences import change_in_words, sensitivity_in_words
 from coreplan.formats import read_problem
-from coreplan.maintenance.changes import KINDS, Change
-from coreplan.sensitivity import check_maintenance_problem, sensitivity
-from coreplan.view.influences import change_in_words, sensitivity_in_words
 from coreplan.view.terminal import make_console
 from coreplan.view.words import describe_calendar, describe_problem
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from coreplan.cli.shared import Command, check_writable, file_argument
+from coreplan.files.writing import write_text
 from coreplan.formats import read_problem
-from coreplan.formats.writing import write_text
 from coreplan.view.terminal import make_console
 
 

@@ -11,9 +11,9 @@ from coreplan.bench.sets import TEST_SETS, Instance, TestSet, count_instances
 from coreplan.bench.sets import generate as generate_instances
 from coreplan.bench.sets.folder import InstanceFolder
 from coreplan.bench.sets.parameters import EACH, IN_TURN, ONE, Value
-from coreplan.checks import unknown_name
 from coreplan.cli.shared import INTERRUPTED, OK, Command, json_option, print_json
-from coreplan.formats.reading import STANDARD_INPUT
+from coreplan.files.reading import STANDARD_INPUT
+from coreplan.support.checks import unknown_name
 from coreplan.view.terminal import make_console, print_error
 from coreplan.view.words import count as in_words
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import click
 
-from coreplan.checks import MOST_STAGES
 from coreplan.cli.outputs import Outputs
 from coreplan.cli.shared import (
     BAD_INPUT,
@@ -19,12 +18,13 @@ from coreplan.cli.shared import (
     json_option,
     print_json,
 )
+from coreplan.domains.maintenance.formats.calendar import calendar_path, write_calendar
+from coreplan.domains.maintenance.works import WorksList, WorksListError, read_works
 from coreplan.errors import FormatError
 from coreplan.formats import write_problem
-from coreplan.formats.calendar import calendar_path, write_calendar
+from coreplan.support.checks import MOST_STAGES
 from coreplan.view.terminal import make_console, problem_dicts
 from coreplan.view.words import describe_calendar, describe_problem
-from coreplan.works import WorksList, WorksListError, read_works
 
 
 @click.command(

@@ -14,9 +14,9 @@ from coreplan.cli.shared import (
     no_merge_option,
     print_json,
 )
-from coreplan.compile import compile_problem
 from coreplan.formats import read_problem
-from coreplan.limits import Limits
+from coreplan.solving.compile import compile_problem
+from coreplan.solving.limits import Limits
 from coreplan.view.terminal import make_console, print_sizes
 from coreplan.view.words import describe_problem
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager, nullcontext
 
 from coreplan.cli.shared import BAD_INPUT, INTERNAL_ERROR, OK
 from coreplan.errors import CoreplanError
-from coreplan.interrupts import finish_soon
+from coreplan.support.interrupts import finish_soon
 from coreplan.view.terminal import drop_output, print_error
 
 _making: tuple[str, bool] | None = None

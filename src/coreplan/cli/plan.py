@@ -11,6 +11,7 @@ from typing import Any
 import click
 from rich.console import Console
 
+from coreplan.analysis.simulation import Estimate
 from coreplan.cli.outputs import Outputs
 from coreplan.cli.shared import (
     Command,
@@ -28,24 +29,23 @@ from coreplan.cli.shared import (
     threads_option,
     time_limit_option,
 )
-from coreplan.compile import AnyProblem
+from coreplan.domains.maintenance.calendar import Calendar
+from coreplan.domains.maintenance.decision_rules import rules_of
+from coreplan.domains.maintenance.money import Money
+from coreplan.domains.maintenance.problem import MaintenanceProblem
+from coreplan.domains.maintenance.timeline import Timeline, likely_works, timeline
+from coreplan.domains.maintenance.view.gantt_text import gantt, marks_for
+from coreplan.domains.maintenance.view.money_table import money_table
+from coreplan.domains.maintenance.view.rules_text import rule_lines
 from coreplan.errors import SolverError
 from coreplan.formats import read_problem, read_state
-from coreplan.interrupts import seconds_to_finish
-from coreplan.maintenance.calendar import Calendar
-from coreplan.maintenance.decision_rules import rules_of
-from coreplan.maintenance.money import Money
-from coreplan.maintenance.problem import MaintenanceProblem
-from coreplan.maintenance.timeline import Timeline, likely_works, timeline
-from coreplan.plan_graph import MOST_SITUATIONS, plan_graph
-from coreplan.policy import Policy
-from coreplan.result import Result
-from coreplan.simulation import Estimate
-from coreplan.solve import DEFAULT_ALGORITHM
-from coreplan.solve import solve as solve_problem
-from coreplan.view.gantt_text import gantt, marks_for
-from coreplan.view.money_table import money_table
-from coreplan.view.rules_text import rule_lines
+from coreplan.policies.graph import MOST_SITUATIONS, plan_graph
+from coreplan.policies.policy import Policy
+from coreplan.solving.compile import AnyProblem
+from coreplan.solving.result import Result
+from coreplan.solving.solver import DEFAULT_ALGORITHM
+from coreplan.solving.solver import solve as solve_problem
+from coreplan.support.interrupts import seconds_to_finish
 from coreplan.view.terminal import LiveLog, check_printed, make_console, print_summary
 from coreplan.view.words import (
     count,

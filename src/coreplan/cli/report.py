@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from coreplan.analysis.plan import PlanReport, evaluate_plan
 from coreplan.cli.outputs import Outputs
 from coreplan.cli.shared import (
     Command,
@@ -23,14 +24,13 @@ from coreplan.cli.shared import (
     shown_log,
     time_limit_option,
 )
+from coreplan.domains.maintenance.problem import MaintenanceProblem
+from coreplan.domains.maintenance.report import Report, make_report
 from coreplan.formats import read_problem
-from coreplan.interrupts import seconds_to_finish
-from coreplan.maintenance.problem import MaintenanceProblem
-from coreplan.plan import PlanReport, evaluate_plan
-from coreplan.policy import Policy
-from coreplan.result import Result, Status
-from coreplan.solve import solve as solve_problem
-from coreplan.view.report import Report, make_report
+from coreplan.policies.policy import Policy
+from coreplan.solving.result import Result, Status
+from coreplan.solving.solver import solve as solve_problem
+from coreplan.support.interrupts import seconds_to_finish
 from coreplan.view.terminal import LiveLog, make_console
 from coreplan.view.words import describe_problem
 

@@ -7,8 +7,8 @@ import json
 import click
 
 from coreplan.cli.shared import Command
+from coreplan.files.schemas import FORMATS
 from coreplan.formats import schema
-from coreplan.formats.schemas import FORMATS
 
 
 @click.command(

@@ -11,6 +11,8 @@ from typing import Any
 import click
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
+from coreplan.analysis.simulator import SimulationProgress
+from coreplan.analysis.simulator import simulate as simulate_policy
 from coreplan.cli.shared import (
     Command,
     calendar_options,
@@ -24,16 +26,14 @@ from coreplan.cli.shared import (
     shown_log,
     threads_option,
 )
-from coreplan.compile import AnyProblem
+from coreplan.domains.maintenance.formats.schedule import read_schedule
+from coreplan.domains.maintenance.problem import MaintenanceProblem
+from coreplan.domains.maintenance.schedule import schedule_policy
 from coreplan.formats import read_problem
-from coreplan.formats.schedule import read_schedule
-from coreplan.interrupts import seconds_to_finish
-from coreplan.maintenance.problem import MaintenanceProblem
-from coreplan.maintenance.schedule import schedule_policy
-from coreplan.policy import Policy
-from coreplan.simulate import SimulationProgress
-from coreplan.simulate import simulate as simulate_policy
-from coreplan.solve import solve
+from coreplan.policies.policy import Policy
+from coreplan.solving.compile import AnyProblem
+from coreplan.solving.solver import solve
+from coreplan.support.interrupts import seconds_to_finish
 from coreplan.view.simulation_text import simulation_in_words
 from coreplan.view.terminal import LiveLog, make_console, print_summary
 from coreplan.view.words import describe_calendar, describe_problem

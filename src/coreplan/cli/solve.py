@@ -26,14 +26,14 @@ from coreplan.cli.shared import (
     threads_option,
     time_limit_option,
 )
-from coreplan.compile import AnyProblem
+from coreplan.domains.maintenance.calendar import Calendar
+from coreplan.domains.maintenance.formats.schedule import read_plan
+from coreplan.domains.maintenance.problem import MaintenanceProblem
 from coreplan.formats import read_problem, read_state
-from coreplan.formats.schedule import read_plan
-from coreplan.maintenance.calendar import Calendar
-from coreplan.maintenance.problem import MaintenanceProblem
-from coreplan.result import Result
-from coreplan.solve import ALGORITHMS, DEFAULT_ALGORITHM
-from coreplan.solve import solve as solve_problem
+from coreplan.solving.compile import AnyProblem
+from coreplan.solving.result import Result
+from coreplan.solving.solver import ALGORITHMS, DEFAULT_ALGORITHM
+from coreplan.solving.solver import solve as solve_problem
 from coreplan.view.terminal import LiveLog, check_printed, make_console, print_summary
 from coreplan.view.words import (
     describe_calendar,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from coreplan.cli.shared import Command
+from coreplan.domains.maintenance.works.template import write_templates
 from coreplan.view.terminal import make_console
-from coreplan.works.template import write_templates
 
 
 @click.command(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from coreplan.analysis.trace import MOST_STATES, trace_search
 from coreplan.cli.outputs import Outputs
 from coreplan.cli.shared import (
     Command,
@@ -14,11 +15,10 @@ from coreplan.cli.shared import (
     print_json,
     standing_options,
 )
-from coreplan.crg import Assignment
+from coreplan.files.reading import STANDARD_INPUT
+from coreplan.files.writing import write_text
 from coreplan.formats import read_problem, read_state
-from coreplan.formats.reading import STANDARD_INPUT
-from coreplan.formats.writing import write_text
-from coreplan.trace import MOST_STATES, trace_search
+from coreplan.solving.crg import Assignment
 from coreplan.view.terminal import make_console
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import click
 
 from coreplan.cli.shared import NOT_CONFIRMED, OK, Command, file_argument, json_option, print_json
+from coreplan.files.reading import STANDARD_INPUT
 from coreplan.formats import read_problem
-from coreplan.formats.reading import STANDARD_INPUT
-from coreplan.verification.relaxation import MOST_CELLS
-from coreplan.verify import MOST_JOINT_STATES
-from coreplan.verify import verify as verify_certificate
+from coreplan.proof.relaxation import MOST_CELLS
+from coreplan.proof.verify import MOST_JOINT_STATES
+from coreplan.proof.verify import verify as verify_certificate
 from coreplan.view.terminal import make_console
 from coreplan.view.words import describe_problem
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from coreplan.domains.maintenance.formats.mpp import FORMAT as MPP
+from coreplan.domains.maintenance.formats.mpp import mpp_to_dict, read_mpp
+from coreplan.domains.maintenance.problem import MaintenanceProblem
 from coreplan.errors import ModelError
-from coreplan.formats.mpp import FORMAT as MPP
-from coreplan.formats.mpp import mpp_to_dict, read_mpp
-from coreplan.formats.reading import Document, read_document, take_document
+from coreplan.files.reading import Document, read_document, take_document
+from coreplan.files.schemas import schema
+from coreplan.files.writing import tidy, write_document
 from coreplan.formats.result import read_result, write_result
-from coreplan.formats.schemas import schema
 from coreplan.formats.state import read_state
 from coreplan.formats.timmdp import FORMAT as TIMMDP_FORMAT
 from coreplan.formats.timmdp import read_timmdp, timmdp_to_dict
-from coreplan.formats.writing import tidy, write_document
-from coreplan.maintenance.problem import MaintenanceProblem
-from coreplan.model import TIMMDP
+from coreplan.model.timmdp import TIMMDP
 
 __all__ = [
     "parse_problem",

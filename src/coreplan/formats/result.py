@@ -6,11 +6,11 @@ import math
 from pathlib import Path
 from typing import Any
 
-from coreplan.checks import check_number, is_number
 from coreplan.errors import nearest
-from coreplan.formats.reading import Document, read_document
-from coreplan.formats.writing import write_document
-from coreplan.result import UNSAID_TOLERANCE, Result, Statistics, Status, is_closed
+from coreplan.files.reading import Document, read_document
+from coreplan.files.writing import write_document
+from coreplan.solving.result import UNSAID_TOLERANCE, Result, Statistics, Status, is_closed
+from coreplan.support.checks import check_number, is_number
 
 FORMAT = "result/1"
 _TEXTS = ("problem", "algorithm", "objective", "status")

@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from coreplan.checks import found, unknown_name
-from coreplan.compile import AnyProblem
+from coreplan.domains.maintenance.problem import MaintenanceProblem
+from coreplan.domains.maintenance.states import read_state as read_contractor_state
+from coreplan.domains.maintenance.states import to_local
 from coreplan.errors import ModelError
-from coreplan.formats.reading import Document, read_document
-from coreplan.indexed import by_agent
-from coreplan.maintenance.problem import MaintenanceProblem
-from coreplan.maintenance.states import read_state as read_contractor_state
-from coreplan.maintenance.states import to_local
+from coreplan.files.reading import Document, read_document
+from coreplan.model.indexed import by_agent
+from coreplan.solving.compile import AnyProblem
+from coreplan.support.checks import found, unknown_name
 
 
 def read_state(path: str | Path, problem: AnyProblem) -> dict[str, Any]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from coreplan.formats.reading import Document, Place, give_up
-from coreplan.model import TIMMDP, Agent, Condition, Entry, RewardFunction, check_timmdp
+from coreplan.files.reading import Document, Place, give_up
+from coreplan.model.timmdp import TIMMDP, Agent, Condition, Entry, RewardFunction, check_timmdp
 
 FORMAT = "ti-mmdp/1"
 _PARTS = ("state", "action", "next")

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from coreplan.indexed import IndexedEntry, IndexedProblem
-from coreplan.verification.local import match_transitions
+from coreplan.model.indexed import IndexedEntry, IndexedProblem
+from coreplan.proof.local import match_transitions
 
 Members = tuple[tuple[int, int], ...]
 """(agent, number of its condition), by agent."""

@@ -37,12 +37,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple, TypeVar
 
-from coreplan.compile import AnyProblem, CompiledProblem, compile_problem
-from coreplan.indexed import JointState
 from coreplan.interop.expectations import Expectations
 from coreplan.interop.text import finite, quoted
-from coreplan.limits import Limits
-from coreplan.solve import check_problem, errors_of_the_core
+from coreplan.model.indexed import JointState
+from coreplan.solving.compile import AnyProblem, CompiledProblem, compile_problem
+from coreplan.solving.limits import Limits
+from coreplan.solving.solver import check_problem, errors_of_the_core
 
 T = TypeVar("T")
 

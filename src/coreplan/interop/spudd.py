@@ -26,14 +26,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from coreplan.checks import found
-from coreplan.compile import AnyProblem, index_problem, unroll_problem
 from coreplan.errors import SolverError
-from coreplan.indexed import IndexedProblem, JointState
 from coreplan.interop.expectations import Expectations, Members, StageValue
 from coreplan.interop.text import finite, quoted
-from coreplan.limits import Limits
-from coreplan.solve import check_problem, errors_of_the_core
+from coreplan.model.indexed import IndexedProblem, JointState
+from coreplan.solving.compile import AnyProblem, index_problem, unroll_problem
+from coreplan.solving.limits import Limits
+from coreplan.solving.solver import check_problem, errors_of_the_core
+from coreplan.support.checks import found
 
 MOST_ACTIONS = 10_000
 """Joint actions of a file, at most."""

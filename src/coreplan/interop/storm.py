@@ -16,14 +16,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from coreplan.checks import unknown_name
-from coreplan.compile import AnyProblem
 from coreplan.errors import LimitError, SolverError
-from coreplan.indexed import JointState
 from coreplan.interop.prism import to_prism
-from coreplan.limits import Callback, Limits
-from coreplan.result import Result, Status
-from coreplan.solve import DEFAULT_ALGORITHM, solve
+from coreplan.model.indexed import JointState
+from coreplan.solving.compile import AnyProblem
+from coreplan.solving.limits import Callback, Limits
+from coreplan.solving.result import Result, Status
+from coreplan.solving.solver import DEFAULT_ALGORITHM, solve
+from coreplan.support.checks import unknown_name
 
 ENGINES = ("sparse", "dd", "hybrid")
 """Storm's engines: explicit states; decision diagrams; some of both."""

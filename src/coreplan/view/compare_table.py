@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from rich.console import Console
 
-from coreplan.compare import ComparedRun, Comparison
-from coreplan.result import Status
+from coreplan.analysis.comparison import ComparedRun, Comparison
+from coreplan.solving.result import Status
 
 _TITLES = (
     "algorithm",

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from coreplan import _core
-from coreplan.compile import describe
-from coreplan.limits import Limits
+from coreplan.solving.compile import describe
+from coreplan.solving.limits import Limits
 from coreplan.view.crg_labels import Label, Labels, Moves, number
 
 if TYPE_CHECKING:
-    from coreplan.crg import ConditionalReturnGraphs
+    from coreplan.solving.crg import ConditionalReturnGraphs
 
 MOST_WAYS = 64
 """Combinations of merged transitions that are looked at for one reward of a naive graph."""

@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coreplan import _core
-from coreplan.indexed import IndexedEntry
-from coreplan.model import TIMMDP, StateTest
-from coreplan.rewards import TransitionRewards
+from coreplan.model.indexed import IndexedEntry
+from coreplan.model.rewards import TransitionRewards
+from coreplan.model.timmdp import TIMMDP, StateTest
 from coreplan.view.svg import fit, isolated, text_width
 
 if TYPE_CHECKING:
-    from coreplan.crg import ConditionalReturnGraphs
+    from coreplan.solving.crg import ConditionalReturnGraphs
 
 STATE_WIDTH = 150.0
 ACTION_WIDTH = 130.0

@@ -12,15 +12,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from coreplan.checks import found, is_integer
 from coreplan.errors import SolverError
+from coreplan.support.checks import found, is_integer
 from coreplan.view.crg_content import Content, Panel, make_moves
 from coreplan.view.crg_labels import Label, Labels
 from coreplan.view.crg_layout import BOUNDS_HEIGHT, LINE, Placed, PlacedArc, lay_out
 from coreplan.view.svg import FONT_SIZE, FONTS, decimal, safe, text_width
 
 if TYPE_CHECKING:
-    from coreplan.crg import ConditionalReturnGraphs, CrgSize
+    from coreplan.solving.crg import ConditionalReturnGraphs, CrgSize
 
 MOST_ELEMENTS = 3000
 """Nodes and arcs of what is drawn at once."""
@@ -130,7 +130,7 @@ def stage_range(
 
 def sizes_between(sizes: Sequence[CrgSize], start: int, first: int, last: int) -> CrgSize:
     """The size of a graph from one stage to another, the states of the last one included."""
-    from coreplan.crg import CrgSize
+    from coreplan.solving.crg import CrgSize
 
     total = CrgSize(states=sizes[last - start].states)
     return sum(sizes[first - start : last - start], total)

@@ -10,8 +10,8 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from coreplan.compile import count_in_words
-from coreplan.crg import ConditionalReturnGraph, ConditionalReturnGraphs, CrgSize
+from coreplan.solving.compile import count_in_words
+from coreplan.solving.crg import ConditionalReturnGraph, ConditionalReturnGraphs, CrgSize
 from coreplan.view.crg_svg import sizes_between
 from coreplan.view.words import count
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from coreplan.explanation import Alternative, Difference, Explanation
-from coreplan.maintenance.states import ContractorState
+from coreplan.analysis.explanation import Alternative, Difference, Explanation
+from coreplan.domains.maintenance.states import ContractorState
 from coreplan.view.words import count
 
 MOST_DIFFERENCES = 4

@@ -6,16 +6,16 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
-from coreplan.maintenance.problem import MaintenanceProblem
+from coreplan.domains.maintenance.problem import MaintenanceProblem
 from coreplan.view.plan_text import percent
 from coreplan.view.words import count, describe_problem, first_steps
 
 if TYPE_CHECKING:
-    from coreplan.compile import AnyProblem
-    from coreplan.model import TIMMDP
-    from coreplan.policy import Policy
-    from coreplan.result import Result
-    from coreplan.simulation import Simulation
+    from coreplan.analysis.simulation import Simulation
+    from coreplan.model.timmdp import TIMMDP
+    from coreplan.policies.policy import Policy
+    from coreplan.solving.compile import AnyProblem
+    from coreplan.solving.result import Result
 
 MOST_ROWS = 40
 """Rows of a table; the rest is counted."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from coreplan.plan_graph import Fact
-from coreplan.plan_tree import PlanNode, PlanTree
-from coreplan.planned_schedule import PlannedSchedule, PlannedWork
+from coreplan.analysis.tree import PlanNode, PlanTree
+from coreplan.domains.maintenance.planned import PlannedSchedule, PlannedWork
+from coreplan.policies.graph import Fact
 from coreplan.view.words import count
 
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from rich.cells import cell_len
 
-from coreplan.maintenance.calendar import Calendar
-from coreplan.simulation import QUANTILES, Completion, Estimate, Simulation
+from coreplan.analysis.simulation import QUANTILES, Completion, Estimate, Simulation
+from coreplan.domains.maintenance.calendar import Calendar
 from coreplan.view.words import count
 
 MOST_ROWS = 20

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
-from coreplan.formats.writing import write_text
+from coreplan.files.writing import write_text
 
 FONT_SIZE = 12.0
 FONTS = "'DejaVu Sans', Verdana, 'Segoe UI', Helvetica, Arial, sans-serif"

@@ -15,10 +15,10 @@ from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.text import Text
 
-from coreplan.compile import CompiledProblem, count_in_words
 from coreplan.errors import Problem
-from coreplan.limits import Progress
-from coreplan.result import Result, Status
+from coreplan.solving.compile import CompiledProblem, count_in_words
+from coreplan.solving.limits import Progress
+from coreplan.solving.result import Result, Status
 from coreplan.view.words import count
 
 INTERVAL = 0.5

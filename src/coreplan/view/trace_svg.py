@@ -7,7 +7,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from coreplan.trace import SearchTrace, TracedAction, TracedLocal, TracedOutcome, TracedState
+from coreplan.analysis.trace import (
+    SearchTrace,
+    TracedAction,
+    TracedLocal,
+    TracedOutcome,
+    TracedState,
+)
 from coreplan.view.svg import FONT_SIZE, FONTS, attribute, fit, isolated, safe
 from coreplan.view.svg import text_width as _width
 from coreplan.view.trace_text import (

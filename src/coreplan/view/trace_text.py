@@ -5,7 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from coreplan.trace import SearchTrace, TracedAction, TracedLocal, TracedOutcome, TracedState
+from coreplan.analysis.trace import (
+    SearchTrace,
+    TracedAction,
+    TracedLocal,
+    TracedOutcome,
+    TracedState,
+)
 from coreplan.view.words import count
 
 _INDENT = "  "

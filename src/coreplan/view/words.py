@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from coreplan.compile import AnyProblem
-from coreplan.maintenance.calendar import Calendar
-from coreplan.maintenance.money import Money
-from coreplan.maintenance.problem import MaintenanceProblem
-from coreplan.maintenance.schedule import Schedule
-from coreplan.maintenance.states import ContractorState
-from coreplan.policy import Policy
+from coreplan.domains.maintenance.calendar import Calendar
+from coreplan.domains.maintenance.money import Money
+from coreplan.domains.maintenance.problem import MaintenanceProblem
+from coreplan.domains.maintenance.schedule import Schedule
+from coreplan.domains.maintenance.states import ContractorState
+from coreplan.policies.policy import Policy
+from coreplan.solving.compile import AnyProblem
 
 if TYPE_CHECKING:
-    from coreplan.maintenance.coordination import Coordination
-    from coreplan.plan import PlanReport
+    from coreplan.analysis.plan import PlanReport
+    from coreplan.domains.maintenance.coordination import Coordination
 
 
 def count(number: int, one: str, many: str | None = None) -> str:

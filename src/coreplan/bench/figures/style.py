@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from coreplan.bench.variants import Variant
 from coreplan.errors import SolverError
-from coreplan.formats.writing import write_bytes
+from coreplan.files.writing import write_bytes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,8 +8,8 @@ from coreplan.bench.sets.coordint import check_coordint, make_coordint
 from coreplan.bench.sets.mixed import make_mixed
 from coreplan.bench.sets.parameters import EACH, IN_TURN, Parameter, TestSet
 from coreplan.bench.sets.works import NETWORKS, check_large, check_works, make_large, make_works
-from coreplan.checks import MOST_STAGES
-from coreplan.frozen import FrozenMapping
+from coreplan.support.checks import MOST_STAGES
+from coreplan.support.frozen import FrozenMapping
 
 MOST_AGENTS = 10_000
 

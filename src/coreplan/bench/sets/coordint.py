@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from coreplan.bench.sets.draw import Draw, season
 from coreplan.bench.sets.works import COST, HINDRANCE
+from coreplan.domains.maintenance.problem import (
+    Contractor,
+    Delay,
+    Hindrance,
+    MaintenanceProblem,
+    Task,
+)
 from coreplan.errors import ModelError
-from coreplan.maintenance.problem import Contractor, Delay, Hindrance, MaintenanceProblem, Task
 
 LEAST_PROBABILITY = 0.02
 """Of a delay: every instance is to have something to react to."""

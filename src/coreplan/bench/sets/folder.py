@@ -8,8 +8,8 @@ from pathlib import Path
 
 from coreplan.bench.sets.instance import Instance
 from coreplan.errors import FormatError, Problem
+from coreplan.files.writing import to_yaml, write_text
 from coreplan.formats import problem_to_dict
-from coreplan.formats.writing import to_yaml, write_text
 
 
 class InstanceFolder:

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from coreplan.bench.sets.catalogue import TEST_SETS
 from coreplan.bench.sets.draw import Draw
 from coreplan.bench.sets.parameters import EACH, IN_TURN, TestSet, Value
-from coreplan.checks import check_integer, unknown_name
-from coreplan.compile import AnyProblem
 from coreplan.errors import ModelError
+from coreplan.files.writing import to_json
 from coreplan.formats import problem_to_dict
-from coreplan.formats.writing import to_json
-from coreplan.frozen import FrozenMapping
+from coreplan.solving.compile import AnyProblem
+from coreplan.support.checks import check_integer, unknown_name
+from coreplan.support.frozen import FrozenMapping
 
 Settings = Mapping[str, tuple[Value, ...]]
 """The values of all parameters."""

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Sequence
 
 from coreplan.bench.sets.draw import Draw
-from coreplan.model import TIMMDP, Agent, Condition, Entry, RewardFunction
+from coreplan.model.timmdp import TIMMDP, Agent, Condition, Entry, RewardFunction
 
 ENTRIES = 3
 """Of each reward function."""

@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from coreplan.checks import found, is_integer, is_number, unknown_name
-from coreplan.compile import AnyProblem
 from coreplan.errors import ModelError, Problem, nearest
-from coreplan.frozen import FrozenMapping, freeze_sequence
+from coreplan.solving.compile import AnyProblem
+from coreplan.support.checks import found, is_integer, is_number, unknown_name
+from coreplan.support.frozen import FrozenMapping, freeze_sequence
 
 Value = int | float | str
 """Of a parameter."""

@@ -10,8 +10,14 @@ import itertools
 from collections.abc import Iterator, Sequence
 
 from coreplan.bench.sets.draw import Draw, season
+from coreplan.domains.maintenance.problem import (
+    Contractor,
+    Delay,
+    Hindrance,
+    MaintenanceProblem,
+    Task,
+)
 from coreplan.errors import ModelError
-from coreplan.maintenance.problem import Contractor, Delay, Hindrance, MaintenanceProblem, Task
 
 COST = (10.0, 50.0)
 """Of a step of work, before the season."""

@@ -1,0 +1,1 @@
+"""What can be said about a plan: trees, explanations, simulations, comparisons."""

@@ -1,0 +1,229 @@
+"""Algorithms side by side on one problem."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from coreplan.errors import LimitError, SolverError
+from coreplan.model.indexed import JointState
+from coreplan.solving.compile import AnyProblem
+from coreplan.solving.limits import Callback
+from coreplan.solving.result import Result, Status
+from coreplan.solving.solver import ALGORITHMS, check_algorithm, check_problem, solve
+from coreplan.support.interrupts import interrupted_since
+from coreplan.support.memory import forget_peak_memory
+
+TOLERANCE = 1e-7
+"""Bounds contradict each other if they cross by more than this times max(1, \\|bound\\|)."""
+
+
+@dataclass(frozen=True)
+class ComparedRun:
+    """What came of one algorithm.
+
+    Attributes
+    ----------
+    algorithm
+        Its name.
+    result
+        What it found; None if it found nothing.
+    reason
+        Why there is no result: a status such as ``time_limit``, ``error`` if the algorithm cannot
+        do this, ``not_run`` if the comparison was interrupted before; empty if there is a result.
+    message
+        More about why there is no result.
+    loss
+        For a decentralised result: bounds on what the best decentralised plan loses against the
+        best plan of all; None if nothing is known of the latter.
+    """
+
+    algorithm: str
+    result: Result | None
+    reason: str = ""
+    message: str = ""
+    loss: tuple[float, float] | None = None
+
+    @property
+    def is_decentralised(self) -> bool:
+        """Whether the result is about plans in which everybody sees their own state only."""
+        return self.result is not None and self.result.objective == "decentralised"
+
+    def to_dict(self) -> dict[str, object]:
+        """All of it by name."""
+        return {
+            "algorithm": self.algorithm,
+            "result": None if self.result is None else self.result.to_dict(),
+            "reason": self.reason or None,
+            "message": self.message or None,
+            "loss": None if self.loss is None else list(self.loss),
+        }
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Algorithms side by side.
+
+    Attributes
+    ----------
+    problem
+        The problem's name.
+    runs
+        One for each algorithm, in the order in which they were asked for.
+    lower_bound, upper_bound
+        What all of them together prove of the best plan of all; None where they prove nothing.
+    contradictions
+        Claims that cannot both be true, in words; each of them is a mistake in coreplan.
+    """
+
+    problem: str
+    runs: tuple[ComparedRun, ...]
+    lower_bound: float | None
+    upper_bound: float | None
+    contradictions: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, object]:
+        """All of it by name."""
+        return {
+            "problem": self.problem,
+            "runs": [run.to_dict() for run in self.runs],
+            "lower_bound": self.lower_bound,
+            "upper_bound": self.upper_bound,
+            "contradictions": list(self.contradictions),
+        }
+
+
+def compare(
+    problem: AnyProblem,
+    algorithms: Iterable[str] | None = None,
+    *,
+    time_limit: float | None = None,
+    memory_limit: float | None = None,
+    callback: Callback | None = None,
+    started: Callable[[str], object] | None = None,
+    stage: int = 0,
+    state: JointState | None = None,
+    options: Mapping[str, Mapping[str, object]] | None = None,
+) -> Comparison:
+    """Solve a problem by several algorithms, one after the other, and compare what they claim.
+
+    An algorithm that meets a limit before it has a plan, or that cannot do what is asked, does not
+    spoil the rest. Ctrl-C stops the algorithm that is running, with what it has, and the
+    comparison.
+
+    Parameters
+    ----------
+    problem
+        A TI-MMDP or an MPP.
+    algorithms
+        Their names; by default all that there are.
+    time_limit, memory_limit
+        For each of them: seconds and megabytes; see :func:`coreplan.solve`.
+    callback
+        Called while an algorithm runs; see :func:`coreplan.solve`.
+    started
+        Called with the name of each algorithm before it runs.
+    stage, state
+        Where planning starts; by default at the beginning.
+    options
+        Options of algorithms, by the algorithm's name.
+
+    Raises
+    ------
+    ModelError
+        If the state makes no sense.
+    SolverError
+        If an algorithm or option is not known.
+
+    Examples
+    --------
+    >>> from coreplan import Contractor, Hindrance, MaintenanceProblem, Task
+    >>> problem = MaintenanceProblem(
+    ...     (Contractor("Alpha", (Task("a1", 2, cost=3, revenue=20),)),
+    ...      Contractor("Beta", (Task("b1", 2, cost=1, revenue=15),))),
+    ...     horizon=3, network=(Hindrance(("Alpha/a1", "Beta/b1"), cost=7.5),))
+    >>> comparison = compare(problem, ["core", "dp"])
+    >>> [(run.algorithm, run.result.value) for run in comparison.runs]
+    [('core', 19.5), ('dp', 19.5)]
+    >>> comparison.contradictions
+    ()
+    """
+    check_problem(problem)
+    names = list(dict.fromkeys(ALGORITHMS if algorithms is None else algorithms))
+    for name in [*names, *(options or {})]:
+        check_algorithm(name)
+    if not names:
+        raise SolverError("no algorithms to compare; name one or more")
+    runs: list[ComparedRun] = []
+    begin = time.monotonic()
+    for name in names:
+        if interrupted_since(begin) or (runs and _interrupted(runs[-1])):
+            runs.append(ComparedRun(name, None, "not_run", "interrupted before"))
+            continue
+        if started is not None:
+            started(name)
+        forget_peak_memory()
+        try:
+            result = solve(
+                problem,
+                algorithm=name,
+                time_limit=time_limit,
+                memory_limit=memory_limit,
+                callback=callback,
+                stage=stage,
+                state=state,
+                **(options or {}).get(name, {}),
+            )
+        except LimitError as error:
+            runs.append(ComparedRun(name, None, error.reason, str(error)))
+        except SolverError as error:
+            runs.append(ComparedRun(name, None, "error", str(error)))
+        else:
+            runs.append(ComparedRun(name, result))
+    return judge_runs(problem.name, runs)
+
+
+def _interrupted(run: ComparedRun) -> bool:
+    if run.result is None:
+        return run.reason in ("interrupted", "not_run")
+    return run.result.status is Status.INTERRUPTED
+
+
+def judge_runs(problem: str, runs: Sequence[ComparedRun]) -> Comparison:
+    """Put bounds together, find claims that contradict each other, and what decentralising loses.
+
+    A decentralised plan is also a plan: its value is a lower bound on the best of all, too.
+    """
+    results = [run.result for run in runs if run.result is not None]
+    central = [result for result in results if result.objective == "centralised"]
+    apart = [result for result in results if result.objective == "decentralised"]
+    lower = max((result.lower_bound for result in results), default=None)
+    upper = min((result.upper_bound for result in central), default=None)
+    return Comparison(
+        problem,
+        tuple(_with_loss(run, lower, upper) for run in runs),
+        lower,
+        upper,
+        (*_crossing(results, central), *_crossing(apart, apart)),
+    )
+
+
+def _crossing(lower: Iterable[Result], upper: Sequence[Result]) -> Iterable[str]:
+    """Results that are worth more than others say is possible."""
+    for low in lower:
+        for high in upper:
+            slack = TOLERANCE * max(1.0, abs(low.lower_bound), abs(high.upper_bound))
+            if low.lower_bound > high.upper_bound + slack:
+                kind = "decentralised plan" if low.objective == "decentralised" else "plan"
+                yield (
+                    f"{low.algorithm} claims a {kind} worth {low.lower_bound:.12g}, "
+                    f"{high.algorithm} that none is worth more than {high.upper_bound:.12g}"
+                )
+
+
+def _with_loss(run: ComparedRun, lower: float | None, upper: float | None) -> ComparedRun:
+    if run.result is None or not run.is_decentralised or lower is None or upper is None:
+        return run
+    loss = (max(0.0, lower - run.result.upper_bound), max(0.0, upper - run.result.lower_bound))
+    return ComparedRun(run.algorithm, run.result, run.reason, run.message, loss)

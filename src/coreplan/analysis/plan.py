@@ -1,0 +1,255 @@
+"""How good is a plan that people have: what it is worth, and how much could be gained at most."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+from coreplan.analysis.simulation import Estimate
+from coreplan.domains.maintenance.money import Money, split_value
+from coreplan.domains.maintenance.problem import MaintenanceProblem
+from coreplan.errors import LimitError, SolverError
+from coreplan.model.indexed import JointState
+from coreplan.policies.policy import Policy
+from coreplan.solving.compile import AnyProblem, index_problem
+from coreplan.solving.engine.start import Start, StartPlan, check_beginning, make_plan
+from coreplan.solving.limits import Callback, Limits
+from coreplan.solving.result import Result, Status, is_closed
+from coreplan.solving.solver import check_problem, solve
+
+RUNS = 10_000
+"""Runs of the simulation where the exact value is out of reach and nobody says how many."""
+EXACT_PART = 0.5
+"""Of the time limit, that the exact value may take before it counts as out of reach."""
+
+
+BETTER = 1e-9
+"""Part of the value by which a plan has to be better for the other not to count as optimal."""
+
+
+@dataclass(frozen=True)
+class PlanReport:
+    """What a plan is worth, and how far from the best it can be.
+
+    Attributes
+    ----------
+    problem
+        The problem's name.
+    value
+        What the plan is expected to earn, exactly; None if that is out of reach, or takes more than
+        half of the time limit.
+    estimate
+        The same by simulation, if asked for or if the exact value is out of reach.
+    money
+        The value in its parts, for a maintenance problem whose value is known.
+    upper_bound
+        No plan is worth more; None if it was not asked for, or a limit struck before.
+    best_known
+        What the best plan that is known is worth; it may be this one.
+    search_status
+        Why the search for a bound stopped; None if there was none.
+    seconds
+        Wall time.
+    message
+        More about a bound that there is not.
+    policy
+        The plan.
+    result
+        What the search for a bound found, with the best plan; None if there was none.
+    """
+
+    problem: str
+    value: float | None
+    estimate: Estimate | None
+    money: Money | None
+    upper_bound: float | None
+    best_known: float | None
+    search_status: Status | None
+    seconds: float
+    message: str = ""
+    policy: Policy | None = field(default=None, compare=False, repr=False)
+    result: Result | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def gap(self) -> float | None:
+        """How much can be gained at most: upper bound - value; None if one is not known."""
+        if self.value is None or self.upper_bound is None:
+            return None
+        return max(0.0, self.upper_bound - self.value)
+
+    @property
+    def relative_gap(self) -> float | None:
+        """The gap relative to the value (infinite if the value is 0 and the gap is not)."""
+        if self.gap is None or self.value is None:
+            return None
+        if self.gap == 0:
+            return 0.0
+        return self.gap / abs(self.value) if self.value else math.inf
+
+    @property
+    def gain(self) -> float | None:
+        """What the best plan that is known earns more; None if one is not known."""
+        if self.value is None or self.best_known is None:
+            return None
+        return max(0.0, self.best_known - self.value)
+
+    @property
+    def optimal(self) -> bool:
+        """Whether the plan is proven to be optimal, and no better one is known."""
+        if self.value is None or self.upper_bound is None:
+            return False
+        known = self.value if self.best_known is None else self.best_known
+        return is_closed(self.value, self.upper_bound) and is_closed(self.value, known, BETTER)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as plain values, for machines."""
+        estimate = self.estimate
+        relative = self.relative_gap
+        return {
+            "problem": self.problem,
+            "value": self.value,
+            "exact": self.value is not None,
+            "estimate": None if estimate is None else estimate.to_dict(),
+            "money": None if self.money is None else self.money.to_dict(),
+            "upper_bound": self.upper_bound,
+            "best_known": self.best_known,
+            "gap": self.gap,
+            "relative_gap": relative if relative is None or math.isfinite(relative) else None,
+            "optimal": self.optimal,
+            "search_status": None if self.search_status is None else str(self.search_status),
+            "seconds": self.seconds,
+            "message": self.message,
+        }
+
+    def summary(self) -> str:
+        """The report in a few lines of text."""
+        from coreplan.view.words import plan_in_words
+
+        return "\n".join(plan_in_words(self))
+
+
+def evaluate_plan(
+    problem: AnyProblem,
+    plan: StartPlan,
+    *,
+    bound: bool = True,
+    time_limit: float | None = None,
+    memory_limit: float | None = None,
+    callback: Callback | None = None,
+    stage: int | None = None,
+    state: JointState | None = None,
+    estimate_runs: int | None = None,
+    seed: int = 1,
+    **options: Any,
+) -> PlanReport:
+    """What a plan is worth, and how far from the best it can be.
+
+    Parameters
+    ----------
+    problem
+        The problem.
+    plan
+        A :class:`~coreplan.Policy` or, for a maintenance problem, a schedule
+        ``{contractor: {work: step}}``; see :func:`coreplan.schedule_policy`.
+    bound
+        Whether to search for a better plan and a bound on what any plan can earn.
+    time_limit, memory_limit, callback, **options
+        Of that search; see :func:`coreplan.solve`.
+    stage, state
+        Where to start from; by default where the policy does, and a schedule at the beginning.
+    estimate_runs, seed
+        Simulate so many runs besides. Where the exact value is out of reach, this is done anyway.
+
+    Raises
+    ------
+    ModelError
+        If the schedule or the state makes no sense.
+    SolverError
+        If the plan is for another problem, stage or state.
+    LimitError
+        If a limit strikes before the plan's value is known, or somebody interrupts before there is
+        a bound.
+
+    Examples
+    --------
+    >>> from coreplan import Contractor, Hindrance, MaintenanceProblem, Task
+    >>> problem = MaintenanceProblem(
+    ...     (Contractor("Alpha", (Task("a1", 2, cost=3, revenue=20),)),
+    ...      Contractor("Beta", (Task("b1", 2, cost=1, revenue=15),))),
+    ...     horizon=4, network=(Hindrance(("Alpha/a1", "Beta/b1"), cost=7.5),))
+    >>> report = evaluate_plan(problem, {"Alpha": {"a1": 0}, "Beta": {"b1": 1}})
+    >>> report.value, report.upper_bound, report.gap, report.best_known
+    (19.5, 27.0, 7.5, 27.0)
+    """
+    check_problem(problem)
+    limits = Limits(time_limit, memory_limit)
+    policy, state = _begin(problem, plan, stage, state, limits)
+    value, money = _exact_value(policy, EXACT_PART * limits.seconds_left)
+    estimate = None
+    if estimate_runs is not None or value is None:
+        estimate = policy.estimate(RUNS if estimate_runs is None else estimate_runs, seed)
+    result = None
+    message = ""
+    # Only what is worth a known amount is something to start from.
+    start: dict[str, Any] = {} if value is None else {"start": Start(policy, value)}
+    if bound:
+        left = None if time_limit is None else max(limits.seconds_left, 1e-3)
+        try:
+            result = solve(
+                problem,
+                time_limit=left,
+                memory_limit=memory_limit,
+                callback=callback,
+                stage=policy.stage,
+                state=state,
+                **start,
+                **options,
+            )
+        except LimitError as error:
+            if error.reason == "interrupted":
+                raise
+            message = f"there is no bound: {error}"
+    return PlanReport(
+        problem=problem.name,
+        value=value,
+        estimate=estimate,
+        money=money,
+        upper_bound=None if result is None else result.upper_bound,
+        best_known=value if result is None else result.value,
+        search_status=None if result is None else result.status,
+        seconds=limits.seconds,
+        message=message,
+        policy=policy,
+        result=result,
+    )
+
+
+def _begin(
+    problem: AnyProblem,
+    plan: StartPlan,
+    stage: int | None,
+    state: JointState | None,
+    limits: Limits,
+) -> tuple[Policy, JointState]:
+    """The plan as a policy, and the joint state that it starts in."""
+    policy = make_plan(problem, plan, stage or 0, state, limits)
+    if isinstance(plan, Policy) and (stage is not None or state is not None):
+        asked = policy.stage if stage is None else stage
+        check_beginning(policy, index_problem(problem, stage=asked, state=state, limits=limits))
+    start = policy.indexed.find_state(policy.stage, None)
+    return policy, policy.indexed.name_state(start)
+
+
+def _exact_value(policy: Policy, time_limit: float) -> tuple[float | None, Money | None]:
+    """The exact value, with its parts in a maintenance problem; None if it is out of reach."""
+    money = None
+    try:
+        if isinstance(policy.problem, MaintenanceProblem):
+            money = split_value(policy, time_limit)
+        value = policy.evaluate(time_limit=time_limit) if money is None else money.value
+    except SolverError:
+        return None, None
+    if not math.isfinite(value):
+        raise SolverError("the rewards are too large to be added up; scale them down")
+    return value, money

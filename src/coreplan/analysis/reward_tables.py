@@ -1,0 +1,201 @@
+"""Rewards as tables of what agents do at once: for simulation, where they are looked up often.
+
+Entries that look at the same agents make one table. All that a table has to know of an agent's
+transition is which of the conditions match that its entries ask for: that is the transition's
+class. A table has a cell for each combination of the agents' classes.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coreplan import _core
+from coreplan.model.indexed import IndexedEntry, IndexedProblem
+from coreplan.model.rewards import MatchedTransitions
+
+Indices = NDArray[np.uint32]
+Floats = NDArray[np.float64]
+Booleans = NDArray[np.bool_]
+
+MOST_CELLS = 1 << 14
+"""Entries that would make a larger table have one each, with two cells: it is earned, or not."""
+
+
+@dataclass(frozen=True, eq=False)
+class RewardTable:
+    """The rewards of some entries that look at the same agents."""
+
+    entries: tuple[int, ...]
+    """The numbers of the entries."""
+    members: tuple[int, ...]
+    """The agents."""
+    classes: tuple[Indices, ...]
+    """Per agent and transition: its class."""
+    class_count: tuple[int, ...]
+    all_or_nothing: bool
+    """Whether classes are 0 and 1, and there are just two cells."""
+    matches: Booleans
+    """Per entry and cell: whether it is earned."""
+    variant_at: tuple[int, ...]
+    """Per stage from the first: the row of `active`, or NOTHING; empty if the only row holds."""
+    active: Booleans
+    """Per variant and entry: whether the entry counts."""
+    values: Floats
+    """Per variant and cell: what is earned."""
+
+    def amounts(self, seen: NDArray[np.uint64], runs: int) -> Floats:
+        """Per entry: how often it is earned per run, from how often cells were seen."""
+        per_variant = seen.reshape(len(self.active), -1).astype(np.float64)
+        earned: Floats = (self.active * (per_variant @ self.matches.T)).sum(axis=0) / runs
+        return earned
+
+
+def reward_tables(indexed: IndexedProblem, first: int) -> list[RewardTable]:
+    """All rewards of a problem from a stage on as tables, those of one agent first."""
+    by_scope: dict[tuple[int, ...], list[int]] = {}
+    for number, entry in enumerate(indexed.entries):
+        scope = tuple(sorted({i for i, _ in entry.members}))
+        by_scope.setdefault(scope, []).append(number)
+    matching = [MatchedTransitions(agent) for agent in indexed.agents]
+    tables = []
+    for scope in sorted(by_scope, key=lambda each: (len(each), each)):
+        together = _table(indexed, first, scope, by_scope[scope], matching)
+        if together is not None:
+            tables.append(together)
+            continue
+        for number in by_scope[scope]:
+            tables.append(_table_of_one(indexed, first, scope, number, matching))
+    return tables
+
+
+def _table(
+    indexed: IndexedProblem,
+    first: int,
+    scope: tuple[int, ...],
+    numbers: Sequence[int],
+    matching: Sequence[MatchedTransitions],
+) -> RewardTable | None:
+    """One table for entries of the same agents; None if it would be too large."""
+    entries = [indexed.entries[number] for number in numbers]
+    classes: list[Indices] = []
+    matched_by: list[list[Booleans]] = []  # per agent and entry, per class
+    cells = 1
+    for i in scope:
+        conditions = sorted({c for entry in entries for who, c in entry.members if who == i})
+        rows = np.array([matching[i].of(c) for c in conditions])
+        kinds, class_of = np.unique(rows, axis=1, return_inverse=True)
+        cells *= kinds.shape[1]
+        if cells > MOST_CELLS:
+            return None
+        classes.append(class_of.reshape(-1).astype(np.uint32))
+        place = {c: k for k, c in enumerate(conditions)}
+        asked = [[place[c] for who, c in entry.members if who == i] for entry in entries]
+        matched_by.append([np.logical_and.reduce(kinds[at], axis=0) for at in asked])
+    counts = [len(each[0]) for each in matched_by]
+    matches = np.zeros((len(entries), cells), bool)
+    for k in range(len(entries)):
+        combined = np.ones(1, bool)
+        for of_agent in matched_by:
+            combined = np.logical_and.outer(combined, of_agent[k]).reshape(-1)
+        matches[k] = combined
+    return _with_stages(
+        indexed, first, numbers, scope, classes, counts, matches, all_or_nothing=False
+    )
+
+
+def _table_of_one(
+    indexed: IndexedProblem,
+    first: int,
+    scope: tuple[int, ...],
+    number: int,
+    matching: Sequence[MatchedTransitions],
+) -> RewardTable:
+    """A table of one entry that is earned, or not."""
+    classes = []
+    for i in scope:
+        asked = [matching[i].of(c) for who, c in indexed.entries[number].members if who == i]
+        classes.append(np.all(asked, axis=0).astype(np.uint32))
+    counts = [2] * len(scope)
+    matches = np.array([[False, True]])
+    return _with_stages(
+        indexed, first, [number], scope, classes, counts, matches, all_or_nothing=True
+    )
+
+
+def _with_stages(
+    indexed: IndexedProblem,
+    first: int,
+    numbers: Sequence[int],
+    scope: tuple[int, ...],
+    classes: Sequence[Indices],
+    class_count: Sequence[int],
+    matches: Booleans,
+    *,
+    all_or_nothing: bool,
+) -> RewardTable:
+    """The table, with what is earned at which stage."""
+    entries = [indexed.entries[number] for number in numbers]
+    variant_at, active = _variants(entries, first, indexed.horizon)
+    values = np.array([entry.value for entry in entries])
+    return RewardTable(
+        tuple(numbers),
+        scope,
+        tuple(classes),
+        tuple(class_count),
+        all_or_nothing,
+        matches,
+        variant_at,
+        active,
+        (active * values) @ matches.astype(np.float64),
+    )
+
+
+def _variants(
+    entries: Sequence[IndexedEntry], first: int, horizon: int
+) -> tuple[tuple[int, ...], Booleans]:
+    """Which entries count together, and at which stages they do."""
+    always = frozenset(k for k, entry in enumerate(entries) if entry.stages is None)
+    at_stage: dict[int, set[int]] = {}
+    for k, entry in enumerate(entries):
+        for stage in entry.stages or ():
+            at_stage.setdefault(stage, set()).add(k)
+    if len(always) == len(entries):
+        return (), np.ones((1, len(entries)), bool)
+    variants: dict[frozenset[int], int] = {}
+    variant_at = []
+    for stage in range(first, horizon):
+        counting = always | at_stage.get(stage, set())
+        if counting:
+            variant_at.append(variants.setdefault(counting, len(variants)))
+        else:
+            variant_at.append(_core.NOTHING)
+    active = np.zeros((max(1, len(variants)), len(entries)), bool)
+    for counting, k in variants.items():
+        active[k, sorted(counting)] = True
+    return tuple(variant_at), active
+
+
+def add_tables(
+    problem: _core.SimulatedProblem, tables: Sequence[RewardTable], sum_of: Sequence[int]
+) -> None:
+    """Give the tables to the core, each with the sum that it belongs to."""
+    for table, number in zip(tables, sum_of, strict=True):
+        problem.add_table(
+            table.members,
+            table.classes,
+            table.class_count,
+            table.all_or_nothing,
+            number,
+            table.variant_at,
+            np.ascontiguousarray(table.values).reshape(-1),
+        )
+
+
+def scopes_of(tables: Sequence[RewardTable]) -> list[tuple[int, ...]]:
+    """The different sets of agents that tables look at, in their order."""
+    return [scope for scope, _ in itertools.groupby(table.members for table in tables)]

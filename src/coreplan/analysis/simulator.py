@@ -1,0 +1,316 @@
+"""Simulation: many runs of a policy, and what they show.
+
+Like evaluation it uses the problem's own description alone, and nothing of the solvers. The core
+lets agents move and counts; it asks for the policy's choices when it gets into a joint state that
+it has not seen before.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coreplan import _core
+from coreplan.analysis.reward_tables import add_tables, reward_tables, scopes_of
+from coreplan.analysis.simulation import Completion, Estimate, Simulation, make_estimate
+from coreplan.domains.maintenance.money import money_of
+from coreplan.domains.maintenance.problem import MaintenanceProblem
+from coreplan.errors import LimitError, ModelError
+from coreplan.model.indexed import IndexedAgent
+from coreplan.model.rewards import MatchedTransitions
+from coreplan.policies.evaluation import Beginning, start_of
+from coreplan.solving.limits import Limits
+from coreplan.solving.solver import errors_of_the_core
+from coreplan.support.checks import found, is_number
+from coreplan.support.processors import choose_count
+
+if TYPE_CHECKING:
+    from coreplan.policies.policy import Policy
+
+Floats = NDArray[np.float64]
+
+SECONDS_AT_ONCE = 0.1
+"""About how long runs take that are begun together; between them somebody may look, or stop."""
+MOST_AT_ONCE = 1 << 17
+"""How many runs are begun together at most."""
+MOST_DECISION_BYTES = 1 << 29
+"""Decisions are forgotten when they take more memory than this."""
+
+
+@dataclass(frozen=True, slots=True)
+class SimulationProgress:
+    """How far a simulation has come.
+
+    Attributes
+    ----------
+    runs, asked
+        How many runs are through, and how many there are to be.
+    seconds
+        Time since the beginning.
+    mean
+        The mean return so far.
+    """
+
+    runs: int
+    asked: int
+    seconds: float
+    mean: float
+
+
+def simulate(
+    policy: Policy,
+    runs: int,
+    seed: int = 1,
+    *,
+    confidence: float = 0.95,
+    threads: int | None = None,
+    time_limit: float | None = None,
+    callback: Callable[[SimulationProgress], object] | None = None,
+) -> Simulation:
+    """Let a policy run many times, and see what comes of it.
+
+    Parameters
+    ----------
+    policy
+        The policy.
+    runs
+        How many independent runs to simulate, at least 2; better thousands.
+    seed
+        Start of the random numbers: the same seed gives the same numbers, with any number of
+        threads.
+    confidence
+        About how likely the intervals are to hold the exact values.
+    threads
+        How many threads to use; by default one for each processor that this process may use.
+    time_limit
+        Seconds after which to stop with what there is.
+    callback
+        Called some times a second; return ``True`` to stop with what there is.
+
+    Returns
+    -------
+    Simulation
+        Also when it is stopped by the time limit or by Ctrl-C: then of fewer runs.
+
+    Raises
+    ------
+    LimitError
+        If it is stopped before two runs are through.
+
+    Examples
+    --------
+    >>> from coreplan import Contractor, Delay, MaintenanceProblem, Task, solve
+    >>> task = Task("a1", duration=1, cost=3, revenue=20, delay=Delay(0.25, 1))
+    >>> policy = solve(MaintenanceProblem((Contractor("Alpha", (task,)),), horizon=3)).policy
+    >>> shown = simulate(policy, runs=10_000, seed=1)
+    >>> shown.value.low < 16.25 < shown.value.high
+    True
+    >>> shown.quantile(0.1), shown.quantile(0.9)
+    (14.0, 17.0)
+    """
+    _check("runs", runs, 2)
+    _check("seed", seed, 0)
+    if threads is not None:
+        _check("threads", threads, 1)
+    if not is_number(confidence) or not 0 < confidence < 1:
+        raise ModelError(
+            f"confidence is {found(confidence)}; expected a number between 0 and 1, such as 0.95"
+        )
+    limits = Limits(time_limit)
+    with limits.catch_interrupts(), errors_of_the_core():
+        return Runs(policy, seed, limits).run(runs, confidence, threads, callback)
+
+
+def _check(name: str, value: object, least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise ModelError(f"{name} is {found(value)}; expected a whole number of at least {least}")
+
+
+def _completed_tasks(agent: IndexedAgent, tasks: int) -> NDArray[np.uint32]:
+    """Per transition of a contractor: the task that is completed by it, or NO_EVENT."""
+    if not tasks:
+        return np.zeros(0, np.uint32)
+    matches = MatchedTransitions(agent)
+    completed = np.full(len(agent.outcome_next), _core.NO_EVENT, np.uint32)
+    for k in range(tasks):
+        completed[matches.of(2 * k + 1)] = k  # see how a maintenance problem is translated
+    return completed
+
+
+class Runs:
+    """The runs of a policy, and what they have shown so far.
+
+    They begin where the policy starts, or elsewhere.
+    """
+
+    def __init__(
+        self, policy: Policy, seed: int, limits: Limits, beginning: Beginning | None = None
+    ) -> None:
+        self._policy = policy
+        self._start = beginning or start_of(policy)
+        self._indexed = policy.indexed
+        self._limits = limits
+        self._seed = seed
+        self._parts = [tuple(part) for part in policy.parts]
+        self._tables = reward_tables(policy.indexed, self._start.stage)
+        self._scopes = scopes_of(self._tables)
+        problem = _core.SimulatedProblem(
+            policy.horizon - self._start.stage, max(1, len(self._scopes))
+        )
+        for i, agent in enumerate(policy.indexed.agents):
+            tasks = 0
+            if isinstance(policy.problem, MaintenanceProblem):
+                tasks = len(policy.problem.contractors[i].tasks)
+            problem.add_agent(
+                self._start.state[i],
+                np.array(agent.outcome_begin, np.uint32),
+                np.array(agent.outcome_next, np.uint32),
+                np.array(agent.outcome_probability, np.float64),
+                _completed_tasks(agent, tasks),
+                tasks,
+            )
+        for part in self._parts:
+            problem.add_part(part)
+        number = {scope: k for k, scope in enumerate(self._scopes)}
+        add_tables(problem, self._tables, [number[table.members] for table in self._tables])
+        key, other_key = np.random.SeedSequence(seed).generate_state(2, np.uint64).tolist()
+        self._simulator = _core.Simulator(problem, key, other_key, limits.monitor)
+        self._returns: list[Floats] = []
+
+    def run(
+        self,
+        runs: int,
+        confidence: float,
+        threads: int | None,
+        callback: Callable[[SimulationProgress], object] | None,
+    ) -> Simulation:
+        """Simulate until there are enough runs, or somebody stops it."""
+        simulator = self._simulator
+        workers = choose_count(threads)
+        at_once = _core.Simulator.block
+        total = 0.0
+        while simulator.runs < runs:
+            begun = time.perf_counter()
+            simulator.begin(min(at_once, runs - simulator.runs))
+            if not self._go_on(workers):
+                break
+            self._returns.append(np.array(simulator.totals()))
+            if simulator.decision_bytes > MOST_DECISION_BYTES:
+                simulator.forget()
+            if time.perf_counter() - begun < SECONDS_AT_ONCE:
+                at_once = min(2 * at_once, MOST_AT_ONCE)
+            if callback is not None:
+                total += float(self._returns[-1].sum())
+                done = simulator.runs
+                progress = SimulationProgress(done, runs, self._limits.seconds, total / done)
+                if callback(progress) is True:
+                    break
+        if simulator.runs < 2:
+            why = self._limits.monitor.stop
+            reason = "time_limit" if why == _core.Stop.time_limit else "interrupted"
+            raise LimitError(reason, "stopped before two runs were simulated")
+        return self._result(runs, confidence)
+
+    def _go_on(self, workers: int) -> bool:
+        """Let all runs that have begun come to their end; False if a limit strikes."""
+        simulator, monitor = self._simulator, self._limits.monitor
+        while not simulator.advance(workers):
+            if monitor.look() or monitor.stop != _core.Stop.none:
+                return False
+            for number in range(simulator.question_count):
+                layer, part, states = simulator.question(number)
+                agents = self._parts[part]
+                choices = self._choose(layer, agents, states.reshape(-1, len(agents)).T)
+                simulator.answer(number, np.stack(choices, axis=1).astype(np.uint32).reshape(-1))
+        return True
+
+    def _choose(
+        self, layer: int, agents: tuple[int, ...], states: NDArray[np.uint32]
+    ) -> list[NDArray[np.int64]]:
+        if layer == 0 and self._start.choices is not None:
+            return [np.array([self._start.choices[i]]) for i in agents]
+        columns = [column.copy() for column in states]
+        return self._policy.choose_many(self._start.stage + layer, agents, columns)
+
+    # -- what they have shown -----------------------------------------------------------------
+
+    def _result(self, asked: int, confidence: float) -> Simulation:
+        simulator, indexed = self._simulator, self._indexed
+        runs = simulator.runs
+        returns = np.concatenate(self._returns)
+        mean = float(returns.mean())
+        value = make_estimate(mean, float(np.square(returns - mean).sum()), runs, confidence)
+        amounts = self.amounts()
+        functions = [0.0] * len(indexed.functions)
+        for entry, amount in zip(indexed.entries, amounts, strict=True):
+            functions[entry.function] += amount
+        nothing = Estimate(0.0, 0.0, 0.0, runs, confidence)
+        own = dict.fromkeys(indexed.agent_names, nothing)
+        shared = {}
+        means, squares = simulator.means().tolist(), simulator.squares().tolist()
+        for k, scope in enumerate(self._scopes):
+            names = tuple(indexed.agent_names[i] for i in scope)
+            estimate = make_estimate(means[k], squares[k], runs, confidence)
+            if len(names) == 1:
+                own[names[0]] = estimate
+            else:
+                shared[names] = estimate
+        money = None
+        completions: tuple[Completion, ...] = ()
+        if isinstance(self._policy.problem, MaintenanceProblem):
+            money = money_of(self._policy, mean, amounts)
+            completions = self._completions(self._policy.problem, runs)
+        return Simulation(
+            problem=indexed.name,
+            value=value,
+            asked=asked,
+            seed=self._seed,
+            seconds=self._limits.seconds,
+            returns=np.sort(returns),
+            own=own,
+            shared=shared,
+            functions=tuple(functions),
+            function_names=indexed.functions,
+            money=money,
+            completions=completions,
+        )
+
+    def amounts(self) -> list[float]:
+        """Per entry: the mean of what it has given.
+
+        Chances that do not quite add up to 1 are taken here as if they did.
+        """
+        amounts = [0.0] * len(self._indexed.entries)
+        for k, table in enumerate(self._tables):
+            often = table.amounts(self._simulator.seen(k), self._simulator.runs)
+            for number, times in zip(table.entries, often.tolist(), strict=True):
+                amounts[number] = times * self._indexed.entries[number].value
+        return amounts
+
+    def _completions(self, problem: MaintenanceProblem, runs: int) -> tuple[Completion, ...]:
+        first, stages = self._start.stage, self._policy.horizon - self._start.stage
+        steps = np.arange(first, self._policy.horizon)
+        start = self._indexed.name_state(self._start.state)
+        found_out = []
+        for i, contractor in enumerate(problem.contractors):
+            counts = self._simulator.events(i).reshape(-1, stages)
+            for task, row in zip(contractor.tasks, counts.astype(np.float64), strict=True):
+                if task.name in start[contractor.name].done:
+                    continue
+                done = float(row.sum())
+                found_out.append(
+                    Completion(
+                        contractor.name,
+                        task.name,
+                        1 - done / runs,
+                        float(row @ steps) / done if done else None,
+                        first,
+                        tuple((row / runs).tolist()),
+                    )
+                )
+        return tuple(found_out)

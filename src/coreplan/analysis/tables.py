@@ -1,0 +1,130 @@
+"""What a policy does in all situations that it leads to, for other programs: tables and JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from coreplan.domains.maintenance.states import ContractorState
+from coreplan.errors import SolverError
+from coreplan.policies.graph import PlanGraph, Situation
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Cell = str | int | float | None
+
+
+def situation_table(graph: PlanGraph) -> tuple[list[str], list[list[Cell]]]:
+    """The situations before the horizon, as columns and rows.
+
+    Columns are the situation's number, stage, probability and value and, for each agent, its state
+    and action. The state of a contractor has three columns: what it has done, is doing, and how
+    many steps remain.
+    """
+    columns = ["situation", "stage", "probability", "value"]
+    start = graph.situations[0].state
+    for name in graph.agents:
+        parts = ["state"]
+        if isinstance(start[name], ContractorState):
+            parts = ["done", "doing", "remaining"]
+        columns += [f"{name} {part}" for part in (*parts, "action")]
+    rows = []
+    for number, each in enumerate(graph.situations):
+        if each.stage == graph.horizon:
+            break
+        row: list[Cell] = [number, each.stage, each.probability, each.value]
+        for name in graph.agents:
+            state = each.state[name]
+            if isinstance(state, ContractorState):
+                row += [", ".join(state.done), state.doing, state.remaining]
+            else:
+                row.append(state)
+            row.append(each.action[name] if each.action else None)
+        rows.append(row)
+    return columns, rows
+
+
+def to_dataframe(graph: PlanGraph) -> pd.DataFrame:
+    """The situations as a table of pandas, see :func:`situation_table`; needs the extra `pandas`.
+
+    Raises
+    ------
+    SolverError
+        If pandas is not installed.
+    """
+    try:
+        import pandas as pd
+    except ImportError:
+        raise SolverError(
+            "pandas is not installed; it comes with the extra `pandas`: "
+            "pip install 'coreplan[pandas]'"
+        ) from None
+    columns, rows = situation_table(graph)
+    return pd.DataFrame(rows, columns=columns).set_index("situation")
+
+
+def write_csv(graph: PlanGraph, path: str | Path) -> None:
+    """Write the situations to a file, see :func:`situation_table`."""
+    from coreplan.files.writing import to_csv, write_text
+
+    columns, rows = situation_table(graph)
+    write_text(to_csv([columns, *rows]), path)
+
+
+def write_json(graph: PlanGraph, path: str | Path) -> None:
+    """Write the graph to a file, a line for each situation; see :func:`graph_to_dict`."""
+    from coreplan.files.writing import write_text
+
+    plain = graph_to_dict(graph)
+    situations = ",\n".join(json.dumps(each, ensure_ascii=False) for each in plain["situations"])
+    head = json.dumps({**plain, "situations": []}, ensure_ascii=False)
+    write_text(head.removesuffix("]}") + "\n" + situations + "\n]}\n", path)
+
+
+def graph_to_dict(graph: PlanGraph) -> dict[str, Any]:
+    """A plan graph as plain values: situations refer to each other by number."""
+    return {
+        "agents": list(graph.agents),
+        "stage": graph.stage,
+        "horizon": graph.horizon,
+        "complete": graph.complete,
+        "covered": graph.covered,
+        "situations": [_situation(each) for each in graph.situations],
+    }
+
+
+def _situation(each: Situation) -> dict[str, Any]:
+    return {
+        "stage": each.stage,
+        "state": plain_state(each.state),
+        "probability": each.probability,
+        "action": dict(each.action),
+        "value": each.value,
+        "outcomes": [
+            {
+                "probability": outcome.probability,
+                "next": outcome.next,
+                "known": [fact._asdict() for fact in outcome.known],
+            }
+            for outcome in each.outcomes
+        ],
+        "cut": each.cut,
+    }
+
+
+def plain_state(state: Mapping[str, Any]) -> dict[str, Any]:
+    """A joint state as plain values, in the words of files that hold states."""
+    plain: dict[str, Any] = {}
+    for name, each in state.items():
+        if not isinstance(each, ContractorState):
+            plain[name] = each
+            continue
+        plain[name] = {"done": list(each.done)}
+        if each.doing is not None:
+            plain[name] |= {"doing": each.doing, "remaining": each.remaining}
+        if each.times is not None:
+            plain[name]["times"] = {task: list(times) for task, times in each.times.items()}
+    return plain

@@ -1,0 +1,452 @@
+"""The published search made visible: every joint state and joint action it looks at, and why."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from coreplan import _core
+from coreplan.errors import LimitError, SolverError
+from coreplan.model.indexed import JointState
+from coreplan.solving.algorithms.core_2016 import build_for
+from coreplan.solving.compile import AnyProblem
+from coreplan.solving.crg import Assignment, ConditionalReturnGraphs
+from coreplan.solving.limits import Limits
+from coreplan.solving.solver import check_problem, errors_of_the_core
+from coreplan.solving.task import SolverTask, check_flags
+from coreplan.support.checks import found as shown
+
+MOST_STATES = 2000
+"""How many looks at joint states a trace holds unless told otherwise."""
+
+
+@dataclass(frozen=True)
+class TracedLocal:
+    """Where one agent stands.
+
+    Attributes
+    ----------
+    agent
+        Its name.
+    state
+        The local state, as :func:`coreplan.solve` takes it.
+    label
+        The same as text.
+    alike
+        Other local states that were merged with it: they have the same future.
+    """
+
+    agent: str
+    state: Any
+    label: str
+    alike: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class TracedOutcome:
+    """One outcome of a joint action: how likely it is, and what remains to be solved after it.
+
+    Attributes
+    ----------
+    probability
+        How likely it is.
+    states
+        Positions in :attr:`SearchTrace.states`: one look, or one per group where the outcome
+        decoupled the agents.
+    """
+
+    probability: float
+    states: tuple[int, ...]
+
+    @property
+    def decoupled(self) -> bool:
+        """Whether the agents fell into groups that cannot interact any more."""
+        return len(self.states) > 1
+
+
+@dataclass(frozen=True)
+class TracedAction:
+    """One joint action of a group of agents in a joint state.
+
+    Attributes
+    ----------
+    actions
+        The agents' actions, in the order of the joint state's agents.
+    lower, upper
+        L and U of Algorithm 1: expectations over the joint outcomes.
+    graph_lower, graph_upper
+        The same by each agent's conditional return graph alone: whatever the others' outcomes are.
+    certain
+        L_max when it was this action's turn; None if nothing was known.
+    pruned
+        Whether it was skipped, since U is less than L_max.
+    value
+        What it is worth; None if it was pruned.
+    outcomes
+        What it can lead to. Empty if it was pruned, and at the last stage.
+    """
+
+    actions: tuple[str, ...]
+    lower: float
+    upper: float
+    graph_lower: float
+    graph_upper: float
+    certain: float | None
+    pruned: bool
+    value: float | None
+    outcomes: tuple[TracedOutcome, ...]
+
+
+@dataclass(frozen=True)
+class TracedState:
+    """One look at a group of agents in a joint state.
+
+    Attributes
+    ----------
+    stage
+        The stage.
+    locals
+        Where each agent of the group stands.
+    parent, parent_action
+        Position in :attr:`SearchTrace.states` of the look that led here, and in its actions; None
+        where the search starts.
+    probability
+        How likely the outcome is that led here.
+    value
+        What is earned from here on, at best, by what the group does.
+    independent
+        Whether the agent is locally independent, so that its own best policy was taken.
+    remembered
+        Whether the value was remembered from an earlier look.
+    actions
+        The joint actions, in the order of the search. Empty if there was nothing to search.
+    best
+        Position of the best joint action; None if there was nothing to search.
+    """
+
+    stage: int
+    locals: tuple[TracedLocal, ...]
+    parent: int | None
+    parent_action: int | None
+    probability: float
+    value: float
+    independent: bool
+    remembered: bool
+    actions: tuple[TracedAction, ...]
+    best: int | None
+
+    @property
+    def agents(self) -> tuple[str, ...]:
+        """The names of the agents."""
+        return tuple(local.agent for local in self.locals)
+
+
+@dataclass(frozen=True)
+class SearchTrace:
+    """All that the search looked at. Made by :func:`trace_search`.
+
+    Attributes
+    ----------
+    problem
+        The problem's name.
+    algorithm
+        ``core-2016``, or ``crg-ps`` if it ran without bounds.
+    stage, horizon
+        Where the search started, and the number of stages.
+    value
+        The optimum.
+    constants
+        Per stage from the first one on: what is earned whatever anybody does. It is part of
+        `value`, not of the values of joint states.
+    start
+        Where it began: one look, or one per group if the agents were decoupled from the start.
+    states
+        The looks, in the order of the search.
+    """
+
+    problem: str
+    algorithm: str
+    stage: int
+    horizon: int
+    value: float
+    constants: tuple[float, ...]
+    start: TracedOutcome
+    states: tuple[TracedState, ...]
+
+    @property
+    def joint_states_expanded(self) -> int:
+        """How many looks had to be searched."""
+        return sum(bool(state.actions) for state in self.states)
+
+    @property
+    def joint_actions_evaluated(self) -> int:
+        """How many joint actions were evaluated."""
+        return sum(not action.pruned for state in self.states for action in state.actions)
+
+    @property
+    def joint_actions_pruned(self) -> int:
+        """How many joint actions were pruned."""
+        return sum(action.pruned for state in self.states for action in state.actions)
+
+    @property
+    def decouplings(self) -> int:
+        """How many outcomes decoupled agents."""
+        return self.start.decoupled + sum(
+            outcome.decoupled
+            for state in self.states
+            for action in state.actions
+            for outcome in action.outcomes
+        )
+
+    def to_text(self) -> str:
+        """The search as an indented tree."""
+        from coreplan.view.trace_text import trace_text
+
+        return trace_text(self)
+
+    def to_svg(self) -> str:
+        """The search as a picture, from left to right by stage."""
+        from coreplan.view.trace_svg import trace_svg
+
+        return trace_svg(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The search as plain dictionaries and lists, for JSON."""
+        return {
+            "problem": self.problem,
+            "algorithm": self.algorithm,
+            "stage": self.stage,
+            "horizon": self.horizon,
+            "value": self.value,
+            "constants": list(self.constants),
+            "joint_states_expanded": self.joint_states_expanded,
+            "joint_actions_evaluated": self.joint_actions_evaluated,
+            "joint_actions_pruned": self.joint_actions_pruned,
+            "decouplings": self.decouplings,
+            "start": list(self.start.states),
+            "states": [_state_dict(state) for state in self.states],
+        }
+
+
+def _state_dict(state: TracedState) -> dict[str, Any]:
+    return {
+        "stage": state.stage,
+        "agents": [
+            {"name": local.agent, "state": local.label, "alike": list(local.alike)}
+            for local in state.locals
+        ],
+        "parent": state.parent,
+        "parent_action": state.parent_action,
+        "probability": state.probability,
+        "value": state.value,
+        "independent": state.independent,
+        "remembered": state.remembered,
+        "best": state.best,
+        "actions": [
+            {
+                "actions": list(action.actions),
+                "lower": action.lower,
+                "upper": action.upper,
+                "graph_lower": action.graph_lower,
+                "graph_upper": action.graph_upper,
+                "certain": action.certain,
+                "pruned": action.pruned,
+                "value": action.value,
+                "outcomes": [
+                    {"probability": outcome.probability, "states": list(outcome.states)}
+                    for outcome in action.outcomes
+                ],
+            }
+            for action in state.actions
+        ],
+    }
+
+
+def trace_search(
+    problem: AnyProblem,
+    *,
+    bounds: bool = True,
+    memo: bool = False,
+    merge: bool = True,
+    assignment: Assignment = "balanced",
+    stage: int = 0,
+    state: JointState | None = None,
+    time_limit: float | None = None,
+    most_states: int = MOST_STATES,
+) -> SearchTrace:
+    """Run the published search on a small problem and record all that it looks at.
+
+    Parameters
+    ----------
+    problem
+        A TI-MMDP or an MPP.
+    bounds
+        Whether to prune: CoRe (``core-2016``); without, CRG-PS.
+    memo
+        Whether to remember solved groups; the algorithm as printed does not.
+    merge
+        Whether to merge equivalent local states.
+    assignment
+        Who answers for which reward function; see :func:`coreplan.build_crgs`.
+    stage, state
+        Where the search starts; by default at the beginning.
+    time_limit
+        Seconds; None for no limit.
+    most_states
+        The most looks at joint states (and 20 times as many joint actions) to record.
+
+    Raises
+    ------
+    LimitError
+        If a limit strikes: half a search shows nothing.
+    ModelError
+        If the state makes no sense.
+    SolverError
+        If the search is larger than `most_states`, or an option makes no sense.
+
+    Examples
+    --------
+    >>> from coreplan import Contractor, Hindrance, MaintenanceProblem, Task
+    >>> problem = MaintenanceProblem(
+    ...     (Contractor("Alpha", (Task("a1", 1, cost=3, revenue=20),)),
+    ...      Contractor("Beta", (Task("b1", 1, cost=1, revenue=15),))),
+    ...     horizon=1, network=(Hindrance(("Alpha/a1", "Beta/b1"), cost=7.5),))
+    >>> print(trace_search(problem).to_text())  # doctest: +NORMALIZE_WHITESPACE
+    problem by core-2016, from stage 0 on: worth 23.5
+    1 joint state searched, 1 joint action evaluated, 3 pruned, 0 decouplings
+    <BLANKLINE>
+    stage 0 [Alpha: idle/to do a1, Beta: idle/to do b1] is worth 23.5
+      (start a1, start b1): bounds [23.5, 23.5], worth 23.5 (best)
+      (start a1, wait): bounds [17, 17], pruned: at best 17, 23.5 is certain
+      (wait, start b1): bounds [14, 14], pruned: at best 14, 23.5 is certain
+      (wait, wait): bounds [0, 0], pruned: at best 0, 23.5 is certain
+    """
+    check_problem(problem)
+    check_flags(bounds=bounds, memo=memo)
+    if isinstance(most_states, bool) or not isinstance(most_states, int) or most_states < 1:
+        raise SolverError(
+            f"most_states is {shown(most_states)}; expected a whole number of at least 1"
+        )
+    limits = Limits(time_limit)
+    with limits.catch_interrupts(), errors_of_the_core():
+        crgs = build_for(SolverTask(problem, stage, state, limits), merge, assignment)
+        found = _core.solve_core_2016(
+            crgs.core, bounds, memo, 0.0, 0.0, min(most_states, 10**9), limits.monitor
+        )
+    if found.trace_full:
+        raise SolverError(
+            f"the search looks at more than {most_states:,} joint states (or {20 * most_states:,} "
+            "joint actions), too much to show; start from a later stage (stage and state), "
+            "remember solved states (memo), cut the problem down or raise most_states"
+        )
+    if found.stop != _core.Stop.none:
+        reason = found.stop.name
+        raise LimitError(reason, f"the search was stopped ({reason.replace('_', ' ')})")
+    return _Reader(crgs, found).read("core-2016" if bounds else "crg-ps")
+
+
+class _Reader:
+    """Turns the core's records, which are numbers, into names."""
+
+    def __init__(self, crgs: ConditionalReturnGraphs, found: _core.CoreResult) -> None:
+        self._crgs = crgs
+        self._found = found
+        self._records = found.trace
+        agents = range(len(crgs.indexed.agents))
+        self._class_of = [crgs.merged.node_class(i) for i in agents]
+        self._state_of = [crgs.full.node_state(i) for i in agents]
+        self._choice_begin = [crgs.graphs.choice_begin(i) for i in agents]
+        self._choice_base = [crgs.graphs.choice_base(i) for i in agents]
+        self._locals: dict[tuple[int, int], TracedLocal] = {}
+
+    def read(self, algorithm: str) -> SearchTrace:
+        indexed = self._crgs.indexed
+        # The looks that each joint action led to, in order.
+        following: dict[tuple[int, int], list[int]] = {}
+        for position, record in enumerate(self._records):
+            following.setdefault((record.parent, record.parent_action), []).append(position)
+        return SearchTrace(
+            problem=indexed.name,
+            algorithm=algorithm,
+            stage=indexed.stage,
+            horizon=indexed.horizon,
+            value=self._found.lower,
+            constants=tuple(
+                self._crgs.graphs.constant_at(t) for t in range(indexed.stage, indexed.horizon)
+            ),
+            start=self._outcomes(following[-1, 0])[0],
+            states=tuple(
+                self._state(position, record, following)
+                for position, record in enumerate(self._records)
+            ),
+        )
+
+    def _state(
+        self,
+        position: int,
+        record: _core.TraceState,
+        following: dict[tuple[int, int], list[int]],
+    ) -> TracedState:
+        actions = tuple(
+            self._action(record, action, following.get((position, k), []))
+            for k, action in enumerate(record.actions)
+        )
+        worth = [-math.inf if a.value is None else a.value for a in actions]
+        return TracedState(
+            stage=self._crgs.indexed.stage + record.layer,
+            locals=tuple(map(self._local, record.agents, record.nodes)),
+            parent=None if record.parent < 0 else record.parent,
+            parent_action=None if record.parent < 0 else record.parent_action,
+            probability=record.probability,
+            value=record.value,
+            independent=record.independent,
+            remembered=record.remembered,
+            actions=actions,
+            best=worth.index(max(worth)) if worth else None,
+        )
+
+    def _action(
+        self, record: _core.TraceState, action: _core.TraceAction, looks: Sequence[int]
+    ) -> TracedAction:
+        return TracedAction(
+            actions=tuple(map(self._action_name, record.agents, record.nodes, action.choices)),
+            lower=action.lower,
+            upper=action.upper,
+            graph_lower=action.graph_lower,
+            graph_upper=action.graph_upper,
+            certain=action.best_known if math.isfinite(action.best_known) else None,
+            pruned=action.pruned,
+            value=None if action.pruned else action.value,
+            outcomes=self._outcomes(looks),
+        )
+
+    def _outcomes(self, looks: Sequence[int]) -> tuple[TracedOutcome, ...]:
+        """Put the groups of each outcome together; every look knows how many there were."""
+        outcomes = []
+        first = 0
+        while first < len(looks):
+            record = self._records[looks[first]]
+            last = first + record.groups
+            outcomes.append(TracedOutcome(record.probability, tuple(looks[first:last])))
+            first = last
+        return tuple(outcomes)
+
+    def _local(self, agent: int, node: int) -> TracedLocal:
+        if (agent, node) not in self._locals:
+            who = self._crgs.indexed.agents[agent]
+            numbers = self._state_of[agent][self._class_of[agent] == node]
+            first, *others = (int(number) for number in numbers)
+            self._locals[agent, node] = TracedLocal(
+                who.name,
+                who.states.value(first),
+                who.states.label(first),
+                tuple(who.states.label(each) for each in others),
+            )
+        return self._locals[agent, node]
+
+    def _action_name(self, agent: int, node: int, choice: int) -> str:
+        who = self._crgs.indexed.agents[agent]
+        base = self._choice_base[agent][self._choice_begin[agent][node] + choice]
+        return who.actions[who.choice_action[int(base)]]

@@ -1,0 +1,245 @@
+"""The contingent plan as a tree: what is done, and what is done next, depending on what happens."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from coreplan.errors import ModelError
+from coreplan.policies.graph import Fact, Outcome, PlanGraph, plan_graph
+from coreplan.support.checks import found
+
+if TYPE_CHECKING:
+    from coreplan.policies.policy import Policy
+
+MOST_NODES = 1_000
+"""How many nodes a tree has at most where nobody says how many."""
+MOST_SITUATIONS = 100_000
+"""How many situations the tree is made from at most."""
+
+
+@dataclass(frozen=True)
+class PlanBranch:
+    """What may happen after the steps of a node.
+
+    Attributes
+    ----------
+    probability
+        How likely it is, given that the plan has come so far.
+    known
+        What becomes known.
+    node
+        The number of the node that says how it goes on.
+    """
+
+    probability: float
+    known: tuple[Fact, ...]
+    node: int
+
+
+@dataclass(frozen=True)
+class PlanNode:
+    """Some steps in which nothing is left to chance, but for the last one.
+
+    Attributes
+    ----------
+    stage
+        The stage of the first step.
+    probability
+        How likely the plan gets here.
+    actions
+        Per step: an action for every agent, by name. Empty at the horizon.
+    value
+        What is expected to be earned from here on; None where that is not known.
+    branches
+        What may happen then, the likeliest first; empty where the plan ends.
+    left_out
+        How likely it is, after the last step, that something happens that the tree leaves out.
+    """
+
+    stage: int
+    probability: float
+    actions: tuple[Mapping[str, str], ...]
+    value: float | None
+    branches: tuple[PlanBranch, ...]
+    left_out: float
+
+
+@dataclass(frozen=True, eq=False)
+class PlanTree:
+    """A contingent plan; made by :func:`plan_tree` or :meth:`coreplan.Policy.tree`.
+
+    Attributes
+    ----------
+    agents
+        The agents' names.
+    horizon
+        The number of stages of the problem.
+    nodes
+        The nodes; number 0 is the root, and branches refer to the others.
+    complete
+        Whether nothing is left out.
+    maintenance
+        Whether it is a plan of contractors.
+    """
+
+    agents: tuple[str, ...]
+    horizon: int
+    nodes: tuple[PlanNode, ...] = field(repr=False)
+    complete: bool
+    maintenance: bool
+
+    @property
+    def root(self) -> PlanNode:
+        """Where the plan starts."""
+        return self.nodes[0]
+
+    @property
+    def covered(self) -> float:
+        """How likely all goes as the tree has it, up to the horizon."""
+        if self.complete:
+            return 1.0
+        ends = (node for node in self.nodes if not node.branches)
+        return min(1.0, sum(node.probability * max(0.0, 1 - node.left_out) for node in ends))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The tree as plain values, for machines: a list of nodes that refer to each other."""
+        return {
+            "agents": list(self.agents),
+            "horizon": self.horizon,
+            "complete": self.complete,
+            "covered": self.covered,
+            "nodes": [
+                {
+                    "stage": node.stage,
+                    "probability": node.probability,
+                    "actions": [dict(each) for each in node.actions],
+                    "value": node.value,
+                    "branches": [
+                        {
+                            "probability": branch.probability,
+                            "known": [fact._asdict() for fact in branch.known],
+                            "node": branch.node,
+                        }
+                        for branch in node.branches
+                    ],
+                    "left_out": node.left_out,
+                }
+                for node in self.nodes
+            ],
+        }
+
+    def __str__(self) -> str:
+        from coreplan.view.plan_text import tree_in_words
+
+        return "\n".join(tree_in_words(self))
+
+
+def plan_tree(
+    policy: Policy,
+    depth: int | None = None,
+    min_probability: float = 0.0,
+    most_nodes: int = MOST_NODES,
+) -> PlanTree:
+    """The contingent plan: it branches only where something uncertain happens.
+
+    Parameters
+    ----------
+    policy
+        The policy.
+    depth
+        How many times it may branch on any way; None: as often as there is something to tell apart.
+    min_probability
+        Leave out what is less likely than this.
+    most_nodes
+        How many nodes to keep at most, the likeliest.
+
+    Examples
+    --------
+    >>> from coreplan import Contractor, Delay, Hindrance, MaintenanceProblem, Task, solve
+    >>> problem = MaintenanceProblem(
+    ...     (Contractor("Alpha", (Task("a1", 2, cost=3, revenue=20, delay=Delay(0.3, 2)),)),
+    ...      Contractor("Beta", (Task("b1", 2, cost=1, revenue=15, window=(2, 4)),))),
+    ...     horizon=6, network=(Hindrance(("Alpha/a1", "Beta/b1"), cost=7.5),))
+    >>> print(plan_tree(solve(problem).policy))
+    step 0: Alpha starts a1
+    ├─ 70 %: a1 is not delayed (Alpha)
+    │  step 2: Beta starts b1
+    └─ 30 %: a1 is delayed (Alpha)
+       step 4: Beta starts b1
+    """
+    if depth is not None and (isinstance(depth, bool) or not isinstance(depth, int) or depth < 0):
+        raise ModelError(f"depth is {found(depth)}; expected a whole number of at least 0, or None")
+    if isinstance(most_nodes, bool) or not isinstance(most_nodes, int) or most_nodes < 1:
+        raise ModelError(
+            f"most_nodes is {found(most_nodes)}; expected a whole number of at least 1"
+        )
+    from coreplan.domains.maintenance.problem import MaintenanceProblem
+
+    graph = plan_graph(policy, MOST_SITUATIONS, min_probability)
+    nodes = _Growth(graph, depth, min_probability, most_nodes).run()
+    complete = not any(node.left_out for node in nodes)
+    maintenance = isinstance(policy.problem, MaintenanceProblem)
+    return PlanTree(graph.agents, graph.horizon, tuple(nodes), complete, maintenance)
+
+
+class _Growth:
+    """The tree while it grows: the likeliest node first."""
+
+    def __init__(self, graph: PlanGraph, depth: int | None, least: float, most_nodes: int) -> None:
+        self._graph = graph
+        self._depth = depth
+        self._least = least
+        self._most = most_nodes
+
+    def run(self) -> list[PlanNode]:
+        """All nodes."""
+        made: list[PlanNode | None] = [None]
+        # (less its probability, number, its first situation, how often the way has branched)
+        waiting = [(-1.0, 0, 0, 0)]
+        while waiting:
+            less, number, situation, depth = heapq.heappop(waiting)
+            probability = -less
+            last, actions = self._chain(situation)
+            outcomes = self._graph.situations[last].outcomes
+            shown = self._shown(outcomes, probability, depth, self._most - len(made))
+            branches = []
+            for outcome in shown:
+                there = probability * outcome.probability
+                heapq.heappush(waiting, (-there, len(made), outcome.next, depth + 1))
+                branches.append(PlanBranch(outcome.probability, outcome.known, len(made)))
+                made.append(None)
+            left_out = self._graph.situations[last].cut
+            if len(shown) < len(outcomes):
+                left_out += sum(each.probability for each in outcomes[len(shown) :])
+            start = self._graph.situations[situation]
+            made[number] = PlanNode(
+                start.stage, probability, actions, start.value, tuple(branches), left_out
+            )
+        return [node for node in made if node is not None]
+
+    def _chain(self, situation: int) -> tuple[int, tuple[Mapping[str, str], ...]]:
+        """Go on while nothing is left to chance: the last situation, and all actions on the way."""
+        situations = self._graph.situations
+        actions = []
+        while situations[situation].action:
+            actions.append(situations[situation].action)
+            outcomes = situations[situation].outcomes
+            if situations[situation].cut or len(outcomes) != 1 or outcomes[0].known:
+                break
+            situation = outcomes[0].next
+        return situation, tuple(actions)
+
+    def _shown(
+        self, outcomes: Sequence[Outcome], probability: float, depth: int, room: int
+    ) -> list[Outcome]:
+        """The outcomes that are shown: the likeliest, if they are likely enough."""
+        if self._depth is not None and depth >= self._depth:
+            return []
+        likely = itertools.takewhile(
+            lambda each: probability * each.probability >= self._least, outcomes
+        )
+        return list(itertools.islice(likely, max(0, room)))

@@ -1,0 +1,1 @@
+"""Kinds of problems, each with its own words, files and pictures."""

@@ -1,0 +1,129 @@
+"""The format ``mpp/1``: the maintenance planning problem."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from coreplan.domains.maintenance.problem import (
+    Contractor,
+    Delay,
+    Hindrance,
+    MaintenanceProblem,
+    Task,
+    check_maintenance,
+)
+from coreplan.files.reading import Document, Place, give_up
+
+FORMAT = "mpp/1"
+
+
+def read_mpp(document: Document) -> MaintenanceProblem:
+    """Make an MPP of a document, or raise a FormatError with all its problems."""
+    top = document.fields(
+        document.root,
+        (),
+        "the problem",
+        ("format", "horizon", "agents"),
+        ("name", "must_complete", "network"),
+    )
+    name = top.get("name", document.stem)
+    horizon: Any = top.get("horizon")
+    must_complete = top.get("must_complete", False)
+    contractors: list[Contractor] = []
+    if "agents" in top:
+        listed = document.items(top["agents"], ("agents",), "the agents")
+        for i, each in enumerate(give_up(listed)):
+            contractors.append(_read_contractor(document, each, ("agents", i)))
+    network: list[Hindrance] = []
+    if "network" in top:
+        listed = document.items(top["network"], ("network",), "the network")
+        for k, each in enumerate(give_up(listed)):
+            network.append(_read_hindrance(document, each, ("network", k)))
+    return document.finish(
+        lambda: MaintenanceProblem(
+            tuple(contractors), horizon, tuple(network), must_complete, name
+        ),
+        lambda: check_maintenance(name, horizon, contractors, network, must_complete),
+    )
+
+
+def _read_contractor(document: Document, value: Any, path: Place) -> Contractor:
+    fields = document.fields(value, path, "an agent", ("name", "tasks"), ())
+    tasks = []
+    if "tasks" in fields:
+        where = (*path, "tasks")
+        listed = document.items(fields["tasks"], where, "the tasks")
+        for j, each in enumerate(give_up(listed)):
+            tasks.append(_read_task(document, each, (*where, j)))
+    name: Any = None  # stays so only where a problem is noted
+    if "name" in fields:
+        name = document.name(fields["name"], (*path, "name"), "the agent")
+    return Contractor(name, tuple(tasks))
+
+
+def _read_task(document: Document, value: Any, path: Place) -> Task:
+    fields = document.fields(
+        value, path, "a task", ("name", "duration", "cost"), ("delay", "revenue", "window")
+    )
+    delay = None
+    if "delay" in fields:
+        parts = document.fields(
+            fields["delay"], (*path, "delay"), "a delay", ("probability", "duration"), ()
+        )
+        delay = Delay(parts.get("probability", 0), parts.get("duration", 1))
+    window = fields.get("window")
+    if window is None and "window" in fields:  # null is not the same as leaving it out
+        document.fail((*path, "window"), "found null; expected [first stage, last stage]")
+    name: Any = None  # stays so only where a problem is noted
+    if "name" in fields:
+        name = document.name(fields["name"], (*path, "name"), "the task")
+    return Task(
+        name=name,
+        duration=fields.get("duration", 1),
+        cost=fields.get("cost", 0),
+        delay=delay,
+        revenue=fields.get("revenue", 0),
+        window=window,
+    )
+
+
+def _read_hindrance(document: Document, value: Any, path: Place) -> Hindrance:
+    fields = document.fields(value, path, "an entry of the network", ("tasks", "cost"), ())
+    tasks: list[Any] = []
+    if "tasks" in fields:
+        tasks = document.items(fields["tasks"], (*path, "tasks"), "the tasks")
+    return Hindrance(tuple(tasks), fields.get("cost", 0))
+
+
+def mpp_to_dict(problem: MaintenanceProblem) -> dict[str, Any]:
+    """An MPP as the keys and values of its format."""
+    written: dict[str, Any] = {
+        "format": FORMAT,
+        "name": problem.name,
+        "horizon": problem.horizon,
+        "must_complete": problem.must_complete,
+        "agents": [
+            {"name": contractor.name, "tasks": [_task_to_dict(task) for task in contractor.tasks]}
+            for contractor in problem.contractors
+        ],
+    }
+    if problem.network:
+        written["network"] = [
+            {"tasks": hindrance.tasks, "cost": hindrance.cost} for hindrance in problem.network
+        ]
+    return written
+
+
+def _task_to_dict(task: Task) -> dict[str, Any]:
+    written: dict[str, Any] = {"name": task.name, "duration": task.duration}
+    if task.delay is not None:
+        written["delay"] = {
+            "probability": task.delay.probability,
+            "duration": task.delay.duration,
+        }
+    if task.revenue != 0:
+        written["revenue"] = task.revenue
+    written["cost"] = task.cost
+    if task.window is not None:
+        written["window"] = task.window
+    return written

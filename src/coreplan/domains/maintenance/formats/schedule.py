@@ -1,0 +1,105 @@
+"""The format ``schedule/1``: the step in which every work is planned to start."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from coreplan.domains.maintenance.problem import MaintenanceProblem
+from coreplan.domains.maintenance.schedule import Schedule, check_schedule, refuse_schedule
+from coreplan.files.reading import Document, read_document
+from coreplan.files.writing import write_document
+from coreplan.model.indexed import JointState
+from coreplan.policies.policy import Policy
+from coreplan.policies.saving import FORMAT as POLICY
+from coreplan.policies.saving import policy_of
+from coreplan.solving.compile import AnyProblem
+
+FORMAT = "schedule/1"
+
+
+def read_schedule(
+    path: str | Path,
+    problem: MaintenanceProblem,
+    *,
+    stage: int = 0,
+    state: JointState | None = None,
+) -> dict[str, dict[str, int]]:
+    """Read a schedule of a maintenance problem from a JSON or YAML file.
+
+    ::
+
+        format: schedule/1    # may be left out
+        Alpha: {a1: 0, a2: 4}
+        Beta: {b1: 3}
+
+    Parameters
+    ----------
+    path
+        The file; ``-`` for the standard input.
+    problem
+        The problem that it is for.
+    stage, state
+        Where it is to be followed from; see :func:`coreplan.schedule_policy`.
+
+    Raises
+    ------
+    FormatError
+        With everything that is wrong (at most 20 problems), by line and column.
+    """
+    return read_document(path, lambda document: _schedule_of(document, problem, stage, state))
+
+
+def write_schedule(schedule: Schedule, path: str | Path) -> None:
+    """Write a schedule to a file, in JSON, or in YAML where the name ends in .yaml or .yml."""
+    # To a contractor of that name the key belongs.
+    written: dict[str, Any] = {} if "format" in schedule else {"format": FORMAT}
+    written |= {name: dict(planned) for name, planned in schedule.items()}
+    write_document(written, path)
+
+
+def read_plan(
+    path: str | Path,
+    problem: AnyProblem,
+    *,
+    stage: int = 0,
+    state: JointState | None = None,
+) -> Policy | dict[str, dict[str, int]]:
+    """Read a ``policy/1`` or a ``schedule/1`` file, whichever it is."""
+    return read_document(path, lambda document: _plan_of(document, problem, stage, state))
+
+
+def _plan_of(
+    document: Document, problem: AnyProblem, stage: int, state: JointState | None
+) -> Policy | dict[str, dict[str, int]]:
+    name = document.root.get("format") if isinstance(document.root, dict) else None
+    if name == POLICY:
+        return policy_of(document, problem)
+    if not isinstance(problem, MaintenanceProblem):
+        document.check_format(POLICY)
+    elif isinstance(name, str):
+        document.check_format(POLICY, FORMAT)
+    assert isinstance(problem, MaintenanceProblem)  # the others have been refused
+    return _schedule_of(document, problem, stage, state)
+
+
+def _schedule_of(
+    document: Document, problem: MaintenanceProblem, stage: int, state: JointState | None
+) -> dict[str, dict[str, int]]:
+    members = document.members(document.root, (), "the planned starts of each contractor")
+    if "format" in members and not isinstance(members["format"], dict):
+        document.check_format(FORMAT)
+        members = {name: each for name, each in members.items() if name != "format"}
+    schedule: dict[str, Any] = {}
+    for name, each in members.items():
+        what = f"the planned starts of contractor {name!r:.60}"
+        schedule[name] = document.members(each, (name,), what)
+
+    def make() -> dict[str, dict[str, int]]:
+        refuse_schedule(problem, schedule, stage, state)
+        return {
+            name: {work: int(step) for work, step in planned.items()}
+            for name, planned in schedule.items()
+        }
+
+    return document.finish(make, lambda: check_schedule(problem, schedule, stage, state))

@@ -1,0 +1,432 @@
+"""Which hindrance rules, windows and delays cost most.
+
+For each of them: how the value of the best plan changes when it is removed, or relaxed. The change
+is between two optima, each known within proven bounds; so it is an interval, and a number where
+both problems are solved.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from coreplan.domains.maintenance.changes import KINDS, Change, find_changes, most_payable
+from coreplan.domains.maintenance.coordination import plan_alone
+from coreplan.domains.maintenance.money import Money, split_value
+from coreplan.domains.maintenance.problem import MaintenanceProblem
+from coreplan.errors import LimitError, ModelError, SolverError
+from coreplan.policies.policy import Policy
+from coreplan.solving.compile import AnyProblem, index_problem
+from coreplan.solving.engine.start import Start
+from coreplan.solving.limits import Callback, Limits, Progress
+from coreplan.solving.result import OPTIMAL_TOLERANCE, Result, Status
+from coreplan.solving.solver import DEFAULT_ALGORITHM, check_problem, solve
+from coreplan.support.checks import unknown_name
+from coreplan.support.interrupts import FINISH_SECONDS, interrupted_since
+
+BASE_PART = 0.3
+"""Of the time limit, that the problem as it is may take."""
+BOUNDS_PART = 0.2
+"""Of the time limit, that bounds without a search may take."""
+ENOUGH = 2.0
+"""How much longer than the problem as it is a changed one may take, even if not all get that."""
+SHORTEST = 1e-3
+"""Seconds below which a search is not even begun."""
+
+NOT_HERE = {"stage", "state", "start", "certificate"}
+"""Options of a solver that are about one problem only."""
+
+Started = Callable[[Change | None, int, int], object]
+"""Called before a search: with the change, how many were looked at, and how many there are."""
+
+
+@dataclass(frozen=True)
+class Influence:
+    """What a hindrance rule, a window or a delay costs.
+
+    Attributes
+    ----------
+    change
+        What is removed or relaxed.
+    low, high
+        Bounds on how much more the best plan is worth then; infinite where nothing is known.
+    examined
+        Whether the changed problem was searched, or the answer is exact without; if not, the bounds
+        follow from the problem as it is.
+    paid
+        For a rule of hindrance: what the best plan that is known for the problem as it is pays for
+        it, in expectation; None if that is out of reach.
+    result
+        What the search found for the changed problem; None if there was none, or none was needed.
+    """
+
+    change: Change
+    low: float
+    high: float
+    examined: bool = False
+    paid: float | None = None
+    result: Result | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def exact(self) -> bool:
+        """Whether the bounds meet."""
+        width = self.high - self.low
+        return math.isfinite(width) and width <= OPTIMAL_TOLERANCE * max(1.0, abs(self.high))
+
+    @property
+    def finished(self) -> bool:
+        """Whether another search could not tell more."""
+        return self.exact or (self.result is not None and self.result.status is Status.OPTIMAL)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain values, for machines; null where nothing is known."""
+        return {
+            **self.change.to_dict(),
+            "low": self.low if math.isfinite(self.low) else None,
+            "high": self.high if math.isfinite(self.high) else None,
+            "exact": self.exact,
+            "examined": self.examined,
+            "paid": self.paid,
+        }
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """What the hindrance rules, windows and delays of a problem cost.
+
+    Attributes
+    ----------
+    problem
+        The problem's name.
+    result
+        What was found for the problem as it is.
+    relaxed
+        Whether they were relaxed rather than removed.
+    influences
+        What each of them costs: those examined first, and the most costly first, by what is
+        certain, then by what is possible.
+    status
+        ``optimal`` if all numbers are exact; otherwise what stopped the search for them.
+    seconds
+        Wall time.
+    """
+
+    problem: str
+    result: Result
+    relaxed: bool
+    influences: tuple[Influence, ...]
+    status: Status
+    seconds: float
+
+    def to_dict(self, top: int | None = None) -> dict[str, Any]:
+        """All of it as plain values, for machines."""
+        return {
+            "problem": self.problem,
+            "result": self.result.to_dict(),
+            "relaxed": self.relaxed,
+            "status": str(self.status),
+            "seconds": self.seconds,
+            "influences": [each.to_dict() for each in self.influences[:top]],
+        }
+
+    def summary(self, top: int | None = None) -> str:
+        """All of it in words, a line for each influence."""
+        from coreplan.domains.maintenance.view.influences import sensitivity_in_words
+
+        return "\n".join(sensitivity_in_words(self, top))
+
+
+def sensitivity(
+    problem: AnyProblem,
+    *,
+    only: str | Iterable[str] | None = None,
+    relax: bool = False,
+    time_limit: float | None = None,
+    memory_limit: float | None = None,
+    callback: Callback | None = None,
+    started: Started | None = None,
+    **options: Any,
+) -> Sensitivity:
+    """How the value of the best plan changes when hindrance, windows or delays go away.
+
+    The most promising are examined first. Ctrl-C or the time limit end the search with what there
+    is: all bounds are valid, and what was not examined says so.
+
+    Parameters
+    ----------
+    problem
+        A maintenance problem.
+    only
+        One or more of ``hindrance``, ``windows`` and ``delays``; by default all.
+    relax
+        Relax rather than remove: half the hindrance, a window wider by one step on both sides, half
+        the chance of a delay.
+    time_limit
+        Seconds for all of it; None for no limit.
+    memory_limit, callback, **options
+        Of each search; see :func:`coreplan.solve`.
+    started
+        Called before each search with what is changed (None for the problem as it is), how many
+        are done, and how many there are.
+
+    Raises
+    ------
+    LimitError
+        If a limit strikes before there is any plan for the problem as it is.
+    ModelError
+        If the problem is not a maintenance problem.
+    SolverError
+        If an option is not known, or is about one problem only, such as ``start`` and ``stage``.
+
+    Examples
+    --------
+    >>> from coreplan import Contractor, Hindrance, MaintenanceProblem, Task
+    >>> problem = MaintenanceProblem(
+    ...     (Contractor("Alpha", (Task("a1", 2, cost=3, revenue=20, window=(0, 0)),)),
+    ...      Contractor("Beta", (Task("b1", 2, cost=1, revenue=15),))),
+    ...     horizon=3, network=(Hindrance(("Alpha/a1", "Beta/b1"), cost=7.5),))
+    >>> [(each.change.kind, each.low, each.high) for each in sensitivity(problem).influences]
+    [('hindrance', 7.5, 7.5), ('windows', 0.0, 0.0)]
+    """
+    problem = check_maintenance_problem(problem)
+    kinds = _check_kinds(only)
+    for name in NOT_HERE & options.keys():
+        raise SolverError(f"{name} is no option here: all problems are solved from the beginning")
+    limits = Limits(time_limit, memory_limit)
+    changes = find_changes(problem, kinds, relax)
+    tell = started or (lambda *_: None)
+    asked_to_stop = False
+
+    def listen(progress: Progress) -> bool:
+        nonlocal asked_to_stop
+        asked_to_stop = callback is not None and callback(progress) is True
+        return asked_to_stop
+
+    options |= {"memory_limit": memory_limit, "callback": listen}
+    begin = time.monotonic()
+    tell(None, 0, len(changes))
+    part = None if time_limit is None else BASE_PART * time_limit
+    base = solve(problem, time_limit=part, **options)
+    examination = _Examination(
+        problem, base, changes, limits, lambda: asked_to_stop or interrupted_since(begin)
+    )
+    try:
+        examination.run(tell, options)
+    except KeyboardInterrupt:  # between two searches; what there is counts
+        examination.stopped = Status.INTERRUPTED
+    return examination.report(relax)
+
+
+def check_maintenance_problem(problem: AnyProblem) -> MaintenanceProblem:
+    """Raise a ModelError for a problem that has no rules, windows and delays."""
+    check_problem(problem)
+    if not isinstance(problem, MaintenanceProblem):
+        raise ModelError(
+            "only a maintenance problem (mpp/1) has hindrance rules, windows and delays; found a "
+            f"{type(problem).__name__}"
+        )
+    return problem
+
+
+def _check_kinds(only: str | Iterable[str] | None) -> list[str]:
+    kinds = list(KINDS) if only is None else [only] if isinstance(only, str) else list(only)
+    for kind in kinds:
+        if kind not in KINDS:
+            raise SolverError(unknown_name(kind, "kind", list(KINDS), "a maintenance problem"))
+    return kinds
+
+
+class _Examination:
+    """The changes of a problem, looked at one by one as long as there is time."""
+
+    def __init__(
+        self,
+        problem: MaintenanceProblem,
+        base: Result,
+        changes: Sequence[Change],
+        limits: Limits,
+        asked_to_stop: Callable[[], bool],
+    ) -> None:
+        self._asked_to_stop = asked_to_stop
+        self.stopped = base.status
+        """What has stopped a search last, if not all are optimal."""
+        self._problem = problem
+        self._base = base
+        self._limits = limits
+        self._influences = [Influence(each, -math.inf, math.inf) for each in changes]
+        self._money: Money | None = None
+
+    def run(self, tell: Started, options: dict[str, Any]) -> None:
+        """Bound all changes, then examine them, the most promising first."""
+        order = self._bound_all()
+        had = 0.0
+        while True:
+            left = [k for k in order if not self._influences[k].finished]
+            # What some did not need is worth a second look at others if it is much more time.
+            share = self._share(len(left))
+            if not left or share <= max(SHORTEST, 2 * had):
+                return
+            had = share
+            for done, k in enumerate(left):
+                share = self._share(len(left) - done)
+                if self._interrupted() or share < SHORTEST:
+                    return
+                looked_at = sum(each.examined for each in self._influences)
+                tell(self._influences[k].change, looked_at, len(order))
+                self._examine(k, share, options)
+
+    def _interrupted(self) -> bool:
+        if self._asked_to_stop():
+            self.stopped = Status.INTERRUPTED
+        return self.stopped is Status.INTERRUPTED
+
+    def _share(self, searches: int) -> float:
+        """Seconds that the next of some searches may take.
+
+        The changed problems are about as hard as the one that there is. If that has been solved,
+        it is better to solve some of them than to begin all.
+        """
+        left = self._limits.seconds_left
+        enough = ENOUGH * self._base.seconds if self._base.status is Status.OPTIMAL else 0.0
+        return max(left / max(searches, 1), min(enough, left))
+
+    def report(self, relaxed: bool) -> Sensitivity:
+        """What is known, the most costly first."""
+        ordered = sorted(
+            self._influences, key=lambda each: (not each.examined, -each.low, -each.high)
+        )
+        status = self.stopped
+        if all(each.exact for each in ordered):
+            status = Status.OPTIMAL
+        elif status is Status.OPTIMAL:
+            status = Status.TIME_LIMIT
+        return Sensitivity(
+            self._problem.name, self._base, relaxed, tuple(ordered), status, self._limits.seconds
+        )
+
+    # -- without a search ----------------------------------------------------------------------
+
+    def _bound_all(self) -> list[int]:
+        """Bounds that follow from the problem as it is; the changes, the most promising first."""
+        clock = Limits(self._seconds(BOUNDS_PART))
+        alone: Money | None = None
+        with suppress(SolverError):  # without these there are fewer bounds
+            if self._base.policy is not None:
+                self._money = split_value(self._base.policy, clock.seconds_left)
+        with suppress(SolverError):
+            alone = split_value(plan_alone(self._problem, limits=clock), clock.seconds_left)
+        # Nobody can earn more than alone; hindrance below zero is what all may earn together.
+        most = sum(most_payable(self._problem, rule)[0] for rule in self._problem.network)
+        most = math.inf if alone is None else most + alone.revenue - alone.works
+        guesses = []
+        for k, each in enumerate(self._influences):
+            if each.change.is_nothing:
+                self._narrow(k, 0.0, 0.0)
+                guesses.append(0.0)
+            elif each.change.kind == "hindrance":
+                guesses.append(self._bound_rule(k, alone, most))
+            else:
+                guesses.append(self._bound_task(k, alone, most, clock))
+        return sorted(range(len(guesses)), key=lambda k: -guesses[k])
+
+    def _seconds(self, part: float) -> float | None:
+        """A part of the time that is left, as a limit."""
+        left = self._limits.seconds_left
+        if self._asked_to_stop():
+            left = min(left, FINISH_SECONDS)
+        return max(part * left, SHORTEST) if math.isfinite(left) else None
+
+    def _narrow(self, k: int, low: float, high: float) -> None:
+        influence = self._influences[k]
+        low = max(low, influence.low)
+        high = max(low, min(high, influence.high))
+        known = replace(influence, low=low, high=high)
+        self._influences[k] = replace(known, examined=known.examined or known.exact)
+
+    def _bound_rule(self, k: int, alone: Money | None, most: float) -> float:
+        """Bound what a rule of hindrance costs; give a guess."""
+        change = self._influences[k].change
+        entry = change.place[0]
+        brings, costs = most_payable(self._problem, self._problem.network[entry])
+        self._narrow(k, -change.part * brings, change.part * costs)
+        self._narrow(k, -math.inf, most - self._base.lower_bound)
+        guess = change.part * (costs if alone is None else alone.hindrances[entry])
+        if self._money is not None:
+            # Whoever follows the same plan saves what it pays.
+            paid = self._money.hindrances[entry]
+            self._influences[k] = replace(self._influences[k], paid=paid)
+            saves = change.part * paid
+            self._narrow(k, self._money.value + saves - self._base.upper_bound, math.inf)
+            guess = max(guess, saves)
+        return min(guess, self._influences[k].high)
+
+    def _bound_task(self, k: int, alone: Money | None, most: float, clock: Limits) -> float:
+        """Bound what a window or a delay costs; give a guess."""
+        change = self._influences[k].change
+        if change.never_worse:
+            self._narrow(k, 0.0, math.inf)
+        if alone is None:
+            return 0.0
+        try:
+            policy = plan_alone(change.apply_alone(self._problem), limits=clock)
+            after = policy.evaluate(time_limit=clock.seconds_left)
+        except SolverError:
+            return 0.0
+        contractor = change.place[0]
+        gain = after - (alone.revenue_of[contractor] - alone.works_of[contractor])
+        self._narrow(k, -math.inf, most + gain - self._base.lower_bound)
+        return gain
+
+    # -- with a search -------------------------------------------------------------------------
+
+    def _examine(self, k: int, share: float, options: dict[str, Any]) -> None:
+        """Solve a changed problem, and narrow the bounds on what it changes."""
+        influence = self._influences[k]
+        changed = influence.change.apply(self._problem)
+        try:
+            # Other algorithms cannot start from a plan.
+            core = options.get("algorithm", DEFAULT_ALGORITHM) == DEFAULT_ALGORITHM
+            start = self._start(influence, changed) if core else {}
+            limit = share if math.isfinite(share) else None
+            found = solve(changed, time_limit=limit, **options, **start)
+        except LimitError as error:
+            self.stopped = Status(error.reason)
+            return
+        base = self._base
+        if found.status is not Status.OPTIMAL:
+            self.stopped = found.status
+        if found.status is Status.OPTIMAL and base.status is Status.OPTIMAL:
+            gain = min(max(found.value - base.value, influence.low), influence.high)
+            low = high = gain
+        else:
+            low = found.lower_bound - base.upper_bound
+            high = found.upper_bound - base.lower_bound
+        self._narrow(k, low, high)
+        self._influences[k] = replace(self._influences[k], examined=True, result=found)
+
+    def _start(self, influence: Influence, changed: MaintenanceProblem) -> dict[str, Any]:
+        """A plan to start from: of a search before or, where all move as before, the base's."""
+        if influence.result is not None and influence.result.policy is not None:
+            return {"start": Start(influence.result.policy, influence.result.value)}
+        change, policy = influence.change, self._base.policy
+        if change.kind != "hindrance" or self._money is None or policy is None:
+            return {}
+        value = self._money.value + change.part * self._money.hindrances[change.place[0]]
+        return {"start": Start(_carry_over(policy, changed), value)}
+
+
+def _carry_over(policy: Policy, problem: MaintenanceProblem) -> Policy:
+    """The same policy for a problem that differs in its network only: states are the same."""
+    return Policy(
+        problem,
+        index_problem(problem, history=policy.history),
+        policy.maps,
+        policy.teams,
+        policy.local,
+        history=policy.history,
+        groups=policy.groups,
+    )

@@ -1,0 +1,351 @@
+"""One course of a plan: who does what in each step, if chance has it this way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from coreplan.domains.maintenance.problem import MaintenanceProblem, Task
+from coreplan.domains.maintenance.states import ContractorState
+from coreplan.errors import ModelError
+from coreplan.policies.graph import Fact, Facts
+from coreplan.support.checks import found, unknown_name
+from coreplan.support.frozen import FrozenMapping
+
+if TYPE_CHECKING:
+    from coreplan.policies.policy import Policy
+
+EXPECTED = ("not delayed", "likelier")
+"""What can be expected of tasks whose outcome is not given."""
+_WORDS = {True: True, False: False, "delayed": True, "not delayed": False}
+
+
+@dataclass(frozen=True)
+class PlannedWork:
+    """A task in one course of a plan.
+
+    Attributes
+    ----------
+    contractor, task
+        Their names.
+    start, end
+        The first step of work, and the first step after it; it may be beyond the horizon.
+    delayed
+        Whether it is delayed; None if it never is, or if it was under way already.
+    given
+        Whether that was asked for; else it is what was expected.
+    under_way
+        Whether it was begun before the plan. Then `start` is the plan's first step, unless times
+        are kept track of.
+    completed
+        Whether it is completed before the horizon.
+    """
+
+    contractor: str
+    task: str
+    start: int
+    end: int
+    delayed: bool | None
+    given: bool = False
+    under_way: bool = False
+    completed: bool = True
+
+    def to_dict(self) -> dict[str, Any]:
+        """The parts by name."""
+        return {
+            "contractor": self.contractor,
+            "task": self.task,
+            "start": self.start,
+            "end": self.end,
+            "delayed": self.delayed,
+            "given": self.given,
+            "under_way": self.under_way,
+            "completed": self.completed,
+        }
+
+
+@dataclass(frozen=True)
+class PlannedSchedule:
+    """One course of a plan.
+
+    Attributes
+    ----------
+    stage, horizon
+        The first step, and the end of the plan.
+    agents
+        The agents' names.
+    actions
+        Per step from the first: an action for every agent, by name.
+    states
+        Per step, and one more for the end: a local state for every agent, by name.
+    known
+        Per step: what becomes known by it.
+    probability
+        How likely this course is.
+    works
+        In a maintenance problem: the tasks that are worked on, by contractor and start.
+    unstarted
+        In a maintenance problem: ``contractor/task`` of those that are neither done nor started.
+    """
+
+    stage: int
+    horizon: int
+    agents: tuple[str, ...]
+    actions: tuple[Mapping[str, str], ...]
+    states: tuple[Mapping[str, Any], ...]
+    known: tuple[tuple[Fact, ...], ...]
+    probability: float
+    works: tuple[PlannedWork, ...] = ()
+    unstarted: tuple[str, ...] = ()
+
+    def of(self, contractor: str) -> tuple[PlannedWork, ...]:
+        """The works of one contractor, by start."""
+        if contractor not in self.agents:
+            raise ModelError(unknown_name(contractor, "contractor", self.agents, "the plan"))
+        return tuple(work for work in self.works if work.contractor == contractor)
+
+    def to_schedule(self) -> dict[str, dict[str, int]]:
+        """The starts as a schedule, for :func:`coreplan.schedule_policy` or a file."""
+        starts: dict[str, dict[str, int]] = {}
+        for work in self.works:
+            if not work.under_way:
+                starts.setdefault(work.contractor, {})[work.task] = work.start
+        return starts
+
+    def to_dict(self) -> dict[str, Any]:
+        """The schedule as plain values, for machines."""
+        return {
+            "stage": self.stage,
+            "horizon": self.horizon,
+            "probability": self.probability,
+            "actions": [dict(each) for each in self.actions],
+            "known": [[fact._asdict() for fact in facts] for facts in self.known],
+            "works": [work.to_dict() for work in self.works],
+            "unstarted": list(self.unstarted),
+        }
+
+    def __str__(self) -> str:
+        from coreplan.view.plan_text import schedule_in_words
+
+        return "\n".join(schedule_in_words(self))
+
+
+def planned_schedule(
+    policy: Policy,
+    outcomes: Mapping[str, bool | str] | None = None,
+    expected: str = "not delayed",
+) -> PlannedSchedule:
+    """Who works on what in each step, if these delays happen.
+
+    Parameters
+    ----------
+    policy
+        The policy.
+    outcomes
+        For tasks of a maintenance problem, ``contractor/task``: whether they are delayed, as True
+        or False, or ``"delayed"`` or ``"not delayed"``.
+    expected
+        What to take for the other tasks: ``"not delayed"``, if that can be, or the ``"likelier"``
+        of both. In other problems than maintenance it is always the likeliest next state.
+
+    Raises
+    ------
+    ModelError
+        If there is no such task, or what is said of it cannot happen.
+
+    Examples
+    --------
+    >>> from coreplan import Contractor, Delay, Hindrance, MaintenanceProblem, Task, solve
+    >>> problem = MaintenanceProblem(
+    ...     (Contractor("Alpha", (Task("a1", 2, cost=3, revenue=20, delay=Delay(0.3, 2)),)),
+    ...      Contractor("Beta", (Task("b1", 2, cost=1, revenue=15, window=(2, 4)),))),
+    ...     horizon=6, network=(Hindrance(("Alpha/a1", "Beta/b1"), cost=7.5),))
+    >>> policy = solve(problem).policy
+    >>> [(work.task, work.start, work.end) for work in planned_schedule(policy).works]
+    [('a1', 0, 2), ('b1', 2, 4)]
+    >>> late = planned_schedule(policy, {"Alpha/a1": "delayed"})
+    >>> [(work.task, work.start, work.end) for work in late.works]
+    [('a1', 0, 4), ('b1', 4, 6)]
+    """
+    if expected not in EXPECTED:
+        raise ModelError(
+            f"expected is {found(expected)}; expected one of 'not delayed' and 'likelier'"
+        )
+    asked = _check_outcomes(policy, outcomes)
+    return _Course(policy, asked, expected == "likelier").follow()
+
+
+def _check_outcomes(
+    policy: Policy, outcomes: Mapping[str, bool | str] | None
+) -> dict[tuple[str, str], bool]:
+    """What is given, by contractor and task; an error if it makes no sense."""
+    if not outcomes:
+        return {}
+    if not isinstance(outcomes, Mapping):
+        raise ModelError(
+            f"outcomes are {found(outcomes)}; expected a mapping such as {{'Alpha/a1': 'delayed'}}"
+        )
+    if not isinstance(policy.problem, MaintenanceProblem):
+        raise ModelError("outcomes are for the tasks of a maintenance problem; leave them out")
+    tasks = {
+        f"{contractor.name}/{task.name}": (contractor.name, task)
+        for contractor in policy.problem.contractors
+        for task in contractor.tasks
+    }
+    asked = {}
+    for name, given in outcomes.items():
+        if name not in tasks:
+            raise ModelError(unknown_name(name, "task", list(tasks), "the problem"))
+        if not isinstance(given, bool | str) or given not in _WORDS:
+            raise ModelError(
+                f"the outcome of {found(name)} is {found(given)}; expected True or 'delayed', "
+                "or False or 'not delayed'"
+            )
+        contractor, task = tasks[name]
+        delayed = _WORDS[given]
+        if delayed not in _possible(task):
+            word = "never" if delayed else "always"
+            raise ModelError(f"task {found(name)} is {word} delayed; it cannot be otherwise")
+        asked[contractor, task.name] = delayed
+    return asked
+
+
+def _possible(task: Task) -> set[bool]:
+    """What can happen to a task: that it is delayed, or not."""
+    return {steps > task.duration for _, steps in task.durations}
+
+
+class _Course:
+    """One way through a plan."""
+
+    def __init__(
+        self, policy: Policy, asked: Mapping[tuple[str, str], bool], likelier: bool
+    ) -> None:
+        self._policy = policy
+        self._asked = asked
+        self._likelier = likelier
+        self._facts = Facts(policy)
+
+    def follow(self) -> PlannedSchedule:
+        """Follow the policy to the horizon."""
+        policy, indexed = self._policy, self._policy.indexed
+        state = indexed.find_state(policy.stage, None)
+        states = [FrozenMapping(indexed.name_state(state))]
+        actions = []
+        known = []
+        probability = 1.0
+        for stage in range(policy.stage, policy.horizon):
+            choices = policy.choose(stage, state)
+            following = []
+            facts = []
+            for i, (agent, choice) in enumerate(zip(indexed.agents, choices, strict=True)):
+                transition, after, chance = self._outcome(i, agent.outcomes(choice))
+                fact = self._facts.of(i, transition)
+                if fact is not None:
+                    facts.append(fact)
+                probability *= chance
+                following.append(after)
+            actions.append(
+                FrozenMapping(
+                    {
+                        agent.name: agent.actions[agent.choice_action[choice]]
+                        for agent, choice in zip(indexed.agents, choices, strict=True)
+                    }
+                )
+            )
+            known.append(tuple(facts))
+            state = tuple(following)
+            states.append(FrozenMapping(indexed.name_state(state)))
+        works: tuple[PlannedWork, ...] = ()
+        unstarted: tuple[str, ...] = ()
+        if isinstance(policy.problem, MaintenanceProblem):
+            works = self._works(policy.problem, actions, states)
+            unstarted = _unstarted(policy.problem, states[-1])
+        return PlannedSchedule(
+            policy.stage,
+            policy.horizon,
+            indexed.agent_names,
+            tuple(actions),
+            tuple(states),
+            tuple(known),
+            probability,
+            works,
+            unstarted,
+        )
+
+    def _outcome(
+        self, agent: int, outcomes: Sequence[tuple[int, int, float]]
+    ) -> tuple[int, int, float]:
+        """The outcome that this course takes."""
+        likeliest = max(outcomes, key=lambda outcome: outcome[2])
+        if len(outcomes) == 1:
+            return likeliest
+        for outcome in outcomes:
+            fact = self._facts.of(agent, outcome[0])
+            assert fact is not None
+            if fact.task is None:
+                return likeliest
+            wanted = self._asked.get((fact.agent, fact.task))
+            if wanted is None and self._likelier:
+                return likeliest
+            if fact.delayed == bool(wanted):
+                return outcome
+        return likeliest
+
+    def _works(
+        self,
+        problem: MaintenanceProblem,
+        actions: Sequence[Mapping[str, str]],
+        states: Sequence[Mapping[str, ContractorState]],
+    ) -> tuple[PlannedWork, ...]:
+        first, horizon = self._policy.stage, self._policy.horizon
+        works = []
+        for contractor in problem.contractors:
+            name = contractor.name
+            tasks = {task.name: task for task in contractor.tasks}
+            begun = states[0][name]
+            if begun.doing is not None:
+                start = begun.times[begun.doing][0] if begun.times is not None else first
+                end = first + begun.remaining
+                works.append(
+                    PlannedWork(
+                        name,
+                        begun.doing,
+                        start,
+                        end,
+                        None,
+                        under_way=True,
+                        completed=end <= horizon,
+                    )
+                )
+            for step, action in enumerate(actions):
+                task = tasks.get(action[name].removeprefix("start "))
+                if task is None or not action[name].startswith("start "):
+                    continue
+                # A step of it has been done in the state that follows.
+                steps = states[step + 1][name].remaining + 1
+                end = first + step + steps
+                delayed = steps > task.duration if task.delay is not None else None
+                given = (name, task.name) in self._asked
+                works.append(
+                    PlannedWork(
+                        name,
+                        task.name,
+                        first + step,
+                        end,
+                        delayed,
+                        given,
+                        completed=end <= horizon,
+                    )
+                )
+        return tuple(works)
+
+
+def _unstarted(problem: MaintenanceProblem, end: Mapping[str, ContractorState]) -> tuple[str, ...]:
+    return tuple(
+        f"{contractor.name}/{task.name}"
+        for contractor in problem.contractors
+        for task in contractor.tasks
+        if task.name not in end[contractor.name].done and task.name != end[contractor.name].doing
+    )

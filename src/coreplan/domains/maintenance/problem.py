@@ -1,0 +1,384 @@
+"""The maintenance planning problem in its own words: contractors, tasks, hindrance."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from coreplan.domains.maintenance.feasibility import Feasibility
+from coreplan.errors import MOST_PROBLEMS, ModelError, Problem
+from coreplan.support.checks import (
+    AGENT_NAMES,
+    MOST_STAGES,
+    Path,
+    check_distinct,
+    check_integer,
+    check_name,
+    check_number,
+    found,
+    is_integer,
+    is_number,
+    unknown_name,
+)
+from coreplan.support.frozen import freeze_sequence
+
+if TYPE_CHECKING:
+    from coreplan.analysis.sequences import ExecutionSequence, Returns
+    from coreplan.model.timmdp import TIMMDP
+
+Cost = float | tuple[float, ...]
+"""A cost per step: one number, or one for each stage."""
+
+
+def _freeze_cost(cost: object) -> object:
+    if isinstance(cost, Sequence) and not isinstance(cost, str):
+        return tuple(float(each) if is_number(each) else each for each in cost)
+    return float(cost) if is_number(cost) else cost  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, slots=True)
+class Delay:
+    """With this probability a task takes this many steps longer."""
+
+    probability: float
+    duration: int
+
+    def __post_init__(self) -> None:
+        if is_number(self.probability):
+            object.__setattr__(self, "probability", float(self.probability))
+        if is_integer(self.duration):
+            object.__setattr__(self, "duration", int(self.duration))
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One piece of work.
+
+    Parameters
+    ----------
+    name
+        Its name, without ``/``.
+    duration
+        Steps of work if it is not delayed, at least 1.
+    cost
+        Cost per step of work: a number, or one number for each stage.
+    delay
+        What may happen; None if it is never delayed. It is known one step after the start.
+    revenue
+        Earned when the task completes.
+    window
+        First and last stage at which it may start; None for any.
+    """
+
+    name: str
+    duration: int
+    cost: Cost
+    delay: Delay | None = None
+    revenue: float = 0.0
+    window: tuple[int, int] | None = None
+
+    def __post_init__(self) -> None:
+        if is_integer(self.duration):
+            object.__setattr__(self, "duration", int(self.duration))
+        object.__setattr__(self, "cost", _freeze_cost(self.cost))
+        if is_number(self.revenue):
+            object.__setattr__(self, "revenue", float(self.revenue))
+        if isinstance(self.window, Sequence) and not isinstance(self.window, str):
+            window = tuple(int(t) if is_integer(t) else t for t in self.window)
+            object.__setattr__(self, "window", window)
+
+    @property
+    def durations(self) -> tuple[tuple[float, int], ...]:
+        """(probability > 0, steps of work) of the ways it can go."""
+        if self.delay is None or self.delay.probability == 0:
+            return ((1.0, self.duration),)
+        longer = (self.delay.probability, self.duration + self.delay.duration)
+        if self.delay.probability == 1:
+            return (longer,)
+        return ((1 - self.delay.probability, self.duration), longer)
+
+
+@dataclass(frozen=True)
+class Contractor:
+    """An agent with tasks; it works on one at a time."""
+
+    name: str
+    tasks: tuple[Task, ...] = ()
+
+    def __post_init__(self) -> None:
+        tasks = freeze_sequence(self.tasks, ("tasks",), "a list of tasks", Task)
+        object.__setattr__(self, "tasks", tasks)
+
+
+@dataclass(frozen=True, slots=True)
+class Hindrance:
+    """What it costs, per step, when all these tasks are being worked on at once.
+
+    Parameters
+    ----------
+    tasks
+        Two or more tasks of different contractors: ``("Alpha/a1", "Beta/b1")``.
+    cost
+        Cost per step: a number, or one number for each stage.
+    """
+
+    tasks: tuple[str, ...]
+    cost: Cost
+
+    def __post_init__(self) -> None:
+        tasks = freeze_sequence(self.tasks, ("tasks",), "a list of tasks, each 'agent/task'")
+        object.__setattr__(self, "tasks", tasks)
+        object.__setattr__(self, "cost", _freeze_cost(self.cost))
+
+
+@dataclass(frozen=True)
+class MaintenanceProblem:
+    """A maintenance planning problem (MPP).
+
+    Parameters
+    ----------
+    contractors
+        Who has which tasks.
+    horizon
+        The number of steps.
+    network
+        Which tasks hinder traffic when they coincide.
+    must_complete
+        Whether every task has to be done. Then a contractor may only do what leaves a way to
+        complete all its tasks, whatever is delayed.
+    name
+        What to call it.
+
+    Examples
+    --------
+    >>> from coreplan import solve
+    >>> problem = MaintenanceProblem(
+    ...     contractors=(
+    ...         Contractor("Alpha", (Task("a1", duration=2, cost=3, revenue=20),)),
+    ...         Contractor("Beta", (Task("b1", duration=2, cost=1, revenue=15),)),
+    ...     ),
+    ...     horizon=4,
+    ...     network=(Hindrance(("Alpha/a1", "Beta/b1"), cost=7.5),),
+    ... )
+    >>> solve(problem).value
+    27.0
+    """
+
+    contractors: tuple[Contractor, ...]
+    horizon: int
+    network: tuple[Hindrance, ...] = ()
+    must_complete: bool = False
+    name: str = "problem"
+
+    def __post_init__(self) -> None:
+        contractors = freeze_sequence(self.contractors, ("agents",), "contractors", Contractor)
+        object.__setattr__(self, "contractors", contractors)
+        network = freeze_sequence(self.network, ("network",), "hindrances", Hindrance)
+        object.__setattr__(self, "network", network)
+        if is_integer(self.horizon):
+            object.__setattr__(self, "horizon", int(self.horizon))
+        problems = list(
+            itertools.islice(
+                check_maintenance(
+                    self.name, self.horizon, self.contractors, self.network, self.must_complete
+                ),
+                MOST_PROBLEMS,
+            )
+        )
+        if problems:
+            raise ModelError(problems)
+
+    def contractor(self, name: str) -> Contractor:
+        """The contractor of this name."""
+        for contractor in self.contractors:
+            if contractor.name == name:
+                return contractor
+        names = [contractor.name for contractor in self.contractors]
+        raise ModelError(unknown_name(name, "contractor", names, "the problem"))
+
+    def to_timmdp(self, *, history: bool = False) -> TIMMDP:
+        """Translate into a TI-MMDP; see :func:`coreplan.domains.maintenance.translate.to_timmdp`."""
+        from coreplan.domains.maintenance.translate import to_timmdp
+
+        return to_timmdp(self, history=history)
+
+    def returns(self, sequence: ExecutionSequence) -> Returns:
+        """The return of an execution sequence (paper, Eq. 3), in total and per part.
+
+        The parts are each contractor's own costs and revenues, then each entry of the network.
+        """
+        from coreplan.analysis.sequences import returns
+
+        return returns(self, sequence)
+
+    def _repr_html_(self) -> str:
+        from coreplan.view.html import problem_html
+
+        return problem_html(self)
+
+
+def check_maintenance(
+    name: object,
+    horizon: object,
+    contractors: Sequence[Contractor],
+    network: Sequence[Hindrance],
+    must_complete: object,
+) -> Iterable[Problem]:
+    """Everything that is wrong with the parts of an MPP, by its place in the file format."""
+    if not isinstance(name, str):
+        yield Problem(("name",), f"found {found(name)}; expected a text")
+    if not isinstance(must_complete, bool):
+        yield Problem(("must_complete",), f"found {found(must_complete)}; expected true or false")
+    yield from check_integer(horizon, ("horizon",), "the number of steps", 1, MOST_STAGES)
+    sound_horizon = is_integer(horizon) and 1 <= int(horizon) <= MOST_STAGES  # type: ignore[call-overload]
+    stages = int(horizon) if sound_horizon else 0  # type: ignore[call-overload]
+    if not contractors:
+        yield Problem(("agents",), "found no agents; expected one or more")
+    clashes = list(check_distinct([c.name for c in contractors], ("agents",), "agent"))
+    yield from clashes
+    tasks: dict[str, tuple[int, dict[str, None]]] = {}
+    looked_at = itertools.count()
+    for i, contractor in enumerate(contractors):
+        path: Path = ("agents", i)
+        yield from check_name(contractor.name, (*path, "name"), "the agent")
+        yield from _check_slash(contractor.name, (*path, "name"))
+        yield from check_distinct([t.name for t in contractor.tasks], (*path, "tasks"), "task")
+        sound = sound_horizon
+        for j, task in enumerate(contractor.tasks):
+            problems = list(_check_task(task, (*path, "tasks", j), stages))
+            sound = sound and not problems
+            yield from problems
+        if sound and must_complete is True:
+            yield from _check_fits(contractor, stages, path, looked_at)
+        # Tasks of two agents that, by mistake, have the same name are taken together.
+        if isinstance(contractor.name, str):
+            _, known = tasks.setdefault(contractor.name, (i, {}))
+            known.update({t.name: None for t in contractor.tasks if isinstance(t.name, str)})
+    for k, hindrance in enumerate(network):
+        for problem in _check_hindrance(hindrance, ("network", k), tasks, stages):
+            # Where two have one name, the other name is missing.
+            if not (clashes and problem.relies_on == AGENT_NAMES):
+                yield problem
+
+
+def _check_slash(name: object, path: Path) -> Iterable[Problem]:
+    if isinstance(name, str) and "/" in name:
+        yield Problem(
+            path,
+            f"found {found(name)}; expected a name without '/', which separates "
+            "agent and task in the network",
+        )
+
+
+def _check_cost(cost: object, path: Path, what: str, stages: int) -> Iterable[Problem]:
+    if isinstance(cost, tuple):
+        if stages and len(cost) != stages:
+            yield Problem(
+                path,
+                f"found a list of {len(cost)} numbers; expected one for each of the {stages} "
+                "stages, or a single number",
+                relies_on=("horizon",),
+            )
+        for t, each in enumerate(cost):
+            yield from check_number(each, (*path, t), what)
+    elif not is_number(cost):
+        yield Problem(
+            path,
+            f"found {found(cost)}; expected {what}, a finite number or a list of "
+            "one for each stage",
+        )
+
+
+def _check_task(task: Task, path: Path, stages: int) -> Iterable[Problem]:
+    yield from check_name(task.name, (*path, "name"), "the task")
+    yield from _check_slash(task.name, (*path, "name"))
+    yield from check_integer(task.duration, (*path, "duration"), "steps of work", 1)
+    yield from _check_cost(task.cost, (*path, "cost"), "the cost per step", stages)
+    yield from check_number(task.revenue, (*path, "revenue"), "the revenue")
+    if task.delay is not None and not isinstance(task.delay, Delay):
+        yield Problem((*path, "delay"), f"found {found(task.delay)}; expected a Delay")
+    elif task.delay is not None:
+        here = (*path, "delay")
+        chance = task.delay.probability
+        if not is_number(chance) or not 0 <= chance <= 1:
+            yield Problem(
+                (*here, "probability"),
+                f"found {found(chance)}; expected a probability, a number from 0 to 1",
+            )
+        yield from check_integer(task.delay.duration, (*here, "duration"), "steps of delay", 1)
+    if task.window is not None:
+        here = (*path, "window")
+        window = task.window
+        if not isinstance(window, tuple) or len(window) != 2:
+            given = list(window) if isinstance(window, tuple) else window
+            yield Problem(here, f"found {found(given)}; expected [first stage, last stage]")
+            return
+        ends = [list(check_integer(end, (*here, k), "a stage", 0)) for k, end in enumerate(window)]
+        yield from itertools.chain(*ends)
+        if not any(ends) and window[0] > window[1]:
+            yield Problem(here, f"the first stage {window[0]} is after the last stage {window[1]}")
+
+
+def _check_fits(
+    contractor: Contractor, stages: int, path: Path, looked_at: Iterator[int]
+) -> Iterable[Problem]:
+    misfits = Feasibility(contractor.tasks, stages).misfits(looked_at)
+    if misfits:
+        names = ", ".join(found(contractor.tasks[k].name) for k in misfits[:MOST_PROBLEMS])
+        if len(misfits) > MOST_PROBLEMS:
+            names += f" and {len(misfits) - MOST_PROBLEMS} more"
+        what = "the task" if len(misfits) == 1 else "the tasks"
+        together = "" if len(misfits) == 1 else " together"
+        yield Problem(
+            path,
+            f"agent {found(contractor.name)} cannot be sure to complete {what} {names}{together} "
+            f"within the {stages} stages and the tasks' windows, delays included, and "
+            "must_complete is true; allow more time or set must_complete to false",
+        )
+
+
+def _check_hindrance(
+    hindrance: Hindrance,
+    path: Path,
+    tasks: Mapping[str, tuple[int, Mapping[str, None]]],
+    stages: int,
+) -> Iterable[Problem]:
+    if len(hindrance.tasks) < 2:
+        yield Problem(
+            (*path, "tasks"),
+            f"found {len(hindrance.tasks)} task(s); expected two or more, of different agents",
+        )
+    seen: set[str] = set()
+    for k, reference in enumerate(hindrance.tasks):
+        here = (*path, "tasks", k)
+        agent, slash, task = (
+            reference.partition("/") if isinstance(reference, str) else ("", "", "")
+        )
+        if not slash:
+            yield Problem(
+                here, f"found {found(reference)}; expected 'agent/task', for instance 'Alpha/a1'"
+            )
+        elif agent not in tasks:
+            if not any("/" in name and reference.startswith(f"{name}/") for name in tasks):
+                yield Problem(
+                    here,
+                    unknown_name(agent, "agent", list(tasks), "the problem"),
+                    relies_on=AGENT_NAMES,
+                )
+        elif task not in tasks[agent][1]:
+            position, known = tasks[agent]
+            yield Problem(
+                here,
+                unknown_name(task, "task", list(known), f"agent {found(agent)}"),
+                relies_on=("agents", position, "tasks", None, "name"),
+            )
+        elif agent in seen:
+            yield Problem(
+                here,
+                f"agent {found(agent)} has two tasks in this entry; an agent works "
+                "on one task at a time, so they never coincide",
+            )
+        seen.add(agent)
+    yield from _check_cost(hindrance.cost, (*path, "cost"), "the hindrance per step", stages)

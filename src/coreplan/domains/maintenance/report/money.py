@@ -1,0 +1,312 @@
+"""What a report says of money: the summary, how much it may cost, what coordination is worth."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Decimal
+from typing import Any
+
+import numpy as np
+
+from coreplan.analysis.distribution import ReturnDistribution
+from coreplan.analysis.simulation import Simulation
+from coreplan.domains.maintenance.coordination import Coordination, value_of_coordination
+from coreplan.domains.maintenance.money import Money
+from coreplan.domains.maintenance.problem import MaintenanceProblem
+from coreplan.errors import LimitError, SolverError
+from coreplan.policies.policy import Policy
+from coreplan.solving.result import Result, Status, is_closed
+
+BINS = 40
+"""How many columns the picture of the distribution has."""
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+LARGE = 1e15
+"""From here on a number has no cents that mean anything."""
+
+
+@dataclass(frozen=True)
+class ReportedPlan:
+    """A plan to be reported, and what is known of it.
+
+    Attributes
+    ----------
+    policy
+        The plan.
+    value
+        What it is proven to be worth at least; None if nothing is proven.
+    upper_bound
+        No plan is worth more; None if that is not known.
+    decentralised
+        Whether the bound is about plans in which everybody sees their own state only.
+    """
+
+    policy: Policy
+    value: float | None
+    upper_bound: float | None
+    decentralised: bool = False
+
+    @property
+    def problem(self) -> MaintenanceProblem:
+        """The problem that it is for."""
+        assert isinstance(self.policy.problem, MaintenanceProblem)
+        return self.policy.problem
+
+
+@dataclass(frozen=True)
+class Worth:
+    """What a plan is worth, as far as that is known.
+
+    Attributes
+    ----------
+    value
+        Exact, else proven to be a lower bound, else estimated.
+    kind
+        Which of them: ``exact``, ``proven`` or ``estimated``.
+    money
+        Its parts: exact, or else estimated.
+    runs
+        How many runs the parts are estimated from; None if they are exact.
+    costs
+        Whether to speak of what it costs rather than of what it earns.
+    """
+
+    value: float
+    kind: str
+    money: Money
+    runs: int | None
+    costs: bool
+
+    @property
+    def sign(self) -> int:
+        """What amounts are multiplied with to be shown."""
+        return -1 if self.costs else 1
+
+    @property
+    def verb(self) -> str:
+        """What the plan is expected to do."""
+        return "cost" if self.costs else "earn"
+
+
+def worth_of(plan: ReportedPlan, exact: Money | None, simulated: Simulation | None) -> Worth:
+    """What a plan is worth: one of exact amounts and simulated runs has to be there."""
+    money = exact
+    runs = None
+    if money is None:
+        assert simulated is not None
+        assert simulated.money is not None
+        money, runs = simulated.money, simulated.runs
+    kind = "estimated" if plan.value is None else "proven"
+    value = money.value if plan.value is None else plan.value
+    if exact is not None:
+        kind, value = "exact", exact.value
+    costs = value < 0 or (value == 0 and not has_revenue(plan.problem))
+    return Worth(value, kind, money, runs, costs)
+
+
+def has_revenue(problem: MaintenanceProblem) -> bool:
+    """Whether any work earns something."""
+    return any(task.revenue for contractor in problem.contractors for task in contractor.tasks)
+
+
+def _amount(value: float) -> str:
+    """An amount of money as the page's script writes it: halves away from zero, no "-0.00"."""
+    if abs(value) >= LARGE:
+        return f"{value:,.2f}"
+    return f"{Decimal(value).quantize(Decimal('0.01'), ROUND_HALF_UP) + 0:,.2f}"
+
+
+def _part(share: float) -> str:
+    """A share in per cent, for brackets; empty if it says nothing."""
+    return f" ({100 * share:.3g} %)" if math.isfinite(share) else ""
+
+
+def summary_data(plan: ReportedPlan, worth: Worth) -> dict[str, Any]:
+    """What the plan costs in all, in which parts, and whether that is the best."""
+    nearly = {"exact": "", "proven": "at least ", "estimated": "about "}[worth.kind]
+    if worth.costs and worth.kind == "proven":
+        nearly = "at most "
+    money = worth.money
+    rule = "works + hindrance"
+    amounts: list[dict[str, Any]] = [
+        {"words": "Works", "amount": money.works, "note": "own costs of all contractors"},
+        {"words": "Hindrance", "amount": money.hindrance, "note": "works that coincide"},
+    ]
+    if has_revenue(plan.problem):
+        amounts.append({"words": "Revenue", "amount": money.revenue, "note": "completed works"})
+        rule = f"{rule} − revenue" if worth.costs else "revenue − works − hindrance"
+    total = "Expected cost" if worth.costs else "Expected to be earned"
+    amount = worth.sign * money.value
+    amounts.append({"words": total, "amount": amount, "note": rule, "total": True})
+    note = ""
+    if worth.runs is not None:
+        note = (
+            f"The amounts are estimated from {worth.runs:,} simulated courses: exact ones are out "
+            "of reach of computation."
+        )
+    return {
+        "headline": f"The plan is expected to {worth.verb} {nearly}"
+        f"{_amount(worth.sign * worth.value)} in all.",
+        "proof": _proof(plan, worth),
+        "proven": _is_proven(plan, worth),
+        "amounts": amounts,
+        "note": note,
+        "value": worth.value,
+        "upper_bound": plan.upper_bound,
+    }
+
+
+def _is_proven(plan: ReportedPlan, worth: Worth) -> bool:
+    if worth.kind == "estimated" or plan.upper_bound is None:
+        return False
+    return is_closed(worth.value, plan.upper_bound)
+
+
+def _proof(plan: ReportedPlan, worth: Worth) -> str:
+    bound = plan.upper_bound
+    if bound is None:
+        return "How far this is from the best plan has not been computed."
+    among = ""
+    if plan.decentralised:
+        among = " in which every contractor knows of its own works only"
+    if _is_proven(plan, worth):
+        better = "costs less" if worth.costs else "earns more"
+        return f"Proven to be the best plan: no plan{among} {better}."
+    can = "cost less" if worth.costs else "earn more"
+    known = f"no plan{among} can {can} than {_amount(worth.sign * bound)}"
+    if worth.kind == "estimated":
+        return f"Not proven to be the best plan: {known}."
+    gap = max(0.0, bound - worth.value)
+    relative = _part(gap / abs(worth.value)) if worth.value else ""
+    gained = "saved" if worth.costs else "gained"
+    return (
+        f"Not proven to be the best plan: {known}, so at most {_amount(gap)}{relative} could be "
+        f"{gained}."
+    )
+
+
+def distribution_data(returns: ReturnDistribution, worth: Worth) -> dict[str, Any]:
+    """How much the plan may cost, and how likely that is."""
+    amounts = returns
+    if worth.costs:
+        amounts = ReturnDistribution(
+            -returns.values[::-1], returns.probabilities[::-1], returns.runs
+        )
+    low, high = float(amounts.values[0]), float(amounts.values[-1])
+    verb = f"{worth.verb}s"
+    mean = worth.sign * worth.value if worth.kind == "exact" else amounts.mean
+    if len(amounts.values) == 1:
+        words = f"Nothing is left to chance: the plan {verb} {_amount(low)}."
+        bins: list[float] = []
+    else:
+        edges = np.linspace(low, high, min(BINS, 4 * len(amounts.values)) + 1)
+        bins = amounts.histogram(edges).tolist()
+        words = (
+            f"What the plan {verb} depends on what is delayed: between {_amount(low)} and "
+            f"{_amount(high)}. "
+        )
+        if returns.exact:
+            words += (
+                f"All {len(amounts.values):,} amounts that can come about are counted, exactly."
+            )
+        else:
+            words += (
+                f"Estimated from {returns.runs:,} simulated courses, not exact; rare ones may lie "
+                "outside."
+            )
+    return {
+        "exact": returns.exact,
+        "runs": returns.runs,
+        "low": low,
+        "high": high,
+        "mean": mean,
+        "bins": bins,
+        "quantiles": [[chance, amounts.quantile(chance)] for chance in QUANTILES] if bins else [],
+        "title": verb,
+        "words": words,
+    }
+
+
+def coordination_data(plan: ReportedPlan, worth: Worth, time_limit: float) -> dict[str, Any]:
+    """What the plan is worth against every contractor planning alone."""
+    try:
+        found = value_of_coordination(
+            plan.problem, _as_result(plan, worth.value), time_limit=time_limit
+        )
+    except (LimitError, SolverError) as error:
+        if isinstance(error, LimitError) and error.reason == "interrupted":
+            raise
+        words = f"What coordination is worth could not be computed: {error}."
+        return {"words": words, "rows": [], "within": "", "gain": None, "alone": None}
+    within = "What each contractor earns, less own costs"
+    if worth.costs:
+        within = "Own costs of each contractor"
+        within += ", less revenue" if has_revenue(plan.problem) else ""
+    return {
+        "words": _coordination_words(plan, found, worth),
+        "rows": _coordination_rows(plan, found, worth),
+        "within": within,
+        "gain": found.gain,
+        "alone": found.alone,
+    }
+
+
+def _as_result(plan: ReportedPlan, value: float) -> Result:
+    """The plan as what a solver found; without a bound, as if there were no better one."""
+    upper = value if plan.upper_bound is None else max(value, plan.upper_bound)
+    closed = is_closed(value, upper)
+    return Result(
+        problem=plan.problem.name,
+        algorithm="given",
+        status=Status.OPTIMAL if closed else Status.GAP_LIMIT,
+        value=value,
+        lower_bound=value,
+        upper_bound=upper,
+        seconds=0.0,
+        policy=plan.policy,
+    )
+
+
+def _coordination_words(plan: ReportedPlan, found: Coordination, worth: Worth) -> str:
+    """What it would be like if everybody planned alone."""
+    gained = "saves" if worth.costs else "gains"
+    said = [
+        "If every contractor did what is best for its own costs and revenue, with the same "
+        f"hindrance to pay, that would be expected to {worth.verb} "
+        f"{_amount(worth.sign * found.alone)}."
+    ]
+    if found.gain < 0:
+        said.append(f"This plan is worse by {_amount(-found.gain)}.")
+    else:
+        part = _part(found.gain / abs(found.alone)) if found.alone else ""
+        said.append(f"This plan {gained} {_amount(found.gain)}{part}.")
+    known = plan.upper_bound is not None and not plan.decentralised
+    if known and not _is_proven(plan, worth) and _amount(found.high) != _amount(found.low):
+        said.append(
+            f"The best plan {gained} between {_amount(found.low)} and {_amount(found.high)}."
+        )
+    return " ".join(said)
+
+
+def _coordination_rows(
+    plan: ReportedPlan, found: Coordination, worth: Worth
+) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
+
+    def add(words: str, together: float | None, alone: float, sign: int, **more: bool) -> None:
+        saved = None if together is None else sign * (together - alone)
+        rows.append({"words": words, "together": together, "alone": alone, "saved": saved, **more})
+
+    assert found.money_alone is not None
+    for what, sign in (("works", -1), ("hindrance", -1), ("revenue", 1)):
+        if what == "revenue" and not has_revenue(plan.problem):
+            continue
+        together = None if found.money is None else getattr(found.money, what)
+        add(what.capitalize(), together, getattr(found.money_alone, what), sign)
+    sign = worth.sign
+    total = "Expected cost" if worth.costs else "Expected to be earned"
+    add(total, sign * found.value, sign * found.alone, sign, total=True)
+    for name, alone in found.own_alone.items():
+        own = None if found.own is None else sign * found.own[name]
+        add(name, own, sign * alone, sign, name=True)
+    return rows

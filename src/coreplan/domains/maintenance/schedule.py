@@ -1,0 +1,355 @@
+"""Schedules: the plan that people have, a step for every work in which it is to start.
+
+A schedule becomes a policy in which every contractor looks at itself only. It starts a work at its
+planned step or, if own works before took longer, as soon after as it may, in the planned order.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coreplan import _core
+from coreplan.domains.maintenance.feasibility import TooManySetsError
+from coreplan.domains.maintenance.problem import Contractor, MaintenanceProblem, Task
+from coreplan.domains.maintenance.states import (
+    IDLE,
+    ContractorState,
+    ContractorStates,
+    LocalState,
+    read_state,
+    to_local,
+)
+from coreplan.domains.maintenance.translate import CONTINUE, START, WAIT, Dynamics
+from coreplan.errors import MOST_PROBLEMS, ModelError, Problem
+from coreplan.model.indexed import IndexedAgent, JointState, by_agent
+from coreplan.policies.policy import LocalMap, LocalRule, Policy
+from coreplan.solving.compile import index_problem, unroll_problem
+from coreplan.solving.limits import Limits
+from coreplan.support.checks import check_integer, found, is_integer, unknown_name
+
+Schedule = Mapping[str, Mapping[str, int]]
+"""The planned starts: contractor → work → step."""
+
+
+def schedule_policy(
+    problem: MaintenanceProblem,
+    schedule: Schedule,
+    *,
+    stage: int = 0,
+    state: JointState | None = None,
+    limits: Limits | None = None,
+) -> Policy:
+    """The policy of people who follow a schedule, each contractor by itself.
+
+    An idle contractor starts the first work, in the order of planned starts, whose step has come
+    and that it may start now; else it waits. Works that are not in the schedule are never started.
+    Where ``must_complete`` does not allow to wait any longer, the first work that may start is
+    started: those of the schedule in their order, then the others in the problem's order.
+
+    Parameters
+    ----------
+    problem
+        The problem.
+    schedule
+        For each contractor, for each work: the step in which it is planned to start.
+    stage, state
+        Where to start from; by default at the beginning. Works that are done or under way keep
+        their places in the schedule; those whose step has passed are late.
+    limits
+        Time and memory; by default only what the machine has.
+
+    Raises
+    ------
+    ModelError
+        If the schedule names what there is not, or a planned start is impossible even if nothing is
+        delayed: with the contractor, the work, the step, and the steps that are possible.
+
+    Examples
+    --------
+    >>> from coreplan import Contractor, Hindrance, MaintenanceProblem, Task
+    >>> problem = MaintenanceProblem(
+    ...     (Contractor("Alpha", (Task("a1", 2, cost=3, revenue=20),)),
+    ...      Contractor("Beta", (Task("b1", 2, cost=1, revenue=15),))),
+    ...     horizon=4, network=(Hindrance(("Alpha/a1", "Beta/b1"), cost=7.5),))
+    >>> schedule_policy(problem, {"Alpha": {"a1": 0}, "Beta": {"b1": 1}}).evaluate()
+    19.5
+    """
+    if not isinstance(problem, MaintenanceProblem):
+        raise ModelError(
+            f"a schedule is for a MaintenanceProblem; found a {type(problem).__name__}"
+        )
+    limits = limits or Limits()
+    indexed = index_problem(problem, stage=stage, state=state, limits=limits)
+    refuse_schedule(problem, schedule, stage, state)
+    graphs = unroll_problem(indexed, limits)
+    maps = []
+    rules = []
+    for i, (contractor, agent) in enumerate(zip(problem.contractors, indexed.agents, strict=True)):
+        made = map_nodes(graphs, i, agent)
+        maps.append(made)
+        rules.append(_local_rule(_Plan(contractor, schedule), agent, made, stage))
+    return Policy(problem, indexed, maps, (), LocalRule(tuple(rules)), history=False)
+
+
+def refuse_schedule(
+    problem: MaintenanceProblem,
+    schedule: Schedule,
+    stage: int = 0,
+    state: JointState | None = None,
+) -> None:
+    """Raise a ModelError with all that is wrong with a schedule."""
+    problems = check_schedule(problem, schedule, stage, state)
+    some = list(itertools.islice(problems, MOST_PROBLEMS))
+    if some:
+        raise ModelError(some)
+
+
+class _Plan:
+    """What one contractor has planned, and what it does accordingly."""
+
+    def __init__(self, contractor: Contractor, schedule: Schedule) -> None:
+        planned = schedule.get(contractor.name, {})
+        self.steps = {
+            k: int(planned[task.name])
+            for k, task in enumerate(contractor.tasks)
+            if task.name in planned
+        }
+        self.order = sorted(self.steps, key=lambda k: (self.steps[k], k))
+        self._any = [*self.order, *(k for k in range(len(contractor.tasks)) if k not in self.steps)]
+
+    def pick(self, stage: int, available: Collection[int]) -> int | None:
+        """What to do, by the number of an action; None if there is nothing that it could do."""
+        if CONTINUE in available:
+            return CONTINUE
+        for k in self.order:
+            if self.steps[k] > stage:
+                break
+            if START + k in available:
+                return START + k
+        if WAIT in available:
+            return WAIT
+        return next((START + k for k in self._any if START + k in available), None)
+
+
+# -- the rule --------------------------------------------------------------------------------------
+
+
+def map_nodes(graphs: _core.LocalGraphs, i: int, agent: IndexedAgent) -> LocalMap:
+    """A map in which every node is a class: states that are equally good may differ in plans."""
+    begin = graphs.layer_begin(i)
+    sizes = np.diff(begin)
+    nodes = np.arange(int(begin[-1]), dtype=np.uint32)
+    action_of_choice = np.array(agent.choice_action or [0], dtype=np.uint32)
+    return LocalMap(
+        begin,
+        graphs.node_state(i),
+        (nodes - np.repeat(begin[:-1], sizes)).astype(np.uint32),
+        sizes.astype(np.uint32),
+        graphs.choice_begin(i),
+        action_of_choice[graphs.choice_base(i)],
+    )
+
+
+def _local_rule(
+    plan: _Plan, agent: IndexedAgent, made: LocalMap, first_stage: int
+) -> NDArray[np.uint32]:
+    """Per node: the position of the planned action."""
+    assert isinstance(agent.states, ContractorStates)
+    idle = [
+        isinstance(each, LocalState) and each.current == IDLE and each.todo != 0
+        for each in agent.states.states
+    ]
+    rule = np.zeros(len(made.node_state), np.uint32)  # there is one action, unless work is to do
+    layer_of = np.repeat(np.arange(len(made.layer_begin) - 1), np.diff(made.layer_begin))
+    nodes = np.flatnonzero(np.array(idle)[made.node_state])
+    nodes = nodes[layer_of[nodes] < len(made.layer_begin) - 2]
+    begin = made.action_begin.tolist()
+    for node, layer in zip(nodes.tolist(), layer_of[nodes].tolist(), strict=True):
+        available = made.node_action[begin[node] : begin[node + 1]].tolist()
+        picked = plan.pick(first_stage + layer, available)
+        assert picked is not None  # otherwise the problem could not be unrolled
+        rule[node] = available.index(picked)
+    return rule
+
+
+# -- what is wrong with a schedule -----------------------------------------------------------------
+
+
+def check_schedule(
+    problem: MaintenanceProblem,
+    schedule: object,
+    stage: int = 0,
+    state: JointState | None = None,
+) -> Iterable[Problem]:
+    """Everything that is wrong with a schedule, by its place in the mapping."""
+    if not isinstance(schedule, Mapping):
+        yield Problem(
+            (), f"found {found(schedule)}; expected a schedule, {{contractor: {{work: step}}}}"
+        )
+        return
+    names = [contractor.name for contractor in problem.contractors]
+    for name in schedule:
+        if name not in names:
+            message = unknown_name(name, "contractor", names, "the problem")
+            yield Problem((str(name),), message, at_key=True)
+    given = [None] * len(names) if state is None else by_agent(state, names, "state")
+    for contractor, start in zip(problem.contractors, given, strict=True):
+        if contractor.name not in schedule:
+            continue
+        dynamics = Dynamics(contractor, problem.horizon, problem.must_complete)
+        with suppress(TooManySetsError):  # said where the problem is indexed
+            problems = list(_check_steps(contractor, schedule[contractor.name], dynamics))
+            yield from problems
+            if not problems:
+                stands = ContractorState() if start is None else read_state(contractor, start)
+                local = to_local(contractor, stands)
+                plan = _Plan(contractor, schedule)
+                yield from _check_starts(contractor, dynamics, plan, stage, local)
+
+
+def _check_steps(contractor: Contractor, planned: object, dynamics: Dynamics) -> Iterable[Problem]:
+    """Whether the works exist, and the steps are within the horizon and the works' windows."""
+    path = (contractor.name,)
+    whose = f"contractor {found(contractor.name)}"
+    if not isinstance(planned, Mapping):
+        yield Problem(
+            path, f"found {found(planned)}; expected the planned starts of {whose}, {{work: step}}"
+        )
+        return
+    last_step = dynamics.horizon - 1
+    numbers = {task.name: k for k, task in enumerate(contractor.tasks)}
+    for name, step in planned.items():
+        here = (*path, str(name))
+        if name not in numbers:
+            yield Problem(here, unknown_name(name, "work", list(numbers), whose), at_key=True)
+            continue
+        if not is_integer(step):
+            what = f"the step in which {whose} starts work {found(name)}"
+            yield from check_integer(step, here, what, 0, last_step)
+            continue
+        task = contractor.tasks[numbers[name]]
+        first, last = task.window or (0, last_step)
+        if not 0 <= step <= last_step:
+            reason = f"the problem has {_range(0, last_step)}"
+        elif not first <= step <= last:
+            reason = f"its window is {_range(first, last)}"
+        else:
+            continue
+        possible = _possible(dynamics, 1 << numbers[name], numbers[name], 0)
+        yield _impossible(contractor, task, int(step), reason, possible)
+
+
+class _Start(NamedTuple):
+    """A start if nothing is delayed."""
+
+    task: int
+    step: int
+    idle_from: int
+    """Since when the contractor had been idle."""
+    todo: int
+    """What it had to do then."""
+    end: int
+    """The first step after the work."""
+
+
+def _undelayed(
+    contractor: Contractor, dynamics: Dynamics, plan: _Plan, stage: int, local: LocalState
+) -> tuple[list[_Start], _Start]:
+    """What is started when, if nothing is delayed; and how the contractor stands at the end."""
+    starts: list[_Start] = []
+    todo, idle_from = local.todo, stage + local.remaining
+    step = idle_from
+    while step < dynamics.horizon:
+        choices = list(dynamics.choices(LocalState(todo, IDLE, 0)))
+        picked: int | None = WAIT
+        while picked == WAIT and step < dynamics.horizon:
+            available = [each.action for each in choices if each.first <= step <= each.last]
+            picked = plan.pick(step, available)
+            step += picked == WAIT
+        if picked is None or picked == WAIT:
+            break
+        task = picked - START
+        end = step + min(steps for _, steps in contractor.tasks[task].durations)
+        starts.append(_Start(task, step, idle_from, todo, end))
+        todo &= ~(1 << task)
+        step = idle_from = end
+    return starts, _Start(IDLE, dynamics.horizon, idle_from, todo, dynamics.horizon)
+
+
+def _check_starts(
+    contractor: Contractor, dynamics: Dynamics, plan: _Plan, stage: int, local: LocalState
+) -> Iterable[Problem]:
+    """Whether all goes as planned if nothing is delayed from here on; the first that does not.
+
+    What is late because of what has happened before, and what is late because of that, is no
+    mistake of the schedule.
+    """
+    starts, end = _undelayed(contractor, dynamics, plan, stage, local)
+    begun = {each.task: each for each in starts}
+    late = False
+    for k in plan.order:
+        step = plan.steps[k]
+        if not local.todo >> k & 1:
+            continue  # done, or under way
+        if k in begun and begun[k].step == step:
+            late = False
+        elif late or step < stage + local.remaining:
+            late = True
+        else:
+            reason, idle_from, todo = _why_not(contractor, plan, [*starts, end], k)
+            possible = _possible(dynamics, todo, k, idle_from)
+            yield _impossible(contractor, contractor.tasks[k], step, reason, possible)
+            return
+
+
+def _why_not(
+    contractor: Contractor, plan: _Plan, starts: list[_Start], task: int
+) -> tuple[str, int, int]:
+    """Why a work does not start as planned; since when the contractor is idle, with what to do."""
+    step = plan.steps[task]
+    for each in starts:
+        if each.task == task and each.step < step:
+            reason = (
+                f"a work has to be started in step {each.step} already, or not all works can be "
+                "completed whatever is delayed (must_complete)"
+            )
+            return reason, each.idle_from, each.todo
+        if each.step <= step < each.end:
+            other = contractor.tasks[each.task]
+            busy = _range(each.step, each.end - 1)
+            reason = f"it works on {found(other.name)} in {busy}, even if nothing is delayed"
+            if each.task not in plan.steps:
+                reason += "; that is not in the schedule, but has to be completed: plan it too"
+            return reason, each.end, each.todo & ~(1 << each.task)
+    idle = next(each for each in starts if each.step > step)
+    reason = "after that, not all works can be completed whatever is delayed (must_complete)"
+    return reason, idle.idle_from, idle.todo
+
+
+def _impossible(
+    contractor: Contractor, task: Task, step: int, reason: str, possible: str
+) -> Problem:
+    return Problem(
+        (contractor.name, task.name),
+        f"contractor {found(contractor.name)} cannot start work {found(task.name)} in step {step}: "
+        f"{reason}; {possible}",
+    )
+
+
+def _possible(dynamics: Dynamics, todo: int, task: int, idle_from: int) -> str:
+    """In which steps a work may start before others that are to do, in words."""
+    for choice in dynamics.choices(LocalState(todo, IDLE, 0)):
+        first, last = max(choice.first, idle_from), choice.last
+        if choice.action == START + task and first <= last:
+            return f"possible: {_range(first, last)}"
+    return "no step is possible"
+
+
+def _range(first: int, last: int) -> str:
+    return f"step {first}" if first == last else f"steps {first} to {last}"

@@ -1,0 +1,259 @@
+"""How contractors stand: what they have done, are doing, and how many steps remain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from coreplan.domains.maintenance.problem import Contractor
+from coreplan.errors import ModelError
+from coreplan.support.checks import found, is_integer, unknown_name
+from coreplan.support.frozen import FrozenMapping
+
+IDLE = -1
+
+
+@dataclass(frozen=True)
+class ContractorState:
+    """Where a contractor stands at the beginning of a stage.
+
+    Parameters
+    ----------
+    done
+        The tasks that it has completed.
+    doing
+        The task that it is working on; None if it is idle.
+    remaining
+        How many more steps of work that task needs, at least 1 (0 if idle).
+    times
+        First and last stage of work of each task started so far, where that is kept track of.
+
+    Examples
+    --------
+    >>> ContractorState(done=("a2",), doing="a1", remaining=2)
+    ContractorState(done=('a2',), doing='a1', remaining=2)
+    """
+
+    done: tuple[str, ...] = ()
+    doing: str | None = None
+    remaining: int = 0
+    times: Mapping[str, tuple[int, int]] | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.done, str) or not isinstance(self.done, Iterable):
+            raise ModelError(f"found done = {found(self.done)}; expected a list of tasks")
+        object.__setattr__(self, "done", tuple(self.done))
+        if self.times is not None:
+            object.__setattr__(self, "times", _freeze_times(self.times))
+
+    def __repr__(self) -> str:
+        parts = [f"done={self.done!r}"]
+        if self.doing is not None:
+            parts += [f"doing={self.doing!r}", f"remaining={self.remaining!r}"]
+        if self.times is not None:
+            parts.append(f"times={self.times!r}")
+        return f"ContractorState({', '.join(parts)})"
+
+
+def _freeze_times(times: object) -> FrozenMapping[str, tuple[int, int]]:
+    if isinstance(times, Mapping):
+        ends = [tuple(each) if isinstance(each, Sequence) else () for each in times.values()]
+        if all(len(each) == 2 and all(is_integer(end) for end in each) for each in ends):
+            pairs = [(int(first), int(last)) for first, last in ends]
+            return FrozenMapping(dict(zip(times, pairs, strict=True)))
+    raise ModelError(f"found times = {found(times)}; expected task: [first stage, last stage]")
+
+
+class LocalState(NamedTuple):
+    """A local state in numbers: a set of tasks to do, the current task or IDLE, steps remaining."""
+
+    todo: int
+    current: int
+    remaining: int
+
+
+class History(NamedTuple):
+    """A local state with the stage and the first and last stage of work of each started task."""
+
+    stage: int
+    state: LocalState
+    times: tuple[tuple[int, int] | None, ...]
+
+
+class ContractorStates:
+    """The state space of one contractor, for states without or with start and end times."""
+
+    def __init__(self, contractor: Contractor, states: Iterable[LocalState | History]) -> None:
+        self._contractor = contractor
+        self._names = [task.name for task in contractor.tasks]
+        self.states = list(states)
+        self.index = {state: k for k, state in enumerate(self.states)}
+        # A history is asked for by what has been done; any history of that is as good.
+        self._any_history = {
+            (state.stage, state.state): k
+            for k, state in enumerate(self.states)
+            if isinstance(state, History)
+        }
+
+    def __len__(self) -> int:
+        return len(self.states)
+
+    def find(self, stage: int, given: Any) -> int:
+        """The number of a state, given as ContractorState, as a mapping, or by its label."""
+        if isinstance(given, str):
+            for k, state in enumerate(self.states):
+                if self.label(k) == given and (
+                    isinstance(state, LocalState) or state.stage == stage
+                ):
+                    return k
+            raise self._unreachable(stage, given)
+        wanted = read_state(self._contractor, given)
+        local = to_local(self._contractor, wanted)
+        if self._any_history:
+            if wanted.times is not None:
+                times = tuple(wanted.times.get(name) for name in self._names)
+                found_at = self.index.get(History(stage, local, times))
+            else:
+                found_at = self._any_history.get((stage, local))
+        else:
+            found_at = self.index.get(local)
+        if found_at is None:
+            raise self._unreachable(stage, wanted)
+        return found_at
+
+    def asked_for(self) -> list[int]:
+        """Per state: the state that is found for it where past times are not given."""
+        return [
+            self._any_history[state.stage, state.state] if isinstance(state, History) else k
+            for k, state in enumerate(self.states)
+        ]
+
+    def _unreachable(self, stage: int, given: object) -> ModelError:
+        return ModelError(
+            f"contractor {found(self._contractor.name)} cannot be in the state {given!r} at stage "
+            f"{stage}: nothing that it may do leads there"
+        )
+
+    def value(self, index: int) -> ContractorState:
+        """A state in words."""
+        state = self.states[index]
+        local = state.state if isinstance(state, History) else state
+        done = tuple(
+            name
+            for k, name in enumerate(self._names)
+            if not local.todo >> k & 1 and k != local.current
+        )
+        times = None
+        if isinstance(state, History):
+            times = FrozenMapping(
+                {
+                    name: each
+                    for name, each in zip(self._names, state.times, strict=True)
+                    if each is not None
+                }
+            )
+        doing = None if local.current == IDLE else self._names[local.current]
+        return ContractorState(done, doing, local.remaining, times)
+
+    def label(self, index: int) -> str:
+        """A state as one line, different for different states: names contain no slash."""
+        state = self.states[index]
+        local = state.state if isinstance(state, History) else state
+        return label_of(self._names, local, state if isinstance(state, History) else None)
+
+
+def label_of(names: list[str], local: LocalState, history: History | None = None) -> str:
+    """The name of a local state in a TI-MMDP, for instance ``a1, 2 left/to do a2``."""
+    todo = [f"to do {name}" for k, name in enumerate(names) if local.todo >> k & 1]
+    if local.current == IDLE:
+        head = "idle" if todo else "finished"
+    else:
+        head = f"{names[local.current]}, {local.remaining} left"
+    parts = [head, *todo]
+    if history is not None:
+        parts = [f"stage {history.stage}", *parts] + [
+            f"{name} from {each[0]} to {each[1]}"
+            for name, each in zip(names, history.times, strict=True)
+            if each is not None
+        ]
+    return "/".join(parts)
+
+
+def read_state(contractor: Contractor, given: Any) -> ContractorState:
+    """Take a state as people give it: a ContractorState or a mapping with its parts."""
+    if isinstance(given, ContractorState):
+        return given
+    whose = f"contractor {found(contractor.name)}"
+    if not isinstance(given, Mapping):
+        raise ModelError(
+            f"{whose}: found {found(given)}; expected what it has done and is doing, for instance "
+            "{done: [a2], doing: a1, remaining: 2}"
+        )
+    for key in given:
+        if key not in ("done", "doing", "remaining", "times"):
+            raise ModelError(
+                unknown_name(
+                    key, "part", ["done", "doing", "remaining", "times"], f"the state of {whose}"
+                )
+            )
+    try:
+        return ContractorState(**given)
+    except ModelError as error:
+        raise ModelError(f"{whose}: {error}") from None
+
+
+def known_times(
+    contractor: Contractor, given: ContractorState, stage: int
+) -> tuple[tuple[int, int] | None, ...]:
+    """The times of the tasks started so far; None where they are not known.
+
+    A task that is under way counts as started at this stage unless the state says otherwise.
+    """
+    times = dict(given.times or {})
+    whose = f"contractor {found(contractor.name)}"
+    if given.doing is not None:
+        last = stage + int(given.remaining) - 1
+        times.setdefault(given.doing, (stage, last))
+        if times[given.doing][1] != last:
+            raise ModelError(
+                f"{whose}: task {found(given.doing)} has {given.remaining} steps remaining at "
+                f"stage {stage}, so its last stage is {last}; found {times[given.doing][1]}"
+            )
+    return tuple(times.get(task.name) for task in contractor.tasks)
+
+
+def to_local(contractor: Contractor, given: ContractorState) -> LocalState:
+    """A state in numbers; raises a ModelError if it makes no sense for this contractor."""
+    names = [task.name for task in contractor.tasks]
+    whose = f"contractor {found(contractor.name)}"
+    todo = (1 << len(names)) - 1
+    for name in given.done:
+        if name not in names:
+            raise ModelError(unknown_name(name, "task", names, whose))
+        todo &= ~(1 << names.index(name))
+    for name in given.times or ():
+        if name not in names:
+            raise ModelError(unknown_name(name, "task", names, whose))
+        if name not in given.done and name != given.doing:
+            raise ModelError(
+                f"{whose}: task {found(name)} has times but is neither done nor being done"
+            )
+    if given.doing is None:
+        if given.remaining:
+            raise ModelError(
+                f"{whose}: found {found(given.remaining)} steps remaining but no task; say what it "
+                "is doing"
+            )
+        return LocalState(todo, IDLE, 0)
+    if given.doing not in names:
+        raise ModelError(unknown_name(given.doing, "task", names, whose))
+    current = names.index(given.doing)
+    if not todo >> current & 1:
+        raise ModelError(f"{whose}: task {found(given.doing)} is both done and being done")
+    if not is_integer(given.remaining) or given.remaining < 1:
+        raise ModelError(
+            f"{whose}: found {found(given.remaining)} steps remaining of task "
+            f"{found(given.doing)}; expected a whole number of at least 1"
+        )
+    return LocalState(todo & ~(1 << current), current, int(given.remaining))

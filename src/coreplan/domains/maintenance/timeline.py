@@ -1,0 +1,299 @@
+"""When works are done if a plan is followed: chances per step, exact.
+
+Once a work is started, nothing but its own delay has a say in how long it takes. So all that there
+is to know of a work follows from how likely it is to start in each step, and the distribution over
+joint states that evaluation carries forward knows that, for each team of contractors on its own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from coreplan.domains.maintenance.money import Money, is_revenue, money_of
+from coreplan.domains.maintenance.problem import MaintenanceProblem, Task
+from coreplan.domains.maintenance.states import ContractorStates, History, LocalState
+from coreplan.domains.maintenance.translate import START
+from coreplan.errors import ModelError
+from coreplan.policies.evaluation import Floats, StageRecord, evaluate_stages
+from coreplan.policies.graph import PlanGraph
+from coreplan.policies.policy import Policy
+
+
+@dataclass(frozen=True)
+class WorkTimeline:
+    """When one work is done. Chances are given per step, from step 0 to the horizon.
+
+    Attributes
+    ----------
+    contractor, work
+        Whose work it is, and its name.
+    starts
+        The chance that it starts in a step.
+    planned
+        The chance that it is worked on in a step, within the time that it takes if not delayed.
+    extra
+        The chance that it is worked on in a step only because it is delayed.
+    under_way
+        Whether it had been started before the plan begins; whether it is delayed is known then.
+    first_start, last_start
+        The first and the last step in which it can start; None if it is never started or was
+        started before.
+    first_end, last_end
+        The first and the last step that can be its last step of work, within the horizon.
+    started, completed
+        The chance that it is started, and that it is completed in time.
+    delay_chance
+        The chance that it is delayed if it is started.
+    done
+        Whether it had been done before the plan begins.
+    """
+
+    contractor: str
+    work: str
+    starts: tuple[float, ...]
+    planned: tuple[float, ...]
+    extra: tuple[float, ...]
+    under_way: bool
+    first_start: int | None
+    last_start: int | None
+    first_end: int | None
+    last_end: int | None
+    started: float
+    completed: float
+    delay_chance: float
+    done: bool = False
+
+    @property
+    def working(self) -> tuple[float, ...]:
+        """The chance that it is worked on in a step."""
+        return tuple(one + more for one, more in zip(self.planned, self.extra, strict=True))
+
+    @property
+    def likely_start(self) -> int | None:
+        """The step in which it is most likely to start; the first of them."""
+        return None if self.first_start is None else self.starts.index(max(self.starts))
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it by name."""
+        return {
+            "contractor": self.contractor,
+            "work": self.work,
+            "done": self.done,
+            "under_way": self.under_way,
+            "first_start": self.first_start,
+            "likely_start": self.likely_start,
+            "last_start": self.last_start,
+            "first_end": self.first_end,
+            "last_end": self.last_end,
+            "started": self.started,
+            "completed": self.completed,
+            "delay_chance": self.delay_chance,
+            "starts": list(self.starts),
+            "planned": list(self.planned),
+            "extra": list(self.extra),
+        }
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """When works are done and what that costs, step by step.
+
+    Attributes
+    ----------
+    stage, horizon
+        The step in which the plan begins, and the number of steps of the problem.
+    works
+        The works of all contractors, in the problem's order.
+    money
+        The expected value in its parts.
+    hindrance
+        Per entry of the network and step: the expected cost.
+    own_cost, revenue
+        Per contractor and step: expected cost of works, and expected revenue.
+    """
+
+    stage: int
+    horizon: int
+    works: tuple[WorkTimeline, ...]
+    money: Money
+    hindrance: tuple[tuple[float, ...], ...]
+    own_cost: tuple[tuple[float, ...], ...]
+    revenue: tuple[tuple[float, ...], ...]
+
+    def of(self, contractor: str) -> tuple[WorkTimeline, ...]:
+        """The works of one contractor."""
+        return tuple(each for each in self.works if each.contractor == contractor)
+
+
+def timeline(policy: Policy, time_limit: float = math.inf) -> Timeline:
+    """When works are done and what that costs if a plan is followed, exactly.
+
+    Parameters
+    ----------
+    policy
+        A plan for a maintenance problem.
+    time_limit
+        Seconds after which it gives up, about.
+
+    Raises
+    ------
+    SolverError
+        If a team can get into too many joint states, or it takes too long.
+
+    Examples
+    --------
+    >>> from coreplan import Contractor, Delay, MaintenanceProblem, Task, solve
+    >>> task = Task("a1", duration=2, cost=3, revenue=20, delay=Delay(0.25, 1))
+    >>> policy = solve(MaintenanceProblem((Contractor("Alpha", (task,)),), horizon=4)).policy
+    >>> [a1] = timeline(policy).works
+    >>> a1.planned, a1.extra
+    ((1.0, 1.0, 0.0, 0.0), (0.0, 0.0, 0.25, 0.0))
+    """
+    problem = policy.problem
+    if not isinstance(problem, MaintenanceProblem):
+        raise ModelError("only a maintenance plan has a timeline of works")
+    value, records = evaluate_stages(policy, time_limit)
+    works = _works(policy, problem, _starts(policy, records))
+    amounts = [0.0] * len(policy.indexed.entries)
+    contractors, network = len(problem.contractors), len(problem.network)
+    hindrance, own, revenue = (
+        np.zeros((rows, policy.horizon)) for rows in (network, contractors, contractors)
+    )
+    for record in records:
+        for number, amount in record.earned.items():
+            entry = policy.indexed.entries[number]
+            amounts[number] += amount
+            if entry.function >= contractors:
+                hindrance[entry.function - contractors, record.stage] -= amount
+            elif is_revenue(entry):
+                revenue[entry.function, record.stage] += amount
+            else:
+                own[entry.function, record.stage] -= amount
+    return Timeline(
+        policy.stage,
+        policy.horizon,
+        works,
+        money_of(policy, value, amounts),
+        *(tuple(map(tuple, rows.tolist())) for rows in (hindrance, own, revenue)),
+    )
+
+
+def likely_works(policy: Policy, graph: PlanGraph) -> tuple[WorkTimeline, ...]:
+    """When works are done, as far as the graph of a plan's likeliest situations shows.
+
+    For where the exact timeline is out of reach. Chances are shares of what is in the graph; they
+    are exact if that is complete.
+    """
+    problem = policy.problem
+    if not isinstance(problem, MaintenanceProblem):
+        raise ModelError("only a maintenance plan has a timeline of works")
+    place = {
+        (contractor.name, f"start {task.name}"): (i, k)
+        for i, contractor in enumerate(problem.contractors)
+        for k, task in enumerate(contractor.tasks)
+    }
+    starts = [
+        [np.zeros(policy.horizon) for _ in contractor.tasks] for contractor in problem.contractors
+    ]
+    for stage in range(policy.stage, policy.horizon):
+        situations = [graph.situations[number] for number in graph.at_stage(stage)]
+        mass = 1.0 if graph.complete else math.fsum(each.probability for each in situations) or 1.0
+        for situation in situations:
+            for member in situation.action.items():
+                if member in place:
+                    i, k = place[member]
+                    starts[i][k][stage] += situation.probability / mass
+    return _works(policy, problem, starts)
+
+
+def _works(
+    policy: Policy, problem: MaintenanceProblem, starts: Sequence[Sequence[Floats]]
+) -> tuple[WorkTimeline, ...]:
+    """The timelines of all works."""
+    works = []
+    for i, contractor in enumerate(problem.contractors):
+        stands = _beginning(policy, i)
+        for k, task in enumerate(contractor.tasks):
+            left = stands.remaining if k == stands.current else None
+            done = not stands.todo >> k & 1 and left is None
+            works.append(
+                _work(contractor.name, task, starts[i][k], left, done, policy.stage, policy.horizon)
+            )
+    return tuple(works)
+
+
+def _starts(policy: Policy, records: Sequence[StageRecord]) -> list[list[Floats]]:
+    """Per contractor, task and step: the chance that it starts."""
+    starts = []
+    for i, agent in enumerate(policy.indexed.agents):
+        rows = [np.zeros(policy.horizon) for _ in agent.actions[START:]]
+        for record in records:
+            for choice, chance in record.choices[i].items():
+                action = agent.choice_action[choice]
+                if action >= START:
+                    rows[action - START][record.stage] += chance
+        starts.append(rows)
+    return starts
+
+
+def _beginning(policy: Policy, i: int) -> LocalState:
+    """How a contractor stands when the plan begins."""
+    agent = policy.indexed.agents[i]
+    assert isinstance(agent.states, ContractorStates)
+    state = agent.states.states[agent.start]
+    return state.state if isinstance(state, History) else state
+
+
+def _work(
+    contractor: str,
+    task: Task,
+    starts: Floats,
+    left: int | None,
+    done: bool,
+    stage: int,
+    horizon: int,
+) -> WorkTimeline:
+    """The timeline of a work that starts then, or that has some steps left."""
+    # Chances are sums of many; rounding must not make more than certain of them.
+    starts = np.minimum(starts, 1.0)
+    planned, extra = np.zeros(horizon), np.zeros(horizon)
+    delayed = 0.0 if task.delay is None else task.delay.probability
+    possible = [int(step) for step in np.flatnonzero(starts)]
+    completed = 0.0
+    ends: set[int] = set()
+    for step in possible:
+        normal = step + task.duration
+        planned[step:normal] += starts[step]
+        for chance, steps in task.durations:
+            ends.add(min(step + steps, horizon) - 1)
+            if step + steps <= horizon:
+                completed += chance * starts[step]
+            if steps > task.duration:
+                extra[normal : step + steps] += chance * starts[step]
+    started = float(starts.sum())
+    if left is not None:
+        planned[stage : stage + left] = 1.0
+        started = 1.0
+        completed = 1.0 if stage + left <= horizon else 0.0
+        ends = {min(stage + left, horizon) - 1}
+    return WorkTimeline(
+        contractor,
+        task.name,
+        tuple(starts.tolist()),
+        tuple(np.minimum(planned, 1.0).tolist()),
+        tuple(np.minimum(extra, 1.0).tolist()),
+        left is not None,
+        min(possible, default=None),
+        max(possible, default=None),
+        min(ends, default=None),
+        max(ends, default=None),
+        min(started, 1.0),
+        min(completed, 1.0),
+        delayed,
+        done,
+    )

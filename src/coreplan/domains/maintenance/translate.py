@@ -1,0 +1,414 @@
+"""From contractors and tasks to local states, actions and rewards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from coreplan.domains.maintenance.feasibility import Feasibility, TooManySetsError
+from coreplan.domains.maintenance.problem import Contractor, Cost, MaintenanceProblem
+from coreplan.domains.maintenance.states import (
+    IDLE,
+    ContractorState,
+    ContractorStates,
+    History,
+    LocalState,
+    known_times,
+    read_state,
+    to_local,
+)
+from coreplan.errors import ModelError
+from coreplan.model.indexed import (
+    IndexedAgent,
+    IndexedCondition,
+    IndexedEntry,
+    IndexedProblem,
+    JointState,
+    by_agent,
+)
+from coreplan.model.timmdp import TIMMDP, Agent, Condition, Entry, FeatureValue, RewardFunction
+from coreplan.support.checks import found
+from coreplan.support.frozen import FrozenMapping
+
+WAIT, CONTINUE, START = 0, 1, 2
+"""Numbers of a contractor's actions; task k is started by START + k."""
+
+Guard = Callable[[int], None]
+"""Called with the number of states made so far; raises an error when a limit strikes."""
+
+GUARD_EVERY = 256
+"""States that are looked at between two calls of the guard."""
+
+
+def no_limits(_: int) -> None:
+    """The guard that never objects."""
+
+
+class Choice(NamedTuple):
+    """An action, the stages in which it is available, and where it leads."""
+
+    action: int
+    first: int
+    last: int
+    outcomes: Sequence[tuple[LocalState, float]]
+
+
+class Dynamics:
+    """What one contractor can do, and what comes of it."""
+
+    def __init__(
+        self, contractor: Contractor, horizon: int, must_complete: bool, guard: Guard = no_limits
+    ) -> None:
+        self.tasks = contractor.tasks
+        self.horizon = horizon
+        self.actions = ("wait", "continue", *(f"start {task.name}" for task in self.tasks))
+        self._feasibility: Feasibility | None = None
+        if must_complete:
+            self._feasibility = Feasibility(self.tasks, horizon, lambda: guard(0))
+
+    def latest(self, todo: int) -> int:
+        """The latest stage at which it may be idle with these tasks to do."""
+        return self._feasibility.latest(todo) if self._feasibility else self.horizon
+
+    def choices(self, state: LocalState) -> Iterable[Choice]:
+        """The actions of a state, each with a range of stages that is not empty."""
+        every = self._choices(state)
+        return (choice for choice in every if choice.first <= choice.last)
+
+    def _choices(self, state: LocalState) -> Iterable[Choice]:
+        latest = self.latest(state.todo)
+        if state.current != IDLE:
+            # The work goes on; idle again, it must be able to complete the rest.
+            last = latest - state.remaining if self._feasibility else self.horizon - 1
+            yield Choice(CONTINUE, 0, min(last, self.horizon - 1), [(self._worked(state), 1.0)])
+            return
+        # Ties are broken by this order: of equally good plans, people prefer not to wait.
+        for k, task in enumerate(self.tasks):
+            if not state.todo >> k & 1:
+                continue
+            first, last = task.window or (0, self.horizon - 1)
+            if self._feasibility:
+                last = min(last, self._feasibility.latest_start(state.todo, k))
+            begun = [
+                (self._worked(LocalState(state.todo & ~(1 << k), k, steps)), chance)
+                for chance, steps in task.durations
+            ]
+            yield Choice(START + k, first, min(last, self.horizon - 1), begun)
+        yield Choice(WAIT, 0, latest - 1, [(state, 1.0)])
+
+    @staticmethod
+    def _worked(state: LocalState) -> LocalState:
+        """After one more step of work."""
+        if state.remaining > 1:
+            return state._replace(remaining=state.remaining - 1)
+        return LocalState(state.todo, IDLE, 0)
+
+
+# Which local states matter to the rewards of task k.
+
+
+def may_work_on(state: LocalState, k: int) -> bool:
+    """Whether the contractor is working on the task or could start it.
+
+    With the actions `start` and `continue` this says that it is worked on in this step.
+    """
+    return state.current == k or (state.current == IDLE and bool(state.todo >> k & 1))
+
+
+def is_done(state: LocalState, k: int) -> bool:
+    """Whether the task has been completed."""
+    return state.current != k and not state.todo >> k & 1
+
+
+def cost_by_stage(cost: Cost) -> list[tuple[float, tuple[int, ...] | None]]:
+    """A cost per step as (value, stages); None for all stages. Zeros are left out."""
+    if not isinstance(cost, tuple):
+        return [(cost, None)] if cost != 0 else []
+    stages: dict[float, list[int]] = {}
+    for stage, value in enumerate(cost):
+        if value != 0:
+            stages.setdefault(value, []).append(stage)
+    return [(value, tuple(at)) for value, at in stages.items()]
+
+
+def index_maintenance(
+    problem: MaintenanceProblem,
+    *,
+    history: bool = False,
+    stage: int = 0,
+    state: JointState | None = None,
+    guard: Guard = no_limits,
+) -> IndexedProblem:
+    """Turn an MPP into numbers, to be planned from a stage and joint state on.
+
+    Parameters
+    ----------
+    problem
+        The problem.
+    history
+        Whether local states keep the start and end times of all works, as in the paper.
+    stage, state
+        Where planning starts; by default at the beginning with nothing done.
+    guard
+        Called with the number of local states made so far.
+    """
+    names = [contractor.name for contractor in problem.contractors]
+    given = [None] * len(names) if state is None else by_agent(state, names, "state")
+    agents = []
+    for contractor, start in zip(problem.contractors, given, strict=True):
+        dynamics = Dynamics(contractor, problem.horizon, problem.must_complete, guard)
+        given_state = ContractorState() if start is None else read_state(contractor, start)
+        agents.append(_index_contractor(contractor, dynamics, given_state, stage, history, guard))
+    entries, functions = _index_rewards(problem)
+    return IndexedProblem(problem.name, problem.horizon, stage, agents, entries, functions)
+
+
+def _index_contractor(
+    contractor: Contractor,
+    dynamics: Dynamics,
+    start: ContractorState,
+    stage: int,
+    history: bool,
+    guard: Guard,
+) -> IndexedAgent:
+    local = to_local(contractor, start)
+    try:
+        if history:
+            first = History(stage, local, known_times(contractor, start, stage))
+            return _index_histories(contractor, dynamics, first, guard)
+        return _index_states(contractor, dynamics, local, stage, guard)
+    except TooManySetsError:
+        raise ModelError(
+            f"contractor {found(contractor.name)} has too many tasks with windows to find out "
+            "what can be completed; must_complete is true"
+        ) from None
+
+
+def _index_states(
+    contractor: Contractor, dynamics: Dynamics, start: LocalState, stage: int, guard: Guard
+) -> IndexedAgent:
+    number = {start: 0}
+    order = [start]
+    rows: list[list[Choice]] = []
+    layer_end = 1
+    depth = stage
+    for position, state in enumerate(order):  # grows while it is walked through
+        if position == layer_end:
+            depth += 1
+            layer_end = len(order)
+        if position % GUARD_EVERY == 0:
+            guard(len(order))
+        choices = list(dynamics.choices(state)) if depth < dynamics.horizon else []
+        rows.append(choices)
+        for choice in choices:
+            for after, _ in choice.outcomes:
+                if after not in number:
+                    number[after] = len(order)
+                    order.append(after)
+    agent = IndexedAgent(contractor.name, ContractorStates(contractor, order), dynamics.actions, 0)
+    for position, choices in enumerate(rows):
+        if position % GUARD_EVERY == 0:
+            guard(len(order))
+        for action, first, last, outcomes in choices:
+            agent.add_choice(action, first, last, [(number[s], p) for s, p in outcomes])
+        agent.end_state()
+    _add_conditions(agent, order, len(contractor.tasks), guard)
+    return agent
+
+
+def _index_histories(
+    contractor: Contractor, dynamics: Dynamics, first: History, guard: Guard
+) -> IndexedAgent:
+    number = {first: 0}
+    order = [first]
+    rows: list[list[tuple[int, list[tuple[int, float]]]]] = []
+    for position, node in enumerate(order):
+        if position % GUARD_EVERY == 0:
+            guard(len(order))
+        row = []
+        if node.stage < dynamics.horizon:
+            for choice in dynamics.choices(node.state):
+                if not choice.first <= node.stage <= choice.last:
+                    continue
+                outcomes = []
+                for after, chance in choice.outcomes:
+                    begun = choice.action - START
+                    known = node.times
+                    if begun >= 0:
+                        known = (
+                            *known[:begun],
+                            (node.stage, node.stage + after.remaining),
+                            *known[begun + 1 :],
+                        )
+                    following = History(node.stage + 1, after, known)
+                    if following not in number:
+                        number[following] = len(order)
+                        order.append(following)
+                    outcomes.append((number[following], chance))
+                row.append((choice.action, outcomes))
+        rows.append(row)
+    agent = IndexedAgent(contractor.name, ContractorStates(contractor, order), dynamics.actions, 0)
+    for position, row in enumerate(rows):
+        if position % GUARD_EVERY == 0:
+            guard(len(order))
+        for action, outcomes in row:
+            agent.add_choice(action, 0, dynamics.horizon - 1, outcomes)
+        agent.end_state()
+    _add_conditions(agent, [node.state for node in order], len(contractor.tasks), guard)
+    return agent
+
+
+def _add_conditions(
+    agent: IndexedAgent, states: Sequence[LocalState], tasks: int, guard: Guard
+) -> None:
+    """Conditions 2k (task k is worked on) and 2k + 1 (it is completed in this step)."""
+    for k in range(tasks):
+        guard(len(states))
+        may_work = [s for s, state in enumerate(states) if may_work_on(state, k)]
+        done = [s for s, state in enumerate(states) if is_done(state, k)]
+        agent.conditions.append(IndexedCondition(may_work, [CONTINUE, START + k], None))
+        agent.conditions.append(IndexedCondition(may_work, None, done))
+
+
+def _index_rewards(problem: MaintenanceProblem) -> tuple[list[IndexedEntry], tuple[str, ...]]:
+    entries: list[IndexedEntry] = []
+    functions: list[str] = []
+    position: dict[str, tuple[int, int]] = {}
+    for i, contractor in enumerate(problem.contractors):
+        for k, task in enumerate(contractor.tasks):
+            position[f"{contractor.name}/{task.name}"] = (i, 2 * k)
+            for cost, stages in cost_by_stage(task.cost):
+                entries.append(IndexedEntry(((i, 2 * k),), -cost, stages, len(functions)))
+            if task.revenue != 0:
+                entries.append(IndexedEntry(((i, 2 * k + 1),), task.revenue, None, len(functions)))
+        functions.append(f"own costs and revenues of {contractor.name}")
+    for hindrance in problem.network:
+        members = tuple(sorted(position[reference] for reference in hindrance.tasks))
+        for cost, stages in cost_by_stage(hindrance.cost):
+            entries.append(IndexedEntry(members, -cost, stages, len(functions)))
+        functions.append("hindrance of " + ", ".join(hindrance.tasks))
+    return entries, tuple(functions)
+
+
+def to_timmdp(problem: MaintenanceProblem, *, history: bool = False) -> TIMMDP:
+    """Translate an MPP into a TI-MMDP with named states.
+
+    States have the features ``status X`` (``to do``, ``under way`` or ``done``) and ``may work on
+    X`` for each task X, ``working on`` and ``remaining`` while a task is under way and, where the
+    actions of a state depend on the stage (windows, ``must_complete``, histories), ``stage``.
+
+    Parameters
+    ----------
+    problem
+        The problem.
+    history
+        Whether local states keep the start and end times of all works, as in the paper; otherwise
+        they are (tasks not started, current task, steps remaining).
+
+    Examples
+    --------
+    >>> from coreplan import Contractor, MaintenanceProblem, Task
+    >>> alpha = Contractor("Alpha", (Task("a1", duration=2, cost=3, revenue=20),))
+    >>> translated = MaintenanceProblem((alpha,), horizon=4).to_timmdp()
+    >>> translated.agents[0].states
+    ('idle/to do a1', 'a1, 1 left', 'finished')
+    """
+    agents = []
+    for contractor in problem.contractors:
+        dynamics = Dynamics(contractor, problem.horizon, problem.must_complete)
+        names = [task.name for task in contractor.tasks]
+        start = ContractorState()
+        indexed = _index_contractor(contractor, dynamics, start, 0, history, no_limits)
+        agents.append(_name_agent(indexed, names, problem.horizon))
+    actions = {agent.name: agent.actions for agent in agents}
+    rewards = []
+    for contractor in problem.contractors:
+        local = []
+        known = actions[contractor.name]
+        for task in contractor.tasks:
+            if f"start {task.name}" not in known:
+                continue  # it never fits, so it earns and costs nothing
+            working, completed = _conditions_in_words(task.name, known)
+            local += [
+                Entry({contractor.name: working}, -cost, stages)
+                for cost, stages in cost_by_stage(task.cost)
+            ]
+            if task.revenue != 0:
+                local.append(Entry({contractor.name: completed}, task.revenue))
+        rewards.append(RewardFunction((contractor.name,), tuple(local)))
+    for hindrance in problem.network:
+        parts = [reference.partition("/")[::2] for reference in hindrance.tasks]
+        entries: list[Entry] = []
+        if all(f"start {task_name}" in actions[agent] for agent, task_name in parts):
+            when = {
+                agent: _conditions_in_words(task_name, actions[agent])[0]
+                for agent, task_name in parts
+            }
+            entries = [Entry(when, -cost, stages) for cost, stages in cost_by_stage(hindrance.cost)]
+        rewards.append(RewardFunction(tuple(agent for agent, _ in parts), tuple(entries)))
+    return TIMMDP(tuple(agents), tuple(rewards), problem.horizon, problem.name)
+
+
+def _conditions_in_words(task: str, actions: Sequence[str]) -> tuple[Condition, Condition]:
+    """What _add_conditions says, in features: the task is worked on; it is completed."""
+    may_work = {f"may work on {task}": True}
+    working = tuple(action for action in ("continue", f"start {task}") if action in actions)
+    return (
+        Condition(state=may_work, action=working),
+        Condition(state=may_work, next={f"status {task}": "done"}),
+    )
+
+
+def _features(names: list[str], state: LocalState) -> dict[str, FeatureValue]:
+    features: dict[str, FeatureValue] = {}
+    for k, name in enumerate(names):
+        status = "to do" if state.todo >> k & 1 else "done" if state.current != k else "under way"
+        features[f"status {name}"] = status
+        if may_work_on(state, k):
+            features[f"may work on {name}"] = True
+    if state.current != IDLE:
+        features["working on"] = names[state.current]
+        features["remaining"] = state.remaining
+    return features
+
+
+def _name_agent(indexed: IndexedAgent, names: list[str], horizon: int) -> Agent:
+    """Give names; where actions depend on the stage, states are told apart by stage."""
+    assert isinstance(indexed.states, ContractorStates)
+    states = indexed.states.states
+    # Histories carry their stage already.
+    staged = not isinstance(states[0], History) and not all(
+        first == 0 and last == horizon - 1
+        for first, last in zip(indexed.choice_first, indexed.choice_last, strict=True)
+    )
+
+    def label(stage: int, index: int) -> str:
+        plain = indexed.states.label(index)
+        return f"stage {stage}/{plain}" if staged else plain
+
+    transitions: dict[str, FrozenMapping[str, FrozenMapping[str, float]]] = {}
+    features: dict[str, dict[str, FeatureValue]] = {}
+    layer = [indexed.start]
+    for stage in range(horizon + 1):
+        following: dict[int, None] = {}
+        for index in layer:
+            name = label(stage, index)
+            if name in features:
+                continue
+            state = states[index]
+            local = state.state if isinstance(state, History) else state
+            features[name] = _features(names, local)
+            if staged or isinstance(state, History):
+                features[name]["stage"] = stage
+            if stage == horizon:
+                continue
+            rows = {}
+            for action, choice in indexed.choices(stage, index).items():
+                outcomes = indexed.outcomes(choice)
+                following.update(dict.fromkeys(after for _, after, _ in outcomes))
+                rows[action] = FrozenMapping(
+                    {label(stage + 1, after): chance for _, after, chance in outcomes}
+                )
+            transitions[name] = FrozenMapping(rows)
+        layer = list(following)
+    return Agent(indexed.name, label(0, indexed.start), transitions, features)

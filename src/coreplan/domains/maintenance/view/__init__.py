@@ -1,0 +1,1 @@
+"""Maintenance plans for people: charts, tables and rules."""

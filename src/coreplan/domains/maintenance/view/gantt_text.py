@@ -1,0 +1,208 @@
+"""A Gantt chart of a plan, for a terminal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from rich.cells import cell_len
+from rich.text import Text
+
+from coreplan.domains.maintenance.calendar import Calendar
+from coreplan.domains.maintenance.timeline import WorkTimeline
+from coreplan.view.terminal import fit
+from coreplan.view.words import percent, printable, when
+
+SURE = 1 - 1e-9
+"""Chances from here on are certain, up to rounding."""
+_LEAST_CHART = 20
+_WIDEST_STEP = 4
+_LONGEST_NAME = 28
+_STANDS_OUT = 6
+"""By how many characters the last date may stand out on the right."""
+
+
+@dataclass(frozen=True)
+class Marks:
+    """The characters of a chart.
+
+    Attributes
+    ----------
+    sure
+        Work that is certain.
+    chances
+        Work with a chance: from hardly to nearly certain.
+    extra
+        Work only if it is delayed.
+    idle, ellipsis
+        No work; what marks a name that is cut.
+    """
+
+    sure: str
+    chances: str
+    extra: str
+    idle: str
+    ellipsis: str
+
+
+BLOCKS = Marks("█", "▁▂▃▄▅▆▇", "░", "·", "…")
+PLAIN = Marks("#", "123456789", "~", ".", "~")
+
+
+def marks_for(encoding: str | None) -> Marks:
+    """Blocks where the terminal can show them, else plain characters."""
+    try:
+        "".join((BLOCKS.sure, BLOCKS.chances, BLOCKS.extra, BLOCKS.idle, "…–")).encode(
+            encoding or "ascii"
+        )
+    except (UnicodeEncodeError, LookupError):
+        return PLAIN
+    return BLOCKS
+
+
+def gantt(
+    works: Sequence[WorkTimeline],
+    contractors: Sequence[str],
+    stage: int,
+    horizon: int,
+    width: int,
+    marks: Marks = BLOCKS,
+    calendar: Calendar | None = None,
+) -> list[Text]:
+    """The lines of a chart: a block per contractor, a row per work, a column per step.
+
+    Parameters
+    ----------
+    works
+        When works are done.
+    contractors
+        The contractors' names, in order.
+    stage, horizon
+        The first step of the plan, and the number of steps of the problem.
+    width
+        How wide the chart may be. Steps that do not fit are taken together.
+    marks
+        The characters to draw with.
+    calendar
+        The dates of the steps, if there are.
+    """
+    layout = _Layout(works, stage, horizon, width, calendar)
+    lines = [layout.axis()]
+    for name in contractors:
+        own = [each for each in works if each.contractor == name]
+        lines.append(Text(fit(printable(name), width, marks.ellipsis).rstrip(), "bold"))
+        if not own:
+            lines.append(Text("  nothing to do", "dim"))
+        for work in own:
+            line = Text(f"  {fit(printable(work.work), layout.name_width - 2, marks.ellipsis)} ")
+            for mark, style in _bar(work, layout, marks):
+                line.append(mark, style)
+            if layout.with_words:
+                line.append("  ")
+                line.append(_in_words(work, calendar), "dim")
+            lines.append(line)
+    lines.append(Text(_legend(layout, marks, calendar), "dim"))
+    return lines
+
+
+def _legend(layout: _Layout, marks: Marks, calendar: Calendar | None) -> str:
+    chances = f"{marks.chances[0]} to {marks.chances[-1]} work with a chance, low to high"
+    if marks is PLAIN:
+        chances = "1 to 9 work with a chance, in tenths"
+    parts = [f"{marks.sure} work for certain", chances, f"{marks.extra} work only if delayed"]
+    if layout.steps_each > 1:
+        unit = "step" if calendar is None else calendar.step
+        parts.append(f"one column: {layout.steps_each} {unit}s")
+    return "; ".join(parts)
+
+
+class _Layout:
+    """How wide things are."""
+
+    def __init__(
+        self,
+        works: Sequence[WorkTimeline],
+        stage: int,
+        horizon: int,
+        width: int,
+        calendar: Calendar | None,
+    ) -> None:
+        self._calendar = calendar
+        self.first = stage
+        steps = horizon - stage
+        names = [cell_len(printable(each.work)) for each in works]
+        # Room for 'step' and 'starts' above.
+        self.name_width = 2 + min(max(names, default=2), _LONGEST_NAME, max(8, width // 3))
+        self.name_width = max(4, self.name_width)
+        words = max(6, *(cell_len(_in_words(each, calendar)) for each in works), 0)
+        room = width - self.name_width - 1
+        self.with_words = room - words - 2 >= max(_LEAST_CHART, min(steps, 40))
+        if self.with_words:
+            room -= words + 2
+        room = self._room = max(room, _LEAST_CHART)
+        self.steps_each = max(1, math.ceil(steps / room))
+        self.columns = math.ceil(steps / self.steps_each)
+        self.column_width = max(1, min(_WIDEST_STEP, room // max(1, self.columns)))
+        if self.steps_each > 1:
+            self.column_width = 1
+
+    def axis(self) -> Text:
+        """The line with numbers of steps or dates, as many as fit."""
+        label = (lambda t: str(t)) if self._calendar is None else self._calendar.short_label
+        wide = self.columns * self.column_width
+        end = wide if self.with_words else min(self._room, wide + _STANDS_OUT)
+        line = [" "] * max(wide, end)
+        free = 0
+        for column in range(self.columns):
+            text = label(self.first + column * self.steps_each)
+            at = column * self.column_width
+            if at >= free and at + len(text) <= end:
+                line[at : at + len(text)] = text
+                free = at + len(text) + 2
+        head = "step" if self._calendar is None else "from"
+        if self.with_words:
+            line[wide:] = "  starts"
+        return Text(f"{head:<{self.name_width}} {''.join(line).rstrip()}", "dim")
+
+
+def _bar(work: WorkTimeline, layout: _Layout, marks: Marks) -> Iterable[tuple[str, str]]:
+    """The marks of a work's row, with styles."""
+    for column in range(layout.columns):
+        begin = layout.first + column * layout.steps_each
+        end = begin + layout.steps_each
+        planned = max(work.planned[begin:end])
+        working = max(map(sum, zip(work.planned[begin:end], work.extra[begin:end], strict=True)))
+        if working <= 0:
+            mark, style = marks.idle, "dim"
+        elif planned <= 0:
+            mark, style = marks.extra, "yellow"
+        elif working >= SURE:
+            mark, style = marks.sure, "green"
+        else:
+            level = min(len(marks.chances) - 1, int(working * (len(marks.chances) + 1)))
+            if marks is PLAIN:
+                level = max(1, min(9, round(10 * working))) - 1
+            mark, style = marks.chances[level], "cyan"
+        yield mark * layout.column_width, style
+
+
+def _in_words(work: WorkTimeline, calendar: Calendar | None) -> str:
+    """When a work starts, and what is uncertain."""
+    if work.done:
+        return "done"
+    if work.under_way:
+        text = "under way"
+    elif work.first_start is None or work.last_start is None:
+        return "not planned"
+    elif work.first_start == work.last_start:
+        text = when(work.first_start, calendar)
+    elif calendar is None:
+        text = f"steps {work.first_start} to {work.last_start}"
+    else:
+        text = f"{calendar.short_label(work.first_start)} to {when(work.last_start, calendar)}"
+    if work.started < SURE:
+        text += f", started with {percent(work.started)}"
+    if work.delay_chance > 0 and not work.under_way:
+        text += f", delay {percent(work.delay_chance)}"
+    return text

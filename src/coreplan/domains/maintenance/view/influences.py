@@ -1,0 +1,145 @@
+"""What hindrance rules, windows and delays cost, in words."""
+
+from __future__ import annotations
+
+import math
+
+from coreplan.domains.maintenance.calendar import Calendar
+from coreplan.domains.maintenance.changes import Change
+from coreplan.domains.maintenance.influence import Influence, Sensitivity
+from coreplan.domains.maintenance.problem import Cost, Hindrance, Task
+from coreplan.solving.result import OPTIMAL_TOLERANCE, Status
+from coreplan.support.checks import MOST_STAGES
+from coreplan.view.words import expected_money, steps, when_range
+
+_WHY = {
+    Status.INTERRUPTED: "interrupted",
+    Status.MEMORY_LIMIT: "the memory was too small",
+    Status.GAP_LIMIT: "stopped at the gap limit",
+}
+
+
+def sensitivity_in_words(
+    report: Sensitivity, top: int | None = None, calendar: Calendar | None = None
+) -> list[str]:
+    """What the best plan is worth, then a line for each influence, the most costly first."""
+    lines = [f"the best plan that is known is {expected_money(report.result.value)}"]
+    if report.result.status is Status.OPTIMAL:
+        lines[0] += "; no plan is better"
+    else:
+        lines[0] += f"; a better plan gains at most {report.result.gap:,.2f}"
+    if not report.influences:
+        return [*lines, "nothing to examine: there is no such rule, window or delay"]
+    shown = report.influences[:top]
+    width = len(str(len(shown)))
+    lines += [
+        f"{number:>{width}}. {influence_in_words(each, report.result.value, calendar)}"
+        for number, each in enumerate(shown, 1)
+    ]
+    if len(shown) < len(report.influences):
+        lines.append(f"and {len(report.influences) - len(shown):,} more that are not shown")
+    if report.status is not Status.OPTIMAL:
+        why = _WHY.get(report.status, "the time was too short")
+        left = sum(not each.examined for each in report.influences)
+        which = f"{left:,} of {len(report.influences):,} were not examined"
+        lines.append(f"{why}: {which if left else 'not all numbers are exact'}")
+    return lines
+
+
+def influence_in_words(influence: Influence, value: float, calendar: Calendar | None = None) -> str:
+    """What one of them costs, against a best plan of this value.
+
+    Examples
+    --------
+    >>> from coreplan import Hindrance
+    >>> rule = Hindrance(("Alpha/a1", "Beta/b1"), cost=7.5)
+    >>> change = Change("hindrance", rule.tasks, rule, None, (0,), True)
+    >>> change_in_words(change)
+    'Without the rule that Alpha/a1 and Beta/b1 hinder each other (7.5 per step)'
+    >>> influence_in_words(Influence(change, 12.3, 12.3, True), -300).removeprefix(_)
+    ', the best plan costs 12.30 less (4.1 %)'
+    """
+    text = f"{change_in_words(influence.change, calendar)}, {_effect(influence, value)}"
+    if influence.paid is not None and not influence.exact:
+        text += f"; the plan that is known pays {_money(influence.paid)} for it"
+    return text if influence.examined else f"{text} (not examined)"
+
+
+def change_in_words(change: Change, calendar: Calendar | None = None) -> str:
+    """What is changed, as a condition: "Without the rule that ..."."""
+    if isinstance(change.before, Hindrance):
+        rule = f"the rule that {_names(change.tasks)} hinder each other"
+        price = f"{_price(change.before.cost)} per {'step' if calendar is None else calendar.step}"
+        if change.after is None:
+            return f"Without {rule} ({price})"
+        return f"With half the cost of {rule} (now {price})"
+    task = change.before
+    (name,) = change.tasks
+    if change.kind == "windows":
+        assert task.window is not None
+        first, last = (min(stage, MOST_STAGES) for stage in task.window)
+        now = f"now {when_range(first, last, calendar)}"
+        if isinstance(change.after, Task) and change.after.window is not None:
+            return f"If {name} could start {steps(1, calendar)} earlier or later ({now})"
+        return f"If {name} could start at any time ({now})"
+    assert task.delay is not None
+    longer = steps(task.delay.duration, calendar)
+    now = f"now with a chance of {100 * task.delay.probability:.3g} %, by {longer}"
+    if isinstance(change.after, Task) and change.after.delay is not None:
+        return f"If {name} were delayed half as often ({now})"
+    return f"If {name} were never delayed ({now})"
+
+
+def _names(tasks: tuple[str, ...]) -> str:
+    *most, last = tasks
+    return f"{', '.join(most)} and {last}"
+
+
+def _price(cost: Cost) -> str:
+    if not isinstance(cost, tuple):
+        return f"{cost:,.10g}"
+    low, high = min(cost), max(cost)
+    return f"{low:,.10g}" if low == high else f"{low:,.10g} to {high:,.10g}"
+
+
+def _effect(influence: Influence, value: float) -> str:
+    """How the best plan changes: it costs or earns so much more or less."""
+    verb, up, down = ("costs", "less", "more") if value < 0 else ("earns", "more", "less")
+    low, high = influence.low, influence.high
+    if influence.exact:
+        if _is_same(high, value):
+            return f"the best plan {verb} the same"
+        return (
+            f"the best plan {verb} {_money(abs(high))} {up if high > 0 else down}"
+            f"{_percent(high, value)}"
+        )
+    if not math.isfinite(low) or not math.isfinite(high):
+        if math.isfinite(high):
+            return f"the best plan {verb} at most {_money(max(high, 0.0))} {up}"
+        if math.isfinite(low) and low > 0:
+            return f"the best plan {verb} at least {_money(low)} {up}"
+        return "what changes is not known"
+    if low < 0:
+        return (
+            f"the best plan {verb} between {_money(-low)} {down} and {_money(abs(high))} "
+            f"{up if high >= 0 else down}"
+        )
+    if _is_same(low, value):
+        return f"the best plan {verb} at most {_money(high)} {up}{_percent(high, value)}"
+    return f"the best plan {verb} between {_money(low)} and {_money(high)} {up}"
+
+
+def _is_same(change: float, value: float) -> bool:
+    """Whether a change is nothing but rounding."""
+    return abs(change) <= OPTIMAL_TOLERANCE * max(1.0, abs(value))
+
+
+def _money(value: float) -> str:
+    return f"{value:,.2f}" if value == 0 or abs(value) >= 0.01 else f"{value:.2g}"
+
+
+def _percent(change: float, value: float) -> str:
+    """A change as a part of what the best plan costs or earns, where that says something."""
+    if value == 0 or abs(change) > 10 * abs(value):
+        return ""
+    return f" ({100 * abs(change / value):.2g} %)"

@@ -1,0 +1,59 @@
+"""What a plan earns and costs, as a table for a terminal."""
+
+from __future__ import annotations
+
+from rich.cells import cell_len
+from rich.text import Text
+
+from coreplan.domains.maintenance.money import Money
+from coreplan.domains.maintenance.problem import MaintenanceProblem
+from coreplan.view.terminal import fit
+from coreplan.view.words import count, printable
+
+MOST_HINDRANCES = 8
+"""How many entries of the network are shown, the most expensive first."""
+_LEAST_NAME = 16
+
+
+def money_table(problem: MaintenanceProblem, money: Money, width: int = 100) -> list[Text]:
+    """Lines with what each contractor earns and costs, with the hindrance, and the total."""
+    rows: list[tuple[str, str, str, str, str]] = []
+    for contractor, revenue, works in zip(
+        problem.contractors, money.revenue_of, money.works_of, strict=True
+    ):
+        rows.append((printable(contractor.name), *_amounts(revenue, works, revenue - works), ""))
+    dearest = sorted(
+        (k for k, cost in enumerate(money.hindrances) if cost != 0),
+        key=lambda k: -money.hindrances[k],
+    )
+    for k in dearest[:MOST_HINDRANCES]:
+        tasks = " + ".join(printable(each) for each in problem.network[k].tasks)
+        amount = _amount(-money.hindrances[k])
+        rows.append((f"hindrance: {tasks}", "", "", amount, "yellow"))
+    if len(dearest) > MOST_HINDRANCES:
+        left = dearest[MOST_HINDRANCES:]
+        amount = _amount(-sum(money.hindrances[k] for k in left))
+        rows.append((f"hindrance: {count(len(left), 'more rule')}", "", "", amount, "yellow"))
+    elif not dearest:
+        rows.append(("hindrance: none", "", "", "0.00", ""))
+    rows.append(("in all", *_amounts(money.revenue, money.works, money.value), "bold"))
+    titles = ("expected", "revenue", "cost of works", "in all", "bold")
+    table = [titles, *rows]
+    widths = [max(len(row[k]) for row in table) for k in (1, 2, 3)]
+    room = max(_LEAST_NAME, width - sum(widths) - 2 * len(widths))
+    first = min(room, max(cell_len(row[0]) for row in table))
+    lines = []
+    for name, *cells, style in table:
+        padded = fit(name, first)
+        numbers = [f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=True)]
+        lines.append(Text("  ".join([padded, *numbers]), style))
+    return lines
+
+
+def _amounts(revenue: float, works: float, total: float) -> tuple[str, str, str]:
+    return _amount(revenue), _amount(-works), _amount(total)
+
+
+def _amount(value: float) -> str:
+    text = f"{value:,.2f}"
+    return "0.00" if text == "-0.00" else text

@@ -1,0 +1,6 @@
+"""Works lists: the spreadsheets that planners keep, and problems made of them."""
+
+from coreplan.domains.maintenance.works.read import WorksList, read_works
+from coreplan.domains.maintenance.works.table import WorksListError
+
+__all__ = ["WorksList", "WorksListError", "read_works"]

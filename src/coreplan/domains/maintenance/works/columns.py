@@ -1,0 +1,229 @@
+"""The columns of works lists: what they are called, and what is in them."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from dataclasses import dataclass
+from functools import cache
+from typing import NamedTuple
+
+from coreplan.domains.maintenance.calendar import STEPS, parse_date
+from coreplan.errors import ModelError, nearest, shorten
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column that a table can have.
+
+    Attributes
+    ----------
+    key
+        What the program calls it.
+    title
+        What people call it; other names are in `names`.
+    text
+        What is in it, for people.
+    required
+        Whether the table is useless without it.
+    """
+
+    key: str
+    title: str
+    text: str
+    names: tuple[str, ...] = ()
+    required: bool = False
+
+
+_PLACE = Column(
+    "place",
+    "place",
+    "Where it is, for people. It is not part of the problem and stays in the list.",
+    ("road", "road place", "place road", "location", "section", "where", "stretch"),
+)
+_NOTE = Column(
+    "note",
+    "note",
+    "Anything, for people. It stays in the list.",
+    ("notes", "remark", "remarks", "comment", "comments", "description"),
+)
+_COST = Column(
+    "cost",
+    "cost per step",
+    "Cost of a step: a number, or one number for each step (30 28 26 ...). Or, instead, a column "
+    "for each step: cost 0, cost 1, ..., or cost 1, cost 2, ... for the first and second step, or "
+    "with dates: cost 2026-03-02, ...",
+    ("cost", "costs", "costs per step", "cost step", "price per step"),
+)
+
+WORKS = (
+    Column(
+        "contractor",
+        "contractor",
+        "Who does it: works of one contractor never run at the same time.",
+        ("contractors", "company", "firm", "agent", "who", "party"),
+        required=True,
+    ),
+    Column(
+        "work",
+        "work",
+        "What it is called, without '/'.",
+        ("works", "task", "job", "activity", "work name", "name of work", "project", "name"),
+        required=True,
+    ),
+    _PLACE,
+    Column(
+        "duration",
+        "duration",
+        "How many steps it takes if it is not delayed, at least 1.",
+        ("steps", "length", "duration in steps", "number of steps"),
+        required=True,
+    ),
+    Column(
+        "delay_chance",
+        "delay chance",
+        "How likely it is to be delayed: 0.3, 30% or 30 %. Empty: never.",
+        (
+            "chance of delay",
+            "delay probability",
+            "probability of delay",
+            "delay risk",
+            "risk of delay",
+            "chance of a delay",
+        ),
+    ),
+    Column(
+        "delay_duration",
+        "delay duration",
+        "How many steps longer it takes if it is delayed, at least 1.",
+        ("delay length", "delay steps", "duration of delay", "extra duration", "extra steps"),
+    ),
+    Column(
+        "revenue",
+        "revenue",
+        "What is earned when it is completed. Empty: nothing.",
+        ("income", "revenues", "earnings", "payment"),
+    ),
+    _COST,
+    Column(
+        "earliest",
+        "earliest start",
+        "The first step in which it may start: its number, from 0, or a date. Empty: any.",
+        ("earliest", "start not before", "not before", "first start", "window start"),
+    ),
+    Column(
+        "latest",
+        "latest start",
+        "The last step in which it may start: its number or a date. Empty: any.",
+        ("latest", "start not after", "not after", "last start", "window end"),
+    ),
+    _NOTE,
+)
+"""The columns of the list of works."""
+
+HINDRANCE = (
+    Column(
+        "member",
+        "work A",
+        "Works that hinder traffic if they run at the same time: work A, work B and, if need be, "
+        "work C, ... Each as contractor/work, or the work alone where only one contractor has it.",
+        required=True,
+    ),
+    Column(
+        _COST.key,
+        _COST.title,
+        "Cost of a step in which all of these works run: as for works.",
+        (*_COST.names, "hindrance", "hindrance per step", "hindrance cost"),
+    ),
+    _PLACE,
+    _NOTE,
+)
+"""The columns of the list of hindrance."""
+
+LONGEST_TITLE = 200
+"""How many characters the title of a column may have."""
+
+# No bracket opens inside: a search that begins at each of very many would take quadratic time.
+_BRACKETS = re.compile(r"[(\[]([^()\[\]]*+)[)\]]")
+_UNIT = re.compile(r"\b(?:per |in |/ ?)?(step|day|week)s?$")
+_MEMBER = re.compile(r"(?:works?|tasks?) ?([a-z]|\d{1,2})")
+_NUMBERED = re.compile(r"(?:costs?|hindrance)(?: (?:in |of |for )?(?:step|week|day))? (\d{1,6})")
+_DATED = re.compile(r"(?:costs?|hindrance) (?:from |on |of )?(\S.*)")
+
+
+class Heading(NamedTuple):
+    """What the title of a column says."""
+
+    key: str
+    """Of which column it is the title."""
+    step: int | None = None
+    """For costs of single steps: the number of the step as it is written."""
+    day: datetime.date | None = None
+    """For costs of single steps: a date."""
+    unit: str | None = None
+    """How long a step is, if the title says so: ``day`` or ``week``."""
+
+
+def recognise(title: str, columns: tuple[Column, ...]) -> Heading | None:
+    """Which column a title is the title of; None if there is no such column.
+
+    Examples
+    --------
+    >>> recognise("Delay chance (%)", WORKS).key, recognise("Duration (weeks)", WORKS).unit
+    ('delay_chance', 'week')
+    """
+    if len(title) > LONGEST_TITLE:
+        return None
+    brackets = _BRACKETS.search(title)
+    unit = _unit(_tidy(brackets[1])) if brackets else None
+    plain = _tidy(_BRACKETS.sub(" ", title))
+    known = _names(columns)
+    if plain in known:
+        return Heading(known[plain], unit=unit)
+    costs = any(column.key == "cost" for column in columns)
+    if costs and (match := _NUMBERED.fullmatch(plain)):
+        return Heading("cost", step=int(match[1]), unit=unit)
+    if costs and (match := _DATED.fullmatch(" ".join(title.casefold().split()))):
+        try:
+            return Heading("cost", day=parse_date(match[1]), unit=unit)
+        except ModelError:
+            pass
+    if "member" in known.values() and _MEMBER.fullmatch(plain):
+        return Heading("member")
+    # 'cost per week' and 'duration in days' say how long a step is.
+    shorter = _UNIT.sub("", plain).strip()
+    if shorter != plain and shorter in known:
+        return Heading(known[shorter], unit=_unit(plain))
+    return None
+
+
+def suggest(title: str, columns: tuple[Column, ...]) -> str:
+    """What an unknown title could have meant, in words."""
+    if len(title) > LONGEST_TITLE:
+        return (
+            f"the title {shorten(title)!r} has {len(title):,} characters; at most {LONGEST_TITLE} "
+            "are allowed"
+        )
+    hint = nearest(_tidy(_BRACKETS.sub(" ", title)), _names(columns))
+    if _tidy(title) == "delay":
+        hint = "; did you mean 'delay chance' or 'delay duration'?"
+    titles = ", ".join(column.title for column in columns)
+    return f"there is no column {shorten(title)!r}{hint or f'; expected some of {titles}'}"
+
+
+def _tidy(text: str) -> str:
+    return " ".join(re.sub(r"[_/.:-]+", " ", text.casefold()).split())
+
+
+def _unit(text: str) -> str | None:
+    match = _UNIT.search(text)
+    return match[1] if match and match[1] in STEPS else None
+
+
+@cache
+def _names(columns: tuple[Column, ...]) -> dict[str, str]:
+    names: dict[str, str] = {}
+    for column in columns:
+        for name in (column.title, *column.names):
+            names[_tidy(name)] = column.key
+    return names

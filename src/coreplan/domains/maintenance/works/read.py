@@ -1,0 +1,272 @@
+"""From works lists to maintenance problems."""
+
+from __future__ import annotations
+
+import datetime
+import itertools
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from coreplan.domains.maintenance.calendar import DEFAULT_STEP, Calendar
+from coreplan.domains.maintenance.problem import (
+    Contractor,
+    MaintenanceProblem,
+    Task,
+    check_maintenance,
+)
+from coreplan.domains.maintenance.works.rows import NO_END, RowReader
+from coreplan.domains.maintenance.works.sheet import Sheet, open_sheets
+from coreplan.domains.maintenance.works.table import ProblemLog, Row
+from coreplan.errors import ModelError, PlaceStep, Problem, shorten
+from coreplan.support.checks import MOST_STAGES, check_integer, found
+from coreplan.support.frozen import FrozenMapping
+
+MOST_LOOKED_AT = 200
+"""How many problems of the checks of a problem are looked at."""
+
+
+@dataclass(frozen=True)
+class WorksList:
+    """What a works list says.
+
+    Attributes
+    ----------
+    problem
+        The problem.
+    calendar
+        The dates of its steps, if a start date was given.
+    places
+        Where works are, by contractor/work: the list may say so, the problem cannot.
+    notes
+        What people should know: what was left out, what was assumed.
+    """
+
+    problem: MaintenanceProblem
+    calendar: Calendar | None = None
+    places: Mapping[str, str] = field(default_factory=FrozenMapping)
+    notes: tuple[str, ...] = ()
+
+
+def read_works(
+    works: str | Path,
+    hindrance: str | Path | None = None,
+    *,
+    horizon: int | None = None,
+    must_complete: bool = False,
+    name: str | None = None,
+    start_date: datetime.date | None = None,
+    step: str | None = None,
+) -> WorksList:
+    """Read a problem from the spreadsheets that planners keep.
+
+    Parameters
+    ----------
+    works
+        The list of works: a CSV file, or an Excel workbook with a sheet ``works``.
+    hindrance
+        The list of works that hinder each other; by default the sheet ``hindrance`` of the same
+        workbook, if there is one.
+    horizon
+        The number of steps; by default as many as there are costs for.
+    must_complete
+        Whether every work has to be done.
+    name
+        The problem's name; by default that of the file.
+    start_date, step
+        The first day of step 0, and how long a step is (``week``, the default, or ``day``).
+
+    Raises
+    ------
+    FormatError
+        With everything that is wrong (the first 20 problems), by file, sheet, row and column.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "ring.csv"
+    ...     _ = file.write_text('''contractor; work; duration; cost
+    ...     Alpha; a1; 2; 3,5
+    ...     Beta; b1; 1; 4''')
+    ...     problem = read_works(file, horizon=4).problem
+    >>> problem.name, [contractor.name for contractor in problem.contractors]
+    ('ring', ['Alpha', 'Beta'])
+    """
+    problems = list(check_integer(horizon, ("horizon",), "the number of steps", 1, MOST_STAGES))
+    if horizon is not None and problems:
+        raise ModelError(problems)
+    calendar = None
+    if start_date is not None:
+        calendar = Calendar(start_date, DEFAULT_STEP if step is None else step)
+    elif step is not None:
+        raise ModelError("step says how long a step is; give start_date, too")
+    log = ProblemLog()
+    table, other = open_sheets(works, hindrance, log)
+    reading = _Reading(table, other, horizon, must_complete, calendar, log)
+    made = reading.finish(name or (Path(table.table.file).stem or "works"))
+    return WorksList(made, calendar, FrozenMapping(reading.places), tuple(reading.notes))
+
+
+class _Reading:
+    """Two lists on their way to a problem."""
+
+    def __init__(
+        self,
+        works: Sheet,
+        hindrance: Sheet | None,
+        horizon: int | None,
+        must_complete: bool,
+        calendar: Calendar | None,
+        log: ProblemLog,
+    ) -> None:
+        self._works = works
+        self._hindrance = hindrance
+        self._must_complete = must_complete
+        self._log = log
+        self.notes: list[str] = [*works.notes, *(hindrance.notes if hindrance else ())]
+        sheets = [each for each in (works, hindrance) if each is not None]
+        for sheet in sheets:
+            sheet.check_units(calendar)
+            sheet.order_costs(horizon, calendar)
+        self._parts = RowReader(works, hindrance, calendar, log)
+        self.places = self._parts.places
+        self._horizon = horizon if horizon is not None else self._guess_horizon(sheets)
+        self._say_what_is_left_out(sheets)
+
+    def _guess_horizon(self, sheets: Iterable[Sheet]) -> int:
+        """As many steps as there are costs for; 0, and noted, if nobody says."""
+        for sheet in sheets:
+            if sheet.step_columns:
+                return len(sheet.step_columns)
+        costs = [each.task.cost for group in self._parts.groups.values() for each in group.works]
+        costs += [each.cost for each in self._parts.network]
+        for cost in costs:
+            if isinstance(cost, tuple):
+                return len(cost)
+        self._works.fail("nothing says how many steps are planned; give the horizon (--horizon)")
+        return 0
+
+    def finish(self, name: str) -> MaintenanceProblem:
+        """The problem, or a WorksListError with all that is wrong."""
+        contractors = tuple(
+            Contractor(group.name, tuple(self._end_window(each.task) for each in group.works))
+            for group in self._parts.groups.values()
+        )
+        if not self._works.rows and not len(self._log):
+            self._works.fail("there are no works: no row follows the titles of the columns")
+        horizon: Any = self._horizon or 1
+        network = tuple(self._parts.network)
+        if not len(self._log):
+            try:
+                made = MaintenanceProblem(contractors, horizon, network, self._must_complete, name)
+            except ModelError as error:
+                self._place(error.problems)
+            else:
+                self._note_problem(made)
+                return made
+        else:
+            checks = check_maintenance(name, horizon, contractors, network, False)
+            self._place(itertools.islice(checks, MOST_LOOKED_AT))
+        self._log.raise_any()
+        raise AssertionError("a problem that is not placed")  # pragma: no cover
+
+    def _end_window(self, task: Task) -> Task:
+        if task.window is None or task.window[1] != NO_END:
+            return task
+        last = max(task.window[0], self._horizon - 1)
+        return Task(
+            task.name, task.duration, task.cost, task.delay, task.revenue, (task.window[0], last)
+        )
+
+    def _place(self, problems: Iterable[Problem]) -> None:
+        """Put problems of the problem where they come from in the lists."""
+        for problem in problems:
+            sheet, row, column = self._locate(problem.path)
+            if problem.relies_on == ("horizon",) and not self._horizon:
+                continue
+            number = 0 if row is None else row.number
+            if sheet is None:
+                self._works.fail(str(problem))
+            elif not self._log.is_broken(sheet.table, number, column):
+                sheet.fail(problem.message, row, column)
+
+    def _locate(self, path: tuple[PlaceStep, ...]) -> tuple[Sheet | None, Row | None, int]:
+        works, groups = self._works, list(self._parts.groups.values())
+        if len(path) >= 2 and path[0] == "agents" and isinstance(path[1], int):
+            group = groups[path[1]]
+            if len(path) >= 4 and path[2] == "tasks" and isinstance(path[3], int):
+                each = group.works[path[3]]
+                return works, each.row, self._column(works, path[4:])
+            return works, group.row, works.column("contractor")
+        if len(path) >= 2 and path[0] == "network" and isinstance(path[1], int):
+            assert self._hindrance is not None
+            return (
+                self._hindrance,
+                self._parts.network_rows[path[1]],
+                self._column(self._hindrance, path[2:]),
+            )
+        return None, None, -1
+
+    @staticmethod
+    def _column(sheet: Sheet, inside: tuple[PlaceStep, ...]) -> int:
+        key = _COLUMN_OF.get(tuple(each for each in inside if isinstance(each, str)), "work")
+        if key == "cost" and "cost" not in sheet.columns:
+            steps = sheet.step_columns
+            at = inside[1] if len(inside) > 1 and isinstance(inside[1], int) else 0
+            return steps[min(at, len(steps) - 1)] if steps else -1
+        return sheet.column(key) if key in sheet.columns else -1
+
+    # -- notes --------------------------------------------------------------------------------
+
+    def _say_what_is_left_out(self, sheets: Iterable[Sheet]) -> None:
+        for sheet in sheets:
+            for key, what in (("place", "where it is"), ("note", "remarks")):
+                if any(sheet.value(row, key) is not None for row in sheet.rows):
+                    title = found(sheet.title(key))
+                    self.notes.append(
+                        f"{sheet.where}: column {title} ({what}) is not part of a problem file; it "
+                        "stays in the list only"
+                    )
+        if self._hindrance is None:
+            self.notes.append("there is no list of hindrance: no work hinders another")
+
+    def _note_problem(self, problem: MaintenanceProblem) -> None:
+        tasks = [task for contractor in problem.contractors for task in contractor.tasks]
+        if not problem.must_complete and not any(task.revenue > 0 for task in tasks):
+            self.notes.append(
+                "no work earns anything, and none has to be done: the cheapest plan may be to do "
+                "nothing; say --must-complete if they have to be done"
+            )
+        seen: dict[frozenset[str], Row] = {}
+        for row, hindrance in zip(self._parts.network_rows, problem.network, strict=True):
+            first = seen.setdefault(frozenset(hindrance.tasks), row)
+            if first is not row:
+                assert self._hindrance is not None
+                self.notes.append(
+                    f"{self._hindrance.where}: rows {first.number} and {row.number} are about the "
+                    "same works; their costs are added up"
+                )
+        for contractor in problem.contractors:
+            for task in contractor.tasks:
+                if task.window is not None and task.window[0] >= problem.horizon:
+                    work = shorten(f"{contractor.name}/{task.name}")
+                    self.notes.append(
+                        f"{work} can never start: its earliest start, step {task.window[0]}, is "
+                        f"after the last step {problem.horizon - 1}"
+                    )
+
+
+_COLUMN_OF: dict[tuple[str, ...], str] = {
+    ("name",): "work",
+    ("duration",): "duration",
+    ("cost",): "cost",
+    ("revenue",): "revenue",
+    ("delay",): "delay_chance",
+    ("delay", "probability"): "delay_chance",
+    ("delay", "duration"): "delay_duration",
+    ("window",): "earliest",
+    ("tasks",): "member",
+}
+"""Which column says what a problem has at a place."""

@@ -1,0 +1,352 @@
+"""From rows of works lists to tasks and hindrance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
+
+from coreplan.domains.maintenance.calendar import Calendar
+from coreplan.domains.maintenance.problem import Delay, Hindrance, Task
+from coreplan.domains.maintenance.works.cells import (
+    CellError,
+    read_chance,
+    read_cost,
+    read_name,
+    read_number,
+    read_step,
+    shown,
+)
+from coreplan.domains.maintenance.works.columns import WORKS
+from coreplan.domains.maintenance.works.sheet import Sheet
+from coreplan.domains.maintenance.works.table import ProblemLog, Row
+from coreplan.errors import shorten
+from coreplan.support.checks import found, unknown_name
+
+T = TypeVar("T")
+NO_END = 10**9
+"""Stands for the end of a window that has none, until the horizon is known."""
+
+
+class Work(NamedTuple):
+    """A row of the list of works."""
+
+    row: Row
+    task: Task
+
+
+@dataclass(eq=False)
+class Group:
+    """A contractor's rows."""
+
+    name: str
+    row: Row
+    works: list[Work] = field(default_factory=list)
+    rows: dict[str, Row] = field(default_factory=dict)
+    """Where each of its works is."""
+
+
+class RowReader:
+    """Takes the rows of both lists apart; what is wrong is noted.
+
+    Attributes
+    ----------
+    groups
+        The contractors, by name.
+    network, network_rows
+        The hindrance, and the rows that it is from.
+    places
+        Where works are, by contractor/work.
+    """
+
+    def __init__(
+        self, works: Sheet, hindrance: Sheet | None, calendar: Calendar | None, log: ProblemLog
+    ) -> None:
+        self._works = works
+        self._hindrance = hindrance
+        self._calendar = calendar
+        self._log = log
+        self._spelt: dict[str, str] = {}
+        self.groups: dict[str, Group] = {}
+        self.network: list[Hindrance] = []
+        self.network_rows: list[Row] = []
+        self.places: dict[str, str] = {}
+        for row in works.rows:
+            self._read_work(row)
+        self._known = self._references()
+        for row in hindrance.rows if hindrance else ():
+            self._read_hindrance(row)
+
+    # -- cells --------------------------------------------------------------------------------
+
+    def _cell(self, sheet: Sheet, row: Row, key: str, read: Callable[[Any], T], default: T) -> T:
+        """What a cell holds; the default if it is empty, or wrong and noted."""
+        value = sheet.value(row, key)
+        if value is None:
+            return default
+        return self._read(sheet, row, sheet.column(key), value, read, default)
+
+    def _read(
+        self,
+        sheet: Sheet,
+        row: Row,
+        column: int,
+        value: Any,
+        read: Callable[[Any], T],
+        default: T,
+    ) -> T:
+        if self._log.is_broken(sheet.table, row.number, column):
+            return default
+        try:
+            return read(value)
+        except CellError as error:
+            sheet.fail(str(error), row, column)
+            return default
+
+    def _need(self, sheet: Sheet, row: Row, key: str, what: str) -> bool:
+        """Whether a cell that has to be filled is; a problem is noted if it is not."""
+        if sheet.value(row, key) is not None:
+            return True
+        if key in sheet.columns:  # else that has been said
+            sheet.fail(f"the cell is empty; expected {what}", row, sheet.column(key))
+        return False
+
+    def _cost(self, sheet: Sheet, row: Row, what: str) -> Any:
+        """The cost of a row: one number, or one for each step."""
+        style = sheet.table.style
+        read: Callable[[Any], Any] = partial(read_cost, what=what, style=style)
+        single = sheet.value(row, "cost")
+        filled = [
+            (column, row.cells[column])
+            for column in sheet.step_columns
+            if not sheet.is_empty(row, column)
+        ]
+        if filled and single is not None:
+            sheet.fail(
+                f"found {shown(single)} and costs of single steps; expected one of them",
+                row,
+                sheet.column("cost"),
+            )
+            return 0.0
+        if single is not None:
+            return self._read(sheet, row, sheet.column("cost"), single, read, 0.0)
+        if not filled:
+            column = sheet.column("cost") if "cost" in sheet.columns else -1
+            column = sheet.step_columns[0] if column < 0 and sheet.step_columns else column
+            if column >= 0:
+                sheet.fail(f"the cell is empty; expected {what}, 0 if there is none", row, column)
+            return 0.0
+        numbers = []
+        for column in sheet.step_columns:
+            if sheet.is_empty(row, column):
+                sheet.fail(
+                    f"the cell is empty; expected {what}, since other steps of this row have one",
+                    row,
+                    column,
+                )
+                numbers.append(0.0)
+            else:
+                number = partial(read_number, what=what, style=style)
+                numbers.append(self._read(sheet, row, column, row.cells[column], number, 0.0))
+        return numbers
+
+    # -- rows ---------------------------------------------------------------------------------
+
+    def _read_work(self, row: Row) -> None:
+        sheet = self._works
+        style = sheet.table.style
+        contractor = work = ""
+        if self._need(sheet, row, "contractor", "the contractor's name, in every row"):
+            contractor = self._cell(sheet, row, "contractor", read_name, "")
+        if self._need(sheet, row, "work", "the name of the work"):
+            work = self._cell(sheet, row, "work", read_name, "")
+        duration: Any = 1
+        if self._need(sheet, row, "duration", "how many steps it takes"):
+            steps = partial(read_number, what="how many steps it takes", style=style)
+            duration = self._cell(sheet, row, "duration", steps, 1.0)
+        revenue = self._cell(
+            sheet, row, "revenue", partial(read_number, what="the revenue", style=style), 0.0
+        )
+        task = Task(
+            work,
+            duration,
+            self._cost(sheet, row, "the cost per step"),
+            self._delay(row),
+            revenue,
+            self._window(row),
+        )
+        if not contractor or not work:
+            return
+        group = self._group(contractor, row)
+        earlier = group.rows.get(work)
+        if earlier is not None:
+            sheet.fail(
+                f"contractor {found(contractor)} has the work {found(work)} twice, first in row "
+                f"{earlier.number}; names must differ",
+                row,
+                sheet.column("work"),
+            )
+            return
+        group.works.append(Work(row, task))
+        group.rows[work] = row
+        place = sheet.value(row, "place")
+        if place is not None:
+            self.places[f"{contractor}/{work}"] = str(place).strip()
+
+    def _group(self, contractor: str, row: Row) -> Group:
+        spelt = self._spelt.setdefault(contractor.casefold(), contractor)
+        if spelt != contractor:
+            self._works.fail(
+                f"found {found(contractor)}, which is {found(spelt)} in row "
+                f"{self.groups[spelt].row.number}; write it the same everywhere",
+                row,
+                self._works.column("contractor"),
+            )
+            return self.groups[spelt]
+        return self.groups.setdefault(contractor, Group(contractor, row))
+
+    def _delay(self, row: Row) -> Delay | None:
+        sheet = self._works
+        style = sheet.table.style
+        chance = self._cell(sheet, row, "delay_chance", partial(read_chance, style=style), None)
+        what = "how many steps a delay lasts"
+        duration = self._cell(
+            sheet, row, "delay_duration", partial(read_number, what=what, style=style), None
+        )
+        has_chance = sheet.value(row, "delay_chance") is not None
+        has_duration = sheet.value(row, "delay_duration") is not None
+        if has_chance and chance != 0 and not has_duration:
+            self._half(row, "delay_duration", "delay_chance", what)
+        elif has_duration and not has_chance:
+            self._half(row, "delay_chance", "delay_duration", "how likely a delay is")
+        if chance is None or duration is None:
+            return None
+        return Delay(chance, duration)  # type: ignore[arg-type]  # what is no whole number is said
+
+    def _half(self, row: Row, missing: str, given: str, what: str) -> None:
+        """A delay has two parts; say which one is missing."""
+        sheet = self._works
+        value = shown(sheet.value(row, given))
+        if missing in sheet.columns:
+            sheet.fail(
+                f"the cell is empty, but {sheet.title(given)} is {value}; expected {what}",
+                row,
+                sheet.column(missing),
+            )
+        else:
+            title = next(each.title for each in WORKS if each.key == missing)
+            sheet.fail(
+                f"found {value}, but there is no column {title!r} that says {what}",
+                row,
+                sheet.column(given),
+            )
+
+    def _window(self, row: Row) -> tuple[int, int] | None:
+        sheet = self._works
+        first = self._cell(
+            sheet,
+            row,
+            "earliest",
+            partial(read_step, what="the earliest start", calendar=self._calendar),
+            None,
+        )
+        last = self._cell(
+            sheet,
+            row,
+            "latest",
+            partial(read_step, what="the latest start", calendar=self._calendar, latest=True),
+            None,
+        )
+        for key, step in (("earliest", first), ("latest", last)):
+            if step is not None and step < 0:
+                sheet.fail(
+                    f"found {shown(sheet.value(row, key))}; steps are numbered from 0",
+                    row,
+                    sheet.column(key),
+                )
+                return None
+        if first is None and last is None:
+            return None
+        if first is not None and last is not None and first > last:
+            early, late = (shown(sheet.value(row, key)) for key in ("earliest", "latest"))
+            sheet.fail(
+                f"found {early}, step {first}, which is after the latest start {late}, step {last}",
+                row,
+                sheet.column("earliest"),
+            )
+            return None
+        # A window may reach beyond the horizon.
+        return (first or 0, last if last is not None else NO_END)
+
+    def _references(self) -> dict[str, list[str]]:
+        """Per name of a work: the works of that name, as contractor/work."""
+        known: dict[str, list[str]] = {}
+        for group in self.groups.values():
+            for each in group.works:
+                known.setdefault(each.task.name, []).append(f"{group.name}/{each.task.name}")
+        return known
+
+    def _read_hindrance(self, row: Row) -> None:
+        sheet = self._hindrance
+        assert sheet is not None
+        members = []
+        for column in sheet.member_columns:
+            if not sheet.is_empty(row, column):
+                value = row.cells[column]
+                read = self._read(sheet, row, column, value, read_name, "")
+                members.append((column, self._resolve(sheet, row, column, read)))
+        cost = self._cost(sheet, row, "the hindrance per step")
+        references = tuple(reference for _, reference in members)
+        if len(members) < 2:
+            if len(sheet.member_columns) >= 2:
+                column = next(c for c in sheet.member_columns if sheet.is_empty(row, c))
+                sheet.fail("the cell is empty; expected two or more works", row, column)
+            return
+        if not all(references):
+            return  # that has been said
+        owners: dict[str, str] = {}
+        for column, reference in members:
+            owner = reference.partition("/")[0]
+            if owner in owners:
+                sheet.fail(
+                    f"found {found(reference)}, but {found(owners[owner])} is of the same "
+                    "contractor, which does one work at a time: they never coincide",
+                    row,
+                    column,
+                )
+                return
+            owners[owner] = reference
+        self.network_rows.append(row)
+        self.network.append(Hindrance(references, cost))
+
+    def _resolve(self, sheet: Sheet, row: Row, column: int, name: str) -> str:
+        """A work as contractor/work; empty, and noted, if there is no such work."""
+        if not name:
+            return ""
+        contractor, slash, work = (each.strip() for each in name.partition("/"))
+        if not slash:
+            candidates = self._known.get(name, [])
+            if len(candidates) == 1:
+                return candidates[0]
+            if len(candidates) > 1:
+                some = ", ".join(map(shorten, candidates[:5]))
+                sheet.fail(
+                    f"found {found(name)}, which several contractors have; say which one: {some}",
+                    row,
+                    column,
+                )
+                return ""
+            sheet.fail(partial(self._unknown, name), row, column)
+            return ""
+        group = self.groups.get(contractor)
+        if group is None or work not in group.rows:
+            sheet.fail(partial(self._unknown, name), row, column)
+            return ""
+        return f"{contractor}/{work}"
+
+    def _unknown(self, name: str) -> str:
+        known = list(self._known)
+        if "/" in name:
+            known = [each for some in self._known.values() for each in some]
+        return unknown_name(name, "work", known, "the list of works")

@@ -1,0 +1,297 @@
+"""A list with its columns: which column of a table holds what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from coreplan.domains.maintenance.calendar import Calendar
+from coreplan.domains.maintenance.works.cells import CellError, read_name
+from coreplan.domains.maintenance.works.columns import (
+    HINDRANCE,
+    WORKS,
+    Column,
+    Heading,
+    recognise,
+    suggest,
+)
+from coreplan.domains.maintenance.works.excel import Merged, Workbook
+from coreplan.domains.maintenance.works.table import (
+    MOST_LIST_BYTES,
+    ProblemLog,
+    Row,
+    Table,
+    is_blank,
+    is_workbook,
+    read_csv,
+)
+from coreplan.errors import shorten
+from coreplan.files.reading import read_bytes
+from coreplan.support.checks import found
+
+WORKS_SHEETS = ("works", "work", "tasks", "works list")
+HINDRANCE_SHEETS = ("hindrance", "hindrances", "network", "hinder")
+_HEADER_WITHIN = 20
+"""Among how many rows the titles of the columns are looked for."""
+_MAY_BE_MERGED = ("contractor", "place", "note")
+
+
+class Sheet:
+    """A list of works or of hindrance.
+
+    Attributes
+    ----------
+    table
+        Where it is from.
+    rows
+        The rows below the titles.
+    columns
+        Per kind of column: where it is; costs of single steps and the works of a hindrance, of
+        which there can be many, apart.
+    step_columns
+        Where the costs of single steps are, by step.
+    member_columns
+        Where the works are that hinder each other.
+    """
+
+    def __init__(self, table: Table, kinds: tuple[Column, ...], log: ProblemLog) -> None:
+        self.table = table
+        self._log = log
+        self._kinds = kinds
+        self.notes = list(table.notes)
+        self.columns: dict[str, int] = {}
+        self.step_columns: list[int] = []
+        self.member_columns: list[int] = []
+        self._headings: dict[int, Heading] = {}
+        self._titles: list[str] = []
+        self.header_row = 0
+        self.rows: list[Row] = []
+        position = self._find_header()
+        if position is None:
+            titles = ", ".join(column.title for column in kinds if column.required)
+            self.fail(f"the list is empty; expected a row with the titles {titles}, ...")
+            return
+        if position:
+            left_out = [row.number for row in table.rows[:position]]
+            rows = f"row {left_out[0]}" if len(left_out) == 1 else f"{len(left_out)} rows"
+            self.notes.append(f"{self.where}: {rows} above the titles left out")
+        self._read_header(table.rows[position])
+        for number, column, message in table.troubles:
+            if number >= self.header_row:
+                self.fail(message, Row(number, ()), column)
+        self.rows = [
+            row for row in map(self._unmerge, table.rows[position + 1 :]) if row is not None
+        ]
+        self._check_cells_without_title()
+
+    @property
+    def where(self) -> str:
+        """The file and sheet, in words."""
+        sheet = "" if self.table.sheet is None else f", sheet {found(self.table.sheet)}"
+        return f"{self.table.file}{sheet}"
+
+    def fail(
+        self, message: str | Callable[[], str], row: Row | None = None, column: int = -1
+    ) -> None:
+        """Note a problem, of a cell where row and column are given."""
+        title = self._titles[column] if 0 <= column < len(self._titles) else ""
+        self._log.add(self.table, message, 0 if row is None else row.number, column, title)
+
+    def column(self, key: str) -> int:
+        """Where a column is; that of the first work, for works that hinder each other."""
+        return self.member_columns[0] if key == "member" else self.columns[key]
+
+    def title(self, key: str) -> str:
+        """What a column is called in this list, for messages."""
+        return shorten(self._titles[self.column(key)])
+
+    def value(self, row: Row, key: str) -> Any:
+        """What a row has in a column; None if there is nothing, or no such column."""
+        if key not in self.columns or self.is_empty(row, self.columns[key]):
+            return None
+        return row.cells[self.columns[key]]
+
+    @staticmethod
+    def is_empty(row: Row, column: int) -> bool:
+        """Whether there is nothing in a cell."""
+        return column >= len(row.cells) or is_blank(row.cells[column])
+
+    # -- titles -------------------------------------------------------------------------------
+
+    def _find_header(self) -> int | None:
+        """The row with the titles: the first that has several, else the first row."""
+        for position, row in enumerate(self.table.rows[:_HEADER_WITHIN]):
+            known = [
+                cell
+                for cell in row.cells
+                if isinstance(cell, str) and recognise(cell, self._kinds) is not None
+            ]
+            if len(known) >= 2:
+                return position
+        return 0 if self.table.rows else None
+
+    def _read_header(self, row: Row) -> None:
+        self.header_row = row.number
+        first: dict[Heading, int] = {}
+        for column, cell in enumerate(row.cells):
+            try:
+                title = "" if is_blank(cell) else read_name(cell)
+            except CellError as error:
+                title = str(cell)
+                self._titles.append(title)
+                self.fail(str(error).replace("a name", "the title of a column"), row, column)
+                continue
+            self._titles.append(title)
+            if not title:
+                continue
+            heading = recognise(title, self._kinds)
+            if heading is None:
+                self.fail(lambda title=title: suggest(title, self._kinds), row, column)  # type: ignore[misc]
+                continue
+            self._headings[column] = heading
+            same = heading._replace(unit=None)
+            if heading.key == "member":
+                self.member_columns.append(column)
+            elif same in first:
+                other = self._titles[first[same]]
+                self.fail(f"the column is there twice, also as {found(other)}", row, column)
+            elif heading.step is not None or heading.day is not None:
+                self.step_columns.append(column)
+            else:
+                self.columns[heading.key] = column
+            first.setdefault(same, column)
+        self._check_required(row)
+
+    def _check_required(self, row: Row) -> None:
+        for column in self._kinds:
+            if column.key == "member":
+                if len(self.member_columns) < 2:
+                    self.fail("expected the columns 'work A' and 'work B', or more", row)
+            elif column.required and column.key not in self.columns:
+                self.fail(f"the column {column.title!r} is missing", row)
+        if "cost" not in self.columns and not self.step_columns:
+            self.fail("the column 'cost per step' is missing", row)
+
+    def check_units(self, calendar: Calendar | None) -> None:
+        """Titles that say how long a step is must be right."""
+        header = Row(self.header_row, ())
+        said: dict[str, int] = {}
+        for column, heading in self._headings.items():
+            if heading.unit is None:
+                continue
+            said.setdefault(heading.unit, column)
+            if calendar is not None and heading.unit != calendar.step:
+                self.fail(
+                    f"the title says {heading.unit}s, but steps are {calendar.step}s (--step)",
+                    header,
+                    column,
+                )
+        if calendar is None and len(said) > 1:
+            self.fail(
+                "some titles say days and others weeks; a step is one of them", header, said["day"]
+            )
+
+    def order_costs(self, horizon: int | None, calendar: Calendar | None) -> None:
+        """Put the columns with costs of single steps into order, and see that none is missing."""
+        if not self.step_columns:
+            return
+        header = Row(self.header_row, ())
+        steps: dict[int, int] = {}
+        headings = [(column, self._headings[column]) for column in self.step_columns]
+        dated = [column for column, heading in headings if heading.day is not None]
+        if dated and len(dated) < len(headings):
+            self.fail("some costs are by date and others by number; expected one way", header)
+            return
+        if dated and calendar is None:
+            self.fail(
+                "costs are by date, but there is no start date (--start-date)", header, dated[0]
+            )
+            return
+        count = len(headings) if horizon is None else horizon
+        base = min((heading.step for _, heading in headings if heading.step is not None), default=0)
+        for column, heading in headings:
+            if heading.day is not None:
+                assert calendar is not None
+                step = calendar.stage_of(heading.day)
+            else:
+                assert heading.step is not None
+                step = heading.step - min(base, 1)
+            if not 0 <= step < count:
+                numbers = f"from {min(base, 1)} to {count - 1 + min(base, 1)}"
+                expected = f"the {count} steps of the plan" if dated else f"numbers {numbers}"
+                self.fail(f"this is not a step of the plan; expected {expected}", header, column)
+            elif step in steps:
+                other = found(self._titles[steps[step]])
+                self.fail(f"this is the same step as {other}", header, column)
+            steps.setdefault(step, column)
+        missing = [step for step in range(count) if step not in steps]
+        if missing and len(missing) < count:
+            some = ", ".join(str(step + min(base, 1)) for step in missing[:5])
+            more = ", ..." if len(missing) > 5 else ""
+            self.fail(f"there are no costs for the steps {some}{more} of {count}", header)
+        self.step_columns = [steps[step] for step in sorted(steps)]
+
+    # -- cells --------------------------------------------------------------------------------
+
+    def _unmerge(self, row: Row) -> Row | None:
+        """A row without merged cells; None if it has nothing of its own."""
+        if not any(isinstance(cell, Merged) for cell in row.cells):
+            return row
+        if all(isinstance(cell, Merged) or is_blank(cell) for cell in row.cells):
+            return None
+        cells: list[Any] = list(row.cells)
+        for column, cell in enumerate(cells):
+            if not isinstance(cell, Merged):
+                continue
+            heading = self._headings.get(column)
+            cells[column] = cell.value
+            if heading is None or heading.key not in _MAY_BE_MERGED:
+                self.fail(
+                    f"this cell is merged with the one above ({cell.area}); write a value into "
+                    "each row",
+                    row,
+                    column,
+                )
+        return Row(row.number, cells)
+
+    def _check_cells_without_title(self) -> None:
+        titled = {column for column, title in enumerate(self._titles) if title}
+        for row in self.rows:
+            for column, cell in enumerate(row.cells):
+                if column not in titled and not is_blank(cell):
+                    self.fail(
+                        f"found {found(cell)} in a column without a title; if it belongs to a "
+                        "number or name that has the separator in it, put that into quotes",
+                        row,
+                        column,
+                    )
+
+
+def open_sheets(
+    works: str | Path, hindrance: str | Path | None, log: ProblemLog
+) -> tuple[Sheet, Sheet | None]:
+    """The list of works, and that of hindrance if there is one."""
+    file, content = read_bytes(works, MOST_LIST_BYTES)
+    table, book = _open(file, content, WORKS_SHEETS, WORKS)
+    other = None
+    if hindrance is not None:
+        file, content = read_bytes(hindrance, MOST_LIST_BYTES)
+        other, _ = _open(file, content, HINDRANCE_SHEETS, HINDRANCE)
+    elif book is not None and (name := book.find_sheet(HINDRANCE_SHEETS, only=False)):
+        other = book.read(name)
+    made = Sheet(table, WORKS, log)
+    return made, None if other is None else Sheet(other, HINDRANCE, log)
+
+
+def _open(
+    file: str, content: bytes, names: Sequence[str], kinds: tuple[Column, ...]
+) -> tuple[Table, Workbook | None]:
+    """The table of a file and, if it is one, the workbook that it is from."""
+    if not is_workbook(file, content):
+        return read_csv(file, content, lambda title: recognise(title, kinds) is not None), None
+    book = Workbook(file, content)
+    name = book.find_sheet(names, only=True)
+    if name is None:
+        raise book.no_sheet(names[0])
+    return book.read(name), book

@@ -1,0 +1,302 @@
+"""Tables as spreadsheets have them: rows and columns, and problems that say where they are."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from coreplan.domains.maintenance.works.cells import NumberStyle
+from coreplan.errors import MOST_PROBLEMS, FormatError, Problem, shorten
+from coreplan.support.checks import found
+
+COMMENT = "#"
+"""A row whose first cell begins with this is for people only."""
+
+MOST_LIST_BYTES = 64 * 2**20
+"""How long the file of a list may be."""
+MOST_CELLS = 2_000_000
+"""How many cells a CSV file may have: separators and ends of lines are counted."""
+
+_LOOKED_AT = 200_000
+"""How many characters of a file tell what separates cells."""
+_MOST_FOUND = 10_000
+_ZIP = b"PK\x03\x04"
+_OLD_EXCEL = b"\xd0\xcf\x11\xe0"
+_STYLES = {",": NumberStyle.POINT, ";": NumberStyle.COMMA, "\t": NumberStyle.EITHER}
+
+
+class Row(NamedTuple):
+    """A row of a table."""
+
+    number: int
+    """As spreadsheet programs count, from 1."""
+    cells: Sequence[Any]
+    """Texts, numbers, dates; None or an empty text where there is nothing."""
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """The rows of a file or sheet.
+
+    Attributes
+    ----------
+    file, sheet
+        Where it is from; a CSV file has no sheets.
+    rows
+        All rows that are not empty.
+    style
+        How numbers that are texts are written.
+    notes
+        What people should know of how it was read.
+    troubles
+        What is wrong with single cells, found while reading: by (row, column).
+    """
+
+    file: str
+    sheet: str | None
+    rows: Sequence[Row]
+    style: NumberStyle
+    notes: Sequence[str] = ()
+    troubles: tuple[tuple[int, int, str], ...] = ()
+
+
+class WorksListError(FormatError):
+    """A works list that cannot be understood.
+
+    Attributes
+    ----------
+    problems
+        What is wrong (the first 20): each with the row as line and, as path, the place in words.
+    count
+        How many problems there are in all.
+    """
+
+    def __init__(self, file: str, problems: Iterable[Problem], count: int) -> None:
+        self.count = count
+        super().__init__(file, problems)
+        left = count - len(self.problems)
+        if left > 0:
+            self.args = (f"{self.args[0]}\n{file}: and {left:,} more problems",)
+
+    def _line(self, problem: Problem) -> str:
+        return ": ".join([", ".join(map(str, problem.path)), problem.message])
+
+
+class ProblemLog:
+    """Collects what is wrong with the tables of a works list."""
+
+    def __init__(self) -> None:
+        self._found: list[tuple[tuple[int, int, int], Table, str, str | Callable[[], str]]] = []
+        self._count = 0
+        self._order: dict[int, int] = {}
+        self._broken: set[tuple[int, int, int]] = set()
+
+    def __len__(self) -> int:
+        return self._count
+
+    def add(
+        self,
+        table: Table,
+        message: str | Callable[[], str],
+        row: int = 0,
+        column: int = -1,
+        title: str = "",
+    ) -> None:
+        """Note a problem of a table, a row of it (from 1) or a cell (column from 0).
+
+        A function says what is wrong where that takes time; of very many, few are shown.
+        """
+        order = self._order.setdefault(id(table), len(self._order))
+        self._broken.add((id(table), row, column))
+        self._count += 1
+        self._found.append(((order, row, column), table, title, message))
+        if len(self._found) >= _MOST_FOUND:  # of very many, the first ones are shown
+            self._sort()
+            del self._found[MOST_PROBLEMS:]
+
+    def _sort(self) -> None:
+        self._found.sort(key=lambda each: each[0])
+
+    def is_broken(self, table: Table, row: int, column: int) -> bool:
+        """Whether a cell, or its row as a whole, has a problem."""
+        return not self._broken.isdisjoint({(id(table), row, column), (id(table), row, -1)})
+
+    def raise_any(self) -> None:
+        """Raise a WorksListError if there are problems."""
+        if not self._found:
+            return
+        self._sort()
+        problems = []
+        for (_, row, column), table, title, message in self._found[:MOST_PROBLEMS]:
+            text = message if isinstance(message, str) else message()
+            place = place_of(table, row, column, title)
+            problems.append(Problem(place, text, row, column + 1))
+        raise WorksListError(self._found[0][1].file, problems, self._count)
+
+
+def place_of(table: Table, row: int, column: int, title: str = "") -> tuple[str, ...]:
+    """A place in words: file, sheet, row, column."""
+    parts = [table.file]
+    if table.sheet is not None:
+        parts.append(f"sheet {found(table.sheet)}")
+    if row > 0:
+        parts.append(f"row {row}")
+    if column >= 0:
+        name = f" ({shorten(title)})" if title else ""
+        parts.append(f"column {column_letters(column)}{name}")
+    return tuple(parts)
+
+
+def column_letters(column: int) -> str:
+    """The name of a column, counted from 0, in spreadsheet programs.
+
+    Examples
+    --------
+    >>> column_letters(0), column_letters(25), column_letters(26), column_letters(702)
+    ('A', 'Z', 'AA', 'AAA')
+    """
+    letters = ""
+    column += 1
+    while column:
+        column, rest = divmod(column - 1, 26)
+        letters = chr(ord("A") + rest) + letters
+    return letters
+
+
+def is_blank(cell: object) -> bool:
+    """Whether there is nothing in a cell."""
+    return cell is None or (isinstance(cell, str) and not cell.strip())
+
+
+def keep_rows(rows: Iterable[tuple[int, Sequence[Any]]]) -> tuple[list[Row], int]:
+    """Of rows with their numbers, those that are not empty, and how many were comments."""
+    kept = []
+    comments = 0
+    for number, cells in rows:
+        if all(map(is_blank, cells)):
+            continue
+        if isinstance(cells[0], str) and cells[0].lstrip().startswith(COMMENT):
+            comments += 1
+            continue
+        kept.append(Row(number, cells))
+    return kept, comments
+
+
+def comment_note(file: str, comments: int) -> list[str]:
+    """Say that rows were left out."""
+    if not comments:
+        return []
+    rows = "1 row that begins" if comments == 1 else f"{comments:,} rows that begin"
+    return [f"{file}: {rows} with {COMMENT} left out"]
+
+
+def is_workbook(file: str, content: bytes) -> bool:
+    """Whether a file is an Excel workbook, by its ending or its content."""
+    if Path(file).suffix.lower() in (".xlsx", ".xlsm", ".xls"):
+        return True
+    return content.startswith((_ZIP, _OLD_EXCEL))
+
+
+def read_csv(file: str, content: bytes, known: Callable[[str], bool]) -> Table:
+    """Read a text file in which commas, semicolons or tabs separate cells.
+
+    Parameters
+    ----------
+    file
+        Its name for messages.
+    content
+        The bytes of the file.
+    known
+        Whether a text is the title of a column, to tell what separates cells.
+
+    Raises
+    ------
+    FormatError
+        If it is no such file.
+    """
+    text, notes = _decode(file, content)
+    text, said = _separator_line(text)
+    delimiter = said or _guess_delimiter(text, known)
+    # Counted before any cell is made: cells take far more memory than text.
+    if text.count(delimiter) + text.count("\n") + text.count("\r") > MOST_CELLS:
+        message = f"has more than {MOST_CELLS:,} cells, the most that can be read in a list"
+        raise FormatError(file, [Problem((), message)])
+    rows: list[list[str]] = [[]] if said else []
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    try:
+        rows.extend(reader)
+    except csv.Error as error:
+        reason = str(error)
+        if "unexpected end" in reason:
+            reason = "a quote is not closed"
+        elif "field limit" in reason:
+            reason = (
+                f"a cell has more than {csv.field_size_limit():,} characters; is a quote missing?"
+            )
+        raise FormatError(
+            file, [Problem((), f"cannot be read after row {len(rows)}: {reason}", len(rows) + 1, 1)]
+        ) from None
+    kept, comments = keep_rows(enumerate(rows, 1))
+    return Table(file, None, kept, _STYLES[delimiter], [*notes, *comment_note(file, comments)])
+
+
+def _decode(file: str, content: bytes) -> tuple[str, list[str]]:
+    """The text of a file in UTF-8 or, as old spreadsheet programs write, in other encodings."""
+    encoding = "utf-16" if content.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
+    try:
+        text = content.decode(encoding)
+    except UnicodeDecodeError:
+        encoding = "cp1252"
+        try:
+            text = content.decode(encoding)
+        except UnicodeDecodeError as error:
+            row = content[: error.start].count(b"\n") + 1
+            raise FormatError(
+                file,
+                [
+                    Problem(
+                        (),
+                        f"found the byte 0x{content[error.start]:02x}, which is neither UTF-8 nor "
+                        "Windows-1252; save the file as 'CSV UTF-8'",
+                        row,
+                        1,
+                    )
+                ],
+            ) from None
+    if "\0" in text:
+        raise FormatError(
+            file, [Problem((), "this is no text; expected a CSV file or an Excel workbook (.xlsx)")]
+        )
+    if encoding == "cp1252":
+        note = f"{file}: not UTF-8, so read as Windows-1252; check names with special letters"
+        return text, [note]
+    return text, []
+
+
+def _separator_line(text: str) -> tuple[str, str]:
+    """Take off a first line ``sep=;``, by which Excel says what separates cells."""
+    first, _, rest = text.partition("\n")
+    said = first.strip("\r").lower()
+    if said.startswith("sep=") and said[4:] in _STYLES:
+        return rest, said[4:]
+    return text, ""
+
+
+def _guess_delimiter(text: str, known: Callable[[str], bool]) -> str:
+    """What separates cells: that by which the most titles are found, else the most cells."""
+    start = text[:_LOOKED_AT].splitlines()
+    lines = [line for line in start[:200] if line.strip()][:20]
+
+    def score(delimiter: str) -> tuple[int, int]:
+        titles = cells = 0
+        for line in lines:
+            parts = line.split(delimiter)
+            titles = max(titles, sum(known(part.strip().strip('"')) for part in parts))
+            cells = max(cells, len(parts))
+        return titles, cells
+
+    return max(_STYLES, key=score)

@@ -1,0 +1,1 @@
+"""What a problem is: agents, rewards, and the same in numbers."""

@@ -1,0 +1,122 @@
+"""Rewards of transitions, straight from the entries: for returns, evaluation and simulation.
+
+This module shares nothing with the compiled model, so that it can serve as a check on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coreplan.model.indexed import IndexedAgent, IndexedEntry, IndexedProblem
+
+
+class TransitionRewards:
+    """Finds the entries that a joint transition matches."""
+
+    def __init__(self, indexed: IndexedProblem) -> None:
+        self._indexed = indexed
+        self._conditions = [
+            [
+                tuple(None if part is None else frozenset(part) for part in condition)
+                for condition in agent.conditions
+            ]
+            for agent in indexed.agents
+        ]
+        self.matched = cache(self._matched)
+        # Entries by the first condition that they look at, so that few have to be tried.
+        self.always: list[IndexedEntry] = []
+        self._by_first: dict[tuple[int, int], list[IndexedEntry]] = {}
+        for entry in indexed.entries:
+            if entry.members:
+                self._by_first.setdefault(entry.members[0], []).append(entry)
+            else:
+                self.always.append(entry)
+        self._stages = {
+            id(entry): frozenset(entry.stages)
+            for entry in indexed.entries
+            if entry.stages is not None
+        }
+        self._owner: list[list[int]] = []
+        for agent in indexed.agents:
+            owner = [0] * len(agent.choice_action)
+            for state in range(len(agent.states)):
+                for choice in range(agent.choice_begin[state], agent.choice_begin[state + 1]):
+                    owner[choice] = state
+            self._owner.append(owner)
+        self._choice_of: list[list[int]] = []
+        for agent in indexed.agents:
+            of = [0] * len(agent.outcome_next)
+            for choice in range(len(agent.choice_action)):
+                for outcome in range(agent.outcome_begin[choice], agent.outcome_begin[choice + 1]):
+                    of[outcome] = choice
+            self._choice_of.append(of)
+
+    def _matched(self, agent: int, transition: int) -> frozenset[int]:
+        """The numbers of an agent's conditions that a transition matches."""
+        indexed = self._indexed.agents[agent]
+        choice = self._choice_of[agent][transition]
+        move = (
+            self._owner[agent][choice],
+            indexed.choice_action[choice],
+            indexed.outcome_next[transition],
+        )
+        return frozenset(
+            k
+            for k, condition in enumerate(self._conditions[agent])
+            if all(part is None or at in part for part, at in zip(condition, move, strict=True))
+        )
+
+    def counts_at(self, entry: IndexedEntry, stage: int) -> bool:
+        """Whether an entry can be earned at a stage."""
+        return entry.stages is None or stage in self._stages[id(entry)]
+
+    def by_function(self, stage: int, transitions: Sequence[int]) -> Iterator[tuple[int, float]]:
+        """(reward function, value) of every entry that a joint transition matches."""
+        for entry in self.always:
+            if self.counts_at(entry, stage):
+                yield entry.function, entry.value
+        matched = [self.matched(i, transition) for i, transition in enumerate(transitions)]
+        for agent, conditions in enumerate(matched):
+            for condition in sorted(conditions):
+                for entry in self._by_first.get((agent, condition), ()):
+                    if self.counts_at(entry, stage) and all(
+                        other in matched[who] for who, other in entry.members[1:]
+                    ):
+                        yield entry.function, entry.value
+
+    def total(self, stage: int, transitions: Sequence[int]) -> float:
+        """The team's reward of a joint transition."""
+        return sum(value for _, value in self.by_function(stage, transitions))
+
+
+class MatchedTransitions:
+    """Which of an agent's transitions match its conditions, for all transitions at once."""
+
+    def __init__(self, agent: IndexedAgent) -> None:
+        self._agent = agent
+        per_state = np.diff(agent.choice_begin)
+        per_choice = np.diff(agent.outcome_begin)
+        state_of = np.repeat(np.arange(len(per_state)), per_state)
+        self._parts = (
+            (np.repeat(state_of, per_choice), len(agent.states)),
+            (np.repeat(np.array(agent.choice_action, np.int64), per_choice), len(agent.actions)),
+            (np.array(agent.outcome_next, np.int64), len(agent.states)),
+        )
+        self._known: dict[int, NDArray[np.bool_]] = {}
+
+    def of(self, condition: int) -> NDArray[np.bool_]:
+        """Per transition: whether the condition matches."""
+        if condition not in self._known:
+            matched = np.ones(len(self._agent.outcome_next), bool)
+            asked = self._agent.conditions[condition]
+            for numbers, (at, size) in zip(asked, self._parts, strict=True):
+                if numbers is not None:
+                    among = np.zeros(size, bool)
+                    among[np.array(numbers, np.int64)] = True
+                    matched &= among[at]
+            self._known[condition] = matched
+        return self._known[condition]

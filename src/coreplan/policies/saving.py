@@ -1,0 +1,215 @@
+"""The format ``policy/1``: what everybody does in every joint state. See docs/policy-format.md."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from coreplan.domains.maintenance.states import ContractorState
+from coreplan.errors import ModelError
+from coreplan.files.reading import Document, read_document
+from coreplan.files.writing import write_document
+from coreplan.formats import problem_to_dict
+from coreplan.model.indexed import IndexedAgent
+from coreplan.policies.policy import Indices, LocalMap, LocalRule, Policy
+from coreplan.policies.saved_arrays import pack, unpack
+from coreplan.policies.saved_groups import read_groups, write_groups
+from coreplan.policies.saved_teams import read_teams, write_teams
+from coreplan.solving.compile import AnyProblem, index_problem
+from coreplan.support.checks import found
+
+FORMAT = "policy/1"
+_BROKEN = (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError, ModelError)
+"""What can come of content that is not what a policy writes."""
+_ARRAYS = ("layer_begin", "node_state", "node_class", "class_count", "action_begin", "node_action")
+
+
+def problem_hash(problem: AnyProblem) -> str:
+    """A fingerprint of everything that a problem's file says."""
+    text = json.dumps(problem_to_dict(problem), sort_keys=True, ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def write_policy(policy: Policy, path: str | Path) -> None:
+    """Write a policy to a file, in JSON, or in YAML where the name ends in .yaml or .yml."""
+    write_document(policy_to_dict(policy), path)
+
+
+def policy_to_dict(policy: Policy) -> dict[str, Any]:
+    """A policy as plain dicts, lists, texts and numbers."""
+    agents = []
+    for agent, each in zip(policy.indexed.agents, policy.maps, strict=True):
+        used, numbers = np.unique(each.node_state, return_inverse=True)
+        described: dict[str, Any] = {
+            "name": agent.name,
+            "states": [agent.states.label(int(state)) for state in used],
+            "actions": list(agent.actions),
+        }
+        for key in _ARRAYS:
+            described[key] = pack(numbers if key == "node_state" else getattr(each, key))
+        agents.append(described)
+    start = policy.indexed.name_state([agent.start for agent in policy.indexed.agents])
+    return {
+        "format": FORMAT,
+        "problem": policy.problem.name,
+        "problem_sha256": problem_hash(policy.problem),
+        "stage": policy.stage,
+        "horizon": policy.horizon,
+        "history": policy.history,
+        "start": {name: state_to_dict(state) for name, state in start.items()},
+        "agents": agents,
+        "teams": write_teams(policy.teams),
+        "groups": None if policy.groups is None else write_groups(policy.groups),
+        "local": [pack(actions) for actions in policy.local.actions],
+    }
+
+
+def state_to_dict(state: Any) -> Any:
+    """A local state as policies write it: a name, or what a contractor has done and is doing."""
+    if not isinstance(state, ContractorState):
+        return state
+    written: dict[str, Any] = {"done": list(state.done)}
+    if state.doing is not None:
+        written |= {"doing": state.doing, "remaining": state.remaining}
+    if state.times:
+        written["times"] = {name: list(each) for name, each in state.times.items()}
+    return written
+
+
+def read_policy(path: str | Path, problem: AnyProblem) -> Policy:
+    """Read a policy that was saved for this problem."""
+    return read_document(path, lambda document: policy_of(document, problem))
+
+
+def policy_of(document: Document, problem: AnyProblem) -> Policy:
+    """Make a policy of a document, or raise a FormatError with all its problems."""
+    document.check_format(FORMAT)
+    keys = ("problem", "problem_sha256", "stage", "horizon", "history", "start", "agents", "teams")
+    required = ("format", *keys, "groups", "local")
+    content = document.fields(document.root, (), "the policy", required, ())
+    if document.problems:
+        raise document.error()
+    if content["problem_sha256"] != problem_hash(problem):
+        document.fail(
+            ("problem_sha256",),
+            f"this policy was saved for another problem ({found(content['problem'])}), or the "
+            f"problem {found(problem.name)} has changed since",
+        )
+        raise document.error()
+    try:
+        return _make_policy(content, problem)
+    except _BROKEN as error:
+        document.fail((), f"the policy does not fit together: {error}")
+        raise document.error() from None
+
+
+def _make_policy(content: dict[str, Any], problem: AnyProblem) -> Policy:
+    stage, horizon, history = content["stage"], content["horizon"], content["history"]
+    if isinstance(horizon, bool) or horizon != problem.horizon:
+        raise ValueError(f"horizon is {found(horizon)}; that of the problem is {problem.horizon}")
+    if not isinstance(history, bool):
+        raise ValueError(f"history is {found(history)}; expected true or false")
+    indexed = index_problem(problem, history=history, stage=stage, state=content["start"])
+    if len(content["agents"]) != len(indexed.agents):
+        raise ValueError("the number of agents is wrong")
+    maps = [
+        _make_map(described, agent, stage, problem.horizon - stage)
+        for described, agent in zip(content["agents"], indexed.agents, strict=True)
+    ]
+    local = LocalRule(
+        tuple(
+            unpack(text, int(each.class_count.sum()), f"local rule of agent {found(agent.name)}")
+            for text, agent, each in zip(content["local"], indexed.agents, maps, strict=True)
+        )
+    )
+    teams = read_teams(content["teams"], maps, problem.horizon - stage)
+    groups = None
+    if content["groups"] is not None:
+        groups = read_groups(content["groups"], maps, problem.horizon - stage, problem.horizon)
+    policy = Policy(problem, indexed, maps, teams, local, history=history, groups=groups)
+    _check_local_rule(policy)
+    return policy
+
+
+def _make_map(described: dict[str, Any], agent: IndexedAgent, stage: int, layers: int) -> LocalMap:
+    whose = f"agent {found(agent.name)}"
+    if described["name"] != agent.name or tuple(described["actions"]) != agent.actions:
+        raise ValueError(f"{whose} has other actions")
+
+    def array(key: str, length: int) -> Indices:
+        return unpack(described[key], length, f"{key} of {whose}")
+
+    def begin_array(key: str, length: int, most: int) -> Indices:
+        begin = array(key, length)
+        if begin[0] != 0 or begin[-1] > most or np.any(begin[1:] < begin[:-1]):
+            raise ValueError(f"{key} of {whose} is wrong")
+        return begin
+
+    layer_begin = begin_array("layer_begin", layers + 2, (layers + 1) * len(agent.states))
+    nodes = int(layer_begin[-1])
+    labels = {agent.states.label(k): k for k in range(len(agent.states))}
+    numbers = np.array([labels[label] for label in described["states"]], dtype=np.uint32)
+    node_state = numbers[array("node_state", nodes)]
+    begin = begin_array("action_begin", nodes + 1, nodes * len(agent.actions))
+    node_action = array("node_action", int(begin[-1]))
+    # The numbers of states may differ from those when it was saved: sort each layer again.
+    order = np.lexsort((node_state, np.repeat(np.arange(layers + 1), np.diff(layer_begin))))
+    counts = np.diff(begin)[order]
+    action_begin = np.concatenate([[0], np.cumsum(counts)]).astype(np.uint32)
+    # Where the actions of the nodes, in their new order, stand in the old one.
+    moved = np.repeat(begin[:-1][order].astype(np.int64) - action_begin[:-1], counts)
+    made = LocalMap(
+        layer_begin,
+        node_state[order],
+        array("node_class", nodes)[order],
+        array("class_count", layers + 1),
+        action_begin,
+        node_action[moved + np.arange(len(node_action))],
+    )
+    _check_map(made, agent, stage, layers)
+    return made
+
+
+def _check_map(made: LocalMap, agent: IndexedAgent, stage: int, layers: int) -> None:
+    """It must know all states that can be reached, and name only actions that are available."""
+    whose = f"agent {found(agent.name)}"
+    counts = np.diff(made.action_begin)
+    reached = {agent.start}
+    for layer in range(layers + 1):
+        nodes = slice(int(made.layer_begin[layer]), int(made.layer_begin[layer + 1]))
+        states = made.node_state[nodes].tolist()
+        if states != sorted(reached):
+            raise ValueError(f"{whose}: the states of stage {stage + layer} are wrong")
+        classes = made.node_class[nodes]
+        used = np.unique(classes)
+        if len(used) != made.class_count[layer] or used[-1] >= len(used):
+            raise ValueError(f"{whose}: the classes of stage {stage + layer} are wrong")
+        if layer == layers:
+            return
+        by_class = np.zeros(len(states), np.uint32)
+        by_class[classes] = counts[nodes]
+        if np.any(counts[nodes] == 0) or np.any(by_class[classes] != counts[nodes]):
+            raise ValueError(f"{whose}: states of one class have different numbers of actions")
+        reached = set()
+        for node, state in enumerate(states, nodes.start):
+            available = agent.choices(stage + layer, state)
+            actions = made.node_action[made.action_begin[node] : made.action_begin[node + 1]]
+            if any(agent.actions[k] not in available for k in actions):
+                raise ValueError(f"{whose}: an action is not available")
+            for choice in available.values():
+                reached.update(after for _, after, _ in agent.outcomes(choice))
+
+
+def _check_local_rule(policy: Policy) -> None:
+    """It must name actions that there are."""
+    for each, actions in zip(policy.maps, policy.local.actions, strict=True):
+        counts = each.actions_of_classes()[: policy.horizon - policy.stage]
+        begin = 0
+        for row in counts:
+            if np.any(actions[begin : begin + len(row)] >= row):
+                raise ValueError("the local rule names an action that there is not")
+            begin += len(row)

@@ -1,0 +1,640 @@
+"""Certificates: what a solver hands out so that others can check its bounds.
+
+The format ``certificate/1``; see docs/certificate.md. Checking is done by :mod:`coreplan.proof.verify`.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coreplan.domains.maintenance.problem import MaintenanceProblem
+from coreplan.domains.maintenance.translate import index_maintenance
+from coreplan.errors import FormatError, ModelError, Problem
+from coreplan.files.reading import (
+    MOST_BYTES,
+    Document,
+    Place,
+    decode_file,
+    read_bytes,
+    take_document,
+    too_long,
+)
+from coreplan.files.writing import gzipped, to_json, write_bytes, write_document
+from coreplan.model.indexed import IndexedAgent, IndexedProblem, JointState, index_timmdp
+from coreplan.model.timmdp import TIMMDP
+from coreplan.policies.policy import GONE, LocalMap, Policy, Reduced
+from coreplan.policies.saved_arrays import Indices, pack, unpack
+from coreplan.policies.saving import policy_of, policy_to_dict, problem_hash, state_to_dict
+from coreplan.proof.local import agents_looked_at
+from coreplan.support.checks import check_number, found
+
+FORMAT = "certificate/1"
+_PIECE = 1 << 20
+MOST_COMBINATIONS = 2_000_000
+"""Joint actions of one record, and joint classes that they lead to, at most."""
+
+Numbers = NDArray[np.float64]
+T = TypeVar("T")
+_BROKEN = (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError, ModelError)
+_KEYS = ("problem", "problem_sha256", "stage", "horizon", "history", "start", "lower", "upper")
+_AGENT = ("name", "states", "actions")
+_ARRAYS = ("layer_begin", "state", "class_of", "class_count", "action_begin", "after", "action_of")
+
+
+@dataclass(frozen=True, eq=False)
+class AgentClasses:
+    """One agent's local states taken together in classes, and what their actions stand for.
+
+    Layers are the stages before the horizon, from the first. Nodes are (layer, local state) pairs
+    that can be reached by any actions, sorted by layer, then by the state's number.
+    """
+
+    layer_begin: Indices
+    """Per layer: where its nodes begin; one more for the end."""
+    state: Indices
+    """Per node: the number of the local state (see :class:`coreplan.model.indexed.IndexedAgent`)."""
+    class_of: Indices
+    """Per node: the number of its class within the layer, or GONE if an optimal plan need not go
+    there."""
+    class_count: Indices
+    """Per layer: how many classes there are."""
+    action_begin: Indices
+    """Per class, all layers one after the other: where its actions begin; one more for the end."""
+    after: Indices
+    """Per class action: a number within the layer; shares of pairs speak of these."""
+    action_of: Indices
+    """Per node that is not GONE, as many as its class has actions: the number of the action's name
+    that the class action stands for."""
+
+    @property
+    def class_begin(self) -> NDArray[np.int64]:
+        """Per layer: the number of its first class, counted over all layers; and the end."""
+        return np.concatenate([[0], np.cumsum(self.class_count, dtype=np.int64)])
+
+
+@dataclass(frozen=True, eq=False)
+class PairShare:
+    """A cluster's share of what two agents' interactions are expected to cost.
+
+    What is not listed is 0; what is listed twice is added up.
+    """
+
+    agents: tuple[int, int]
+    """Ascending."""
+    layer: Indices
+    after_first: Indices
+    after_second: Indices
+    value: Numbers
+
+
+@dataclass(frozen=True, eq=False)
+class Cluster:
+    """A few agents that are solved together, with their shares of what is to be paid."""
+
+    agents: tuple[int, ...]
+    """Ascending."""
+    shares: tuple[Numbers | None, ...]
+    """Per agent of the cluster, per class action of all layers: the share of the action's loss;
+    None stands for zeros. The last cluster that has the agent gets the rest, whatever this says."""
+    pairs: tuple[PairShare, ...] = ()
+    """Shares of pairs. The last cluster that has both agents gets the rest, whatever this says."""
+    wide: tuple[int, ...] = ()
+    """Positions in `IndexedProblem.entries` of the interactions of three or more agents that it
+    counts."""
+
+
+@dataclass(frozen=True, eq=False)
+class GroupRecords:
+    """Joint classes of some agents that the bound looks into one step further."""
+
+    agents: tuple[int, ...]
+    """Ascending."""
+    layer: Indices
+    """Per record."""
+    classes: Indices
+    """Per record and agent: the number of the class within the layer."""
+    least: Numbers
+    """Per record: what the agents pay from there on, at least."""
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """What a search adds to the clusters' bound."""
+
+    groups: tuple[GroupRecords, ...]
+    solved: tuple[tuple[int, ...], ...] = ()
+    """Sets of agents, ascending, whose least costs are to be computed exactly."""
+
+
+@dataclass(frozen=True, eq=False)
+class Certificate:
+    """Both bounds of a solution, with what is needed to compute them again."""
+
+    problem: TIMMDP | MaintenanceProblem
+    indexed: IndexedProblem
+    """The problem in numbers, from the stage and the state on that the bounds are for."""
+    lower: float
+    upper: float
+    agents: tuple[AgentClasses, ...]
+    clusters: tuple[Cluster, ...]
+    policy: Policy | None
+    """The policy that is worth `lower`."""
+    history: bool = False
+    """Whether local states of an MPP keep start and end times."""
+    search: Search | None = None
+    """Records of a search, where there was one that the upper bound rests on."""
+
+
+def index_for_certificate(
+    problem: TIMMDP | MaintenanceProblem,
+    *,
+    stage: int = 0,
+    state: JointState | None = None,
+    history: bool = False,
+) -> IndexedProblem:
+    """A problem in numbers, without any part of the core."""
+    if isinstance(stage, bool) or not isinstance(stage, int) or not 0 <= stage < problem.horizon:
+        raise ModelError(
+            f"stage is {found(stage)}; expected a whole number from 0 to {problem.horizon - 1}"
+        )
+    if isinstance(problem, TIMMDP):
+        return index_timmdp(problem, stage=stage, state=state)
+    return index_maintenance(problem, history=history, stage=stage, state=state)
+
+
+def agent_classes(
+    own: LocalMap, reduced: Reduced, action_begin: Indices, after: Indices
+) -> AgentClasses:
+    """Put together an agent's way to classes: from states to a map's, from there to fewer.
+
+    Parameters
+    ----------
+    own
+        The way from local states to the classes of the compiled model.
+    reduced
+        The way from those to the classes of the reduced model.
+    action_begin, after
+        Of the reduced model: per class, of all layers before the horizon, where its actions begin;
+        per action, the number of its after-state.
+    """
+    layers = len(reduced.class_count)
+    nodes = int(own.layer_begin[layers])
+    offset = np.concatenate([[0], np.cumsum(own.class_count, dtype=np.int64)])
+    begins = own.layer_begin[: layers + 1].astype(np.int64)
+    sizes: NDArray[np.int64] = begins[1:] - begins[:-1]
+    middle = np.repeat(offset[:layers], sizes) + own.node_class[:nodes]
+    class_of = reduced.class_of[middle]
+    begin = reduced.action_begin.astype(np.int64)
+    widths = np.where(class_of == GONE, 0, begin[middle + 1] - begin[middle])
+    ends = np.cumsum(widths)
+    within = np.arange(int(ends[-1]) if nodes else 0) - np.repeat(ends - widths, widths)
+    position = reduced.action_of[np.repeat(begin[middle], widths) + within]
+    action_of = own.node_action[
+        np.repeat(own.action_begin[:nodes].astype(np.int64), widths) + position
+    ]
+    classes = int(np.sum(reduced.class_count, dtype=np.int64))
+    return AgentClasses(
+        own.layer_begin[: layers + 1],
+        own.node_state[:nodes],
+        class_of,
+        reduced.class_count,
+        action_begin[: classes + 1],
+        after[: int(action_begin[classes])],
+        action_of,
+    )
+
+
+# -- writing --------------------------------------------------------------------------------------
+
+
+def write_certificate(certificate: Certificate, path: str | Path) -> None:
+    """Write a certificate as ``certificate/1``, compressed where the name ends in .gz."""
+    document = certificate_to_dict(certificate)
+    if Path(path).suffix.lower() == ".gz":
+        write_bytes(gzipped(to_json(document).encode()), path)
+    else:
+        write_document(document, path)
+
+
+def certificate_to_dict(certificate: Certificate) -> dict[str, Any]:
+    """A certificate as plain dicts, lists, texts and numbers."""
+    indexed = certificate.indexed
+    named = indexed.name_state([agent.start for agent in indexed.agents])
+    document = {
+        "format": FORMAT,
+        "problem": certificate.problem.name,
+        "problem_sha256": problem_hash(certificate.problem),
+        "stage": indexed.stage,
+        "horizon": indexed.horizon,
+        "history": certificate.history,
+        "start": {name: state_to_dict(state) for name, state in named.items()},
+        "lower": certificate.lower,
+        "upper": certificate.upper,
+        "agents": [
+            _write_agent(agent, classes)
+            for agent, classes in zip(indexed.agents, certificate.agents, strict=True)
+        ],
+        "clusters": [_write_cluster(cluster) for cluster in certificate.clusters],
+        "policy": None if certificate.policy is None else policy_to_dict(certificate.policy),
+    }
+    if certificate.search is not None:
+        document["search"] = _write_search(certificate.search)
+    return document
+
+
+def _write_agent(agent: IndexedAgent, classes: AgentClasses) -> dict[str, Any]:
+    used, numbers = np.unique(classes.state, return_inverse=True)
+    described: dict[str, Any] = {
+        "name": agent.name,
+        "states": [agent.states.label(int(state)) for state in used],
+        "actions": list(agent.actions),
+    }
+    for key in _ARRAYS:
+        described[key] = pack(numbers if key == "state" else getattr(classes, key))
+    return described
+
+
+def _write_cluster(cluster: Cluster) -> dict[str, Any]:
+    return {
+        "agents": list(cluster.agents),
+        "shares": [None if each is None else _pack_numbers(each) for each in cluster.shares],
+        "pairs": [
+            {
+                "agents": list(pair.agents),
+                "count": len(pair.value),
+                "layer": pack(pair.layer),
+                "after_first": pack(pair.after_first),
+                "after_second": pack(pair.after_second),
+                "value": _pack_numbers(pair.value),
+            }
+            for pair in cluster.pairs
+        ],
+        "wide": list(cluster.wide),
+    }
+
+
+def _write_search(search: Search) -> dict[str, Any]:
+    return {
+        "groups": [
+            {
+                "agents": list(group.agents),
+                "count": len(group.layer),
+                "layer": pack(group.layer),
+                "classes": pack(group.classes.reshape(-1)),
+                "least": _pack_numbers(group.least),
+            }
+            for group in search.groups
+        ],
+        "solved": [list(each) for each in search.solved],
+    }
+
+
+def _pack_numbers(values: Numbers) -> str:
+    return pack(np.ascontiguousarray(values, dtype="<f8").view("<u4"))
+
+
+def _unpack_numbers(text: object, length: int, what: str) -> Numbers:
+    words = np.ascontiguousarray(unpack(text, 2 * length, what), dtype="<u4")
+    numbers = words.view("<f8").astype(np.float64, copy=False)
+    if not np.all(np.isfinite(numbers)):
+        raise ValueError(f"{what}: expected finite numbers")
+    return numbers
+
+
+# -- reading --------------------------------------------------------------------------------------
+
+
+def read_certificate(path: str | Path, problem: TIMMDP | MaintenanceProblem) -> Certificate:
+    """Read a certificate that was made for this problem.
+
+    Only its shape is looked at: whether it proves anything is found out by
+    :func:`coreplan.proof.verify.verify`.
+
+    Raises
+    ------
+    FormatError
+        If it is not a certificate, or one for another problem.
+    """
+    file, text = _open(path)
+    return take_document(file, text, lambda document: _take_certificate(document, problem))
+
+
+def _take_certificate(document: Document, problem: TIMMDP | MaintenanceProblem) -> Certificate:
+    document.check_format(FORMAT)
+    content = document.fields(
+        document.root,
+        (),
+        "the certificate",
+        ("format", *_KEYS, "agents", "clusters", "policy"),
+        ("search",),
+    )
+    if document.problems:
+        raise document.error()
+    if content["problem_sha256"] != problem_hash(problem):
+        document.fail(
+            ("problem_sha256",),
+            f"this certificate was made for another problem ({found(content['problem'])}), or the "
+            f"problem {found(problem.name)} has changed since",
+        )
+        raise document.error()
+    for key in ("lower", "upper"):
+        for each in check_number(content[key], (key,), "a bound"):
+            document.fail((key,), each.message)
+    indexed = _attempt(document, (), partial(_read_indexed, content, problem))
+    agents = _attempt(document, ("agents",), partial(_of_length, content["agents"], indexed))
+    classes = []
+    for i, (described, agent) in enumerate(zip(agents, indexed.agents, strict=True)):
+        make = partial(_read_agent, described, agent, indexed)
+        classes.append(_attempt(document, ("agents", i), make))
+    clusters = []
+    looked_at = agents_looked_at(indexed)
+    for k, each in enumerate(document.items(content["clusters"], ("clusters",), "clusters")):
+        make_cluster = partial(_read_cluster, each, classes, indexed, looked_at)
+        clusters.append(_attempt(document, ("clusters", k), make_cluster))
+    if document.problems:
+        raise document.error()
+    _check_owners(document, clusters)
+    search = _read_search(document, content["search"], classes) if "search" in content else None
+    certificate = Certificate(
+        problem,
+        indexed,
+        float(content["lower"]),
+        float(content["upper"]),
+        tuple(classes),
+        tuple(clusters),
+        None,
+        history=content["history"],
+        search=search,
+    )
+    if content["policy"] is None:
+        return certificate
+    return replace(certificate, policy=_read_policy(document, content["policy"], certificate))
+
+
+def _open(path: str | Path) -> tuple[str, str]:
+    name, content = read_bytes(path)
+    if content[:2] == b"\x1f\x8b":
+        try:
+            content = _unzip(content)
+        except (OSError, EOFError, zlib.error):
+            raise FormatError(name, [Problem((), "cannot be read: it is not sound gzip")]) from None
+        if len(content) > MOST_BYTES:
+            raise too_long(name, MOST_BYTES)
+    return name, decode_file(name, content)
+
+
+def _unzip(content: bytes) -> bytes:
+    """The uncompressed content; of one that is too long only the beginning."""
+    # By pieces: one call for all of it would reserve memory for the longest allowed content.
+    unzipped = bytearray()
+    with gzip.GzipFile(fileobj=io.BytesIO(content)) as file:
+        while len(unzipped) <= MOST_BYTES and (piece := file.read(_PIECE)):
+            unzipped += piece
+    return bytes(unzipped)
+
+
+def _attempt(document: Document, path: Place, make: Callable[[], T]) -> T:
+    """Make a part, or say that it does not fit together and where."""
+    try:
+        return make()
+    except _BROKEN as error:
+        document.fail(path, f"this does not fit together: {_say(error)}")
+        raise document.error() from None
+
+
+def _say(error: BaseException) -> str:
+    return f"the key {error} is missing" if isinstance(error, KeyError) else str(error)
+
+
+def _read_indexed(content: dict[str, Any], problem: TIMMDP | MaintenanceProblem) -> IndexedProblem:
+    stage, horizon, history = content["stage"], content["horizon"], content["history"]
+    if isinstance(horizon, bool) or horizon != problem.horizon:
+        raise ValueError(f"horizon is {found(horizon)}; that of the problem is {problem.horizon}")
+    if not isinstance(history, bool):
+        raise ValueError(f"history is {found(history)}; expected true or false")
+    return index_for_certificate(problem, stage=stage, state=content["start"], history=history)
+
+
+def _of_length(given: Any, indexed: IndexedProblem) -> list[Any]:
+    if not isinstance(given, list) or len(given) != len(indexed.agents):
+        raise ValueError(f"expected a list with one item for each of {len(indexed.agents)} agents")
+    return given
+
+
+def _read_agent(
+    described: dict[str, Any], agent: IndexedAgent, indexed: IndexedProblem
+) -> AgentClasses:
+    layers = indexed.horizon - indexed.stage
+    if described["name"] != agent.name or tuple(described["actions"]) != agent.actions:
+        raise ValueError(f"agent {found(agent.name)} has other actions, or another name")
+    unknown = [key for key in described if key not in (*_AGENT, *_ARRAYS)]
+    if unknown:
+        raise ValueError(f"an agent has no key {found(unknown[0])}")
+
+    def array(key: str, length: int) -> Indices:
+        return unpack(described[key], length, key)
+
+    def begins(key: str, length: int, most: int) -> Indices:
+        begin = array(key, length)
+        if begin[0] != 0 or begin[-1] > most or np.any(begin[1:] < begin[:-1]):
+            raise ValueError(f"{key} is wrong")
+        return begin
+
+    layer_begin = begins("layer_begin", layers + 1, layers * len(agent.states))
+    sizes = np.diff(layer_begin)
+    nodes = int(layer_begin[-1])
+    labels = {agent.states.label(k): k for k in range(len(agent.states))}
+    numbers = np.array([labels[label] for label in described["states"]], dtype=np.uint32)
+    state = numbers[array("state", nodes)]
+    class_count = array("class_count", layers)
+    if np.any(class_count > sizes):
+        raise ValueError("class_count: there are more classes than states")
+    class_of = array("class_of", nodes)
+    if np.any((class_of >= np.repeat(class_count, sizes)) & (class_of != GONE)):
+        raise ValueError("class_of names a class that there is not")
+    classes = int(class_count.sum(dtype=np.int64))
+    action_begin = begins("action_begin", classes + 1, classes * len(agent.actions))
+    widths = np.diff(action_begin.astype(np.int64))
+    if np.any(widths == 0):
+        raise ValueError("action_begin: a class has no actions")
+    first = np.concatenate([[0], np.cumsum(class_count, dtype=np.int64)])[:-1]
+    own = np.repeat(first, sizes) + np.where(class_of == GONE, 0, class_of)
+    counts = np.zeros(nodes, np.int64)
+    known = class_of != GONE
+    counts[known] = widths[own[known]]
+    action_of = array("action_of", int(counts.sum()))
+    if np.any(action_of >= len(agent.actions)):
+        raise ValueError("action_of names an action that there is not")
+    # The numbers of states may differ from those when it was written: sort each layer again.
+    order = np.lexsort((state, np.repeat(np.arange(layers), sizes)))
+    begin = np.cumsum(counts) - counts
+    sorted_counts = counts[order]
+    moved = np.repeat(begin[order] - (np.cumsum(sorted_counts) - sorted_counts), sorted_counts)
+    return AgentClasses(
+        layer_begin,
+        state[order],
+        class_of[order],
+        class_count,
+        action_begin,
+        array("after", int(action_begin[-1])),
+        action_of[moved + np.arange(len(action_of))],
+    )
+
+
+def _numbers_of(given: Any, what: str, count: int) -> tuple[int, ...]:
+    if not isinstance(given, list) or any(
+        isinstance(i, bool) or not isinstance(i, int) or not 0 <= i < count for i in given
+    ):
+        raise ValueError(f"{what}: expected a list of numbers from 0 to {count - 1}")
+    if any(a >= b for a, b in pairwise(given)):
+        raise ValueError(f"{what}: expected ascending numbers")
+    return tuple(given)
+
+
+def _read_cluster(
+    described: dict[str, Any],
+    classes: list[AgentClasses],
+    indexed: IndexedProblem,
+    looked_at: list[frozenset[int]],
+) -> Cluster:
+    unknown = [key for key in described if key not in ("agents", "shares", "pairs", "wide")]
+    if unknown:
+        raise ValueError(f"a cluster has no key {found(unknown[0])}")
+    agents = _numbers_of(described["agents"], "agents", len(indexed.agents))
+    if not agents:
+        raise ValueError("agents: a cluster needs one or more")
+    shares = described["shares"]
+    if not isinstance(shares, list) or len(shares) != len(agents):
+        raise ValueError("shares: expected a list with one item for each agent of the cluster")
+    unpacked = tuple(
+        None
+        if text is None
+        else _unpack_numbers(text, int(classes[i].action_begin[-1]), f"shares of agent {i}")
+        for i, text in zip(agents, shares, strict=True)
+    )
+    pairs = tuple(_read_pair(each, agents, classes) for each in described["pairs"])
+    if len({pair.agents for pair in pairs}) != len(pairs):
+        raise ValueError("pairs: a pair is there twice")
+    wide = _numbers_of(described["wide"], "wide", len(indexed.entries))
+    for e in wide:
+        if len({i for i, _ in indexed.entries[e].members}) < 3:
+            raise ValueError(f"wide: entry {e} looks at fewer than three agents")
+        if not looked_at[e] <= set(agents):
+            raise ValueError(f"wide: the cluster does not have all agents that entry {e} looks at")
+    return Cluster(agents, unpacked, pairs, wide)
+
+
+def _read_pair(
+    described: dict[str, Any], agents: tuple[int, ...], classes: list[AgentClasses]
+) -> PairShare:
+    first, second = _numbers_of(described["agents"], "agents of a pair", len(classes))
+    if first not in agents or second not in agents:
+        raise ValueError("pairs: the cluster does not have both agents of a pair")
+    count = _read_count(described)
+    layer = unpack(described["layer"], count, "layer")
+    after_first = unpack(described["after_first"], count, "after_first")
+    after_second = unpack(described["after_second"], count, "after_second")
+    if np.any(layer >= len(classes[first].class_count)):
+        raise ValueError("layer: there is no such layer")
+    for i, each in ((first, after_first), (second, after_second)):
+        own = classes[i]
+        begin = own.action_begin[own.class_begin].astype(np.int64)
+        layers = np.repeat(np.arange(len(begin) - 1), np.diff(begin))
+        known = np.unique(layers << 32 | own.after.astype(np.int64))
+        if not np.all(np.isin(layer.astype(np.int64) << 32 | each.astype(np.int64), known)):
+            raise ValueError("pairs: no action of the layer has such an after-state")
+    value = _unpack_numbers(described["value"], count, "value")
+    return PairShare((first, second), layer, after_first, after_second, value)
+
+
+def _read_search(document: Document, described: Any, classes: list[AgentClasses]) -> Search:
+    top = _attempt(document, ("search",), partial(_read_parts_of_search, described, len(classes)))
+    groups = []
+    for g, group in enumerate(top[0]):
+        place = ("search", "groups", g)
+        groups.append(_attempt(document, place, partial(_read_group, group, classes)))
+    return Search(tuple(groups), top[1])
+
+
+def _read_parts_of_search(
+    described: Any, agents: int
+) -> tuple[list[Any], tuple[tuple[int, ...], ...]]:
+    if not isinstance(described, dict) or described.keys() != {"groups", "solved"}:
+        raise ValueError("expected the keys 'groups' and 'solved'")
+    groups, solved = described["groups"], described["solved"]
+    if not isinstance(groups, list) or not isinstance(solved, list):
+        raise ValueError("groups and solved: expected lists")
+    return groups, tuple(_numbers_of(each, "solved", agents) for each in solved)
+
+
+def _read_group(described: Any, classes: list[AgentClasses]) -> GroupRecords:
+    agents = _numbers_of(described["agents"], "agents", len(classes))
+    if not agents:
+        raise ValueError("agents: a group needs one or more")
+    unknown = [k for k in described if k not in ("agents", "count", "layer", "classes", "least")]
+    if unknown:
+        raise ValueError(f"a group has no key {found(unknown[0])}")
+    count = _read_count(described)
+    layer = unpack(described["layer"], count, "layer")
+    if np.any(layer >= len(classes[0].class_count)):
+        raise ValueError("layer: there is no such layer")
+    rows = unpack(described["classes"], count * len(agents), "classes").reshape(count, len(agents))
+    for place, i in enumerate(agents):
+        if np.any(rows[:, place] >= classes[i].class_count[layer]):
+            raise ValueError("classes: the layer has no such class")
+    return GroupRecords(agents, layer, rows, _unpack_numbers(described["least"], count, "least"))
+
+
+def _read_count(described: dict[str, Any]) -> int:
+    count = described["count"]
+    if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count < 2**31:
+        raise ValueError(f"count is {found(count)}; expected a number of entries")
+    return count
+
+
+def _check_owners(document: Document, clusters: list[Cluster]) -> None:
+    owner: dict[int, int] = {}
+    for k, cluster in enumerate(clusters):
+        for e in cluster.wide:
+            if e in owner:
+                document.fail(
+                    ("clusters", k, "wide"),
+                    f"entry {e} is counted by the cluster at position {owner[e]} already",
+                )
+            owner[e] = k
+    if document.problems:
+        raise document.error()
+
+
+def _read_policy(document: Document, content: Any, certificate: Certificate) -> Policy:
+    """The policy that is part of a certificate, by the reader of policies."""
+    try:
+        policy = take_document(
+            "policy.json",
+            json.dumps(content),
+            lambda document: policy_of(document, certificate.problem),
+        )
+    except FormatError as error:
+        for problem in error.problems:
+            document.fail(("policy", *problem.path), problem.message)
+        raise document.error() from None
+    starts = [
+        (indexed.stage, [agent.states.label(agent.start) for agent in indexed.agents])
+        for indexed in (policy.indexed, certificate.indexed)
+    ]
+    if starts[0] != starts[1] or policy.history != certificate.history:
+        document.fail(("policy", "start"), "the policy does not start where the certificate does")
+        raise document.error()
+    return policy

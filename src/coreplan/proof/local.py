@@ -1,0 +1,432 @@
+"""Agents on their own: what they can reach, what they earn, what interactions can see of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coreplan.errors import ModelError, SolverError
+from coreplan.model.indexed import IndexedAgent, IndexedProblem
+from coreplan.support.checks import found
+
+Integers = NDArray[np.int64]
+Numbers = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+UNIT = 2.0**-52
+"""Twice the largest relative error of one operation: half of it is reserve."""
+MOST_FACTORS = 200_000_000
+"""Choices times conditions of one agent, at most."""
+
+
+def expand(begin: Integers, end: Integers) -> tuple[Integers, Integers]:
+    """Ranges one after the other: to which range a position belongs, and the positions."""
+    counts = end - begin
+    owner = np.repeat(np.arange(len(begin)), counts)
+    ends = np.cumsum(counts)
+    return owner, np.arange(len(owner)) + np.repeat(begin - (ends - counts), counts)
+
+
+def match_transitions(agent: IndexedAgent) -> Iterator[Flags]:
+    """Per condition of an agent: the transitions that it matches, of all that are described."""
+    begin = np.array(agent.outcome_begin, dtype=np.int64)
+    choice_begin = np.array(agent.choice_begin, dtype=np.int64)
+    actions = np.array(agent.choice_action, dtype=np.int64)
+    choice = np.repeat(np.arange(len(actions)), begin[1:] - begin[:-1])
+    owner = np.repeat(np.arange(len(agent.states)), choice_begin[1:] - choice_begin[:-1])
+    after = np.array(agent.outcome_next, dtype=np.int64)
+    parts = (
+        (owner[choice], len(agent.states)),
+        (actions[choice], len(agent.actions)),
+        (after, len(agent.states)),
+    )
+    for condition in agent.conditions:
+        matched = np.ones(len(after), dtype=bool)
+        for part, (at, size) in zip(condition, parts, strict=True):
+            if part is not None:
+                meant = np.zeros(size, dtype=bool)
+                meant[np.asarray(part, dtype=np.int64)] = True
+                matched &= meant[at]
+        yield matched
+
+
+@dataclass(eq=False)
+class Layer:
+    """What one agent can do at one stage. A *row* is a local state with one of its actions."""
+
+    states: Integers
+    """Numbers of the local states that can be reached by any actions, ascending."""
+    row_begin: Integers
+    """Per state: its first row; one more for the end."""
+    row_state: Integers
+    """Per row: the position of its state."""
+    row_choice: Integers
+    outcome_row: Integers
+    """Per outcome: its row. No outcomes at the last stage: nothing comes after."""
+    outcome_next: Integers
+    """Per outcome: the position of its state in the next layer."""
+    outcome_chance: Numbers
+    loss: Numbers = field(default_factory=lambda: np.zeros(0))
+    """Per row: how much worse it is, alone, than the best."""
+
+    def expect(self, values: Numbers) -> Numbers:
+        """Per row: the expectation of something known per state of the next layer."""
+        weights = self.outcome_chance * values[self.outcome_next]
+        expected: Numbers = np.bincount(
+            self.outcome_row, weights=weights, minlength=len(self.row_state)
+        ).astype(np.float64)
+        return expected
+
+
+class LocalModel:
+    """One agent, unrolled from where it starts, with chances that add up to 1.
+
+    Attributes
+    ----------
+    factors
+        Per choice and condition: the chance that it is matched.
+    layers
+        Per stage before the horizon.
+    alone
+        Its best value from the start, without interactions.
+    shaping_error
+        Per stage: how far computed losses can be from ``alone(t) - r - E alone(t + 1)``, where
+        `alone` are the computed numbers. Any numbers may serve there, as what is added at one stage
+        is taken away at the next; so errors of `alone` itself do not matter.
+    """
+
+    def __init__(self, indexed: IndexedProblem, position: int, rewards: Rewards) -> None:
+        agent = indexed.agents[position]
+        self.agent = agent
+        self.first_stage = indexed.stage
+        self._choice_begin = np.array(agent.choice_begin, dtype=np.int64)
+        self._first = np.array(agent.choice_first, dtype=np.int64)
+        self._last = np.array(agent.choice_last, dtype=np.int64)
+        self.action_of_choice = np.array(agent.choice_action, dtype=np.int64)
+        begin = np.array(agent.outcome_begin, dtype=np.int64)
+        choices = len(self.action_of_choice)
+        chance = np.array(agent.outcome_probability, dtype=np.float64)
+        after = np.array(agent.outcome_next, dtype=np.int64)
+        of = np.repeat(np.arange(choices), np.diff(begin))
+        happens = chance > 0
+        of, chance, after = of[happens], chance[happens], after[happens]
+        self._outcome_begin = np.searchsorted(of, np.arange(choices + 1))
+        mass = np.bincount(of, chance, minlength=choices)
+        self.most_outcomes = int(np.diff(self._outcome_begin).max(initial=1))
+        self._deviation = np.abs(mass - 1) + self.most_outcomes * UNIT
+        self._chance = chance / mass[of]
+        self._after = after
+        self.factors = self._match(agent, happens, of)
+        self.layers = self._unroll(indexed)
+        self._shape(rewards.own(position, len(agent.conditions)), indexed)
+
+    def _match(self, agent: IndexedAgent, happens: Flags, of: Integers) -> Numbers:
+        choices = len(self.action_of_choice)
+        if choices * len(agent.conditions) > MOST_FACTORS:
+            raise SolverError(
+                f"agent {found(agent.name)} has {choices:,} choices and {len(agent.conditions):,} "
+                "conditions: too many to verify"
+            )
+        factors = np.zeros((choices, len(agent.conditions)))
+        for k, matched in enumerate(match_transitions(agent)):
+            here = matched[happens]
+            factors[:, k] = np.bincount(of[here], self._chance[here], minlength=choices)
+        return factors
+
+    def _unroll(self, indexed: IndexedProblem) -> list[Layer]:
+        layers = []
+        states = np.array([self.agent.start], dtype=np.int64)
+        position = np.full(len(self.agent.states), -1, dtype=np.int64)
+        for stage in range(indexed.stage, indexed.horizon):
+            row_state, row_choice = expand(
+                self._choice_begin[states], self._choice_begin[states + 1]
+            )
+            there = (self._first[row_choice] <= stage) & (stage <= self._last[row_choice])
+            row_state, row_choice = row_state[there], row_choice[there]
+            row_begin = np.searchsorted(row_state, np.arange(len(states) + 1))
+            stuck = np.flatnonzero(np.diff(row_begin) == 0)
+            if len(stuck):
+                raise ModelError(
+                    f"agent {found(self.agent.name)} can be in state "
+                    f"{self.agent.states.label(int(states[stuck[0]]))!r} at stage {stage} and has "
+                    "no action there"
+                )
+            row, outcome = expand(
+                self._outcome_begin[row_choice], self._outcome_begin[row_choice + 1]
+            )
+            if stage == indexed.horizon - 1:
+                row, outcome = row[:0], outcome[:0]
+            following = np.unique(self._after[outcome])
+            position[following] = np.arange(len(following))
+            layers.append(
+                Layer(
+                    states,
+                    row_begin,
+                    row_state,
+                    row_choice,
+                    row,
+                    position[self._after[outcome]],
+                    self._chance[outcome],
+                )
+            )
+            states = following
+        return layers
+
+    def _shape(self, own: OwnRewards, indexed: IndexedProblem) -> None:
+        self.shaping_error = np.zeros(len(self.layers))
+        self.largest_reward = np.zeros(len(self.layers))
+        self.largest_value = 0.0
+        value = np.zeros(0)
+        for t in range(len(self.layers) - 1, -1, -1):
+            layer = self.layers[t]
+            weights, absolute, entries = own.at(indexed.stage + t)
+            sizes = (self.factors @ absolute)[layer.row_choice]
+            largest = float(sizes.max(initial=0.0))
+            q = (self.factors @ weights)[layer.row_choice] + layer.expect(value)
+            before = float(np.abs(value).max(initial=0.0))
+            value = np.maximum.reduceat(q, layer.row_begin[:-1])
+            here = float(np.abs(value).max(initial=0.0))
+            layer.loss = value[layer.row_state] - q
+            operations = entries + self.factors.shape[1] + 2 * self.most_outcomes + 8
+            worst = float(np.abs(q).max(initial=0.0))
+            self.shaping_error[t] = operations * UNIT * (largest + before + here + worst)
+            self.largest_reward[t] = largest
+            self.largest_value = max(self.largest_value, here)
+        self.alone = float(value[0])
+
+    def mass_deviation(self, t: int) -> float:
+        """How far the chances of an action at a stage are from adding up to 1, at most."""
+        return float(self._deviation[self.layers[t].row_choice].max(initial=0.0))
+
+    def name_row(self, t: int, row: int) -> str:
+        """A row in words, for messages."""
+        layer = self.layers[t]
+        action = self.agent.actions[self.action_of_choice[layer.row_choice[row]]]
+        return f"{self.name_state(t, int(layer.row_state[row]))}, action {found(action)}"
+
+    def name_state(self, t: int, position: int) -> str:
+        """A local state in words, for messages."""
+        label = self.agent.states.label(int(self.layers[t].states[position]))
+        return f"agent {found(self.agent.name)}, stage {self.first_stage + t}, state {found(label)}"
+
+
+@dataclass(eq=False)
+class OwnRewards:
+    """One agent's rewards that look at nobody else."""
+
+    conditions: int
+    always: list[tuple[int, float]] = field(default_factory=list)
+    """(condition, value)."""
+    at_stage: dict[int, list[tuple[int, float]]] = field(default_factory=dict)
+
+    def at(self, stage: int) -> tuple[Numbers, Numbers, int]:
+        """Per condition: the value, and the sum of absolute values; the number of entries."""
+        weights, absolute = np.zeros(self.conditions), np.zeros(self.conditions)
+        entries = [*self.always, *self.at_stage.get(stage, ())]
+        for condition, value in entries:
+            weights[condition] += value
+            absolute[condition] += abs(value)
+        return weights, absolute, len(entries)
+
+
+@dataclass(frozen=True, eq=False)
+class PairEntries:
+    """The interactions of two agents at one stage."""
+
+    first: Integers
+    """Conditions of the first agent."""
+    second: Integers
+    value: Numbers
+
+
+@dataclass(frozen=True, eq=False)
+class WideEntry:
+    """An interaction of three or more agents at one stage."""
+
+    numbers: tuple[int, ...]
+    """Positions in the problem's entries of those that it is the sum of."""
+    members: tuple[tuple[int, int], ...]
+    value: float
+
+
+@dataclass(frozen=True, eq=False)
+class Interactions:
+    """The interactions of one stage."""
+
+    pairs: dict[tuple[int, int], PairEntries]
+    wide: tuple[WideEntry, ...]
+    error: float
+    """How far the values can be from the sums of entries that they stand for."""
+
+    def live(self, best: Sequence[Numbers]) -> Interactions:
+        """Those that can happen, given the agents' best chances of their conditions."""
+        pairs = {}
+        for (i, j), each in self.pairs.items():
+            possible = (best[i][each.first] > 0) & (best[j][each.second] > 0)
+            if possible.any():
+                pairs[i, j] = PairEntries(
+                    each.first[possible], each.second[possible], each.value[possible]
+                )
+        wide = tuple(e for e in self.wide if all(best[i][k] > 0 for i, k in e.members))
+        return Interactions(pairs, wide, self.error if pairs or wide else 0.0)
+
+    def size(self, best: Sequence[Numbers]) -> float:
+        """A bound on the absolute sum of what is earned."""
+        total = 0.0
+        for (i, j), each in self.pairs.items():
+            total += float(np.sum(np.abs(each.value) * best[i][each.first] * best[j][each.second]))
+        for e in self.wide:
+            total += abs(e.value) * float(np.prod([best[i][k] for i, k in e.members]))
+        return total
+
+    @property
+    def sum_of_values(self) -> float:
+        """The sum of absolute values."""
+        pairs = sum(float(np.abs(each.value).sum()) for each in self.pairs.values())
+        return pairs + sum(abs(e.value) for e in self.wide)
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return sum(len(each.value) for each in self.pairs.values()) + len(self.wide)
+
+
+Members = tuple[tuple[int, int], ...]
+_NEVER, _ALWAYS = -1, -2
+
+
+class Rewards:
+    """The entries of a problem, sorted by how many agents they really look at.
+
+    Conditions that match the same transitions are one; one that matches all is left out, one that
+    matches none removes its entry. Entries that look at the same are added up.
+    """
+
+    def __init__(self, indexed: IndexedProblem) -> None:
+        self._own: dict[int, OwnRewards] = {}
+        self.constant = 0.0
+        self.constant_size = 0.0
+        self.constants = 0
+        self._always: dict[Members, list[int]] = {}
+        self._at_stage: dict[int, dict[Members, list[int]]] = {}
+        self._entries = indexed.entries
+        looked_at = members_looked_at(indexed)
+        for number, entry in enumerate(indexed.entries):
+            members = looked_at[number]
+            if members is None:
+                continue
+            stages = entry.stages
+            if stages is not None:  # a stage that is named twice counts once
+                stages = tuple(sorted({t for t in stages if indexed.stage <= t < indexed.horizon}))
+            if len({i for i, _ in members}) != len(members):
+                raise SolverError(f"entry {number} looks at an agent twice: this is not supported")
+            if len(members) > 1:
+                self._add(number, members, stages)
+            elif members:
+                self._add_own(members[0], entry.value, stages)
+            else:
+                count = indexed.horizon - indexed.stage if stages is None else len(stages)
+                self.constant += entry.value * count
+                self.constant_size += abs(entry.value) * count
+                self.constants += 1
+        self._shared = self._sort({})
+
+    def _add(self, number: int, members: Members, stages: tuple[int, ...] | None) -> None:
+        if stages is None:
+            self._always.setdefault(members, []).append(number)
+            return
+        for t in stages:
+            self._at_stage.setdefault(t, {}).setdefault(members, []).append(number)
+
+    def _add_own(
+        self, member: tuple[int, int], value: float, stages: tuple[int, ...] | None
+    ) -> None:
+        agent, condition = member
+        own = self._own.setdefault(agent, OwnRewards(0))
+        if stages is None:
+            own.always.append((condition, value))
+        else:
+            for t in stages:
+                own.at_stage.setdefault(t, []).append((condition, value))
+
+    def own(self, agent: int, conditions: int) -> OwnRewards:
+        """An agent's own rewards."""
+        own = self._own.get(agent, OwnRewards(0))
+        own.conditions = conditions
+        return own
+
+    def interactions(self, stage: int) -> Interactions:
+        """The interactions that count at a stage."""
+        more = self._at_stage.get(stage)
+        return self._shared if more is None else self._sort(more)
+
+    def _sort(self, more: dict[Members, list[int]]) -> Interactions:
+        """Add up entries, first those of all stages, then those of this one."""
+        pairs: dict[tuple[int, int], list[tuple[int, int, float]]] = {}
+        wide = []
+        error = 0.0
+        for members in dict.fromkeys([*self._always, *more]):
+            always, here = self._always.get(members, []), more.get(members, [])
+            numbers = (*always, *here)
+            value = sum(self._entries[e].value for e in always)
+            value += sum(self._entries[e].value for e in here)
+            if len(numbers) > 1:
+                size = sum(abs(self._entries[e].value) for e in numbers)
+                error += len(numbers) * UNIT * size
+            if value == 0:
+                continue
+            if len(members) == 2:
+                (i, first), (j, second) = members
+                pairs.setdefault((i, j), []).append((first, second, value))
+            else:
+                wide.append(WideEntry(numbers, members, value))
+        return Interactions(
+            {
+                key: PairEntries(
+                    np.array([e[0] for e in rows], dtype=np.int64),
+                    np.array([e[1] for e in rows], dtype=np.int64),
+                    np.array([e[2] for e in rows], dtype=np.float64),
+                )
+                for key, rows in sorted(pairs.items())
+            },
+            tuple(wide),
+            error,
+        )
+
+
+def members_looked_at(indexed: IndexedProblem) -> list[Members | None]:
+    """Per entry: the agents and conditions that it really looks at; None if it never matches.
+
+    A condition that matches every transition of its agent looks at nothing.
+    """
+    canonical = [_same_conditions(agent) for agent in indexed.agents]
+    found: list[Members | None] = []
+    for entry in indexed.entries:
+        conditions = tuple((i, canonical[i][k]) for i, k in sorted(entry.members))
+        if any(k == _NEVER for _, k in conditions):
+            found.append(None)
+        else:
+            found.append(tuple((i, k) for i, k in conditions if k != _ALWAYS))
+    return found
+
+
+def agents_looked_at(indexed: IndexedProblem) -> list[frozenset[int]]:
+    """Per entry: the agents that it really looks at; none if it never matches."""
+    return [frozenset(i for i, _ in members or ()) for members in members_looked_at(indexed)]
+
+
+def _same_conditions(agent: IndexedAgent) -> list[int]:
+    """Per condition: the first one that matches the same transitions, or whether all or none."""
+    known: dict[bytes, int] = {}
+    numbers = []
+    for k, matched in enumerate(match_transitions(agent)):
+        if not matched.any():
+            numbers.append(_NEVER)
+        elif matched.all():
+            numbers.append(_ALWAYS)
+        else:
+            numbers.append(known.setdefault(np.packbits(matched).tobytes(), k))
+    return numbers

@@ -1,0 +1,456 @@
+"""The clusters: what is to be paid is shared out among them, and each is solved exactly.
+
+A cluster's least cost, with its shares, is no more than what it pays under any plan for the whole
+team; and shares add up to all that is to be paid. So the sum over clusters bounds it from below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from coreplan.proof.certificate import Certificate, Cluster
+from coreplan.proof.classes import ClassLayer, ClassModel, RefusalError
+from coreplan.proof.elimination import Needed
+from coreplan.proof.local import (
+    UNIT,
+    Integers,
+    Numbers,
+    WideEntry,
+    agents_looked_at,
+)
+
+MOST_CELLS = 100_000_000
+"""Joint states of a cluster at one stage, at most, unless told otherwise."""
+CELLS_AT_ONCE = 100_000
+
+Pair = tuple[int, int]
+
+
+class Relaxation:
+    """All clusters of a certificate.
+
+    Attributes
+    ----------
+    error
+        How far the shares can be from adding up, for rounding.
+    values
+        Per cluster: its least cost.
+    """
+
+    def __init__(
+        self,
+        certificate: Certificate,
+        models: Sequence[ClassModel],
+        needed: Needed,
+        most_cells: int = MOST_CELLS,
+    ) -> None:
+        looked_at = agents_looked_at(certificate.indexed)
+        for cluster in certificate.clusters:
+            _check_cluster(cluster, certificate, looked_at)
+        self.models = models
+        self.live = needed.live
+        self.layers = len(needed.live)
+        self.clusters = certificate.clusters
+        self.error = sum(live.error for live in self.live)
+        self.values: list[float] = []
+        self._outcomes = [
+            max(max(1, len(layer.laws)) for layer in model.layers) for model in models
+        ]
+        self._owners: dict[int, int] = {}
+        for k, each in enumerate(self.clusters):
+            for e in each.wide:
+                self._owners.setdefault(e, k)
+        self.charges = self._charge()
+        charged = {i for i, _ in self.charges}
+        self.last = {i: k for k, each in enumerate(self.clusters) for i in each.agents}
+        alone = sorted(charged - self.last.keys())
+        self.all_clusters = [*self.clusters, *(Cluster((i,), (None,)) for i in alone)]
+        self.last |= {i: len(self.clusters) + k for k, i in enumerate(alone)}
+        self.last_pair = {
+            (i, j): k
+            for k, each in enumerate(self.clusters)
+            for i in each.agents
+            for j in each.agents
+            if i < j
+        }
+        for cluster in self.all_clusters:
+            self.check_size(cluster.agents, most_cells)
+
+    def check_size(self, agents: Sequence[int], most_cells: int) -> None:
+        """Refuse what is too large to solve."""
+        for t in range(self.layers):
+            cells = 1
+            for i in agents:
+                layer = self.models[i].layers[t]
+                cells *= max(layer.groups, layer.classes)
+            if cells > most_cells:
+                raise RefusalError(
+                    f"a cluster of {len(agents)} agents has {cells:,} joint states after "
+                    f"actions at one stage, more than {most_cells:,}: too many to solve here"
+                )
+
+    # -- what no cluster counts -------------------------------------------------------------------
+
+    def _charge(self) -> dict[tuple[int, int], Numbers]:
+        """Gains that no cluster counts, as if the others did their best, per agent and layer."""
+        inside = {
+            (i, j) for each in self.clusters for i in each.agents for j in each.agents if i < j
+        }
+        charges: dict[tuple[int, int], Numbers] = {}
+        for t, live in enumerate(self.live):
+            best = [model.layers[t].factors.max(axis=0) for model in self.models]
+            for (i, j), each in live.pairs.items():
+                if (i, j) in inside:
+                    continue
+                for first, second, value in zip(each.first, each.second, each.value, strict=True):
+                    if value > 0:
+                        chance = float(best[j][second])
+                        self._add_charge(charges, i, t, int(first), -value * chance)
+            for e in live.wide:
+                if e.value <= 0 or self._owner(e) is not None:
+                    continue
+                (i, condition), *others = e.members
+                chance = float(np.prod([best[j][k] for j, k in others]))
+                self._add_charge(charges, i, t, condition, -e.value * chance)
+        return charges
+
+    def _owner(self, entry: WideEntry) -> int | None:
+        """The cluster that counts it: one that has one of its entries."""
+        return next((self._owners[e] for e in entry.numbers if e in self._owners), None)
+
+    def _add_charge(
+        self,
+        charges: dict[tuple[int, int], Numbers],
+        agent: int,
+        t: int,
+        condition: int,
+        value: float,
+    ) -> None:
+        layer = self.models[agent].layers[t]
+        costs = charges.setdefault((agent, t), np.zeros(len(layer.loss)))
+        reached = layer.group_of >= 0
+        costs[reached] += value * layer.factors[layer.group_of[reached], condition]
+        self.error += (len(self.models) + 8) * UNIT * abs(value)
+
+    # -- shares -----------------------------------------------------------------------------------
+
+    def _share(self, k: int, cluster: Cluster, place: int) -> list[Numbers]:
+        """The shares of an agent's losses that a cluster has."""
+        agent = cluster.agents[place]
+        shares = []
+        for t, layer in enumerate(self.models[agent].layers):
+            here = slice(layer.first_action, layer.first_action + len(layer.loss))
+            if self.last[agent] != k:
+                given = cluster.shares[place]
+                shares.append(np.zeros(len(layer.loss)) if given is None else given[here])
+                continue
+            rest = layer.loss.copy()
+            if (agent, t) in self.charges:
+                rest += self.charges[agent, t]
+            size = np.abs(rest)
+            for other in self.clusters[:k]:
+                if agent not in other.agents:
+                    continue
+                given = other.shares[other.agents.index(agent)]
+                if given is not None:
+                    rest -= given[here]
+                    size += np.abs(given[here])
+            terms = len(self.clusters) + 2
+            self.error += terms * UNIT * float(size.max(initial=0.0))
+            shares.append(rest)
+        return shares
+
+    def _pair_costs(self, k: int, cluster: Cluster, pair: Pair) -> list[Numbers | None]:
+        """Per layer: what a cluster counts of two agents' interactions; None for nothing."""
+        if self.last_pair[pair] != k:
+            return self._given_pair(cluster, pair)
+        costs = [self.true_pair(t, pair) for t in range(self.layers)]
+        for other in self.clusters[:k]:
+            for t, given in enumerate(self._given_pair(other, pair)):
+                if given is None:
+                    continue
+                here = costs[t]
+                size = float(np.abs(given).max(initial=0.0))
+                if here is None:
+                    costs[t] = -given
+                else:
+                    size += float(np.abs(here).max(initial=0.0))
+                    costs[t] = here - given
+                self.error += 2 * UNIT * size
+        return costs
+
+    def true_pair(self, t: int, pair: Pair) -> Numbers | None:
+        """What two agents' interactions are expected to cost, per group of either."""
+        each = self.live[t].pairs.get(pair)
+        if each is None:
+            return None
+        first, second = (self.models[i].layers[t].factors for i in pair)
+        operations = len(each.value) + sum(self._outcomes[i] for i in pair) + 8
+        self.error += operations * UNIT * float(np.abs(each.value).sum())
+        costs: Numbers = -(first[:, each.first] * each.value) @ second[:, each.second].T
+        return costs
+
+    def _given_pair(self, cluster: Cluster, pair: Pair) -> list[Numbers | None]:
+        """Shares of a pair's costs as the certificate has them, for groups."""
+        costs: list[Numbers | None] = [None] * self.layers
+        for share in cluster.pairs:
+            if share.agents != pair:
+                continue
+            order = np.argsort(share.layer, kind="stable")
+            cut = np.searchsorted(share.layer[order], np.arange(self.layers + 1))
+            for t in range(self.layers):
+                here = order[cut[t] : cut[t + 1]]
+                if len(here) == 0:
+                    continue
+                sides = []
+                for i, numbers in zip(
+                    pair, (share.after_first[here], share.after_second[here]), strict=True
+                ):
+                    names, groups = np.unique(self.models[i].layers[t].after, return_inverse=True)
+                    at = np.minimum(np.searchsorted(names, numbers), len(names) - 1)
+                    # What only actions that cannot be reached have plays no part.
+                    sides.append((at, names[at] == numbers, groups, len(names)))
+                (first, known, own, n), (second, known_too, other, m) = sides
+                known &= known_too
+                table = np.zeros((n, m))
+                np.add.at(table, (first[known], second[known]), share.value[here][known])
+                costs[t] = table[np.ix_(own, other)]
+        return costs
+
+    def _wide_costs(
+        self, owned: Sequence[WideEntry], agents: Sequence[int], t: int
+    ) -> tuple[Numbers | None, float]:
+        """What interactions of three or more agents cost; and the size of that."""
+        if not owned:
+            return None, 0.0
+        size = sum(abs(e.value) for e in owned)
+        operations = len(owned) + sum(self._outcomes[i] + 2 for i in agents) + 8
+        self.error += operations * UNIT * size
+        product = np.array([[-e.value for e in owned]])
+        last = np.ones((0, 0))
+        for place, i in enumerate(agents):
+            factors = self.models[i].layers[t].factors
+            columns = np.ones((len(factors), len(owned)))
+            for column, e in enumerate(owned):
+                condition = dict(e.members).get(i)
+                if condition is not None:
+                    columns[:, column] = factors[:, condition]
+            if place == len(agents) - 1:
+                last = columns
+            else:
+                product = (product[:, None, :] * columns[None, :, :]).reshape(-1, len(owned))
+        costs: Numbers = product @ last.T
+        return costs, size
+
+    # -- solving ----------------------------------------------------------------------------------
+
+    def solve(self) -> tuple[float, float]:
+        """A lower bound on losses and interaction costs, and how far it can be off for rounding."""
+        size, error = 0.0, 0.0
+        self.values = []
+        for k, cluster in enumerate(self.all_clusters):
+            table = self.table(k, cluster.agents)
+            for t in range(self.layers - 1, -1, -1):
+                table.advance(t)
+            value = float(table.value.flat[0])
+            self.values.append(value)
+            size += abs(value)
+            error += table.error
+        total = sum(self.values)
+        return total, error + self.error + (len(self.all_clusters) + 2) * UNIT * size
+
+    def table(self, k: int, agents: tuple[int, ...]) -> Table:
+        """Some agents of a cluster with the cluster's shares, ready for backward induction."""
+        cluster = self.all_clusters[k]
+        own = [self._share(k, cluster, cluster.agents.index(i)) for i in agents]
+        pairs = {
+            (a, b): self._pair_costs(k, cluster, (agents[a], agents[b]))
+            for a in range(len(agents))
+            for b in range(a + 1, len(agents))
+        }
+
+        def costs(t: int) -> Costs:
+            here = {places: each[t] for places, each in pairs.items()}
+            owned = [e for e in self.wide_among(t, agents) if self._owner(e) == k]
+            return Costs(
+                [each[t] for each in own],
+                {places: each for places, each in here.items() if each is not None},
+                *self._wide_costs(owned, agents, t),
+            )
+
+        return Table([self.models[i].layers for i in agents], costs)
+
+    def exact_table(self, agents: tuple[int, ...]) -> Table:
+        """Some agents by themselves, with all that they lose and pay, nothing shared."""
+
+        def costs(t: int) -> Costs:
+            true = {
+                (a, b): self.true_pair(t, (agents[a], agents[b]))
+                for a in range(len(agents))
+                for b in range(a + 1, len(agents))
+            }
+            return Costs(
+                [self.models[i].layers[t].loss for i in agents],
+                {places: each for places, each in true.items() if each is not None},
+                *self._wide_costs(self.wide_among(t, agents), agents, t),
+            )
+
+        return Table([self.models[i].layers for i in agents], costs)
+
+    def wide_among(self, t: int, agents: Sequence[int]) -> list[WideEntry]:
+        """The interactions of three or more agents that are all among some."""
+        return [e for e in self.live[t].wide if {i for i, _ in e.members} <= {*agents}]
+
+
+@dataclass(frozen=True, eq=False)
+class Costs:
+    """What some agents pay at one stage."""
+
+    own: list[Numbers]
+    """Per agent and class action."""
+    pairs: dict[Pair, Numbers]
+    """By places of agents; per group of either."""
+    wide: Numbers | None
+    wide_size: float
+
+
+class Table:
+    """Least costs of some agents together, by joint class, from the end back.
+
+    Attributes
+    ----------
+    value
+        Per joint class of the layer that was come to.
+    largest
+        The largest absolute value of any layer so far.
+    error
+        How far values can be off for rounding.
+    """
+
+    def __init__(
+        self, layers: Sequence[Sequence[ClassLayer]], costs: Callable[[int], Costs]
+    ) -> None:
+        self._layers = layers
+        self._costs = costs
+        self.value: Numbers = np.zeros((1,) * len(layers))
+        self._size = 0.0
+        self.largest = 0.0
+        self.error = 0.0
+
+    def advance(self, t: int) -> None:
+        """From the layer after t to t: expectation and choice, one agent at a time."""
+        layers = [each[t] for each in self._layers]
+        costs = self._costs(t)
+        size = self._size + costs.wide_size
+        size += sum(float(np.abs(x).max(initial=0.0)) for x in (*costs.pairs.values(), *costs.own))
+        operations = 4 + sum(len(layer.laws) + 6 for layer in layers) + 2 * len(costs.pairs)
+        self.error += operations * UNIT * size
+        self.value = _step(self.value, layers, costs.pairs, costs.wide, costs.own)
+        self._size = max(-float(self.value.min()), float(self.value.max()))
+        self.largest = max(self.largest, self._size)
+
+
+def _step(
+    value: Numbers,
+    layers: Sequence[ClassLayer],
+    pairs: dict[Pair, Numbers],
+    wide: Numbers | None,
+    shares: Sequence[Numbers],
+) -> Numbers:
+    """From the values of the next layer's joint classes to those of this one.
+
+    The first agent's groups are taken a few at a time, so that tables stay in the cache.
+    """
+    first, *others = layers
+    dimensions = len(layers)
+    cells = 1
+    for layer in others:
+        cells *= max(layer.groups, layer.classes)
+    step = max(1, CELLS_AT_ONCE // cells)
+    done = np.empty((first.groups, *(layer.classes for layer in others)))
+    if wide is not None:
+        wide = wide.reshape([layer.groups for layer in layers])
+    for begin in range(0, first.groups, step):
+        part = slice(begin, min(begin + step, first.groups))
+        laws = [(into[part], chance[part]) for into, chance in first.laws if len(into) > begin]
+        table = _expect(value, laws, 0) if laws else np.repeat(value, part.stop - begin, axis=0)
+        for place, layer in enumerate(others, 1):
+            if layer.laws:
+                table = _expect(table, layer.laws, place)
+            else:
+                table = np.repeat(table, layer.groups, axis=place)
+        for (a, b), costs in pairs.items():
+            here = costs[part] if a == 0 else costs
+            shape = [1] * dimensions
+            shape[a], shape[b] = here.shape
+            table += here.reshape(shape)
+        if wide is not None:
+            table += wide[part]
+        for place in range(dimensions - 1, 0, -1):
+            table = _choose(table, layers[place].choices, shares[place], place)
+        done[part] = table
+    return _choose(done, first.choices, shares[0], 0)
+
+
+def _check_cluster(
+    cluster: Cluster, certificate: Certificate, looked_at: Sequence[frozenset[int]]
+) -> None:
+    """What the bound relies on; readers of files have looked at it already."""
+    agents = cluster.agents
+    sizes = {i: int(each.action_begin[-1]) for i, each in enumerate(certificate.agents)}
+    sound = (
+        len(agents) > 0
+        and all(a < b for a, b in pairwise(agents))
+        and all(i in sizes for i in agents)
+        and len(cluster.shares) == len(agents)
+        and all(
+            given is None or len(given) == sizes[i]
+            for i, given in zip(agents, cluster.shares, strict=True)
+        )
+        and all(p.agents[0] < p.agents[1] and {*p.agents} <= {*agents} for p in cluster.pairs)
+        and all(looked_at[e] <= {*agents} for e in cluster.wide)
+    )
+    if not sound:
+        raise RefusalError(f"the cluster of the agents {agents} does not fit together")
+
+
+def _at(place: int, index: slice) -> tuple[slice, ...]:
+    return (*(slice(None),) * place, index)
+
+
+def _column(values: Numbers, place: int, dimensions: int) -> Numbers:
+    shape = [1] * dimensions
+    shape[place] = len(values)
+    return values.reshape(shape)
+
+
+def _expect(table: Numbers, laws: list[tuple[Integers, Numbers]], place: int) -> Numbers:
+    """From classes of the next layer to groups, for one agent."""
+    (into, chance), *more = laws
+    result: Numbers = np.take(table, into, axis=place)
+    if np.any(chance != 1):
+        result *= _column(chance, place, table.ndim)
+    for into, chance in more:
+        part = np.take(table, into, axis=place)
+        part *= _column(chance, place, table.ndim)
+        result[_at(place, slice(0, len(into)))] += part
+    return result
+
+
+def _choose(
+    table: Numbers, choices: list[tuple[Integers, Integers]], share: Numbers, place: int
+) -> Numbers:
+    """From groups to classes, for one agent: the action that costs least."""
+    (groups, actions), *more = choices
+    result: Numbers = np.take(table, groups, axis=place)
+    result += _column(share[actions], place, table.ndim)
+    for groups, actions in more:
+        part = np.take(table, groups, axis=place)
+        part += _column(share[actions], place, table.ndim)
+        head = result[_at(place, slice(0, len(groups)))]
+        np.minimum(head, part, out=head)
+    return result

@@ -1,0 +1,218 @@
+"""The paper's algorithms on conditional return graphs: CRG-PS and CoRe, as printed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coreplan import _core
+from coreplan.domains.maintenance.states import ContractorStates, History, LocalState
+from coreplan.policies.group_rule import Chances, Event, GroupRule, GroupTable
+from coreplan.policies.policy import LocalMap, LocalRule, Policy
+from coreplan.solving.crg import Assignment, ConditionalReturnGraphs, build_crgs
+from coreplan.solving.result import Result
+from coreplan.solving.task import SolverTask, check_flags, check_gaps
+
+
+def solve_crg_ps(
+    task: SolverTask,
+    merge: bool = True,
+    memo: bool = False,
+    assignment: Assignment = "balanced",
+) -> Result:
+    """CRG-enabled policy search: decoupling, but no pruning."""
+    return _solve(task, "crg-ps", False, merge, memo, assignment, 0.0, 0.0)
+
+
+def solve_core_2016(
+    task: SolverTask,
+    merge: bool = True,
+    memo: bool = False,
+    assignment: Assignment = "balanced",
+    relative_gap: float = 0.0,
+    absolute_gap: float = 0.0,
+) -> Result:
+    """Conditional return policy search, Algorithm 1 of the paper."""
+    check_gaps(relative_gap=relative_gap, absolute_gap=absolute_gap)
+    return _solve(
+        task, "core-2016", True, merge, memo, assignment, float(relative_gap), float(absolute_gap)
+    )
+
+
+def build_for(task: SolverTask, merge: bool, assignment: Assignment) -> ConditionalReturnGraphs:
+    """The CRGs that a search runs on."""
+    check_flags(merge=merge)
+    return build_crgs(
+        task.problem,
+        assignment=assignment,
+        influence="features",
+        merge=merge,
+        stage=task.stage,
+        state=task.state,
+        limits=task.limits,
+    )
+
+
+def _solve(
+    task: SolverTask,
+    algorithm: str,
+    bounds: bool,
+    merge: bool,
+    memo: bool,
+    assignment: Assignment,
+    relative_gap: float,
+    absolute_gap: float,
+) -> Result:
+    check_flags(memo=memo)
+    crgs = build_for(task, merge, assignment)
+    monitor = task.limits.monitor
+    # What holds whatever happens to the search.
+    model = _core.compile(crgs.graphs, False, monitor)
+    alone = _core.independent_bounds(model, monitor)
+    task.limits.phase = "search"
+    found = _core.solve_core_2016(crgs.core, bounds, memo, absolute_gap, relative_gap, 0, monitor)
+    solved = found.stop == _core.Stop.none
+    fallback = [
+        crgs.core.local_choice(i) if solved else alone.action(i)
+        for i in range(len(crgs.indexed.agents))
+    ]
+    policy = make_policy(crgs, found if solved else None, fallback)
+    # Groups count the masses of their own laws, the whole team those of all.
+    error = 2 * _core.mass_error(model)
+    upper = min(alone.upper, crgs.upper_bound(task.stage) + error)
+    lower = found.lower if solved else alone.lower
+    if solved and not model.unit_mass:
+        lower = policy.evaluate()
+    size = crgs.size
+    return task.make_result(
+        algorithm,
+        lower,
+        max(min(found.upper + error, upper) if solved else upper, lower),
+        found.stop,
+        policy,
+        found.states_expanded,
+        found.actions_evaluated,
+        others={
+            "crg_nodes": int(size.nodes),
+            "crg_arcs": int(size.arcs),
+            "joint_actions_pruned": found.actions_pruned,
+            "decouplings": found.decouplings,
+        },
+        allowed_gap=math.inf if absolute_gap or relative_gap else 0.0,
+    )
+
+
+@dataclass(frozen=True)
+class _Classes:
+    """The classes of one agent's nodes that a policy speaks of.
+
+    They are the nodes of the (merged) graph, except that nodes of a maintenance problem which
+    differ in past start and end times only are one class: the same decisions are best in all of
+    them, and people ask by what has been done.
+    """
+
+    of_node: NDArray[np.int64]
+    """Per node of the graph: its class within the layer."""
+    count: NDArray[np.int64]
+    """Per layer."""
+    example: NDArray[np.int64]
+    """Per class, layer by layer: one of its nodes."""
+
+
+def _find_classes(crgs: ConditionalReturnGraphs, agent: int) -> _Classes:
+    begin = crgs.graphs.layer_begin(agent).astype(np.int64)
+    states = crgs.indexed.agents[agent].states
+    nodes = np.arange(begin[-1])
+    if not isinstance(states, ContractorStates) or not crgs.history:
+        return _Classes(nodes - np.repeat(begin[:-1], np.diff(begin)), np.diff(begin), nodes)
+    of_node = np.zeros(len(nodes), np.int64)
+    count = []
+    example = []
+    state_of = crgs.graphs.node_state(agent)
+    for first, last in pairwise(begin):
+        known: dict[LocalState, int] = {}
+        for node in range(first, last):
+            state = states.states[state_of[node]]
+            local = state.state if isinstance(state, History) else state
+            if local not in known:
+                known[local] = len(known)
+                example.append(node)
+            of_node[node] = known[local]
+        count.append(len(known))
+    return _Classes(of_node, np.array(count), np.array(example))
+
+
+def make_policy(
+    crgs: ConditionalReturnGraphs,
+    found: _core.CoreResult | None,
+    fallback: Sequence[NDArray[np.uint32]],
+) -> Policy:
+    """The policy that a search found; elsewhere everybody does what is best alone."""
+    agents = range(len(crgs.indexed.agents))
+    classes = [_find_classes(crgs, i) for i in agents]
+    groups = None
+    if found is not None:
+        chances = tuple(
+            Chances(
+                crgs.core.run_list_of(i)[classes[i].example],
+                crgs.core.run_list_begin(i),
+                crgs.core.runs(i),
+            )
+            for i in agents
+        )
+        events = tuple(
+            Event(tuple(members), None if stages is None else tuple(stages))
+            for members, stages in crgs.core.events()
+        )
+        groups = GroupRule(chances, events, _make_tables(found, classes))
+    return Policy(
+        crgs.problem,
+        crgs.indexed,
+        [_make_map(crgs, i, classes[i]) for i in agents],
+        (),
+        LocalRule(tuple(fallback[i][classes[i].example] for i in agents)),
+        history=crgs.history,
+        groups=groups,
+    )
+
+
+def _make_tables(found: _core.CoreResult, classes: Sequence[_Classes]) -> tuple[GroupTable, ...]:
+    """The decisions of each group; of several for nodes of one class, the last."""
+    rows: dict[tuple[int, ...], dict[tuple[int, ...], list[int]]] = {}
+    for decision in found.decisions:
+        agents = tuple(decision.agents)
+        own = (
+            int(classes[i].of_node[node]) for i, node in zip(agents, decision.nodes, strict=True)
+        )
+        rows.setdefault(agents, {})[decision.layer, *own] = decision.choices
+    tables = []
+    for agents, decided in rows.items():
+        keys = np.array(list(decided), np.uint32)
+        positions = np.array(list(decided.values()), np.uint32)
+        tables.append(GroupTable(agents, keys[:, 0], keys[:, 1:], positions))
+    return tuple(tables)
+
+
+def _make_map(crgs: ConditionalReturnGraphs, agent: int, classes: _Classes) -> LocalMap:
+    node_of = crgs.merged.node_class(agent)
+    choice_begin = crgs.graphs.choice_begin(agent)
+    labels = np.array(crgs.indexed.agents[agent].choice_action or [0], dtype=np.uint32)
+    action = labels[crgs.graphs.choice_base(agent)]
+    # The actions of a state are those of its node of the merged graph, in that node's order.
+    counts = np.diff(choice_begin)[node_of]
+    action_begin = np.concatenate([[0], np.cumsum(counts)]).astype(np.uint32)
+    within = np.arange(action_begin[-1]) - np.repeat(action_begin[:-1], counts)
+    node_action = action[np.repeat(choice_begin[:-1][node_of], counts) + within]
+    return LocalMap(
+        crgs.full.layer_begin(agent),
+        crgs.full.node_state(agent),
+        classes.of_node[node_of].astype(np.uint32),
+        classes.count.astype(np.uint32),
+        action_begin,
+        node_action.astype(np.uint32),
+    )

@@ -1,0 +1,25 @@
+"""Plain dynamic programming: the paper's baseline. See docs/dp.md."""
+
+from __future__ import annotations
+
+from coreplan import _core
+from coreplan.solving.algorithms.joint import make_joint_policy
+from coreplan.solving.result import Result
+from coreplan.solving.task import SolverTask, check_flags
+
+
+def solve_dp(task: SolverTask, merge: bool = True) -> Result:
+    """Maximise the Bellman equation over all joint states."""
+    check_flags(merge=merge)
+    compiled = task.compile(merge)
+    found = _core.solve_dp(compiled.model, task.limits.monitor)
+    return task.make_result(
+        "dp",
+        found.lower,
+        found.upper,
+        found.stop,
+        make_joint_policy(task, compiled, found),
+        found.states_expanded,
+        found.actions_evaluated,
+        message=found.message,
+    )

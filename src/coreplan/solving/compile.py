@@ -1,0 +1,220 @@
+"""From a description to the compiled model: index, unroll, merge."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from functools import cached_property
+
+from coreplan import _core
+from coreplan.domains.maintenance.problem import MaintenanceProblem
+from coreplan.domains.maintenance.translate import index_maintenance
+from coreplan.errors import LimitError, ModelError
+from coreplan.model.indexed import IndexedProblem, JointState, index_timmdp
+from coreplan.model.timmdp import TIMMDP
+from coreplan.solving.limits import Limits
+from coreplan.support.checks import found
+
+logger = logging.getLogger(__name__)
+
+AnyProblem = TIMMDP | MaintenanceProblem
+
+
+@dataclass(frozen=True)
+class AgentSize:
+    """How large one agent's part of a problem is.
+
+    Attributes
+    ----------
+    name
+        The agent.
+    states
+        Local states of the description.
+    unrolled
+        (stage, local state) pairs that can be reached, up to and including the horizon.
+    transitions
+        Unrolled transitions of positive probability.
+    merged
+        Unrolled states that remain after merging equivalent ones.
+    """
+
+    name: str
+    states: int
+    unrolled: int
+    transitions: int
+    merged: int
+
+
+@dataclass(eq=False)
+class CompiledProblem:
+    """A problem ready to be solved.
+
+    Attributes
+    ----------
+    problem
+        What it was compiled from.
+    indexed
+        The same in numbers.
+    graphs
+        The unrolled local graphs, with rewards per transition.
+    model
+        The compiled model, with expectations only.
+    merged
+        Whether equivalent states were merged.
+    """
+
+    problem: AnyProblem
+    indexed: IndexedProblem
+    graphs: _core.LocalGraphs
+    model: _core.CompiledModel
+    merged: bool
+
+    @cached_property
+    def sizes(self) -> tuple[AgentSize, ...]:
+        """Sizes per agent, before and after merging."""
+        return tuple(
+            AgentSize(
+                agent.name,
+                len(agent.states),
+                self.graphs.node_count(i),
+                self.graphs.arc_count(i),
+                self.model.class_count(i),
+            )
+            for i, agent in enumerate(self.indexed.agents)
+        )
+
+    def __str__(self) -> str:
+        states = sum(size.states for size in self.sizes)
+        unrolled = sum(size.unrolled for size in self.sizes)
+        merged = f", {sum(size.merged for size in self.sizes):,} merged" if self.merged else ""
+        return (
+            f"local states: {states:,}, {unrolled:,} unrolled{merged}; "
+            f"joint states: {count_in_words(self.joint_states)}; "
+            f"interactions: {self.interactions:,}"
+        )
+
+    @property
+    def joint_states(self) -> float:
+        """Joint states before the horizon that can be reached (of merged states, if merged)."""
+        return self.model.joint_state_count
+
+    @property
+    def interactions(self) -> int:
+        """Interaction rewards that can happen at some stage."""
+        return self.model.interaction_count
+
+
+def count_in_words(number: float) -> str:
+    """A count, in full as long as people can read it."""
+    return f"{number:,.0f}" if number < 1e15 else f"{number:.3g}"
+
+
+def index_problem(
+    problem: AnyProblem,
+    *,
+    history: bool = False,
+    stage: int = 0,
+    state: JointState | None = None,
+    limits: Limits | None = None,
+) -> IndexedProblem:
+    """Turn any kind of problem into numbers; see the kinds' own functions."""
+    if isinstance(stage, bool) or not isinstance(stage, int) or not 0 <= stage < problem.horizon:
+        raise ModelError(
+            f"stage is {found(stage)}; expected a whole number from 0 to {problem.horizon - 1}"
+        )
+    guard = (limits or Limits()).guard
+    if isinstance(problem, TIMMDP):
+        return index_timmdp(problem, stage=stage, state=state, guard=guard)
+    return index_maintenance(problem, history=history, stage=stage, state=state, guard=guard)
+
+
+def compile_problem(
+    problem: AnyProblem,
+    *,
+    merge: bool = True,
+    stage: int = 0,
+    state: JointState | None = None,
+    limits: Limits | None = None,
+) -> CompiledProblem:
+    """Unroll a problem and, unless told otherwise, merge equivalent local states.
+
+    Parameters
+    ----------
+    problem
+        A TI-MMDP or an MPP.
+    merge
+        Whether to merge; without, an MPP's states keep start and end times, as in the literature.
+    stage, state
+        Where planning starts; by default at the beginning.
+    limits
+        Time and memory; by default only what the machine has.
+
+    Raises
+    ------
+    LimitError
+        If it does not fit, found out before memory is exhausted.
+    ModelError
+        If the state makes no sense, or an agent gets stuck.
+
+    Examples
+    --------
+    >>> from coreplan import Contractor, MaintenanceProblem, Task
+    >>> alpha = Contractor("Alpha", (Task("a1", duration=2, cost=3, revenue=20),))
+    >>> compiled = compile_problem(MaintenanceProblem((alpha,), horizon=4))
+    >>> compiled.sizes
+    (AgentSize(name='Alpha', states=3, unrolled=12, transitions=13, merged=10),)
+    """
+    limits = limits or Limits()
+    indexed = index_problem(problem, history=not merge, stage=stage, state=state, limits=limits)
+    graphs = unroll_problem(indexed, limits)
+    try:
+        model = _core.compile(graphs, merge, limits.monitor)
+    except _core.LimitReached as error:
+        raise LimitError(*error.args) from None
+    compiled = CompiledProblem(problem, indexed, graphs, model, merge)
+    if logger.isEnabledFor(logging.INFO):
+        logger.info("%s", compiled)
+    return compiled
+
+
+def unroll_problem(indexed: IndexedProblem, limits: Limits) -> _core.LocalGraphs:
+    """Unroll an indexed problem: which local states can be reached at which stage."""
+    try:
+        return _core.unroll(describe(indexed), limits.monitor)
+    except _core.LimitReached as error:
+        raise LimitError(*error.args) from None
+    except _core.NoAction as error:
+        raise no_action(indexed, *error.args) from None
+
+
+def no_action(indexed: IndexedProblem, agent: int, state: int, stage: int) -> ModelError:
+    """The error for an agent that comes into a state without actions before the horizon."""
+    who = indexed.agents[agent]
+    return ModelError(
+        f"agent {found(who.name)} can be in state {who.states.label(state)!r} at stage {stage} and "
+        "has no action there (in a maintenance problem: not all its tasks can be completed in time "
+        "from here)"
+    )
+
+
+def describe(indexed: IndexedProblem) -> _core.Description:
+    """Hand an indexed problem to the core."""
+    description = _core.Description(indexed.horizon, indexed.stage)
+    for i, agent in enumerate(indexed.agents):
+        description.add_agent(
+            len(agent.states),
+            len(agent.actions),
+            agent.choice_begin,
+            agent.choice_action,
+            agent.choice_first,
+            agent.choice_last,
+            agent.outcome_begin,
+            agent.outcome_next,
+            agent.outcome_probability,
+            agent.start,
+        )
+        for condition in agent.conditions:
+            description.add_condition(i, *condition)
+    for entry in indexed.entries:
+        description.add_entry(entry.members, entry.value, entry.stages, entry.function)
+    return description

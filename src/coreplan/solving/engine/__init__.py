@@ -1,0 +1,1 @@
+"""The engine of `core`: teams, their bounds, their policies."""

@@ -1,0 +1,445 @@
+"""The engine: make the problem small, take it apart, solve each part or bound it."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coreplan import _core
+from coreplan.errors import SolverError
+from coreplan.policies.group_rule import Chances, Event, GroupRule, GroupTable
+from coreplan.policies.policy import (
+    GONE,
+    MOST_JOINT_CLASSES,
+    LocalMap,
+    LocalRule,
+    Policy,
+    Reduced,
+    TeamRule,
+    make_maps,
+    number_joint_classes,
+)
+from coreplan.solving.compile import CompiledProblem
+from coreplan.solving.engine.start import Base, Start, StartPlan, take_start
+from coreplan.solving.engine.team import CLOSED, EXACT_AT_ONCE, EngineOptions, Team
+from coreplan.solving.engine.way_back import make_reduced, map_local, reduce_model
+from coreplan.solving.result import PendingCertificate, Result, is_closed
+from coreplan.solving.task import SolverTask, check_flags, check_gaps, check_seed
+from coreplan.support.checks import found
+from coreplan.support.processors import choose_count
+
+if TYPE_CHECKING:
+    from coreplan.proof.certificate import Certificate
+    from coreplan.solving.engine.certify import TeamProof
+
+logger = logging.getLogger(__name__)
+
+COPIES = 3
+"""Of the compiled problem: a smaller one, those of the teams, and the plan."""
+SHORTEST_SLICE = 0.02
+LONGEST_SLICE = 1.0
+SLICE_OF_TIME = 0.05
+"""Work goes to one bound of one team at a time, for this part of the time spent so far."""
+
+
+def solve_core(
+    task: SolverTask,
+    threads: int | None = None,
+    relative_gap: float = 0.0,
+    absolute_gap: float = 0.0,
+    seed: int = 1,
+    exact: bool = True,
+    search: bool = True,
+    certificate: str | Path | bool | None = None,
+    shape: bool = True,
+    drop: bool = True,
+    settle: bool = True,
+    eliminate: bool = True,
+    merge: bool = True,
+    split: bool = True,
+    skip: bool = True,
+    floors: bool = True,
+    tables: bool = True,
+    start: StartPlan | Start | None = None,
+) -> Result:
+    """Shape, shrink, decouple; solve small teams exactly, bound the others and search."""
+    threads = choose_count(threads)
+    check_seed(seed)
+    check_gaps(relative_gap=relative_gap, absolute_gap=absolute_gap)
+    steps = {"shape": shape, "drop": drop, "settle": settle, "eliminate": eliminate, "merge": merge}
+    ideas = {"split": split, "skip": skip, "floors": floors, "tables": tables}
+    check_flags(exact=exact, search=search, **steps, **ideas)
+    if certificate is not None and not isinstance(certificate, str | Path | bool):
+        raise SolverError(f"certificate is {found(certificate)}; expected a file's name, or True")
+    asked = certificate is not None and certificate is not False
+    if asked and not shape:
+        raise SolverError("a certificate is about losses; it needs shape=True")
+    compiled = task.compile(merge)
+    limits = task.limits
+    given = None if start is None else take_start(task, compiled, start)
+    try:
+        # Whatever happens later, there has to be room for a plan.
+        limits.monitor.reserve(COPIES * compiled.model.bytes, "what the engine needs at least")
+    except _core.LimitReached as error:
+        if certificate is not None:
+            raise
+        return _plan_alone(task, compiled, given, str(error.args[1]))
+    limits.phase = "shrinking"
+    reduction = reduce_model(compiled, steps, limits)
+    report = reduction.report
+    options = EngineOptions(limits, threads, seed, exact, search, asked, ideas)
+    teams = [Team(reduction.model, team, options) for team in _core.components(reduction.model)]
+    logger.info(
+        "%s",
+        f"shrunk: {report.classes_before:,} to {report.classes_after:,} local states, "
+        f"{report.joint_before:,.4g} to {report.joint_after:,.4g} joint states; "
+        f"teams of {', '.join(str(len(team.agents)) for team in teams)}",
+    )
+    engine = _Engine(teams, compiled.model.constant + reduction.offset, reduction.error, options)
+    if given is not None:
+        engine.known = given.value
+        engine.bases = given.bases(compiled, reduction)
+    engine.run(float(relative_gap), float(absolute_gap))
+    lower, upper = engine.lower, engine.bounds()[1]
+    limits.phase = "result"
+    counts = _count(teams)
+    for team in teams:
+        team.let_go()
+    _core.return_freed_memory()
+    reduced = [make_reduced(compiled, reduction, i) for i in range(len(compiled.indexed.agents))]
+    try:
+        policy, whole = _make_policy(task, compiled, reduction, reduced, teams)
+        if not whole:
+            # What the memory limit was for is gone.
+            lower = min(lower, policy.evaluate(memory_limit=limits.memory_limit_mb))
+    except (MemoryError, SolverError):
+        engine.fall_back()
+        lower = engine.lower
+        policy, _ = _make_policy(task, compiled, reduction, reduced, teams)
+    if not compiled.model.unit_mass:
+        # With probabilities as they are written, if that is within reach.
+        with suppress(MemoryError, SolverError):
+            lower = max(lower, policy.evaluate(memory_limit=limits.memory_limit_mb))
+    upper = max(lower, upper)
+    own, worth = policy, lower
+
+    def make_certificate() -> Certificate:
+        from coreplan.solving.engine.certify import certify  # seldom needed, and slow to import
+
+        proof = certify(
+            task.problem,
+            compiled,
+            reduction,
+            reduced,
+            teams,
+            own,
+            worth,
+            engine.certified,
+            searches=not limits.interrupted,  # after Ctrl-C, nobody waits for records to be checked
+        )
+        if given is not None and given.value >= worth and given.policy.history == proof.history:
+            proof = replace(proof, policy=given.policy, lower=given.value)
+        return proof
+
+    if given is not None and given.value >= lower:
+        lower, policy = given.value, given.policy
+    result = task.make_result(
+        "core",
+        lower,
+        upper,
+        engine.stop,
+        policy,
+        sum(team.expanded for team in teams),
+        sum(team.actions for team in teams),
+        message=engine.say(compiled.indexed.agent_names),
+        others=counts,
+        allowed_gap=max(absolute_gap, relative_gap * abs(lower)),
+    )
+    if asked:
+        result = replace(result, pending_certificate=PendingCertificate(make_certificate))
+    return result
+
+
+def _plan_alone(
+    task: SolverTask, compiled: CompiledProblem, given: Start | None, reason: str
+) -> Result:
+    """What agents do by themselves, where there is no memory for more."""
+    alone = _core.independent_bounds(compiled.model, task.limits.unlimited_monitor())
+    agents = range(len(compiled.indexed.agents))
+    lower = alone.lower
+    if given is not None and given.value >= lower:
+        lower, policy = given.value, given.policy
+    else:
+        policy = Policy(
+            task.problem,
+            compiled.indexed,
+            make_maps(compiled),
+            [],
+            LocalRule(tuple(alone.action(i) for i in agents)),
+            history=not compiled.merged,
+        )
+    upper = max(lower, alone.upper)
+    stop = _core.Stop.memory_limit
+    return task.make_result("core", lower, upper, stop, policy, 0, 0, message=reason)
+
+
+def _count(teams: Sequence[Team]) -> dict[str, float]:
+    """How much work it was, beside joint states and actions."""
+    counts: dict[str, float] = {"kernel_cells": sum(team.kernel_cells for team in teams)}
+    relaxations = [team.relaxation for team in teams if team.relaxation is not None]
+    if relaxations:
+        counts["clusters"] = sum(len(each.clusters) for each in relaxations)
+        counts["relaxation_rounds"] = sum(each.rounds for each in relaxations)
+        counts["interactions_bounded_coarsely"] = sum(each.coarse for each in relaxations)
+    searched = [team for team in teams if team.search is not None]
+    if searched:
+        counts["search_records"] = sum(t.search.records for t in searched if t.search is not None)
+    written = [team for team in teams if team.decisions is not None]
+    if written:
+        states = sum(team.decisions.states for team in written if team.decisions is not None)
+        counts["policy_states"] = states
+        counts["search_overhead"] = sum(team.expanded for team in written) / max(states, 1)
+    return counts
+
+
+class _Engine:
+    """All teams, and the time they get."""
+
+    def __init__(
+        self, teams: Sequence[Team], offset: float, error: float, options: EngineOptions
+    ) -> None:
+        self.teams = teams
+        self.offset = offset
+        self.error = error
+        self.limits = options.limits
+        self.limits.alone = offset
+        self.stop = _core.Stop.none
+        self.known = -math.inf
+        """What a plan that was given at the start is worth."""
+        self.bases: list[Base] | None = None
+        """That plan, agent by agent, where agents look at themselves only."""
+
+    @property
+    def lower(self) -> float:
+        """What the teams' own policies are worth."""
+        return self.offset + sum(team.lower for team in self.teams) - self.error
+
+    def bounds(self) -> tuple[float, float]:
+        """On the whole problem's value."""
+        lower = max(self.lower, self.known)
+        upper = self.offset + sum(team.upper for team in self.teams) + self.error
+        return lower, max(lower, upper)
+
+    def certified(self, proofs: Sequence[TeamProof | None]) -> float:
+        """The upper bound that relaxations, exact solutions and proofs of searches show."""
+        shown = [
+            team.certified if proof is None else proof.upper
+            for team, proof in zip(self.teams, proofs, strict=True)
+        ]
+        return max(self.bounds()[1], self.offset + sum(shown) + self.error)
+
+    def run(self, relative_gap: float, absolute_gap: float) -> None:
+        """Work until the bounds meet, nothing helps any more, or a limit strikes."""
+        try:
+            self._run(relative_gap, absolute_gap)
+        except MemoryError:
+            # The system gives no more. What was found so far is the answer.
+            self.stop = _core.Stop.memory_limit
+            for team in self.teams:
+                team.make_room()
+        finally:
+            for team in self.teams:
+                team.finish()
+
+    def _run(self, relative_gap: float, absolute_gap: float) -> None:
+        # Small teams first: when a limit strikes, most is solved.
+        for team in sorted(self.teams, key=lambda team: team.exact_seconds):
+            if team.exact_seconds <= EXACT_AT_ONCE and not self._stopped():
+                team.solve_exactly()
+        if self.bases is not None:
+            for team in self.teams:
+                if team.solution is None and not self._stopped():
+                    self.limits.phase = "policies"
+                    team.start([self.bases[i] for i in team.agents])
+        while not self._stopped():
+            lower, upper = self.bounds()
+            self.limits.report(lower, upper)
+            allowed = max(absolute_gap, relative_gap * abs(lower))
+            closed = 0.5 * CLOSED * max(1.0, abs(lower)) / len(self.teams)
+            left = [t for t in self.teams if (t.gap > closed or t.unproven) and not t.exhausted]
+            if not left or upper - lower <= allowed:
+                break
+            if self.known > self.lower and is_closed(lower, upper):
+                break  # the plan that was given is optimal
+            slice_ = min(max(SHORTEST_SLICE, SLICE_OF_TIME * self.limits.seconds), LONGEST_SLICE)
+            max(left, key=lambda team: team.gap).work(slice_)
+        self.limits.report(*self.bounds())
+        if self.stop == _core.Stop.none and any(t.memory_short and t.gap > 0 for t in self.teams):
+            self.stop = _core.Stop.memory_limit
+
+    def fall_back(self) -> None:
+        """Do with what agents do alone: the system has no memory for more to be written down."""
+        self.stop = _core.Stop.memory_limit
+        for team in self.teams:
+            team.fall_back()
+
+    def _stopped(self) -> bool:
+        if self.limits.monitor.look():
+            self.stop = self.limits.monitor.stop
+        return self.stop != _core.Stop.none
+
+    def say(self, names: Sequence[str]) -> str:
+        """In words: which teams are not solved."""
+        unsolved = [team for team in self.teams if team.solution is None and team.gap > 0]
+        return "; ".join(
+            f"the team of {len(team.agents)} agents around {names[min(team.agents)]!r} is bounded, "
+            f"not solved: its gap is {team.gap:.4g}"
+            for team in unsolved
+        )
+
+
+# -- the way back to the problem's own states and actions --------------------------------------
+
+
+def _make_policy(
+    task: SolverTask,
+    compiled: CompiledProblem,
+    reduction: _core.Reduction,
+    reduced: Sequence[Reduced],
+    teams: Sequence[Team],
+) -> tuple[Policy, bool]:
+    """The policy in hand, and whether all of it could be written down."""
+    agents = range(len(compiled.indexed.agents))
+    maps = make_maps(compiled)
+    whole = True
+    alone = _core.independent_bounds(compiled.model, task.limits.unlimited_monitor())
+    local: list[NDArray[np.uint32]] = [alone.action(i) for i in agents]
+    rules: list[TeamRule] = []
+    for team in teams:
+        if team.solution is not None:
+            rules.append(
+                TeamRule(
+                    tuple(team.agents),
+                    team.solution.take_rule(),
+                    reduced=tuple(reduced[i] for i in team.agents),
+                )
+            )
+            continue
+        for k, i in enumerate(team.agents):
+            local[i] = map_local(compiled, reduction, reduced[i], i, team.local[k], local[i])
+        if team.decisions is not None:
+            continue
+        for cluster in team.clusters:
+            who = [team.agents[k] for k in cluster.agents]
+            rule = _make_rule(compiled, reduction, maps, reduced, who, cluster)
+            whole = whole and rule is not None
+            if rule is not None:
+                rules.append(rule)
+    searched = [team for team in teams if team.decisions is not None]
+    policy = Policy(
+        task.problem,
+        compiled.indexed,
+        maps,
+        rules,
+        LocalRule(tuple(local)),
+        history=not compiled.merged,
+        groups=_make_groups(reduced, searched) if searched else None,
+    )
+    return policy, whole
+
+
+def _make_groups(reduced: Sequence[Reduced], teams: Sequence[Team]) -> GroupRule:
+    """What groups of agents do, in all teams that were searched."""
+    nothing = np.zeros(0, np.uint32)
+    chances = [Chances(nothing, np.zeros(1, np.uint32), nothing)] * len(reduced)
+    own = [replace(each, class_of=np.full_like(each.class_of, GONE)) for each in reduced]
+    own = [replace(each, class_count=np.zeros_like(each.class_count)) for each in own]
+    events: list[Event] = []
+    tables: list[GroupTable] = []
+    for team in teams:
+        assert team.decisions is not None
+        for k, i in enumerate(team.agents):
+            own[i] = reduced[i]
+            classes = int(reduced[i].class_count.sum())
+            list_of, list_begin, runs = team.lists[k]
+            chances[i] = Chances(list_of[:classes], list_begin, runs)
+        for members, stages in team.events:
+            named = tuple((team.agents[k], signal) for k, signal in members)
+            events.append(Event(tuple(sorted(named)), tuple(stages)))
+        for rows in team.decisions.groups:
+            who = [team.agents[k] for k in rows.agents]
+            order = np.argsort(who)
+            width = len(who)
+            tables.append(
+                GroupTable(
+                    tuple(sorted(who)),
+                    rows.layer,
+                    rows.classes.reshape(-1, width)[:, order],
+                    rows.actions.reshape(-1, width)[:, order],
+                )
+            )
+    return GroupRule(tuple(chances), tuple(events), tuple(tables), tuple(own))
+
+
+def _make_rule(
+    compiled: CompiledProblem,
+    reduction: _core.Reduction,
+    maps: Sequence[LocalMap],
+    reduced: Sequence[Reduced],
+    who: Sequence[int],
+    cluster: _core.Cluster,
+) -> TeamRule | None:
+    """A cluster's table as a rule; None if its joint classes are too many to have numbers.
+
+    Classes that the table does not mention are left out, which keeps the numbers small.
+    """
+    layer = cluster.layer.astype(np.int64)
+    layers = compiled.indexed.horizon - compiled.indexed.stage
+    own = []
+    columns = []
+    codes = np.zeros(len(layer), np.uint64)
+    for k, i in enumerate(who):
+        classes = cluster.classes[:, k].astype(np.int64)
+        begin = reduction.model.layer_begin(i).astype(np.int64)
+        mentioned = np.zeros(begin[-1], bool)
+        mentioned[begin[layer] + classes] = True
+        counts = np.add.reduceat(np.append(mentioned, False), begin[:-1])[:layers]
+        before = np.cumsum(mentioned) - mentioned
+        compact = before - np.repeat(before[begin[:-1]], np.diff(begin))
+        columns.append(compact[begin[layer] + classes])
+        layer_of = np.repeat(np.arange(len(begin) - 1), np.diff(compiled.model.layer_begin(i)))
+        number = begin[layer_of] + np.where(reduced[i].class_of == GONE, 0, reduced[i].class_of)
+        known = (reduced[i].class_of != GONE) & mentioned[number]
+        class_of = np.where(known, compact[number], GONE)
+        own.append(
+            Reduced(
+                class_of.astype(np.uint32),
+                np.maximum(counts, 1).astype(np.uint32),
+                reduced[i].action_begin,
+                reduced[i].action_of,
+            )
+        )
+        actions = np.diff(reduction.model.action_begin(i).astype(np.int64))[begin[layer] + classes]
+        codes = codes * actions.astype(np.uint64) + cluster.actions[:, k]
+    numbering = number_joint_classes(maps, who, own, layers)
+    if numbering.layer_offset[-1] > MOST_JOINT_CLASSES:
+        return None
+    numbers = np.array(numbering.layer_offset, np.uint64)[layer]
+    for k, column in enumerate(columns):
+        steps = np.array([row[k] for row in numbering.steps], np.uint64)
+        numbers = numbers + steps[layer] * column.astype(np.uint64)
+    order = np.argsort(numbers)
+    return TeamRule(
+        tuple(who),
+        (codes[order] + np.uint64(1)).astype(np.uint32),
+        reduced=tuple(own),
+        numbers=numbers[order],
+    )

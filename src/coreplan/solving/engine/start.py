@@ -1,0 +1,259 @@
+"""A plan to start from: what it is worth at once, and what single agents do by it.
+
+A policy speaks of the problem's own states; the engine works on classes of a compiled, reduced
+model. The way there is the inverse of the one by which the engine's own policies come back.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coreplan import _core
+from coreplan.domains.maintenance.problem import MaintenanceProblem
+from coreplan.domains.maintenance.schedule import Schedule, schedule_policy
+from coreplan.domains.maintenance.states import ContractorState
+from coreplan.errors import LimitError, SolverError
+from coreplan.model.indexed import IndexedProblem, JointState
+from coreplan.policies.policy import GONE, Policy
+from coreplan.solving.compile import AnyProblem, CompiledProblem
+from coreplan.solving.limits import Limits
+from coreplan.solving.task import SolverTask
+from coreplan.support.checks import found
+
+StartPlan = Policy | Schedule
+"""A policy, or a schedule of a maintenance problem."""
+
+Base = NDArray[np.uint32]
+"""What one agent does by itself: per class of the reduced model, the position of an action."""
+
+
+def make_plan(
+    problem: AnyProblem,
+    plan: object,
+    stage: int,
+    state: JointState | None,
+    limits: Limits | None = None,
+) -> Policy:
+    """A plan as a policy for a problem: a schedule is made into one, a policy must be for it."""
+    if isinstance(plan, Policy):
+        if plan.problem != problem:
+            raise SolverError(
+                f"the plan is for another problem ({found(plan.problem.name)}) than "
+                f"{found(problem.name)}, or the problem has changed since"
+            )
+        return plan
+    if not isinstance(plan, Mapping):
+        raise SolverError(
+            f"the plan is {found(plan)}; expected a Policy or, for a maintenance problem, a "
+            "schedule {contractor: {work: step}}"
+        )
+    if not isinstance(problem, MaintenanceProblem):
+        raise SolverError(
+            "a schedule is for a maintenance problem; expected a Policy for this problem"
+        )
+    return schedule_policy(problem, plan, stage=stage, state=state, limits=limits)
+
+
+def check_beginning(policy: Policy, indexed: IndexedProblem) -> None:
+    """Raise a SolverError if a policy starts from elsewhere than a problem in numbers does."""
+    if policy.stage != indexed.stage:
+        raise SolverError(
+            f"the plan starts from stage {policy.stage}; it is asked for from stage {indexed.stage}"
+        )
+    for mine, asked in zip(policy.indexed.agents, indexed.agents, strict=True):
+        planned, given = (_without_times(each.states.value(each.start)) for each in (mine, asked))
+        if planned != given:
+            raise SolverError(
+                f"the plan starts with agent {found(mine.name)} in state {planned!r}; it is asked "
+                f"for from {given!r}"
+            )
+
+
+def _without_times(state: Any) -> Any:
+    if isinstance(state, ContractorState):
+        return dataclasses.replace(state, times=None)
+    return state
+
+
+@dataclass(frozen=True)
+class Start:
+    """A policy to start from, and its exact value, which is trusted."""
+
+    policy: Policy
+    value: float
+
+    def bases(
+        self, compiled: CompiledProblem, reduction: _core.Reduction
+    ) -> list[NDArray[np.uint32]] | None:
+        """Per agent: what it does, by class of the reduced model; None if agents look at others."""
+        if not self.policy.is_local:
+            return None
+        alone = _core.independent_bounds(reduction.model, Limits.unlimited_monitor())
+        return [
+            _AgentStart(self.policy, compiled, reduction, i).base(alone.action(i))
+            for i in range(len(compiled.indexed.agents))
+        ]
+
+
+def take_start(task: SolverTask, compiled: CompiledProblem, plan: StartPlan | Start) -> Start:
+    """Check and evaluate a plan to start from; its value is a lower bound at once.
+
+    Raises
+    ------
+    ModelError
+        If a schedule makes no sense.
+    SolverError
+        If it is a plan for something else, or its exact value is out of reach.
+    LimitError
+        If its exact value takes more than half of the time that is left, or Ctrl-C is pressed.
+    """
+    given = plan.policy if isinstance(plan, Start) else plan
+    policy = make_plan(task.problem, given, task.stage, task.state, task.limits)
+    check_beginning(policy, compiled.indexed)
+    value = plan.value if isinstance(plan, Start) else _value_of(policy, task.limits)
+    if not math.isfinite(value):
+        raise OverflowError("the rewards are too large to be added up")
+    task.limits.phase = "start"
+    task.limits.report(value, math.inf)
+    return Start(policy, value)
+
+
+def _value_of(policy: Policy, limits: Limits) -> float:
+    """The exact value of a plan, within half of the time that is left."""
+    try:
+        with limits.end_if_interrupted():
+            return policy.evaluate(time_limit=0.5 * limits.seconds_left)
+    except LimitError as error:
+        if error.reason != "time_limit":
+            raise
+        raise LimitError(
+            "time_limit",
+            "the time limit is too short to compute the value of the plan to start from",
+        ) from None
+    except SolverError as error:
+        raise SolverError(f"cannot start from this plan: {error}") from None
+
+
+class _AgentStart:
+    """One agent's way from the states of a policy to the classes of a reduced model."""
+
+    def __init__(
+        self, policy: Policy, compiled: CompiledProblem, reduction: _core.Reduction, agent: int
+    ) -> None:
+        self._agent = agent
+        self._policy = policy
+        self._indexed = compiled.indexed
+        self._same_states = policy.history == (not compiled.merged)
+        graphs = compiled.graphs
+        self._layer_begin = graphs.layer_begin(agent).astype(np.int64)
+        self._node_state = graphs.node_state(agent)
+        self._row_begin = graphs.choice_begin(agent).astype(np.int64)
+        self._row_choice = graphs.choice_base(agent).astype(np.int64)
+        self._arc_begin = graphs.arc_begin(agent).astype(np.int64)
+        self._arc_next = graphs.arc_next(agent).astype(np.int64)
+        self._arc_chance = graphs.arc_probability(agent)
+        self._action_of_choice = np.array(
+            compiled.indexed.agents[agent].choice_action or [0], np.int64
+        )
+        self._node_class = compiled.model.node_class(agent).astype(np.int64)
+        self._kept_begin = compiled.model.node_choice_begin(agent).astype(np.int64)
+        self._kept_choice = compiled.model.node_choice(agent).astype(np.int64)
+        self._class_of = reduction.class_of(agent).astype(np.int64)
+        self._reduced_begin = reduction.action_begin(agent).astype(np.int64)
+        self._reduced_action = reduction.action_of(agent).astype(np.int64)
+
+    def base(self, otherwise: Base) -> Base:
+        """What the agent does by the policy; elsewhere, and where that is gone, `otherwise`."""
+        planned = self._planned()
+        weight = self._weights(planned)
+        into = self._class_of[self._node_class]
+        position = self._positions(planned, into)
+        likely = (weight > 0) & (planned >= 0) & (into != GONE) & (position < 0)
+        for node in np.flatnonzero(likely).tolist():
+            position[node] = self._as_good(node, int(planned[node]))
+        base = otherwise.copy()
+        known = np.flatnonzero(position >= 0)
+        # States that became one class may have different plans: the most likely one counts.
+        known = known[np.argsort(weight[known], kind="stable")]
+        base[into[known]] = position[known]
+        return base
+
+    def _planned(self) -> NDArray[np.int64]:
+        """Per node: where the planned choice stands in the graph; -1 at the horizon."""
+        layers = len(self._layer_begin) - 2
+        planned = np.full(len(self._node_state), -1, np.int64)
+        counts = np.diff(self._row_begin)
+        for layer in range(layers):
+            stage = self._indexed.stage + layer
+            begin, end = self._layer_begin[layer : layer + 2]
+            states = self._find_states(stage, self._node_state[begin:end])
+            actions = self._policy.local_actions(stage, self._agent, states).astype(np.int64)
+            rows = np.repeat(np.arange(begin, end), counts[begin:end])
+            at = np.arange(self._row_begin[begin], self._row_begin[end])
+            wanted = actions[rows - begin]
+            hits = self._action_of_choice[self._row_choice[at]] == wanted
+            planned[rows[hits]] = at[hits]
+        return planned
+
+    def _find_states(self, stage: int, states: NDArray[np.uint32]) -> NDArray[np.uint32]:
+        """The policy's numbers of states: histories may be kept on one side only."""
+        if self._same_states:
+            return states
+        ours = self._indexed.agents[self._agent].states
+        theirs = self._policy.indexed.agents[self._agent].states
+        numbers = [theirs.find(stage, _without_times(ours.value(int(each)))) for each in states]
+        return np.array(numbers, np.uint32)
+
+    def _weights(self, planned: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Per node: how likely the agent gets there."""
+        weight = np.zeros(len(self._node_state))
+        weight[self._layer_begin[0]] = 1.0
+        for layer in range(len(self._layer_begin) - 2):
+            begin, end = self._layer_begin[layer : layer + 2]
+            nodes = begin + np.flatnonzero(weight[begin:end])
+            first, last = (self._arc_begin[planned[nodes] + k] for k in (0, 1))
+            counts = last - first
+            arcs = np.repeat(first - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
+            chance = np.repeat(weight[nodes], counts) * self._arc_chance[arcs]
+            np.add.at(weight, self._arc_next[arcs], chance)
+        return weight
+
+    def _positions(self, planned: NDArray[np.int64], into: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Per node: the position of the planned choice in the reduced class; -1 if it is gone."""
+        nodes = np.flatnonzero((planned >= 0) & (into != GONE))
+        own = self._node_class[nodes]
+        counts = np.diff(self._reduced_begin)[own]
+        rows = np.repeat(nodes, counts)
+        within = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
+        actions = self._reduced_action[np.repeat(self._reduced_begin[own], counts) + within]
+        choices = self._kept_choice[self._kept_begin[rows] + actions]
+        hits = choices == self._row_choice[planned[rows]]
+        position = np.full(len(planned), -1, np.int64)
+        position[rows[hits]] = within[hits]
+        return position
+
+    def _as_good(self, node: int, planned: int) -> int:
+        """The position of a choice that leads to the same; -1 if there is none.
+
+        Of choices that are as good as each other, only one is kept.
+        """
+        own = self._node_class[node]
+        actions = self._reduced_action[self._reduced_begin[own] : self._reduced_begin[own + 1]]
+        choices = self._kept_choice[self._kept_begin[node] + actions]
+        row = range(int(self._row_begin[node]), int(self._row_begin[node + 1]))
+        at = {int(self._row_choice[k]): k for k in row}
+        wanted = self._leads_to(planned)
+        same = (k for k, each in enumerate(choices) if self._leads_to(at[int(each)]) == wanted)
+        return next(same, -1)
+
+    def _leads_to(self, at: int) -> Sequence[tuple[int, float]]:
+        arcs = slice(int(self._arc_begin[at]), int(self._arc_begin[at + 1]))
+        nexts = self._class_of[self._node_class[self._arc_next[arcs]]]
+        return sorted(zip(nexts.tolist(), self._arc_chance[arcs].tolist(), strict=True))

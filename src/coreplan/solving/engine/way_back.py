@@ -1,0 +1,88 @@
+"""Making a compiled model smaller, and the way back to its own states and actions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coreplan import _core
+from coreplan.domains.maintenance.states import ContractorStates
+from coreplan.policies.policy import GONE, Reduced
+from coreplan.solving.compile import CompiledProblem
+from coreplan.solving.limits import Limits
+
+
+def reduce_model(
+    compiled: CompiledProblem, steps: Mapping[str, bool], limits: Limits
+) -> _core.Reduction:
+    """Make the model small; if a limit strikes over that, leave it as it is."""
+    try:
+        return _core.reduce(compiled.model, **steps, monitor=limits.monitor)
+    except (_core.LimitReached, MemoryError):
+        nothing = dict.fromkeys(steps, False)
+        return _core.reduce(compiled.model, **nothing, monitor=limits.unlimited_monitor())
+
+
+def make_reduced(compiled: CompiledProblem, reduction: _core.Reduction, agent: int) -> Reduced:
+    """One agent's way from the classes of the compiled model to those of the reduced one."""
+    layers = compiled.indexed.horizon - compiled.indexed.stage
+    begin = reduction.model.layer_begin(agent).astype(np.int64)
+    sizes = np.diff(compiled.model.layer_begin(agent))
+    class_of = reduction.class_of(agent).astype(np.int64)
+    gone = class_of == GONE
+    class_of -= np.repeat(begin[:-1], sizes)
+    class_of[gone] = GONE
+    twin = _kept_twins(compiled, agent, gone)
+    row_begin = reduction.action_begin(agent).astype(np.int64)
+    lengths = np.diff(row_begin)[twin]
+    action_begin = np.concatenate([[0], np.cumsum(lengths)])
+    shifts = np.repeat(row_begin[twin] - action_begin[:-1], lengths)
+    return Reduced(
+        class_of[twin].astype(np.uint32),
+        np.diff(begin)[:layers].astype(np.uint32),
+        action_begin.astype(np.uint32),
+        reduction.action_of(agent)[np.arange(len(shifts)) + shifts],
+    )
+
+
+def _kept_twins(
+    compiled: CompiledProblem, agent: int, gone: NDArray[np.bool_]
+) -> NDArray[np.int64]:
+    """Per class: itself or, if it is gone, one that is not and differs in past times only.
+
+    People ask by what has been done; then any start and end times have to be as good.
+    """
+    states = compiled.indexed.agents[agent].states
+    itself = np.arange(len(gone))
+    if compiled.merged or not isinstance(states, ContractorStates):
+        return itself
+    asked = np.zeros(len(gone), np.int64)
+    asked[compiled.model.node_class(agent)] = np.array(states.asked_for())[
+        compiled.graphs.node_state(agent)
+    ]
+    kept_for = np.full(len(states), -1)
+    kept_for[asked[~gone]] = itself[~gone]
+    return np.where(gone & (kept_for[asked] >= 0), kept_for[asked], itself)
+
+
+def map_local(
+    compiled: CompiledProblem,
+    reduction: _core.Reduction,
+    reduced: Reduced,
+    agent: int,
+    chosen: NDArray[np.uint32],
+    otherwise: NDArray[np.uint32],
+) -> NDArray[np.uint32]:
+    """One agent's own policy, from the classes of the reduced model to those of the compiled one.
+
+    The last layer's classes have no actions.
+    """
+    begin = reduction.model.layer_begin(agent).astype(np.int64)
+    layer_of = np.repeat(np.arange(len(begin) - 1), np.diff(compiled.model.layer_begin(agent)))
+    known = (reduced.class_of != GONE) & (np.diff(reduced.action_begin.astype(np.int64)) > 0)
+    numbers = begin[layer_of[known]] + reduced.class_of[known]
+    mapped = otherwise.copy()
+    mapped[known] = reduced.action_of[reduced.action_begin[:-1][known] + chosen[numbers]]
+    return mapped

@@ -1,0 +1,228 @@
+"""Time, memory and Ctrl-C: what may stop a solver, and how it is told."""
+
+from __future__ import annotations
+
+import logging
+import math
+import time
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from numbers import Real
+
+from coreplan import _core
+from coreplan.errors import LimitError, SolverError
+from coreplan.support.interrupts import catch_interrupts
+from coreplan.support.memory import (
+    BYTES_PER_MB,
+    available_memory,
+    memory_by_rlimits,
+    peak_memory_mb,
+)
+
+logger = logging.getLogger(__name__)
+
+_BYTES_PER_DESCRIBED_STATE = 1500
+PART_OF_MEMORY = 0.8
+"""Of the memory that could be had, that a solver takes if nobody says how much."""
+ROOM_FOR_HEAPS = 1e9
+"""Bytes of addresses that heaps of several threads take: more than they use."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What a solver knows while it works.
+
+    Attributes
+    ----------
+    seconds
+        Time since the solver was called.
+    phase
+        What it is doing: ``compile`` or ``search``; the engine `core` says more, such as
+        ``relaxation`` or ``policies``.
+    lower_bound, upper_bound
+        Proven bounds on the optimal value so far; infinite where nothing is known yet.
+    joint_states_expanded, joint_actions_evaluated
+        Work done so far.
+    alone
+        What all agents would earn if nobody had to mind the others, where the solver knows it. What
+        is lost by minding them, ``alone`` less the value, is a better measure of a gap than the
+        value, which is mostly what everybody earns anyway.
+    memory_mb
+        The most memory that the process has had so far, in MB.
+    """
+
+    seconds: float
+    phase: str
+    lower_bound: float
+    upper_bound: float
+    joint_states_expanded: int
+    joint_actions_evaluated: int
+    alone: float | None = None
+    memory_mb: float = 0.0
+
+    @property
+    def gap(self) -> float:
+        """How far the bounds are apart."""
+        return self.upper_bound - self.lower_bound
+
+    @property
+    def relative_gap(self) -> float:
+        """The gap relative to the lower bound; infinite where that says nothing."""
+        if self.gap == 0:
+            return 0.0
+        if not math.isfinite(self.gap) or self.lower_bound == 0:
+            return math.inf
+        return self.gap / abs(self.lower_bound)
+
+
+Callback = Callable[[Progress], object]
+"""Called about 20 times a second while solving, and by `core` whenever a bound has changed; return
+``True`` to stop with what there is."""
+
+
+class Limits:
+    """The limits of one call of a solver; the clock runs from here."""
+
+    def __init__(
+        self,
+        time_limit: float | None = None,
+        memory_limit: float | None = None,
+        callback: Callback | None = None,
+    ) -> None:
+        for name, value in (("time_limit", time_limit), ("memory_limit", memory_limit)):
+            if value is None:
+                continue
+            if isinstance(value, bool) or not isinstance(value, Real) or not value > 0:
+                raise SolverError(f"{name} is {value!r}; expected a number above 0, or None")
+        self._start = time.perf_counter()
+        self._time_limit = math.inf if time_limit is None else float(time_limit)
+        # Leave the machine some air where no limit is given.
+        self._memory_limit = (
+            PART_OF_MEMORY * available_memory()
+            if memory_limit is None
+            else float(memory_limit) * BYTES_PER_MB
+        )
+        if memory_by_rlimits() < self._memory_limit + ROOM_FOR_HEAPS:
+            _core.share_one_heap()
+        self._callback = callback
+        self._interrupts = 0
+        self._asked_to_stop = False
+        self._ends = False
+        self.phase = "compile"
+        self.lower = -math.inf
+        self.upper = math.inf
+        self.alone: float | None = None
+        # The core cannot see cycles of references, so it must not keep this object alive.
+        watch = weakref.WeakMethod(self._watch)
+
+        def look(progress: _core.Progress) -> _core.Stop:
+            method = watch()
+            return method(progress) if method else _core.Stop.interrupted
+
+        self.monitor = _core.Monitor(self._time_limit, self._memory_limit, look)
+
+    @property
+    def seconds(self) -> float:
+        """Time since the limits were set up."""
+        return time.perf_counter() - self._start
+
+    @property
+    def memory_limit_mb(self) -> float:
+        """Megabytes that may be taken."""
+        return self._memory_limit / BYTES_PER_MB
+
+    @property
+    def seconds_left(self) -> float:
+        """Until the time limit; infinite if there is none."""
+        return self._time_limit - self.seconds
+
+    def _watch(self, progress: _core.Progress) -> _core.Stop:
+        """Tell the core whether anybody has asked to stop."""
+        self._tell(progress)
+        stops = self._interrupts or self._asked_to_stop
+        return _core.Stop.interrupted if stops else _core.Stop.none
+
+    def _tell(self, progress: _core.Progress) -> None:
+        if self._callback is None or self._interrupts or self._asked_to_stop:
+            return
+        report = Progress(
+            self.seconds,
+            self.phase,
+            max(self.lower, progress.lower),
+            min(self.upper, progress.upper),
+            progress.states_expanded,
+            progress.actions_evaluated,
+            self.alone,
+            peak_memory_mb(),
+        )
+        if self._callback(report) is True:
+            self._asked_to_stop = True
+
+    def report(self, lower: float, upper: float) -> None:
+        """Say that bounds are known, at once if one has become better."""
+        if lower <= self.lower and upper >= self.upper:
+            return
+        self.lower = max(self.lower, lower)
+        self.upper = min(self.upper, upper)
+        lost = ""
+        if self.alone is not None:
+            lost = (
+                f", lost by minding others {self.alone - self.upper:.6g} to "
+                f"{self.alone - self.lower:.6g}"
+            )
+        logger.debug(
+            "%s",
+            f"{self.seconds:.3f} s, {self.phase}: value {self.lower:.10g} to {self.upper:.10g}, "
+            f"gap {self.upper - self.lower:.4g}{lost}, {peak_memory_mb():.0f} MB",
+        )
+        self._tell(self.monitor.progress)
+
+    @staticmethod
+    def unlimited_monitor() -> _core.Monitor:
+        """A monitor for the little that has to be done after a limit has struck."""
+        return _core.Monitor(math.inf, math.inf, lambda _: _core.Stop.none)
+
+    def guard(self, states: int) -> None:
+        """Raise a LimitError if a limit strikes while a problem is being described in Python."""
+        self._end_if_interrupted()
+        if self.seconds >= self._time_limit:
+            raise LimitError("time_limit", "the time limit struck before there was any plan")
+        if states * _BYTES_PER_DESCRIBED_STATE > self._memory_limit:
+            raise LimitError(
+                "memory_limit",
+                f"local states of one agent: {states:,} or more; to describe them needs about "
+                f"{states * _BYTES_PER_DESCRIBED_STATE / BYTES_PER_MB:.4g} MB, the memory limit is "
+                f"{self._memory_limit / BYTES_PER_MB:.4g} MB",
+            )
+
+    @contextmanager
+    def catch_interrupts(self) -> Iterator[None]:
+        """Let the first Ctrl-C ask for the best plan so far; a second one ends at once."""
+        with catch_interrupts(self._note_interrupt):
+            yield
+
+    @contextmanager
+    def end_if_interrupted(self) -> Iterator[None]:
+        """Let Ctrl-C raise a LimitError at once, in Python code that does not look at limits."""
+        self._ends = True
+        try:
+            self._end_if_interrupted()
+            yield
+        finally:
+            self._ends = False
+
+    def _end_if_interrupted(self) -> None:
+        if self._interrupts:
+            raise LimitError("interrupted", "interrupted before there was any plan")
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C was pressed."""
+        return self._interrupts > 0
+
+    def _note_interrupt(self) -> None:
+        self._interrupts += 1
+        if self._ends:
+            self._end_if_interrupted()

@@ -1,0 +1,279 @@
+"""What a solver reports."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from coreplan.errors import (
+    CertificateError,
+    CoreplanError,
+    FormatError,
+    ModelError,
+    Problem,
+    SolverError,
+)
+from coreplan.policies.policy import Policy
+from coreplan.support.frozen import FrozenMapping
+
+if TYPE_CHECKING:
+    from coreplan.proof.certificate import Certificate
+
+OPTIMAL_TOLERANCE = 1e-6
+"""`optimal` means: upper bound - value is at most this times max(1, \\|value\\|)."""
+UNSAID_TOLERANCE = 1e-9
+"""The tolerance of results in files that do not state one."""
+
+
+class Status(StrEnum):
+    """Why a solver stopped."""
+
+    OPTIMAL = "optimal"
+    TIME_LIMIT = "time_limit"
+    MEMORY_LIMIT = "memory_limit"
+    INTERRUPTED = "interrupted"
+    GAP_LIMIT = "gap_limit"
+
+
+_WHY_STOPPED = {
+    Status.TIME_LIMIT: "stopped by the time limit",
+    Status.MEMORY_LIMIT: "stopped by the memory limit",
+    Status.INTERRUPTED: "interrupted",
+    Status.GAP_LIMIT: "stopped with a gap left",
+}
+
+
+def is_closed(value: float, upper_bound: float, tolerance: float = OPTIMAL_TOLERANCE) -> bool:
+    """Whether the bounds are so close that a value counts as optimal."""
+    return upper_bound - value <= tolerance * max(1.0, abs(value))
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """How much work it was.
+
+    Attributes
+    ----------
+    joint_states_expanded
+        Expansions of a (stage, states of a group of agents); the same one twice counts 2.
+    joint_actions_evaluated
+        Joint actions of a group for which a value was computed, or a bound refined, by looking at
+        successors.
+    peak_memory_mb
+        The most memory that the process has had, in MB.
+    others
+        Further counts by name, for instance ``kernel_cells`` or ``crg_nodes``.
+    """
+
+    joint_states_expanded: int = 0
+    joint_actions_evaluated: int = 0
+    peak_memory_mb: float = 0.0
+    others: Mapping[str, float] = field(default_factory=FrozenMapping)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "others", FrozenMapping(self.others))
+
+    def to_dict(self) -> dict[str, float]:
+        """All counts by name."""
+        return {
+            "joint_actions_evaluated": self.joint_actions_evaluated,
+            "joint_states_expanded": self.joint_states_expanded,
+            "peak_memory_mb": self.peak_memory_mb,
+            **self.others,
+        }
+
+
+class PendingCertificate:
+    """A certificate that is made when it is first needed, and then kept.
+
+    Parameters
+    ----------
+    make
+        Makes it; forgotten afterwards, with all that it refers to.
+    """
+
+    def __init__(self, make: Callable[[], Certificate]) -> None:
+        self._make: Callable[[], Certificate] | None = make
+        self._made: Certificate | None = None
+
+    def get(self) -> Certificate:
+        """The certificate."""
+        if self._made is None:
+            assert self._make is not None
+            self._made = self._make()
+            self._make = None
+        return self._made
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a solver found.
+
+    In every status the bounds are valid, and `value` is what the policy in hand is proven to be
+    worth: ``lower_bound == value <= optimal value <= upper_bound``.
+
+    Attributes
+    ----------
+    problem
+        The problem's name.
+    algorithm
+        The algorithm's name.
+    objective
+        ``centralised`` (everybody sees everything) or ``decentralised``.
+    status
+        Why it stopped; ``optimal`` only if proven.
+    value, lower_bound, upper_bound
+        The policy's value and the proven bounds on the optimum.
+    seconds
+        Wall time from the problem in memory to the result.
+    statistics
+        How much work it was.
+    message
+        More about why it stopped, where there is more to say.
+    policy
+        The policy in hand; None if the result was read from a file.
+    tolerance
+        ``optimal`` means that the gap is at most this part of the value (of 1 if that is larger).
+    pending_certificate
+        How to make a certificate of the bounds, where :func:`coreplan.solve` was asked for one.
+    """
+
+    problem: str
+    algorithm: str
+    status: Status
+    value: float
+    lower_bound: float
+    upper_bound: float
+    seconds: float
+    statistics: Statistics = field(default_factory=Statistics)
+    objective: str = "centralised"
+    message: str = field(default="", compare=False)
+    policy: Policy | None = field(default=None, compare=False, repr=False)
+    tolerance: float = OPTIMAL_TOLERANCE
+    pending_certificate: PendingCertificate | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        for name in ("value", "lower_bound", "upper_bound", "seconds", "tolerance"):
+            if not math.isfinite(getattr(self, name)):
+                raise ModelError(f"{name} is {getattr(self, name)}; expected a finite number")
+        if self.lower_bound != self.value:
+            raise ModelError("lower_bound differs from value; they are the same by definition")
+        if self.upper_bound < self.value:
+            raise ModelError("upper_bound is below value")
+        if self.objective not in ("centralised", "decentralised"):
+            raise ModelError(
+                f"objective is {self.objective!r}; expected 'centralised' or 'decentralised'"
+            )
+        if self.tolerance < 0:
+            raise ModelError(f"tolerance is {self.tolerance}; expected no less than 0")
+        closed = is_closed(self.value, self.upper_bound, self.tolerance)
+        if self.status is Status.OPTIMAL and not closed:
+            raise ModelError("status is optimal, but upper_bound is not proven to equal value")
+
+    @property
+    def gap(self) -> float:
+        """How far the value can be from the optimum: upper bound - value."""
+        return self.upper_bound - self.value
+
+    @property
+    def relative_gap(self) -> float:
+        """The gap relative to the value (infinite if the value is 0 and the gap is not)."""
+        if self.gap == 0:
+            return 0.0
+        return self.gap / abs(self.value) if self.value else math.inf
+
+    @property
+    def certificate(self) -> Certificate | None:
+        """What others need to check the bounds; None if :func:`coreplan.solve` was not asked.
+
+        It is made when it is first looked at, which may take as long as the solver did.
+        """
+        return None if self.pending_certificate is None else self.pending_certificate.get()
+
+    def save_certificate(self, path: str | Path) -> None:
+        """Write the certificate to a file, compressed where the name ends in .gz.
+
+        Raises
+        ------
+        CertificateError
+            If it cannot be made or written; the error holds this result.
+        """
+        from coreplan.proof.certificate import write_certificate
+
+        try:
+            certificate = self.certificate
+            if certificate is None:
+                raise SolverError("solve was not asked for one; give it certificate=True")
+            write_certificate(certificate, path)
+        except FormatError as error:
+            raise CertificateError(str(path), error.problems, self) from None
+        except Exception as error:
+            said = str(error)
+            if isinstance(error, MemoryError):
+                said = "the machine's memory is exhausted"
+            elif not isinstance(error, CoreplanError):
+                said = f"{type(error).__name__}: {error}"
+            problem = Problem((), f"the certificate cannot be made: {said}")
+            raise CertificateError(str(path), [problem], self) from error
+
+    def to_dict(self) -> dict[str, object]:
+        """The result in the format ``result/1``."""
+        return {
+            "format": "result/1",
+            "problem": self.problem,
+            "algorithm": self.algorithm,
+            "objective": self.objective,
+            "status": str(self.status),
+            "value": self.value,
+            "lower_bound": self.lower_bound,
+            "upper_bound": self.upper_bound,
+            "gap": self.gap,
+            "tolerance": self.tolerance,
+            "seconds": self.seconds,
+            "statistics": self.statistics.to_dict(),
+        }
+
+    def summary(self) -> str:
+        """The result in a few lines of text."""
+        work = self.statistics
+        local = self.objective == "decentralised"
+        if self.status is Status.OPTIMAL:
+            proof = "proven optimal"
+            if local:
+                proof += " among decentralised plans: each agent sees its own state only"
+        else:
+            relative = (
+                "" if math.isinf(self.relative_gap) else f" ({100 * self.relative_gap:.3g} %)"
+            )
+            proof = (
+                f"{_WHY_STOPPED[self.status]}; the {'decentralised ' if local else ''}optimum is "
+                f"at most {self.upper_bound:.10g}, a gap of {self.gap:.4g}{relative}"
+            )
+        counts = {
+            "joint states expanded": work.joint_states_expanded,
+            "joint actions evaluated": work.joint_actions_evaluated,
+            "table cells computed": work.others.get("kernel_cells", 0),
+        }
+        known = [f"{number:,.0f} {what}" for what, number in counts.items() if number]
+        lines = [
+            f"value {self.value:.10g}, {proof}",
+            ", ".join([f"{self.seconds:.3g} s", *known, f"{work.peak_memory_mb:.0f} MB"]),
+        ]
+        if self.message:
+            lines.insert(1, self.message)
+        return "\n".join(lines)
+
+    def save(self, path: str | Path) -> None:
+        """Write it to a file in the format ``result/1``."""
+        from coreplan.formats.result import write_result
+
+        write_result(self, path)
+
+    def _repr_html_(self) -> str:
+        from coreplan.view.html import result_html
+
+        return result_html(self)

@@ -1,0 +1,172 @@
+"""One way in: ``solve(problem, algorithm=...)`` returns a :class:`~coreplan.solving.result.Result`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, nullcontext
+from inspect import signature
+from pathlib import Path
+
+from coreplan import _core
+from coreplan.domains.maintenance.problem import MaintenanceProblem
+from coreplan.errors import (
+    OUT_OF_MEMORY,
+    CertificateError,
+    LimitError,
+    ModelError,
+    Problem,
+    SolverError,
+)
+from coreplan.model.indexed import JointState
+from coreplan.model.timmdp import TIMMDP
+from coreplan.solving.algorithms.core_2016 import solve_core_2016, solve_crg_ps
+from coreplan.solving.algorithms.dec_mdp import solve_dec_mdp
+from coreplan.solving.algorithms.dp import solve_dp
+from coreplan.solving.algorithms.spudd import solve_spudd
+from coreplan.solving.compile import AnyProblem
+from coreplan.solving.engine.core import solve_core
+from coreplan.solving.limits import Callback, Limits
+from coreplan.solving.result import Result
+from coreplan.solving.task import SolverTask
+from coreplan.support.checks import unknown_name
+from coreplan.support.interrupts import finish_soon
+
+DEFAULT_ALGORITHM = "core"
+
+
+def solve(
+    problem: AnyProblem,
+    *,
+    algorithm: str = DEFAULT_ALGORITHM,
+    time_limit: float | None = None,
+    memory_limit: float | None = None,
+    callback: Callback | None = None,
+    stage: int = 0,
+    state: JointState | None = None,
+    **options: object,
+) -> Result:
+    """Find an optimal policy, or the best one within limits, with proven bounds.
+
+    Parameters
+    ----------
+    problem
+        A :class:`~coreplan.TIMMDP` or a :class:`~coreplan.MaintenanceProblem`.
+    algorithm
+        ``core`` (default): our own engine; at present it solves exactly what fits into dense
+        tables, and bounds the rest. ``dp``: plain dynamic programming over joint states. ``spudd``:
+        value iteration on algebraic decision diagrams. ``crg-ps``
+        and ``core-2016``: the paper's searches on conditional return graphs, without and with
+        branch-and-bound. ``dec-mdp``: another objective: the best policy of which every agent sees
+        its own local state only.
+    time_limit
+        Seconds; None for no limit.
+    memory_limit
+        Megabytes that the solver may take beside the program itself; None for most of what the
+        machine has left.
+    callback
+        Called about 20 times a second with a :class:`~coreplan.Progress`; returning ``True`` stops.
+    stage, state
+        Solve from a later situation: the stage, and where every agent stands then. The value is
+        what is earned from there on.
+    **options
+        Options of the algorithm. All have ``merge`` (default True): whether to merge equivalent
+        local states; without, a maintenance problem's states keep start and end times, as in the
+        literature. ``core`` has ``start``: a policy for the same problem, stage and state, or a
+        schedule ``{contractor: {work: step}}``, to start from; the result is never worse. It also
+        has ``certificate``: a file to write a proof of both bounds to, after the result exists, or
+        True to get it by :attr:`Result.certificate <coreplan.Result.certificate>`; ``threads``, at
+        most 16 or 4 per usable processor; and, to switch off other steps of shrinking, ``shape``,
+        ``drop``, ``settle`` and ``eliminate``. The searches have ``memo`` (default False, as
+        printed): whether to remember solved groups of agents, and ``assignment`` (see
+        :func:`coreplan.build_crgs`); ``core-2016`` also ``relative_gap`` and ``absolute_gap``: how
+        much it may give away. ``spudd`` has ``order`` (``grouped`` or ``interleaved``) and
+        ``actions`` (``diagram`` or ``enumerate``), see docs/spudd.md.
+
+    Returns
+    -------
+    Result
+        Also when a limit strikes or Ctrl-C is pressed: then with valid bounds and a real policy.
+
+    Raises
+    ------
+    LimitError
+        If a limit strikes before there is any policy.
+    CertificateError
+        If the certificate cannot be made or written; the error holds the result.
+    ModelError
+        If the state, or a schedule to start from, makes no sense.
+    SolverError
+        If an option is not known, a plan to start from is for something else, or the numbers are
+        too large.
+
+    Examples
+    --------
+    >>> from coreplan import Contractor, Hindrance, MaintenanceProblem, Task
+    >>> problem = MaintenanceProblem(
+    ...     (Contractor("Alpha", (Task("a1", 2, cost=3, revenue=20),)),
+    ...      Contractor("Beta", (Task("b1", 2, cost=1, revenue=15),))),
+    ...     horizon=3, network=(Hindrance(("Alpha/a1", "Beta/b1"), cost=7.5),))
+    >>> result = solve(problem)
+    >>> result.status, result.value
+    (<Status.OPTIMAL: 'optimal'>, 19.5)
+    >>> result.policy.act(0)
+    {'Alpha': 'start a1', 'Beta': 'wait'}
+    """
+    check_problem(problem)
+    check_algorithm(algorithm, options)
+    run = ALGORITHMS[algorithm]
+    limits = Limits(time_limit, memory_limit, callback)
+    with limits.catch_interrupts(), errors_of_the_core():
+        result = run(SolverTask(problem, stage, state, limits), **options)
+    path = options.get("certificate")
+    if isinstance(path, str | Path):
+        try:
+            with finish_soon() if limits.interrupted else nullcontext():
+                result.save_certificate(path)
+        except KeyboardInterrupt:
+            stopped = Problem((), "the certificate is not written: interrupted")
+            raise CertificateError(str(path), [stopped], result) from None
+    return result
+
+
+def check_algorithm(algorithm: str, options: Iterable[str] = ()) -> None:
+    """Raise a SolverError if there is no such algorithm, or it has no such option."""
+    if algorithm not in ALGORITHMS:
+        raise SolverError(unknown_name(algorithm, "algorithm", list(ALGORITHMS), "coreplan"))
+    known = list(signature(ALGORITHMS[algorithm]).parameters)[1:]
+    for option in options:
+        if option not in known:
+            raise SolverError(unknown_name(option, "option", known, f"algorithm {algorithm!r}"))
+
+
+def check_problem(problem: object) -> None:
+    """Raise a ModelError for what is not a problem."""
+    if not isinstance(problem, TIMMDP | MaintenanceProblem):
+        raise ModelError(
+            f"found a {type(problem).__name__}; expected a TIMMDP or a MaintenanceProblem "
+            "(coreplan.read_problem reads one from a file)"
+        )
+
+
+@contextmanager
+def errors_of_the_core() -> Iterator[None]:
+    """Turn what the core throws into errors of coreplan."""
+    try:
+        yield
+    except _core.LimitReached as error:
+        raise LimitError(*error.args) from None
+    except OverflowError as error:
+        raise SolverError(f"{error}; scale them down") from None
+    except MemoryError:
+        raise LimitError("memory_limit", OUT_OF_MEMORY) from None
+
+
+ALGORITHMS: dict[str, Callable[..., Result]] = {
+    "core": solve_core,
+    "dp": solve_dp,
+    "spudd": solve_spudd,
+    "crg-ps": solve_crg_ps,
+    "core-2016": solve_core_2016,
+    "dec-mdp": solve_dec_mdp,
+}
+"""The algorithms by name; their parameters after the first are their options."""

@@ -1,0 +1,1 @@
+"""Small helpers that know nothing of planning: checks, frozen mappings, signals, memory, processors."""
