@@ -10,16 +10,17 @@ import numpy as np
 
 from coreplan import TIMMDP, MaintenanceProblem, _core, compile_problem, solve
 from coreplan.model.indexed import IndexedAgent, IndexedProblem
-from coreplan.policies.policy import GONE, Reduced, make_maps
+from coreplan.policies.rules import GONE, Reduced
 from coreplan.proof.certificate import (
     AgentClasses,
     Certificate,
     Cluster,
     PairShare,
     agent_classes,
-    index_for_certificate,
+    index_problem,
 )
 from coreplan.solving.limits import Limits
+from coreplan.solving.maps import make_maps
 
 AnyProblem = TIMMDP | MaintenanceProblem
 
@@ -182,7 +183,7 @@ def make_certificate(
     algorithm: str = "dp",
 ) -> Certificate:
     """A certificate; by default one cluster, every state a class of its own, true claims."""
-    indexed = index_for_certificate(problem)
+    indexed = index_problem(problem)
     if agents is None:
         agents = [identity_classes(each, 0, problem.horizon) for each in indexed.agents]
     result = solve(problem, algorithm=algorithm)

@@ -11,7 +11,7 @@ import numpy as np
 from coreplan import Policy
 from coreplan.model.rewards import TransitionRewards
 from coreplan.policies.group_rule import Chances, Event, GroupRule, GroupTable
-from coreplan.policies.policy import GONE, LocalRule, Reduced, TeamRule
+from coreplan.policies.rules import GONE, LocalRule, Reduced, TeamRule
 from team_rules import class_counts
 
 Decisions = Mapping[tuple[int, tuple[int, ...], tuple[int, ...]], tuple[int, ...]]

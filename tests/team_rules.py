@@ -11,7 +11,7 @@ from random import Random
 import numpy as np
 
 from coreplan import Policy
-from coreplan.policies.policy import GONE, Reduced, TeamRule
+from coreplan.policies.rules import GONE, Reduced, TeamRule
 
 State = tuple[int, ...]
 

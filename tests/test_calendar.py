@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from coreplan import FormatError, ModelError
 from coreplan.cli.shared import find_calendar
-from coreplan.domains.maintenance.calendar import Calendar, parse_date, write_date
 from coreplan.domains.maintenance.formats.calendar import (
     calendar_path,
     read_calendar,
     write_calendar,
 )
+from coreplan.model.calendar import Calendar, parse_date, write_date
 
 MONDAY = datetime.date(2026, 3, 2)
 DAYS = st.dates(datetime.date(1900, 1, 1), datetime.date(2200, 1, 1))

@@ -24,7 +24,7 @@ from coreplan.proof.certificate import (
     AgentClasses,
     Certificate,
     certificate_to_dict,
-    index_for_certificate,
+    index_problem,
     read_certificate,
     write_certificate,
 )
@@ -38,7 +38,7 @@ PROBLEM = from_file(random_mpp(3, 1, 4))
 def example() -> Certificate:
     """A certificate that has something of everything."""
     agents = reduced_classes(PROBLEM)
-    indexed = index_for_certificate(PROBLEM)
+    indexed = index_problem(PROBLEM)
     for seed in range(100):
         draw = random.Random(seed)
         clusters = random_clusters(indexed, agents, draw, lambda d: d.uniform(-1, 1))
@@ -77,7 +77,7 @@ def test_round_trip(
     """What was written is read again, compressed or not, and verified with the same bounds."""
     problem = from_file(raw)
     agents = reduced_classes(problem)
-    indexed = index_for_certificate(problem)
+    indexed = index_problem(problem)
     clusters = random_clusters(indexed, agents, random.Random(seed), lambda d: d.gauss(0, 10))
     certificate = make_certificate(problem, clusters, agents=agents)
     path = tmp_path_factory.mktemp("certificate") / name
@@ -96,7 +96,7 @@ def test_round_trip_without_policy(tmp_path: Path) -> None:
         "C1": {"done": ["w0"]},
         "C2": {"done": []},
     }
-    indexed = index_for_certificate(PROBLEM, stage=1, state=state)
+    indexed = index_problem(PROBLEM, stage=1, state=state)
     bare = replace(EXAMPLE, policy=None)
     write_certificate(bare, tmp_path / "c.json")
     assert_same(read_certificate(tmp_path / "c.json", PROBLEM), bare)
@@ -104,9 +104,9 @@ def test_round_trip_without_policy(tmp_path: Path) -> None:
     written = certificate_to_dict(replace(bare, indexed=indexed, agents=agents, clusters=()))
     assert written["stage"] == 1
     assert written["start"]["C0"] == {"done": [], "doing": "w0", "remaining": 1}
-    assert index_for_certificate(PROBLEM, stage=1, state=written["start"]).stage == 1
+    assert index_problem(PROBLEM, stage=1, state=written["start"]).stage == 1
     with pytest.raises(ModelError, match="stage is 9"):
-        index_for_certificate(PROBLEM, stage=9)
+        index_problem(PROBLEM, stage=9)
 
 
 def test_unwritable(tmp_path: Path) -> None:

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from coreplan.errors import Problem
 from coreplan.files import yaml_text
-from coreplan.files.document import Node, locate, locate_key, parse_document
+from coreplan.files.document import Node, locate, locate_key
+from coreplan.files.parsing import parse_document
 
 SUFFIXES = ("", ".json", ".yaml")
 LOADERS = [yaml.SafeLoader, *([yaml.CSafeLoader] if hasattr(yaml, "CSafeLoader") else [])]

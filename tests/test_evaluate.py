@@ -19,7 +19,7 @@ import coreplan.support.rows
 import judge
 from coreplan import LimitError, Policy, SolverError, solve
 from coreplan.policies.evaluation import evaluate_policy
-from coreplan.policies.policy import TeamRule
+from coreplan.policies.rules import TeamRule
 from helpers import agrees, from_file, judged_policy_value, package_state, random_mpp, scale
 from strategies import problem_dicts, timmdp_dicts
 from team_rules import random_team, random_teams, with_teams

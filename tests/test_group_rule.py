@@ -34,7 +34,7 @@ from coreplan import (
 )
 from coreplan.policies.evaluation import evaluate_entries, evaluate_policy
 from coreplan.policies.group_rule import GroupRule, GroupTable
-from coreplan.policies.policy import LocalRule
+from coreplan.policies.rules import LocalRule
 from coreplan.policies.saved_arrays import pack
 from coreplan.proof.certificate import read_certificate, write_certificate
 from coreplan.proof.verify import verify

@@ -30,7 +30,7 @@ from coreplan import (
 from coreplan.domains.maintenance.feasibility import NEVER, Feasibility
 from coreplan.domains.maintenance.states import ContractorStates
 from coreplan.domains.maintenance.translate import index_maintenance
-from coreplan.solving.compile import index_problem
+from coreplan.model.problem import index_problem
 from helpers import agrees, from_file, package_state
 from strategies import infeasible_mpp_dicts, mpp_dicts
 

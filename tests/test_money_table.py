@@ -12,7 +12,8 @@ from rich.cells import cell_len
 
 from coreplan import Money, solve
 from coreplan.domains.maintenance.money import split_value
-from coreplan.domains.maintenance.problem import Contractor, Hindrance, MaintenanceProblem, Task
+from coreplan.domains.maintenance.parts import Contractor, Hindrance, Task
+from coreplan.domains.maintenance.problem import MaintenanceProblem
 from coreplan.domains.maintenance.view.money_table import MOST_HINDRANCES, money_table
 from helpers import from_file
 from strategies import mpp_dicts

@@ -29,7 +29,7 @@ from coreplan import (
 )
 from coreplan.analysis.distribution import ReturnDistribution
 from coreplan.cli import example_path
-from coreplan.domains.maintenance.calendar import Calendar
+from coreplan.model.calendar import Calendar
 from helpers import from_file, random_mpp
 
 SMALL = random_mpp(2, 2, 6)

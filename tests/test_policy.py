@@ -29,7 +29,7 @@ from coreplan import (
     solve,
 )
 from coreplan.policies.evaluation import evaluate_policy
-from coreplan.policies.policy import LocalRule
+from coreplan.policies.rules import LocalRule
 from coreplan.solving.compile import AnyProblem
 from helpers import agrees, from_file, judged_policy_value, package_state, scale
 from strategies import mpp_dicts, problem_dicts, timmdp_dicts

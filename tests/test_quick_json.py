@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from coreplan.errors import FormatError
 from coreplan.files import quick_json, reading
-from coreplan.files.document import UnreadableError, clean_text, parse_document
+from coreplan.files.document import UnreadableError, clean_text
+from coreplan.files.parsing import parse_document
 from coreplan.files.quick_json import DoubtError, read_quickly
 from coreplan.files.reading import plain
 from coreplan.formats import parse_problem

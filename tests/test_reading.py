@@ -23,7 +23,7 @@ from coreplan.errors import FormatError
 from coreplan.files import reading
 from coreplan.files.reading import MOST_BYTES, read_bytes
 from coreplan.formats import read_problem, read_result, read_state
-from coreplan.policies.saving import read_policy
+from coreplan.policies.policy import read_policy
 from coreplan.proof.certificate import read_certificate
 
 NEEDS_ZERO = pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there is no /dev/zero")

@@ -36,7 +36,7 @@ from coreplan import (
 from coreplan.analysis.sequences import returns
 from coreplan.domains.maintenance.money import split_value
 from coreplan.policies.evaluation import evaluate_entries
-from coreplan.policies.policy import TeamRule
+from coreplan.policies.rules import TeamRule
 from helpers import coupled_team, from_file, interrupt, judged_policy_value, random_mpp, scale
 from strategies import problem_dicts
 from team_rules import random_teams, with_teams

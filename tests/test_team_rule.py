@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import judge
 from coreplan import TIMMDP, ModelError, Policy
-from coreplan.policies.policy import TeamRule
+from coreplan.policies.rules import TeamRule
 from helpers import from_file, package_state
 from strategies import problem_dicts
 from team_rules import joint_class, random_team, random_teams, sparse, with_teams

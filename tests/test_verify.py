@@ -26,12 +26,12 @@ from certificates import (
 )
 from coreplan import MaintenanceProblem, _core, cli, read_problem, solve, write_problem
 from coreplan.cli import example_path
-from coreplan.policies.policy import GONE
+from coreplan.policies.rules import GONE
 from coreplan.proof.certificate import (
     AgentClasses,
     Certificate,
     Cluster,
-    index_for_certificate,
+    index_problem,
     write_certificate,
 )
 from coreplan.proof.elimination import find_needed
@@ -91,7 +91,7 @@ def drop_action(classes: AgentClasses, action: int, layer: int) -> AgentClasses:
 def test_no_shares_make_the_bound_wrong(raw: dict[str, Any], seed: int, size: str) -> None:
     """The proven upper bound is never below the optimum, whatever the clusters and the shares."""
     problem = from_file(raw)
-    indexed = index_for_certificate(problem)
+    indexed = index_problem(problem)
     agents = [identity_classes(each, 0, problem.horizon) for each in indexed.agents]
     clusters = random_clusters(indexed, agents, random.Random(seed), SIZES[size])
     found = verify(problem, make_certificate(problem, clusters))
@@ -142,7 +142,7 @@ def test_classes_and_shares_together(raw: dict[str, Any], seed: int) -> None:
     """With the engine's classes, any clusters and shares still give a valid bound."""
     problem = from_file(raw)
     agents = reduced_classes(problem)
-    indexed = index_for_certificate(problem)
+    indexed = index_problem(problem)
     clusters = random_clusters(indexed, agents, random.Random(seed), SIZES["mixed"])
     found = verify(problem, make_certificate(problem, clusters, agents=agents))
     assert found.upper is not None
@@ -153,7 +153,7 @@ def test_classes_and_shares_together(raw: dict[str, Any], seed: int) -> None:
 def test_left_out_actions_never_prove_too_much(raw: dict[str, Any], seed: int, part: float) -> None:
     """Whichever actions and states are left out: refused, or a bound that is valid."""
     problem = from_file(raw)
-    indexed = index_for_certificate(problem)
+    indexed = index_problem(problem)
     draw = random.Random(seed)
     agents = []
     for agent in indexed.agents:
@@ -187,7 +187,7 @@ def test_all_that_is_not_needed_can_go_in_dense_problems(seed: int) -> None:
 def check_all_that_can_go(raw: dict[str, Any]) -> None:
     """Verify a certificate of no more than what the verifier itself needs."""
     problem = from_file(raw)
-    indexed = index_for_certificate(problem)
+    indexed = index_problem(problem)
     rewards = Rewards(indexed)
     models = [LocalModel(indexed, i, rewards) for i in range(len(indexed.agents))]
     nothing = [[np.zeros(len(layer.row_state), bool) for layer in m.layers] for m in models]
@@ -487,7 +487,7 @@ def test_changed_shares_cost_the_claim() -> None:
     """With other shares the bound is valid, but the claim is not confirmed any more."""
     raw = random_mpp(3, 1, 4)
     problem = from_file(raw)
-    indexed = index_for_certificate(problem)
+    indexed = index_problem(problem)
     agents = [identity_classes(each, 0, problem.horizon) for each in indexed.agents]
     sizes = [int(each.action_begin[-1]) for each in agents]
     pairs = ((0, 1), (0, 2), (1, 2))
@@ -533,7 +533,7 @@ def test_from_a_later_stage() -> None:
     problem = two_workers(5.0)
     state = {"A": {"done": ["a"]}, "B": {"done": []}}
     result = solve(problem, stage=1, state=state)
-    indexed = index_for_certificate(problem, stage=1, state=state)
+    indexed = index_problem(problem, stage=1, state=state)
     certificate = Certificate(
         problem,
         indexed,

@@ -27,7 +27,7 @@ from coreplan.proof.certificate import (
     GroupRecords,
     Search,
     certificate_to_dict,
-    index_for_certificate,
+    index_problem,
     read_certificate,
     write_certificate,
 )
@@ -208,7 +208,7 @@ def some_search(agents: Any, draw: random.Random) -> Search:
 def test_no_records_make_the_bound_wrong(raw: dict[str, Any], seed: int, reduced: bool) -> None:
     """Whatever the records, the claims, the solved sets and the shares: the bound is valid."""
     problem = from_file(raw)
-    indexed = index_for_certificate(problem)
+    indexed = index_problem(problem)
     agents = (
         reduced_classes(problem)
         if reduced

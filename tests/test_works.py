@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 import coreplan
 from coreplan import Delay, FormatError, ModelError, WorksList, read_works
-from coreplan.domains.maintenance.problem import Hindrance, MaintenanceProblem
+from coreplan.domains.maintenance.parts import Hindrance
+from coreplan.domains.maintenance.problem import MaintenanceProblem
 from coreplan.domains.maintenance.works import WorksListError
 from coreplan.domains.maintenance.works.cells import (
     CellError,

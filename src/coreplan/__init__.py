@@ -23,7 +23,6 @@ from coreplan.domains.maintenance import (
     MaintenanceProblem,
     Task,
 )
-from coreplan.domains.maintenance.calendar import Calendar
 from coreplan.domains.maintenance.coordination import Coordination, value_of_coordination
 from coreplan.domains.maintenance.formats.schedule import read_schedule, write_schedule
 from coreplan.domains.maintenance.influence import Influence, Sensitivity, sensitivity
@@ -49,6 +48,7 @@ from coreplan.formats import (
     write_problem,
     write_result,
 )
+from coreplan.model.calendar import Calendar
 from coreplan.model.timmdp import TIMMDP, Agent, Condition, Entry, RewardFunction, Transition
 from coreplan.policies.graph import PlanGraph, plan_graph
 from coreplan.policies.policy import Policy
@@ -62,8 +62,7 @@ from coreplan.solving.crg import (
 from coreplan.solving.limits import Progress
 from coreplan.solving.result import Result, Statistics, Status
 from coreplan.solving.solver import solve
-
-__version__ = "0.1.0"
+from coreplan.support.version import __version__ as __version__
 
 logging.getLogger(__name__).addHandler(logging.NullHandler())
 

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from coreplan.analysis.distribution import ReturnDistribution, return_distribution
-from coreplan.domains.maintenance.calendar import Calendar
 from coreplan.domains.maintenance.problem import MaintenanceProblem
 from coreplan.domains.maintenance.timeline import timeline
 from coreplan.errors import ModelError, SolverError, shorten
+from coreplan.model.calendar import Calendar
 from coreplan.policies.policy import Policy
 from coreplan.solving.limits import Callback, Progress
 from coreplan.solving.result import Result

@@ -36,13 +36,8 @@ from coreplan import (
 from coreplan.bench.config import read_config
 from coreplan.domains.maintenance.formats.calendar import read_calendar
 from coreplan.errors import MOST_PROBLEMS
-from coreplan.files.document import (
-    DEEPEST,
-    LONGEST_NUMBER,
-    UnreadableError,
-    clean_text,
-    parse_document,
-)
+from coreplan.files.document import DEEPEST, LONGEST_NUMBER, UnreadableError, clean_text
+from coreplan.files.parsing import parse_document
 from coreplan.files.quick_json import DoubtError, read_quickly
 from coreplan.files.reading import plain
 from coreplan.files.writing import to_json, to_yaml

@@ -14,12 +14,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from coreplan.domains.maintenance.problem import MaintenanceProblem
+from coreplan.analysis.simulator import Runs
 from coreplan.errors import LimitError, ModelError, SolverError
-from coreplan.model.indexed import JointState
+from coreplan.model.indexed import IndexedEntry, JointState
+from coreplan.model.values import plain_state
 from coreplan.policies.evaluation import Beginning, evaluate_entries
+from coreplan.solving.limits import Limits
+from coreplan.solving.solver import errors_of_the_core
 from coreplan.support.checks import found, is_number, unknown_name
 from coreplan.support.frozen import FrozenMapping
+from coreplan.support.late import late, provides
 
 if TYPE_CHECKING:
     from coreplan.policies.policy import Policy
@@ -141,8 +145,6 @@ class Explanation:
 
     def to_dict(self) -> dict[str, Any]:
         """The explanation as plain values, for machines."""
-        from coreplan.analysis.tables import plain_state
-
         return {
             "stage": self.stage,
             "state": plain_state(self.state),
@@ -157,11 +159,10 @@ class Explanation:
         }
 
     def __str__(self) -> str:
-        from coreplan.view.explanation_text import explanation_in_words
-
-        return "\n".join(explanation_in_words(self))
+        return "\n".join(late("Explanation.text")(self))
 
 
+@provides("Policy.explain")
 def explain(
     policy: Policy,
     stage: int,
@@ -319,10 +320,6 @@ class _Judge:
         return self._estimate(beginning)
 
     def _estimate(self, beginning: Beginning) -> _Worth | None:
-        from coreplan.analysis.simulator import Runs
-        from coreplan.solving.limits import Limits
-        from coreplan.solving.solver import errors_of_the_core
-
         left = self._end - time.monotonic()
         if left <= 0:
             return None
@@ -381,9 +378,9 @@ class _Words:
         for entry, amount, own in zip(
             self._indexed.entries, amounts, self._own.amounts, strict=True
         ):
-            what = self._part(entry.function, entry.members)
+            what = self._part(entry)
             sums[what] = sums.get(what, 0.0) + amount - own
-            if what.startswith("revenue of "):
+            if entry.kind == "revenue":
                 now, else_ = (f"{100 * each / entry.value:.3g} %" for each in (amount, own))
                 notes[what] = f"completed with a chance of {now} instead of {else_}"
         largest = max((abs(each) for each in (*amounts, *self._own.amounts)), default=0.0)
@@ -394,54 +391,12 @@ class _Words:
         ]
         return sorted(told, key=lambda each: -abs(each.amount))
 
-    def _part(self, function: int, members: Sequence[tuple[int, int]]) -> str:
-        problem = self._policy.problem
-        if not isinstance(problem, MaintenanceProblem) or function >= len(problem.contractors):
-            return self._indexed.functions[function]
-        ((agent, condition),) = members
-        contractor = problem.contractors[agent]
-        kind = "revenue" if condition % 2 else "works"  # see how the problem is translated
-        return f"{kind} of {contractor.name}/{contractor.tasks[condition // 2].name}"
+    def _part(self, entry: IndexedEntry) -> str:
+        if entry.subject is None:
+            return self._indexed.functions[entry.function]
+        return f"{entry.kind} of {entry.subject}"
 
-    def overlaps(self, choices: Sequence[int], usual: Sequence[int] | None) -> Iterator[str]:
-        """Which works coincide now and cost something; only those that usually do not, if asked."""
+    def overlaps(self, choices: Sequence[int], usual: Sequence[int] | None) -> list[str]:
+        """What the domain has to say of choices; only what is new against others, if asked."""
         problem = self._policy.problem
-        if not isinstance(problem, MaintenanceProblem):
-            return
-        working = self._working(problem, choices)
-        before = {} if usual is None else self._working(problem, usual)
-        for rule in problem.network:
-            cost = rule.cost[self._stage] if isinstance(rule.cost, tuple) else rule.cost
-            if not cost or not all(task in working for task in rule.tasks):
-                continue
-            if usual is not None and all(task in before for task in rule.tasks):
-                continue
-            steps = min(working[task][0] for task in rule.tasks)
-            least = "at least " if any(working[task][1] for task in rule.tasks) else ""
-            many = "1 step" if steps == 1 else f"{steps:,} steps"
-            head = f"{' and '.join(rule.tasks)} coincide"
-            if usual is not None:
-                # What is new is started; if all is new, each overlaps the others.
-                new = [task for task in rule.tasks if task not in before]
-                new = new[:1] if len(new) == len(rule.tasks) else new
-                others = " and ".join(task for task in rule.tasks if task not in new)
-                names = " and ".join(task.partition("/")[2] for task in new)
-                head = f"starting {names} now would overlap {others}"
-            yield f"{head} for {least}{many}: hindrance {cost:g} per step"
-
-    def _working(
-        self, problem: MaintenanceProblem, choices: Sequence[int]
-    ) -> dict[str, tuple[int, bool]]:
-        """The tasks that are worked on in this step: steps left, and whether it can be more."""
-        action = self.action(choices)
-        state = self._indexed.name_state(self._state)
-        working = {}
-        for contractor in problem.contractors:
-            does, at = action[contractor.name], state[contractor.name]
-            if at.doing is not None:
-                working[f"{contractor.name}/{at.doing}"] = (at.remaining, False)
-            for task in contractor.tasks:
-                if does == f"start {task.name}" and at.doing is None:
-                    steps = [each for _, each in task.durations]
-                    working[f"{contractor.name}/{task.name}"] = (min(steps), len(steps) > 1)
-        return working
+        return problem.remarks(self._indexed, self._stage, self._state, choices, usual)

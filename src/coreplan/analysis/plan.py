@@ -7,16 +7,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from coreplan.analysis.simulation import Estimate
-from coreplan.domains.maintenance.money import Money, split_value
-from coreplan.domains.maintenance.problem import MaintenanceProblem
 from coreplan.errors import LimitError, SolverError
 from coreplan.model.indexed import JointState
+from coreplan.model.problem import index_problem
+from coreplan.policies.evaluation import evaluate_entries
 from coreplan.policies.policy import Policy
-from coreplan.solving.compile import AnyProblem, index_problem
+from coreplan.solving.compile import AnyProblem
 from coreplan.solving.engine.start import Start, StartPlan, check_beginning, make_plan
 from coreplan.solving.limits import Callback, Limits
 from coreplan.solving.result import Result, Status, is_closed
 from coreplan.solving.solver import check_problem, solve
+from coreplan.support.late import late
 
 RUNS = 10_000
 """Runs of the simulation where the exact value is out of reach and nobody says how many."""
@@ -62,7 +63,7 @@ class PlanReport:
     problem: str
     value: float | None
     estimate: Estimate | None
-    money: Money | None
+    money: Any | None
     upper_bound: float | None
     best_known: float | None
     search_status: Status | None
@@ -124,9 +125,7 @@ class PlanReport:
 
     def summary(self) -> str:
         """The report in a few lines of text."""
-        from coreplan.view.words import plan_in_words
-
-        return "\n".join(plan_in_words(self))
+        return "\n".join(late("PlanReport.text")(self))
 
 
 def evaluate_plan(
@@ -236,18 +235,18 @@ def _begin(
     policy = make_plan(problem, plan, stage or 0, state, limits)
     if isinstance(plan, Policy) and (stage is not None or state is not None):
         asked = policy.stage if stage is None else stage
-        check_beginning(policy, index_problem(problem, stage=asked, state=state, limits=limits))
+        check_beginning(
+            policy, index_problem(problem, stage=asked, state=state, guard=limits.guard)
+        )
     start = policy.indexed.find_state(policy.stage, None)
     return policy, policy.indexed.name_state(start)
 
 
-def _exact_value(policy: Policy, time_limit: float) -> tuple[float | None, Money | None]:
-    """The exact value, with its parts in a maintenance problem; None if it is out of reach."""
-    money = None
+def _exact_value(policy: Policy, time_limit: float) -> tuple[float | None, Any]:
+    """The exact value, with its parts if the domain has such; None if it is out of reach."""
     try:
-        if isinstance(policy.problem, MaintenanceProblem):
-            money = split_value(policy, time_limit)
-        value = policy.evaluate(time_limit=time_limit) if money is None else money.value
+        value, amounts = evaluate_entries(policy, time_limit)
+        money = policy.problem.money(policy.indexed, value, amounts)
     except SolverError:
         return None, None
     if not math.isfinite(value):

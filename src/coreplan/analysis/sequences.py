@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from coreplan.errors import ModelError
 from coreplan.model.indexed import IndexedProblem, by_agent
+from coreplan.model.problem import index_problem
 from coreplan.model.rewards import TransitionRewards
-from coreplan.solving.compile import AnyProblem, index_problem
+from coreplan.solving.compile import AnyProblem
 from coreplan.support.checks import found, unknown_name
+from coreplan.support.late import provides
 
 if TYPE_CHECKING:
     from coreplan.policies.policy import Policy
@@ -68,6 +70,7 @@ class Returns:
     names: tuple[str, ...]
 
 
+@provides("PlanningProblem.returns")
 def returns(problem: AnyProblem, sequence: ExecutionSequence) -> Returns:
     """The return of an execution sequence (paper, Eq. 3), in total and per reward function.
 
@@ -182,3 +185,12 @@ def execution_sequences(policy: Policy) -> Iterator[tuple[ExecutionSequence, flo
             ]
         for following, chance in reversed(joint):
             stack.append(((*states, following), (*actions, action), probability * chance))
+
+
+@provides("Policy.evaluate.sequences")
+def expected_return(policy: Policy) -> float:
+    """The value of a policy by all its execution sequences (paper, Eq. 4)."""
+    return sum(
+        probability * returns(policy.problem, sequence).total
+        for sequence, probability in execution_sequences(policy)
+    )

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +14,7 @@ from numpy.typing import NDArray
 from coreplan.errors import ModelError
 from coreplan.support.checks import found, is_number
 from coreplan.support.frozen import FrozenMapping
-
-if TYPE_CHECKING:
-    from coreplan.domains.maintenance.money import Money
+from coreplan.support.late import late
 
 Floats = NDArray[np.float64]
 
@@ -149,7 +147,7 @@ class Simulation:
     shared: Mapping[tuple[str, ...], Estimate]
     functions: tuple[float, ...]
     function_names: tuple[str, ...]
-    money: Money | None = None
+    money: Any | None = None
     completions: tuple[Completion, ...] = ()
 
     def __post_init__(self) -> None:
@@ -227,14 +225,10 @@ class Simulation:
 
     def summary(self) -> str:
         """The main numbers in a few lines of text."""
-        from coreplan.view.simulation_text import simulation_in_words
-
-        return "\n".join(simulation_in_words(self))
+        return "\n".join(late("Simulation.text")(self))
 
     def __str__(self) -> str:
         return self.summary()
 
     def _repr_html_(self) -> str:
-        from coreplan.view.html import simulation_html
-
-        return simulation_html(self)
+        return str(late("Simulation.html")(self))

@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 from coreplan import _core
 from coreplan.analysis.reward_tables import add_tables, reward_tables, scopes_of
 from coreplan.analysis.simulation import Completion, Estimate, Simulation, make_estimate
-from coreplan.domains.maintenance.money import money_of
-from coreplan.domains.maintenance.problem import MaintenanceProblem
 from coreplan.errors import LimitError, ModelError
 from coreplan.model.indexed import IndexedAgent
 from coreplan.model.rewards import MatchedTransitions
@@ -27,6 +25,7 @@ from coreplan.policies.evaluation import Beginning, start_of
 from coreplan.solving.limits import Limits
 from coreplan.solving.solver import errors_of_the_core
 from coreplan.support.checks import found, is_number
+from coreplan.support.late import provides
 from coreplan.support.processors import choose_count
 
 if TYPE_CHECKING:
@@ -62,6 +61,7 @@ class SimulationProgress:
     mean: float
 
 
+@provides("Policy.simulate")
 def simulate(
     policy: Policy,
     runs: int,
@@ -131,15 +131,15 @@ def _check(name: str, value: object, least: int) -> None:
         raise ModelError(f"{name} is {found(value)}; expected a whole number of at least {least}")
 
 
-def _completed_tasks(agent: IndexedAgent, tasks: int) -> NDArray[np.uint32]:
-    """Per transition of a contractor: the task that is completed by it, or NO_EVENT."""
-    if not tasks:
+def _reached_milestones(agent: IndexedAgent) -> NDArray[np.uint32]:
+    """Per transition of an agent: the number of the milestone reached by it, or NO_EVENT."""
+    if not agent.milestones:
         return np.zeros(0, np.uint32)
     matches = MatchedTransitions(agent)
-    completed = np.full(len(agent.outcome_next), _core.NO_EVENT, np.uint32)
-    for k in range(tasks):
-        completed[matches.of(2 * k + 1)] = k  # see how a maintenance problem is translated
-    return completed
+    reached = np.full(len(agent.outcome_next), _core.NO_EVENT, np.uint32)
+    for k, condition in enumerate(agent.milestones.values()):
+        reached[matches.of(condition)] = k
+    return reached
 
 
 class Runs:
@@ -163,16 +163,13 @@ class Runs:
             policy.horizon - self._start.stage, max(1, len(self._scopes))
         )
         for i, agent in enumerate(policy.indexed.agents):
-            tasks = 0
-            if isinstance(policy.problem, MaintenanceProblem):
-                tasks = len(policy.problem.contractors[i].tasks)
             problem.add_agent(
                 self._start.state[i],
                 np.array(agent.outcome_begin, np.uint32),
                 np.array(agent.outcome_next, np.uint32),
                 np.array(agent.outcome_probability, np.float64),
-                _completed_tasks(agent, tasks),
-                tasks,
+                _reached_milestones(agent),
+                len(agent.milestones),
             )
         for part in self._parts:
             problem.add_part(part)
@@ -260,11 +257,6 @@ class Runs:
                 own[names[0]] = estimate
             else:
                 shared[names] = estimate
-        money = None
-        completions: tuple[Completion, ...] = ()
-        if isinstance(self._policy.problem, MaintenanceProblem):
-            money = money_of(self._policy, mean, amounts)
-            completions = self._completions(self._policy.problem, runs)
         return Simulation(
             problem=indexed.name,
             value=value,
@@ -276,8 +268,8 @@ class Runs:
             shared=shared,
             functions=tuple(functions),
             function_names=indexed.functions,
-            money=money,
-            completions=completions,
+            money=self._policy.problem.money(indexed, mean, amounts),
+            completions=self._completions(runs),
         )
 
     def amounts(self) -> list[float]:
@@ -292,21 +284,23 @@ class Runs:
                 amounts[number] = times * self._indexed.entries[number].value
         return amounts
 
-    def _completions(self, problem: MaintenanceProblem, runs: int) -> tuple[Completion, ...]:
+    def _completions(self, runs: int) -> tuple[Completion, ...]:
         first, stages = self._start.stage, self._policy.horizon - self._start.stage
         steps = np.arange(first, self._policy.horizon)
-        start = self._indexed.name_state(self._start.state)
         found_out = []
-        for i, contractor in enumerate(problem.contractors):
+        for i, agent in enumerate(self._indexed.agents):
+            if not agent.milestones:
+                continue
             counts = self._simulator.events(i).reshape(-1, stages)
-            for task, row in zip(contractor.tasks, counts.astype(np.float64), strict=True):
-                if task.name in start[contractor.name].done:
+            behind = agent.states.achieved(self._start.state[i])
+            for name, row in zip(agent.milestones, counts.astype(np.float64), strict=True):
+                if name in behind:
                     continue
                 done = float(row.sum())
                 found_out.append(
                     Completion(
-                        contractor.name,
-                        task.name,
+                        agent.name,
+                        name,
                         1 - done / runs,
                         float(row @ steps) / done if done else None,
                         first,

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from coreplan.domains.maintenance.states import ContractorState
 from coreplan.errors import SolverError
+from coreplan.files.writing import to_csv, write_text
+from coreplan.model.values import Cell, plain_state, value_columns
 from coreplan.policies.graph import PlanGraph, Situation
+from coreplan.support.late import provides
 
 if TYPE_CHECKING:
     import pandas as pd
-
-Cell = str | int | float | None
 
 
 def situation_table(graph: PlanGraph) -> tuple[list[str], list[list[Cell]]]:
@@ -27,26 +26,20 @@ def situation_table(graph: PlanGraph) -> tuple[list[str], list[list[Cell]]]:
     columns = ["situation", "stage", "probability", "value"]
     start = graph.situations[0].state
     for name in graph.agents:
-        parts = ["state"]
-        if isinstance(start[name], ContractorState):
-            parts = ["done", "doing", "remaining"]
-        columns += [f"{name} {part}" for part in (*parts, "action")]
+        columns += [f"{name} {part}" for part in (*value_columns(start[name]), "action")]
     rows = []
     for number, each in enumerate(graph.situations):
         if each.stage == graph.horizon:
             break
         row: list[Cell] = [number, each.stage, each.probability, each.value]
         for name in graph.agents:
-            state = each.state[name]
-            if isinstance(state, ContractorState):
-                row += [", ".join(state.done), state.doing, state.remaining]
-            else:
-                row.append(state)
+            row += value_columns(each.state[name]).values()
             row.append(each.action[name] if each.action else None)
         rows.append(row)
     return columns, rows
 
 
+@provides("PlanGraph.to_dataframe")
 def to_dataframe(graph: PlanGraph) -> pd.DataFrame:
     """The situations as a table of pandas, see :func:`situation_table`; needs the extra `pandas`.
 
@@ -66,18 +59,16 @@ def to_dataframe(graph: PlanGraph) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns).set_index("situation")
 
 
+@provides("PlanGraph.to_csv")
 def write_csv(graph: PlanGraph, path: str | Path) -> None:
     """Write the situations to a file, see :func:`situation_table`."""
-    from coreplan.files.writing import to_csv, write_text
-
     columns, rows = situation_table(graph)
     write_text(to_csv([columns, *rows]), path)
 
 
+@provides("PlanGraph.to_json")
 def write_json(graph: PlanGraph, path: str | Path) -> None:
     """Write the graph to a file, a line for each situation; see :func:`graph_to_dict`."""
-    from coreplan.files.writing import write_text
-
     plain = graph_to_dict(graph)
     situations = ",\n".join(json.dumps(each, ensure_ascii=False) for each in plain["situations"])
     head = json.dumps({**plain, "situations": []}, ensure_ascii=False)
@@ -113,18 +104,3 @@ def _situation(each: Situation) -> dict[str, Any]:
         ],
         "cut": each.cut,
     }
-
-
-def plain_state(state: Mapping[str, Any]) -> dict[str, Any]:
-    """A joint state as plain values, in the words of files that hold states."""
-    plain: dict[str, Any] = {}
-    for name, each in state.items():
-        if not isinstance(each, ContractorState):
-            plain[name] = each
-            continue
-        plain[name] = {"done": list(each.done)}
-        if each.doing is not None:
-            plain[name] |= {"doing": each.doing, "remaining": each.remaining}
-        if each.times is not None:
-            plain[name]["times"] = {task: list(times) for task, times in each.times.items()}
-    return plain

@@ -17,6 +17,7 @@ from coreplan.solving.limits import Limits
 from coreplan.solving.solver import check_problem, errors_of_the_core
 from coreplan.solving.task import SolverTask, check_flags
 from coreplan.support.checks import found as shown
+from coreplan.support.late import late
 
 MOST_STATES = 2000
 """How many looks at joint states a trace holds unless told otherwise."""
@@ -202,15 +203,11 @@ class SearchTrace:
 
     def to_text(self) -> str:
         """The search as an indented tree."""
-        from coreplan.view.trace_text import trace_text
-
-        return trace_text(self)
+        return str(late("SearchTrace.text")(self))
 
     def to_svg(self) -> str:
         """The search as a picture, from left to right by stage."""
-        from coreplan.view.trace_svg import trace_svg
-
-        return trace_svg(self)
+        return str(late("SearchTrace.to_svg")(self))
 
     def to_dict(self) -> dict[str, Any]:
         """The search as plain dictionaries and lists, for JSON."""

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 from coreplan.errors import ModelError
 from coreplan.policies.graph import Fact, Outcome, PlanGraph, plan_graph
 from coreplan.support.checks import found
+from coreplan.support.frozen import FrozenMapping
+from coreplan.support.late import late, provides
 
 if TYPE_CHECKING:
     from coreplan.policies.policy import Policy
@@ -82,15 +84,15 @@ class PlanTree:
         The nodes; number 0 is the root, and branches refer to the others.
     complete
         Whether nothing is left out.
-    maintenance
-        Whether it is a plan of contractors.
+    tasks
+        Per agent and action: the task that is started by it. Empty where the domain has no tasks.
     """
 
     agents: tuple[str, ...]
     horizon: int
     nodes: tuple[PlanNode, ...] = field(repr=False)
     complete: bool
-    maintenance: bool
+    tasks: Mapping[str, Mapping[str, str]] = field(default_factory=dict, repr=False)
 
     @property
     def root(self) -> PlanNode:
@@ -133,11 +135,10 @@ class PlanTree:
         }
 
     def __str__(self) -> str:
-        from coreplan.view.plan_text import tree_in_words
-
-        return "\n".join(tree_in_words(self))
+        return "\n".join(late("PlanTree.text")(self))
 
 
+@provides("Policy.tree")
 def plan_tree(
     policy: Policy,
     depth: int | None = None,
@@ -177,13 +178,19 @@ def plan_tree(
         raise ModelError(
             f"most_nodes is {found(most_nodes)}; expected a whole number of at least 1"
         )
-    from coreplan.domains.maintenance.problem import MaintenanceProblem
-
     graph = plan_graph(policy, MOST_SITUATIONS, min_probability)
     nodes = _Growth(graph, depth, min_probability, most_nodes).run()
     complete = not any(node.left_out for node in nodes)
-    maintenance = isinstance(policy.problem, MaintenanceProblem)
-    return PlanTree(graph.agents, graph.horizon, tuple(nodes), complete, maintenance)
+    tasks = {
+        agent.name: {
+            action: task
+            for action, task in zip(agent.actions, agent.tasks, strict=True)
+            if task is not None
+        }
+        for agent in policy.indexed.agents
+        if agent.tasks
+    }
+    return PlanTree(graph.agents, graph.horizon, tuple(nodes), complete, FrozenMapping(tasks))
 
 
 class _Growth:

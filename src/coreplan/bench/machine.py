@@ -13,12 +13,11 @@ import numpy as np
 
 from coreplan.support.memory import BYTES_PER_MB
 from coreplan.support.processors import usable_processors
+from coreplan.support.version import __version__
 
 
 def versions() -> dict[str, str]:
     """The versions of what computes."""
-    from coreplan import __version__
-
     return {
         "coreplan": __version__,
         "python": platform.python_version(),

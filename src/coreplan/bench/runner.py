@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from coreplan import __version__
 from coreplan.bench.config import BenchConfig, SetRun, Solver
 from coreplan.bench.pool import Answer, Pool
 from coreplan.bench.sets import Instance, generate
@@ -17,6 +16,7 @@ from coreplan.bench.worker import KILLED, SOLVE, TIME_GRACE
 from coreplan.errors import SolverError
 from coreplan.support.interrupts import catch_interrupts
 from coreplan.support.processors import usable_processors
+from coreplan.support.version import __version__
 
 MOST_LOSSES = 3
 """A solve that was killed from outside so many times has crashed, and is not tried again."""

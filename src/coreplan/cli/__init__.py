@@ -9,7 +9,6 @@ from typing import NoReturn
 
 import click
 
-from coreplan import __version__
 from coreplan.cli.bench import bench as bench_command
 from coreplan.cli.check import check as check_command
 from coreplan.cli.compare import compare as compare_command
@@ -43,6 +42,7 @@ from coreplan.cli.trace import trace as trace_command
 from coreplan.cli.verify import verify as verify_command
 from coreplan.errors import OUT_OF_MEMORY, CoreplanError, LimitError
 from coreplan.support.interrupts import forget_interrupts
+from coreplan.support.version import __version__
 from coreplan.view.terminal import drop_output, print_error
 
 __all__ = ["cli", "example_path", "main", "run_command_line"]

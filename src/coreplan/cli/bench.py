@@ -7,6 +7,13 @@ from pathlib import Path
 
 import click
 
+from coreplan.bench.cluster import RayPool, check_ray
+from coreplan.bench.config import read_config
+from coreplan.bench.live import RunDisplay, print_summaries, state_in_words
+from coreplan.bench.pool import LocalPool
+from coreplan.bench.runner import Run, count_solves, default_jobs, plan_solves
+from coreplan.bench.store import Store, read_rows
+from coreplan.bench.summary import rows_to_csv, summarise
 from coreplan.cli.bench_figures import figures
 from coreplan.cli.outputs import Outputs
 from coreplan.cli.shared import (
@@ -113,14 +120,6 @@ def run(
     What is in the results already is not solved again: a run that was stopped, in whatever way,
     goes on where it was. The first Ctrl-C lets running solves finish, the second ends them.
     """
-    from coreplan.bench.cluster import RayPool, check_ray
-    from coreplan.bench.config import read_config
-    from coreplan.bench.live import RunDisplay, print_summaries, state_in_words
-    from coreplan.bench.pool import LocalPool
-    from coreplan.bench.runner import Run, count_solves, default_jobs, plan_solves
-    from coreplan.bench.store import Store
-    from coreplan.bench.summary import summarise
-
     if address is not None and cluster != "ray":
         raise click.UsageError("--address is for --cluster ray")
     if cluster == "ray":
@@ -212,10 +211,6 @@ def show(results: str, csv_file: str | None, as_json: bool) -> int:
 
     Seconds are those of all solves, also of those that a limit stopped.
     """
-    from coreplan.bench.live import print_summaries
-    from coreplan.bench.store import read_rows
-    from coreplan.bench.summary import rows_to_csv, summarise
-
     if csv_file is not None and csv_file != "-":
         check_writable(csv_file, [results], "the table", "--csv")
     rows = read_rows(results)

@@ -6,8 +6,15 @@ from pathlib import Path
 
 import click
 
+from coreplan.bench.agreement import find_contradictions
+from coreplan.bench.claims import Verdict, check_claims
+from coreplan.bench.figures import draw_figures
+from coreplan.bench.figures.style import check_matplotlib
+from coreplan.bench.page import make_page
+from coreplan.bench.store import read_rows
 from coreplan.cli.outputs import Outputs
 from coreplan.cli.shared import DISAGREE, Command, check_writable, json_option, print_json
+from coreplan.files.writing import write_text
 from coreplan.view.terminal import make_console, print_error
 
 
@@ -58,14 +65,6 @@ def figures(
     They are the paper's five, with `core` added, and three of our own. The paper's claims are
     compared with what was measured. Ends with 1 if solves contradict each other.
     """
-    from coreplan.bench.agreement import find_contradictions
-    from coreplan.bench.claims import Verdict, check_claims
-    from coreplan.bench.figures import draw_figures
-    from coreplan.bench.figures.style import check_matplotlib
-    from coreplan.bench.page import make_page
-    from coreplan.bench.store import read_rows
-    from coreplan.files.writing import write_text
-
     check_matplotlib()
     # The folder for figures is made if it is missing, so a page in it is fine.
     if page is not None and (Path(output).exists() or Path(page).parent != Path(output)):

@@ -18,6 +18,7 @@ from coreplan.cli.shared import (
     time_limit_option,
 )
 from coreplan.formats import read_problem
+from coreplan.interop.storm import check_storm, storm_check
 from coreplan.solving.solver import ALGORITHMS, DEFAULT_ALGORITHM
 from coreplan.view.terminal import LiveLog, make_console
 from coreplan.view.words import describe_problem
@@ -73,8 +74,6 @@ def cross_check(
     The time limit holds for each of the two. Where coreplan has no proof within it, the other
     tool's value has to be between coreplan's bounds. Ends with 1 if they disagree.
     """
-    from coreplan.interop.storm import check_storm, storm_check
-
     check_storm(engine)
     problem = read_problem(file)
     options: dict[str, Any] = {

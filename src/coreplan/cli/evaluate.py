@@ -23,11 +23,12 @@ from coreplan.cli.shared import (
 from coreplan.domains.maintenance.formats.schedule import read_schedule
 from coreplan.domains.maintenance.problem import MaintenanceProblem
 from coreplan.domains.maintenance.schedule import Schedule
+from coreplan.domains.maintenance.words import unplanned
 from coreplan.formats import read_problem, read_state
 from coreplan.policies.policy import Policy
 from coreplan.solving.result import Status
 from coreplan.view.terminal import LiveLog, make_console
-from coreplan.view.words import describe_problem, plan_in_words, unplanned
+from coreplan.view.words import describe_problem, plan_in_words
 
 
 @click.command(

@@ -7,6 +7,8 @@ import click
 from coreplan.cli.shared import Command, check_writable, file_argument
 from coreplan.files.writing import write_text
 from coreplan.formats import read_problem
+from coreplan.interop.prism import to_prism
+from coreplan.interop.spudd import to_spudd
 from coreplan.view.terminal import make_console
 
 
@@ -48,14 +50,7 @@ def export(file: str, target: str, shift: bool, output: str | None) -> None:
     if output is not None:
         check_writable(output, [file], "the export", "--output")
     problem = read_problem(file)
-    if target == "prism":
-        from coreplan.interop.prism import to_prism
-
-        text = to_prism(problem, shift=shift).text
-    else:
-        from coreplan.interop.spudd import to_spudd
-
-        text = to_spudd(problem).text
+    text = to_prism(problem, shift=shift).text if target == "prism" else to_spudd(problem).text
     if output is None:
         click.echo(text, nl=False)
     else:

@@ -29,7 +29,6 @@ from coreplan.cli.shared import (
     threads_option,
     time_limit_option,
 )
-from coreplan.domains.maintenance.calendar import Calendar
 from coreplan.domains.maintenance.decision_rules import rules_of
 from coreplan.domains.maintenance.money import Money
 from coreplan.domains.maintenance.problem import MaintenanceProblem
@@ -37,8 +36,10 @@ from coreplan.domains.maintenance.timeline import Timeline, likely_works, timeli
 from coreplan.domains.maintenance.view.gantt_text import gantt, marks_for
 from coreplan.domains.maintenance.view.money_table import money_table
 from coreplan.domains.maintenance.view.rules_text import rule_lines
+from coreplan.domains.maintenance.words import expected_money
 from coreplan.errors import SolverError
 from coreplan.formats import read_problem, read_state
+from coreplan.model.calendar import Calendar
 from coreplan.policies.graph import MOST_SITUATIONS, plan_graph
 from coreplan.policies.policy import Policy
 from coreplan.solving.compile import AnyProblem
@@ -47,13 +48,7 @@ from coreplan.solving.solver import DEFAULT_ALGORITHM
 from coreplan.solving.solver import solve as solve_problem
 from coreplan.support.interrupts import seconds_to_finish
 from coreplan.view.terminal import LiveLog, check_printed, make_console, print_summary
-from coreplan.view.words import (
-    count,
-    describe_calendar,
-    describe_problem,
-    expected_money,
-    percent,
-)
+from coreplan.view.words import count, describe_calendar, describe_problem, percent
 
 RULES_SHOWN = 8
 EXACT_SECONDS = 60.0

@@ -14,11 +14,11 @@ from typing import Any, TypeVar
 import click
 from rich.console import Console
 
-from coreplan.domains.maintenance.calendar import DEFAULT_STEP, STEPS, Calendar, parse_date
 from coreplan.domains.maintenance.formats.calendar import find_calendar_file, read_calendar
 from coreplan.errors import ModelError
 from coreplan.files.reading import STANDARD_INPUT
 from coreplan.files.writing import is_special
+from coreplan.model.calendar import DEFAULT_STEP, STEPS, Calendar, parse_date
 from coreplan.view.terminal import ConsoleLog, make_console
 
 AnyCallable = TypeVar("AnyCallable", bound=Callable[..., Any])

@@ -7,7 +7,6 @@ from typing import Any
 
 import click
 
-from coreplan import __version__
 from coreplan.cli.outputs import Outputs
 from coreplan.cli.shared import (
     Command,
@@ -26,22 +25,18 @@ from coreplan.cli.shared import (
     threads_option,
     time_limit_option,
 )
-from coreplan.domains.maintenance.calendar import Calendar
 from coreplan.domains.maintenance.formats.schedule import read_plan
 from coreplan.domains.maintenance.problem import MaintenanceProblem
+from coreplan.domains.maintenance.words import expected_money
 from coreplan.formats import read_problem, read_state
+from coreplan.model.calendar import Calendar
 from coreplan.solving.compile import AnyProblem
 from coreplan.solving.result import Result
 from coreplan.solving.solver import ALGORITHMS, DEFAULT_ALGORITHM
 from coreplan.solving.solver import solve as solve_problem
+from coreplan.support.version import __version__
 from coreplan.view.terminal import LiveLog, check_printed, make_console, print_summary
-from coreplan.view.words import (
-    describe_calendar,
-    describe_problem,
-    expected_money,
-    first_steps,
-    numbered,
-)
+from coreplan.view.words import describe_calendar, describe_problem, first_steps, numbered
 
 
 @click.command(

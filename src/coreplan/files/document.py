@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from coreplan.errors import MOST_PROBLEMS, PlaceStep, Problem, shorten
@@ -104,43 +104,6 @@ class UnreadableError(Exception):
     def problem(self) -> Problem:
         """The same as a problem of a file."""
         return Problem(self.path, self.message, *self.position)
-
-
-def parse_document(text: str | bytes, *, suffix: str = "") -> tuple[Node | None, list[Problem]]:
-    """Read a JSON or YAML document.
-
-    Parameters
-    ----------
-    text
-        The content of the file. Bytes must be UTF-8.
-    suffix
-        How the file's name ends: ``.json``, ``.yaml`` or ``.yml``. With any other suffix the
-        content decides.
-
-    Returns
-    -------
-    tuple
-        The root node, or None if the text cannot be read to its end; and the problems found so
-        far (at most 20). A text without a root has at least one problem.
-    """
-    # The two parsers build on this module, so they can only be imported once it is complete.
-    from coreplan.files.json_text import parse_json
-    from coreplan.files.yaml_text import parse_yaml
-
-    try:
-        clean = clean_text(text)
-    except UnreadableError as stop:
-        return None, [stop.problem]
-
-    if not is_json(clean, suffix):
-        return _attempt(parse_yaml, clean)
-    as_json = _attempt(parse_json, clean)
-    if as_json[0] is not None or suffix.lower() == ".json":
-        return as_json
-    as_yaml = _attempt(parse_yaml, clean)
-    if as_yaml[0] is not None or not _looks_like_json(clean):
-        return as_yaml
-    return as_json
 
 
 def decode_text(data: bytes) -> str:
@@ -292,18 +255,7 @@ def read_number(text: str) -> tuple[int | float, str]:
     return value, ""
 
 
-def _attempt(
-    parser: Callable[[str, ProblemLog], Node], text: str
-) -> tuple[Node | None, list[Problem]]:
-    log = ProblemLog()
-    try:
-        return parser(text, log), log.problems
-    except UnreadableError as stop:
-        log.add(stop.path, stop.message, stop.position)
-        return None, log.problems
-
-
-def _looks_like_json(text: str) -> bool:
+def looks_like_json(text: str) -> bool:
     """Whether a text that is neither JSON nor YAML was more likely meant as JSON."""
     inside = text.lstrip("{[ \t\r\n")[:1]
     return inside == "" or inside in '"-0123456789]},'

@@ -40,8 +40,8 @@ from coreplan.files.document import (
     locate,
     locate_key,
     locate_node,
-    parse_document,
 )
+from coreplan.files.parsing import parse_document
 from coreplan.files.quick_json import DoubtError, read_quickly
 from coreplan.support.checks import check_name
 

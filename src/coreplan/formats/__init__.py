@@ -5,18 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from coreplan.domains.maintenance.formats.mpp import FORMAT as MPP
-from coreplan.domains.maintenance.formats.mpp import mpp_to_dict, read_mpp
-from coreplan.domains.maintenance.problem import MaintenanceProblem
 from coreplan.errors import ModelError
-from coreplan.files.reading import Document, read_document, take_document
+from coreplan.files.reading import read_document, take_document
 from coreplan.files.schemas import schema
-from coreplan.files.writing import tidy, write_document
+from coreplan.files.writing import write_document
+from coreplan.formats.problem import read_any_problem, register_problem_format
 from coreplan.formats.result import read_result, write_result
 from coreplan.formats.state import read_state
-from coreplan.formats.timmdp import FORMAT as TIMMDP_FORMAT
-from coreplan.formats.timmdp import read_timmdp, timmdp_to_dict
-from coreplan.model.timmdp import TIMMDP
+from coreplan.model.problem import PlanningProblem
 
 __all__ = [
     "parse_problem",
@@ -24,13 +20,14 @@ __all__ = [
     "read_problem",
     "read_result",
     "read_state",
+    "register_problem_format",
     "schema",
     "write_problem",
     "write_result",
 ]
 
 
-def read_problem(path: str | Path) -> TIMMDP | MaintenanceProblem:
+def read_problem(path: str | Path) -> PlanningProblem:
     """Read a problem from a ``ti-mmdp/1`` or ``mpp/1`` file, in JSON or YAML.
 
     Parameters
@@ -59,10 +56,10 @@ def read_problem(path: str | Path) -> TIMMDP | MaintenanceProblem:
     >>> problem.name, problem.contractors[0].tasks[0].revenue
     ('small', 20.0)
     """
-    return read_document(path, _take_problem)
+    return read_document(path, read_any_problem)
 
 
-def parse_problem(text: str, file: str = "problem.json") -> TIMMDP | MaintenanceProblem:
+def parse_problem(text: str, file: str = "problem.json") -> PlanningProblem:
     """Read a problem from a text instead of a file.
 
     Parameters
@@ -77,29 +74,19 @@ def parse_problem(text: str, file: str = "problem.json") -> TIMMDP | Maintenance
     FormatError
         With everything that is wrong (at most 20 problems), by line and column.
     """
-    return take_document(file, text, _take_problem)
+    return take_document(file, text, read_any_problem)
 
 
-def _take_problem(document: Document) -> TIMMDP | MaintenanceProblem:
-    if document.check_format(TIMMDP_FORMAT, MPP) == MPP:
-        return read_mpp(document)
-    return read_timmdp(document)
-
-
-def problem_to_dict(problem: TIMMDP | MaintenanceProblem) -> dict[str, Any]:
+def problem_to_dict(problem: PlanningProblem) -> dict[str, Any]:
     """A problem as plain dicts, lists, texts and numbers, in its file format."""
-    if isinstance(problem, MaintenanceProblem):
-        written = mpp_to_dict(problem)
-    elif isinstance(problem, TIMMDP):
-        written = timmdp_to_dict(problem)
-    else:
+    if not isinstance(problem, PlanningProblem):
         raise ModelError(
             f"found a {type(problem).__name__}; expected a TIMMDP or a MaintenanceProblem"
         )
-    return dict(tidy(written))
+    return problem.to_dict()
 
 
-def write_problem(problem: TIMMDP | MaintenanceProblem, path: str | Path) -> None:
+def write_problem(problem: PlanningProblem, path: str | Path) -> None:
     """Write a problem to a file, in JSON, or in YAML where the name ends in .yaml or .yml.
 
     What was there before stays until the new content is complete. ``-`` is the standard output.

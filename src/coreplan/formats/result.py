@@ -8,7 +8,6 @@ from typing import Any
 
 from coreplan.errors import nearest
 from coreplan.files.reading import Document, read_document
-from coreplan.files.writing import write_document
 from coreplan.solving.result import UNSAID_TOLERANCE, Result, Statistics, Status, is_closed
 from coreplan.support.checks import check_number, is_number
 
@@ -108,4 +107,4 @@ def _check_sense(document: Document, status: str, numbers: dict[str, float]) -> 
 
 def write_result(result: Result, path: str | Path) -> None:
     """Write a result as ``result/1``, in JSON, or in YAML where the name ends in .yaml or .yml."""
-    write_document(result.to_dict(), path)
+    result.save(path)

@@ -5,14 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from coreplan.domains.maintenance.problem import MaintenanceProblem
-from coreplan.domains.maintenance.states import read_state as read_contractor_state
-from coreplan.domains.maintenance.states import to_local
 from coreplan.errors import ModelError
 from coreplan.files.reading import Document, read_document
 from coreplan.model.indexed import by_agent
 from coreplan.solving.compile import AnyProblem
-from coreplan.support.checks import found, unknown_name
 
 
 def read_state(path: str | Path, problem: AnyProblem) -> dict[str, Any]:
@@ -36,10 +32,7 @@ def _take_state(document: Document, problem: AnyProblem) -> dict[str, Any]:
     state = dict(document.members(document.root, (), "a state for each agent"))
     if document.problems:
         raise document.error()
-    if isinstance(problem, MaintenanceProblem):
-        names = [contractor.name for contractor in problem.contractors]
-    else:
-        names = [agent.name for agent in problem.agents]
+    names = problem.agent_names
     try:
         by_agent(state, names, "state")
     except ModelError as error:
@@ -47,22 +40,9 @@ def _take_state(document: Document, problem: AnyProblem) -> dict[str, Any]:
     for name in names:
         if name in state:
             try:
-                state[name] = _local_state(problem, name, state[name])
+                state[name] = problem.read_state(name, state[name])
             except ModelError as error:
                 document.fail((name,), str(error))
     if document.problems:
         raise document.error()
     return state
-
-
-def _local_state(problem: AnyProblem, name: str, given: Any) -> Any:
-    """One agent's state, checked; raises a ModelError if the agent has no such state."""
-    if isinstance(problem, MaintenanceProblem):
-        contractor = problem.contractor(name)
-        state = read_contractor_state(contractor, given)
-        to_local(contractor, state)
-        return state
-    states = problem.agent(name).states
-    if given not in states:
-        raise ModelError(unknown_name(given, "state", states, f"agent {found(name)}"))
-    return given

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from coreplan.files.reading import Document, Place, give_up
+from coreplan.model.document import PARTS
 from coreplan.model.timmdp import TIMMDP, Agent, Condition, Entry, RewardFunction, check_timmdp
 
-FORMAT = "ti-mmdp/1"
-_PARTS = ("state", "action", "next")
 _Conditions = dict[tuple[str | None, ...], Condition]
 """Conditions by the names of state, action and next state."""
 
@@ -106,7 +105,7 @@ def _read_entry(document: Document, value: Any, path: Place, conditions: _Condit
 def _read_condition(
     document: Document, value: Any, path: Place, conditions: _Conditions
 ) -> Condition:
-    fields = document.fields(value, path, "a condition", (), _PARTS)
+    fields = document.fields(value, path, "a condition", (), PARTS)
     names = (fields.get("state"), fields.get("action"), fields.get("next"))
     if all(type(each) is str for each in fields.values()):
         # Large files repeat conditions very often, so equal ones are kept once.
@@ -133,50 +132,3 @@ def _read_condition(
             hint = "; a name that reads as a number or boolean needs quotes"
             document.fail(where, f"found {document.kind(where)}; expected {wanted}{hint}")
     return Condition(**parts)
-
-
-def timmdp_to_dict(problem: TIMMDP) -> dict[str, Any]:
-    """A TI-MMDP as the keys and values of its format."""
-    agents = []
-    for agent in problem.agents:
-        described: dict[str, Any] = {
-            "name": agent.name,
-            "initial": agent.initial,
-            "transitions": agent.transitions,
-        }
-        if agent.features:
-            described["features"] = agent.features
-        agents.append(described)
-    rewards = [
-        {"scope": function.scope, "entries": [_entry_to_dict(entry) for entry in function.entries]}
-        for function in problem.rewards
-    ]
-    return {
-        "format": FORMAT,
-        "name": problem.name,
-        "horizon": problem.horizon,
-        "agents": agents,
-        "rewards": rewards,
-    }
-
-
-def _entry_to_dict(entry: Entry) -> dict[str, Any]:
-    written: dict[str, Any] = {}
-    if entry.when:
-        written["when"] = {
-            agent: _condition_to_dict(condition) for agent, condition in entry.when.items()
-        }
-    written["value"] = entry.value
-    if entry.stages is not None:
-        written["stages"] = entry.stages
-    return written
-
-
-def _condition_to_dict(condition: Condition) -> dict[str, Any]:
-    written: dict[str, Any] = {}
-    for part in _PARTS:
-        test = getattr(condition, part)
-        if test is not None:
-            single = isinstance(test, tuple) and len(test) == 1
-            written[part] = test[0] if single else test
-    return written

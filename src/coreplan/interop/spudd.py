@@ -30,7 +30,8 @@ from coreplan.errors import SolverError
 from coreplan.interop.expectations import Expectations, Members, StageValue
 from coreplan.interop.text import finite, quoted
 from coreplan.model.indexed import IndexedProblem, JointState
-from coreplan.solving.compile import AnyProblem, index_problem, unroll_problem
+from coreplan.model.problem import index_problem
+from coreplan.solving.compile import AnyProblem, unroll_problem
 from coreplan.solving.limits import Limits
 from coreplan.solving.solver import check_problem, errors_of_the_core
 from coreplan.support.checks import found
@@ -97,7 +98,7 @@ def to_spudd(
     """
     check_problem(problem)
     limits = limits or Limits()
-    indexed = index_problem(problem, stage=stage, state=state, limits=limits)
+    indexed = index_problem(problem, stage=stage, state=state, guard=limits.guard)
     expectations = Expectations(indexed)
     agents = _read_agents(indexed, expectations, limits)
     _check_size(agents, expectations)

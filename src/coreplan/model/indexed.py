@@ -5,13 +5,12 @@ Every kind of problem turns itself into an :class:`IndexedProblem`; from here on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 from coreplan.errors import ModelError
-from coreplan.model.timmdp import TIMMDP, Agent, Condition
 from coreplan.support.checks import found, unknown_name
 
 JointState = Mapping[str, Any]
@@ -19,7 +18,11 @@ JointState = Mapping[str, Any]
 
 
 class StateSpace(Protocol):
-    """How people name one agent's local states."""
+    """How people name one agent's local states.
+
+    :class:`NamedStates` is for states with plain names. States may remember a past that nobody asks
+    for; then several of them are the same to people, see :meth:`situation`.
+    """
 
     def __len__(self) -> int:
         """The number of local states."""
@@ -32,6 +35,35 @@ class StateSpace(Protocol):
 
     def label(self, index: int) -> str:
         """A state's name as one line of text, different for different states."""
+
+    def lines(self, index: int) -> list[str]:
+        """A state's name on a few short lines, for pictures by stage."""
+
+    def situation(self, index: int) -> Hashable:
+        """A state without the past that it remembers: the same where only the past differs."""
+
+    def without_past(self, value: Any) -> Any:
+        """A state as people name it, without the past that it remembers."""
+
+    def gives_past(self, value: Any) -> bool:
+        """Whether a state as people name it says all that states remember."""
+
+    def outcome(self, action: int, after: int) -> Known:
+        """What becomes known by a state that an uncertain action led to."""
+
+    def achieved(self, index: int) -> frozenset[str]:
+        """The milestones (see :class:`IndexedAgent`) that lie behind the agent."""
+
+
+class Known(NamedTuple):
+    """What became known of one agent, where chance had a say."""
+
+    text: str
+    """In words, such as ``a1 is delayed`` or, in general, the agent's next state."""
+    task: str | None = None
+    """The task that it is about, where the domain has tasks."""
+    delayed: bool | None = None
+    """Whether that task is delayed, where tasks can be."""
 
 
 class IndexedCondition(NamedTuple):
@@ -51,11 +83,37 @@ class IndexedEntry(NamedTuple):
     stages: tuple[int, ...] | None
     function: int
     """Which reward function it belongs to."""
+    kind: str = "reward"
+    """What it is in the domain's words, for instance ``revenue``."""
+    subject: str | None = None
+    """What it is about, for instance a task; entries of one kind and subject belong together."""
 
 
 @dataclass(eq=False)
 class IndexedAgent:
-    """One agent in compressed rows: states → choices → outcomes."""
+    """One agent in compressed rows: states → choices → outcomes.
+
+    Attributes
+    ----------
+    name, states, actions, start
+        The agent, its states, the names of its actions, and the state that it starts in.
+    choice_begin
+        Per state: where its choices begin; one more for the end.
+    choice_action, choice_first, choice_last
+        Per choice: the action, and the first and last stage in which it is available.
+    outcome_begin
+        Per choice: where its outcomes (transitions) begin; one more for the end.
+    outcome_next, outcome_probability
+        Per outcome: the next state, and how likely it is.
+    conditions
+        What rewards can ask of a transition.
+    tasks
+        Per action: the task that it starts, where the domain has tasks; empty if it has none.
+    stuck
+        Why there may be no action in a state, in words; empty if the domain has nothing to say.
+    milestones
+        What people wait for, by name: the number of the condition that a transition then matches.
+    """
 
     name: str
     states: StateSpace
@@ -69,6 +127,13 @@ class IndexedAgent:
     outcome_next: list[int] = field(default_factory=list)
     outcome_probability: list[float] = field(default_factory=list)
     conditions: list[IndexedCondition] = field(default_factory=list)
+    tasks: tuple[str | None, ...] = ()
+    stuck: str = ""
+    milestones: dict[str, int] = field(default_factory=dict)
+
+    def task_of(self, action: str) -> str | None:
+        """The task that an action starts, if it is one that does."""
+        return self.tasks[self.actions.index(action)] if self.tasks else None
 
     def add_choice(
         self, action: int, first: int, last: int, outcomes: Sequence[tuple[int, float]]
@@ -158,9 +223,9 @@ def by_agent(given: object, names: Sequence[str], what: str) -> list[Any]:
 class NamedStates:
     """The state space of an agent whose states have plain names."""
 
-    def __init__(self, agent: Agent) -> None:
+    def __init__(self, agent: str, names: Sequence[str]) -> None:
         self._agent = agent
-        self.names = agent.states
+        self.names = tuple(names)
         self.index = {name: k for k, name in enumerate(self.names)}
 
     def __len__(self) -> int:
@@ -170,7 +235,7 @@ class NamedStates:
         """The number of a named state."""
         if not isinstance(given, str) or given not in self.index:
             raise ModelError(
-                unknown_name(given, "state", self.names, f"agent {found(self._agent.name)}")
+                unknown_name(given, "state", self.names, f"agent {found(self._agent)}")
             )
         return self.index[given]
 
@@ -180,76 +245,26 @@ class NamedStates:
 
     label = value
 
+    def lines(self, index: int) -> list[str]:
+        """The name on one line."""
+        return [self.names[index]]
 
-def index_timmdp(
-    problem: TIMMDP,
-    *,
-    stage: int = 0,
-    state: JointState | None = None,
-    guard: Callable[[int], None] = lambda _: None,
-) -> IndexedProblem:
-    """Turn a TI-MMDP into numbers, to be planned from a stage and joint state on.
+    def situation(self, index: int) -> Hashable:
+        """The state itself: it remembers nothing else."""
+        return index
 
-    The guard is called once in a while, with 0: the states are in memory already.
-    """
-    agents = []
-    for described in problem.agents:
-        guard(0)
-        agents.append(_index_agent(described, problem.horizon))
-    position = {agent.name: i for i, agent in enumerate(problem.agents)}
-    known: list[dict[Condition, int]] = [{} for _ in agents]
+    def without_past(self, value: Any) -> Any:
+        """The name itself."""
+        return value
 
-    def condition_number(i: int, condition: Condition) -> int:
-        if condition not in known[i]:
-            known[i][condition] = len(agents[i].conditions)
-            agents[i].conditions.append(_index_condition(problem.agents[i], agents[i], condition))
-        return known[i][condition]
+    def gives_past(self, value: Any) -> bool:
+        """There is no past to be given."""
+        return True
 
-    entries = []
-    for k, function in enumerate(problem.rewards):
-        for entry in function.entries:
-            guard(0)
-            members = sorted(
-                (position[name], condition_number(position[name], condition))
-                for name, condition in entry.when.items()
-            )
-            entries.append(IndexedEntry(tuple(members), entry.value, entry.stages, k))
-    functions = tuple(
-        f"rewards[{k}] of {', '.join(function.scope)}" for k, function in enumerate(problem.rewards)
-    )
-    indexed = IndexedProblem(problem.name, problem.horizon, stage, agents, entries, functions)
-    for agent, start in zip(agents, indexed.find_state(stage, state), strict=True):
-        agent.start = start
-    return indexed
+    def outcome(self, action: int, after: int) -> Known:
+        """The next state's name."""
+        return Known(self.names[after])
 
-
-def _index_agent(agent: Agent, horizon: int) -> IndexedAgent:
-    states = NamedStates(agent)
-    actions = agent.actions
-    number = {action: k for k, action in enumerate(actions)}
-    indexed = IndexedAgent(agent.name, states, actions, states.index[agent.initial])
-    for name in states.names:
-        for action, law in agent.transitions.get(name, {}).items():
-            outcomes = [(states.index[after], chance) for after, chance in law.items()]
-            indexed.add_choice(number[action], 0, horizon - 1, outcomes)
-        indexed.end_state()
-    return indexed
-
-
-def _index_condition(agent: Agent, indexed: IndexedAgent, condition: Condition) -> IndexedCondition:
-    states = indexed.states
-    assert isinstance(states, NamedStates)
-
-    def matching(test: Any) -> list[int] | None:
-        if test is None:
-            return None
-        if isinstance(test, tuple):
-            return [states.index[name] for name in test]
-        return [k for k, name in enumerate(states.names) if agent.matches(test, name)]
-
-    actions = condition.action
-    return IndexedCondition(
-        matching(condition.state),
-        None if actions is None else [indexed.actions.index(name) for name in actions],
-        matching(condition.next),
-    )
+    def achieved(self, index: int) -> frozenset[str]:
+        """Nothing: there are no milestones."""
+        return frozenset()

@@ -11,9 +11,14 @@ import itertools
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from coreplan.errors import MOST_PROBLEMS, ModelError, Problem, nearest
+from coreplan.files.writing import tidy
+from coreplan.model.document import timmdp_to_dict
+from coreplan.model.indexed import IndexedProblem, JointState
+from coreplan.model.problem import Guard, PlanningProblem, no_limits
+from coreplan.model.translate import index_timmdp
 from coreplan.support.checks import (
     AGENT_NAMES,
     MOST_STAGES,
@@ -29,9 +34,6 @@ from coreplan.support.checks import (
     unknown_name,
 )
 from coreplan.support.frozen import FrozenMapping, freeze_sequence
-
-if TYPE_CHECKING:
-    from coreplan.analysis.sequences import ExecutionSequence, Returns
 
 FeatureValue = str | bool | int | float
 StateTest = tuple[str, ...] | FrozenMapping[str, FeatureValue] | None
@@ -428,7 +430,7 @@ class Agent:
 
 
 @dataclass(frozen=True)
-class TIMMDP:
+class TIMMDP(PlanningProblem):
     """A transition-independent multi-agent MDP.
 
     Parameters
@@ -500,16 +502,32 @@ class TIMMDP:
         """The joint state at stage 0, by agents' names."""
         return {agent.name: agent.initial for agent in self.agents}
 
-    def returns(self, sequence: ExecutionSequence) -> Returns:
-        """The return of an execution sequence (paper, Eq. 3), in total and per reward function."""
-        from coreplan.analysis.sequences import returns
+    @property
+    def agent_names(self) -> tuple[str, ...]:
+        """The agents' names."""
+        return tuple(agent.name for agent in self.agents)
 
-        return returns(self, sequence)
+    def index(
+        self,
+        *,
+        history: bool = False,
+        stage: int = 0,
+        state: JointState | None = None,
+        guard: Guard = no_limits,
+    ) -> IndexedProblem:
+        """The problem in numbers; states remember nothing else, so `history` changes nothing."""
+        return index_timmdp(self, stage=stage, state=state, guard=guard)
 
-    def _repr_html_(self) -> str:
-        from coreplan.view.html import problem_html
+    def to_dict(self) -> dict[str, Any]:
+        """The problem as ``ti-mmdp/1`` files have it."""
+        return dict(tidy(timmdp_to_dict(self)))
 
-        return problem_html(self)
+    def read_state(self, agent: str, given: Any) -> Any:
+        """The name of a state, checked."""
+        states = self.agent(agent).states
+        if given not in states:
+            raise ModelError(unknown_name(given, "state", states, f"agent {found(agent)}"))
+        return given
 
 
 def check_timmdp(

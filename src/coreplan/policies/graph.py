@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from coreplan.domains.maintenance.problem import Contractor, MaintenanceProblem
-from coreplan.domains.maintenance.states import ContractorStates, History
 from coreplan.errors import ModelError
 from coreplan.model.indexed import IndexedProblem, JointState
 from coreplan.policies.evaluation import Floats, Indices, Integers, Laws, Moves, entries_by_stage
@@ -497,9 +495,6 @@ class Facts:
 
     def __init__(self, policy: Policy) -> None:
         self._indexed: IndexedProblem = policy.indexed
-        self._contractors: tuple[Contractor, ...] | None = None
-        if isinstance(policy.problem, MaintenanceProblem):
-            self._contractors = policy.problem.contractors
         self._known: list[dict[int, Fact | None]] = [{} for _ in policy.indexed.agents]
         self._outcome_begin: list[NDArray[np.int64] | None] = [None] * len(policy.indexed.agents)
 
@@ -515,18 +510,8 @@ class Facts:
         choice = int(np.searchsorted(self._begin(agent), transition, side="right")) - 1
         if len(who.outcomes(choice)) < 2:
             return None
-        after = who.outcome_next[transition]
-        if self._contractors is None or not isinstance(who.states, ContractorStates):
-            return Fact(who.name, who.states.label(after))
-        from coreplan.domains.maintenance.translate import START
-
-        task = self._contractors[agent].tasks[who.choice_action[choice] - START]
-        state = who.states.states[after]
-        local = state.state if isinstance(state, History) else state
-        # A step of it has been done already.
-        delayed = local.remaining + 1 > task.duration
-        text = f"{task.name} is delayed" if delayed else f"{task.name} is not delayed"
-        return Fact(who.name, text, task.name, delayed)
+        action, after = who.choice_action[choice], who.outcome_next[transition]
+        return Fact(who.name, *who.states.outcome(action, after))
 
     def _begin(self, agent: int) -> NDArray[np.int64]:
         begin = self._outcome_begin[agent]

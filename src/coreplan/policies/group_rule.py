@@ -19,7 +19,7 @@ from coreplan.errors import ModelError
 from coreplan.support.rows import Integers, distinct_rows
 
 if TYPE_CHECKING:
-    from coreplan.policies.policy import Reduced
+    from coreplan.policies.rules import Reduced
 
 Indices = NDArray[np.uint32]
 Ranges = tuple[tuple[int, int], ...]

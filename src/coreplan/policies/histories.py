@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING
 
-from coreplan.domains.maintenance.states import (
-    ContractorState,
-    ContractorStates,
-    History,
-    LocalState,
-)
-from coreplan.model.indexed import JointState
+from coreplan.model.indexed import IndexedAgent, JointState
 from coreplan.policies.graph import plan_graph
 
 if TYPE_CHECKING:
@@ -30,14 +24,14 @@ class ReachedHistories:
     Parameters
     ----------
     policy
-        A policy that keeps times in its states, if it is for a maintenance problem; for others
-        there is nothing to settle.
+        A policy whose states may remember more than people ask by; where they do not, there is
+        nothing to settle.
     """
 
     def __init__(self, policy: Policy) -> None:
         self._indexed = policy.indexed
-        self._known: dict[tuple[int, *tuple[LocalState, ...]], list[tuple[int, ...]]] = {}
-        if not isinstance(self._indexed.agents[0].states, ContractorStates):
+        self._known: dict[tuple[Hashable, ...], list[tuple[int, ...]]] = {}
+        if not any(map(_remembers, self._indexed.agents)):
             return
         for situation in plan_graph(policy, MOST_SITUATIONS).situations:
             state = self._indexed.find_state(situation.stage, situation.state)
@@ -55,23 +49,25 @@ class ReachedHistories:
         """
         if not self._known:
             return state
-        exact = [i for i, name in enumerate(self._indexed.agent_names) if _has_times(given[name])]
+        exact = [
+            i
+            for i, agent in enumerate(self._indexed.agents)
+            if agent.states.gives_past(given[agent.name])
+        ]
         for reached in self._known.get((stage, *self._done(state)), ()):
             if all(reached[i] == state[i] for i in exact):
                 return reached
         return state
 
-    def _done(self, state: Sequence[int]) -> list[LocalState]:
+    def _done(self, state: Sequence[int]) -> list[Hashable]:
         """What has been done, without times."""
-        local = []
-        for agent, index in zip(self._indexed.agents, state, strict=True):
-            assert isinstance(agent.states, ContractorStates)
-            each = agent.states.states[index]
-            local.append(each.state if isinstance(each, History) else each)
-        return local
+        return [
+            agent.states.situation(index)
+            for agent, index in zip(self._indexed.agents, state, strict=True)
+        ]
 
 
-def _has_times(given: Any) -> bool:
-    if isinstance(given, ContractorState):
-        return given.times is not None
-    return not isinstance(given, Mapping) or given.get("times") is not None
+def _remembers(agent: IndexedAgent) -> bool:
+    """Whether states of an agent differ in the past only."""
+    known = {agent.states.situation(k) for k in range(len(agent.states))}
+    return len(known) < len(agent.states)

@@ -2,220 +2,48 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-import operator
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from coreplan.analysis.simulation import Estimate, Simulation
 from coreplan.errors import ModelError
+from coreplan.files.reading import Document, read_document
 from coreplan.model.indexed import IndexedProblem, JointState
+from coreplan.model.problem import PlanningProblem
 from coreplan.policies.evaluation import evaluate_policy
 from coreplan.policies.graph import MOST_SITUATIONS, plan_graph
 from coreplan.policies.group_rule import GroupRule, GroupTable
+from coreplan.policies.histories import ReachedHistories
+from coreplan.policies.rules import (
+    GONE,
+    Indices,
+    Integers,
+    LocalMap,
+    LocalRule,
+    Numbering,
+    TeamRule,
+    check_disjoint,
+    check_groups,
+    check_numbers,
+    count_before,
+    number_joint_classes,
+)
+from coreplan.policies.saving import make_policy, write_policy
 from coreplan.support.checks import found
+from coreplan.support.late import late
 from coreplan.support.rows import distinct_rows, rows_of_each
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from coreplan.analysis.explanation import Explanation
+    from coreplan.analysis.simulation import Estimate, Simulation
     from coreplan.analysis.tree import PlanTree
     from coreplan.domains.maintenance.planned import PlannedSchedule
-    from coreplan.policies.histories import ReachedHistories
-    from coreplan.solving.compile import AnyProblem, CompiledProblem
-
-Indices = NDArray[np.uint32]
-Integers = NDArray[np.int64]
-
-
-@dataclass(frozen=True, eq=False)
-class LocalMap:
-    """One agent's way from local states to the classes that rules speak of, and back to actions.
-
-    Nodes are (stage, local state) pairs, sorted by stage, then by the state's number. Nodes of a
-    class have the same actions, up to their names: action k of a class is `node_action` at
-    ``action_begin[node] + k``.
-    """
-
-    layer_begin: Indices
-    """Per stage from the first: where its nodes begin; one more for the end."""
-    node_state: Indices
-    node_class: Indices
-    """Number of the node's class within its stage."""
-    class_count: Indices
-    """Per stage: how many classes there are."""
-    action_begin: Indices
-    node_action: Indices
-    """Number of an action's name."""
-
-    def actions_of_classes(self) -> list[Indices]:
-        """Per stage and class: how many actions there are."""
-        per_node = np.diff(self.action_begin)
-        rows = []
-        for layer, classes in enumerate(self.class_count):
-            nodes = slice(int(self.layer_begin[layer]), int(self.layer_begin[layer + 1]))
-            counts = np.zeros(int(classes), np.uint32)
-            counts[self.node_class[nodes]] = per_node[nodes]
-            rows.append(counts)
-        return rows
-
-
-@dataclass(frozen=True, eq=False)
-class Reduced:
-    """One agent's way from the classes of its map to the fewer classes that a joint rule uses.
-
-    Classes of the map are counted over all stages, those of the rule within a stage.
-    """
-
-    class_of: Indices
-    """Per class of the map: the class of the rule, or GONE where the rule does not know it."""
-    class_count: Indices
-    """Per stage before the horizon: how many classes the rule has."""
-    action_begin: Indices
-    """Per class of the map: where its row of `action_of` begins; one more for the end."""
-    action_of: Indices
-    """Per action of the rule's class: the number of the action of the map's class."""
-
-
-GONE = 0xFFFF_FFFF
-
-
-@dataclass(frozen=True, eq=False)
-class TeamRule:
-    """A joint action for the joint classes of some agents.
-
-    The joint class (c_1, ..., c_n) of a stage has the number c_1·m_2·...·m_n + ... + c_n, where m_i
-    is agent i's number of classes at that stage; stages follow one another. An entry is 0 where the
-    rule does not know, else 1 + the number of the joint action, made in the same way of the agents'
-    action numbers.
-    """
-
-    agents: tuple[int, ...]
-    actions: Indices
-    """Per joint class: what to do."""
-    values: NDArray[np.float64] | None = None
-    """Per joint class, where the solver gives it: its optimal value."""
-    reduced: tuple[Reduced, ...] | None = None
-    """Per agent of the team, if the rule uses classes of its own."""
-    numbers: NDArray[np.uint64] | None = None
-    """The numbers of the joint classes that the rule knows, ascending; None: all of them."""
-
-    def find(self, numbers: NDArray[np.uint64]) -> Indices:
-        """The entries of `actions` for joint classes, by number; 0 where there is none."""
-        if self.numbers is None:
-            return self.actions[numbers]
-        at = np.searchsorted(self.numbers, numbers)
-        there = np.flatnonzero(at < len(self.numbers))
-        there = there[self.numbers[at[there]] == numbers[there]]
-        entries = np.zeros(len(numbers), np.uint32)
-        entries[there] = self.actions[at[there]]
-        return entries
-
-
-@dataclass(frozen=True, eq=False)
-class LocalRule:
-    """An action for every class of every agent, whatever the others do.
-
-    Per agent: the action's number for the classes of all stages, one stage after the other.
-    """
-
-    actions: tuple[Indices, ...]
-
-
-@dataclass(frozen=True)
-class Numbering:
-    """How the joint classes of a team are numbered."""
-
-    steps: list[list[int]]
-    """Per stage and agent of the team: what one class more adds."""
-    layer_offset: list[int]
-    """Per stage: the number of its first joint class; one more for the end."""
-
-
-MOST_JOINT_CLASSES = 2**64 - 1
-"""How many joint classes of a team can have numbers of 64 bits."""
-
-
-def number_joint_classes(
-    maps: Sequence[LocalMap],
-    agents: Sequence[int],
-    reduced: Sequence[Reduced] | None,
-    layers: int,
-) -> Numbering:
-    """Number the joint classes that the rule of a team speaks of."""
-    counts = [
-        maps[i].class_count if reduced is None else reduced[k].class_count
-        for k, i in enumerate(agents)
-    ]
-    steps_at: list[list[int]] = []
-    offset = [0]
-    for layer in range(layers):
-        # In Python's numbers: the product may be beyond all others.
-        sizes = [int(each[layer]) for each in counts]
-        *steps, size = itertools.accumulate(reversed(sizes), operator.mul, initial=1)
-        steps_at.append(steps[::-1])
-        offset.append(offset[-1] + size)
-    return Numbering(steps_at, offset)
-
-
-def check_numbers(team: TeamRule, numbering: Numbering) -> None:
-    """A rule must have an entry for every joint class, or say which ones it knows."""
-    classes = numbering.layer_offset[-1]
-    if team.numbers is None:
-        if len(team.actions) != classes:
-            raise ModelError(
-                f"a team rule has {len(team.actions)} entries; expected one for each joint class"
-            )
-        return
-    if classes > MOST_JOINT_CLASSES:
-        raise ModelError(
-            f"a team of {len(team.agents)} agents has more joint classes than 64 bits can number; "
-            "a rule can only be made for smaller teams, or with fewer classes of its own"
-        )
-    if team.numbers.dtype != np.uint64 or len(team.numbers) != len(team.actions):
-        raise ModelError(
-            f"a team rule has {len(team.actions)} entries and {len(team.numbers)} numbers of joint "
-            f"classes ({team.numbers.dtype}); expected as many, unsigned and of 64 bits"
-        )
-    if np.any(team.numbers[1:] <= team.numbers[:-1]):
-        raise ModelError("the numbers of a team rule's joint classes are not in ascending order")
-    if len(team.numbers) and int(team.numbers[-1]) >= classes:
-        raise ModelError("a team rule names a joint class that there is not")
-
-
-def check_disjoint(teams: Iterable[Sequence[int]]) -> None:
-    """No agent may be in two teams, nor twice in one."""
-    taken: set[int] = set()
-    for agents in teams:
-        if len({*agents, *taken}) != len(agents) + len(taken):
-            raise ModelError("an agent is in two teams")
-        taken.update(agents)
-
-
-def check_groups(rule: GroupRule, maps: Sequence[LocalMap], teams: Iterable[TeamRule]) -> None:
-    """It must be about the agents that there are, none of them in a team, and about all classes."""
-    if len(rule.chances) != len(maps) or not rule.agents <= {*range(len(maps))}:
-        raise ModelError("a group rule is about other agents")
-    if rule.reduced is not None and len(rule.reduced) != len(maps):
-        raise ModelError("a group rule has classes of its own for some agents only")
-    if any(i in rule.agents for team in teams for i in team.agents):
-        raise ModelError("an agent is in a team and in a group")
-    for i, chances in enumerate(rule.chances):
-        counts = maps[i].class_count if rule.reduced is None else rule.reduced[i].class_count
-        if len(chances.list_of) != int(counts.sum(dtype=np.int64)):
-            raise ModelError("a group rule does not have a list for each class")
-
-
-def _count_before(class_count: Indices) -> Integers:
-    """Per stage: how many classes the stages before it have; one more for the end."""
-    return np.concatenate([[0], np.cumsum(class_count, dtype=np.int64)])
 
 
 class Policy:
@@ -236,7 +64,7 @@ class Policy:
 
     def __init__(
         self,
-        problem: AnyProblem,
+        problem: PlanningProblem,
         indexed: IndexedProblem,
         maps: Sequence[LocalMap],
         teams: Sequence[TeamRule],
@@ -254,7 +82,7 @@ class Policy:
         self.history = history
         self.stage = indexed.stage
         self.horizon = indexed.horizon
-        self._class_offset = [_count_before(each.class_count) for each in self.maps]
+        self._class_offset = [count_before(each.class_count) for each in self.maps]
         self._numbering = [
             number_joint_classes(self.maps, team.agents, team.reduced, self.horizon - self.stage)
             for team in self.teams
@@ -267,7 +95,7 @@ class Policy:
         if groups is not None:
             check_groups(groups, self.maps, self.teams)
             if groups.reduced is not None:
-                self._group_offset = [_count_before(each.class_count) for each in groups.reduced]
+                self._group_offset = [count_before(each.class_count) for each in groups.reduced]
         # Per agent, made when first needed: per place in `node_action` the choice, or -1.
         self._choice_of: list[Integers | None] = [None] * len(self.maps)
         self._reached: ReachedHistories | None = None
@@ -335,14 +163,12 @@ class Policy:
         state = self.indexed.find_state(stage, joint_state)
         if joint_state is None or not self.history:
             return state
-        from coreplan.policies.histories import ReachedHistories
-
         if self._reached is None:
             self._reached = ReachedHistories(self)
         return self._reached.settle(stage, joint_state, state)
 
     def choose(self, stage: int, state: Sequence[int]) -> list[int]:
-        """The agents' choices, all in numbers (see :class:`coreplan.model.indexed.IndexedAgent`)."""
+        """The agents' choices in numbers, see :class:`coreplan.model.indexed.IndexedAgent`."""
         columns = [np.array([each], dtype=np.uint32) for each in state]
         return [int(each[0]) for each in self.choose_many(stage, range(len(columns)), columns)]
 
@@ -580,12 +406,7 @@ class Policy:
             then helps.
         """
         if method == "sequences":
-            from coreplan.analysis.sequences import execution_sequences, returns
-
-            return sum(
-                probability * returns(self.problem, sequence).total
-                for sequence, probability in execution_sequences(self)
-            )
+            return float(late("Policy.evaluate.sequences")(self))
         if method != "forward":
             raise ModelError(f"method is {found(method)}; expected 'forward' or 'sequences'")
         return evaluate_policy(self, time_limit=time_limit, memory_limit=memory_limit)
@@ -611,9 +432,8 @@ class Policy:
 
     def simulate(self, runs: int, seed: int = 1, **options: Any) -> Simulation:
         """Let it run many times, and see what comes of it: :func:`coreplan.simulate`."""
-        from coreplan.analysis.simulator import simulate
-
-        return simulate(self, runs, seed, **options)
+        made: Simulation = late("Policy.simulate")(self, runs, seed, **options)
+        return made
 
     # -- what it says --------------------------------------------------------------------------
 
@@ -650,17 +470,15 @@ class Policy:
         LimitError
             If the time limit strikes before the value of the policy's own action is known.
         """
-        from coreplan.analysis.explanation import explain
-
-        return explain(
+        made: Explanation = late("Policy.explain")(
             self, stage, joint_state, most=most, agents=agents, time_limit=time_limit, seed=seed
         )
+        return made
 
     def tree(self, depth: int | None = None, min_probability: float = 0.0) -> PlanTree:
         """The contingent plan, branching where something uncertain happens: :func:`plan_tree`."""
-        from coreplan.analysis.tree import plan_tree
-
-        return plan_tree(self, depth, min_probability)
+        made: PlanTree = late("Policy.tree")(self, depth, min_probability)
+        return made
 
     def schedule(
         self,
@@ -668,9 +486,8 @@ class Policy:
         expected: str = "not delayed",
     ) -> PlannedSchedule:
         """Who works on what in each step, if these delays happen: :func:`planned_schedule`."""
-        from coreplan.domains.maintenance.planned import planned_schedule
-
-        return planned_schedule(self, outcomes, expected)
+        made: PlannedSchedule = late("Policy.schedule")(self, outcomes, expected)
+        return made
 
     def to_dataframe(
         self, most_situations: int = MOST_SITUATIONS, min_probability: float = 0.0
@@ -680,9 +497,7 @@ class Policy:
         See :func:`coreplan.plan_graph` for the parameters and for what is left out, and
         :func:`coreplan.analysis.tables.situation_table` for the columns.
         """
-        from coreplan.analysis.tables import to_dataframe
-
-        return to_dataframe(plan_graph(self, most_situations, min_probability))
+        return late("PlanGraph.to_dataframe")(plan_graph(self, most_situations, min_probability))
 
     def to_csv(
         self,
@@ -691,9 +506,7 @@ class Policy:
         min_probability: float = 0.0,
     ) -> None:
         """Write the same table to a file."""
-        from coreplan.analysis.tables import write_csv
-
-        write_csv(plan_graph(self, most_situations, min_probability), path)
+        late("PlanGraph.to_csv")(plan_graph(self, most_situations, min_probability), path)
 
     def to_json(
         self,
@@ -702,29 +515,21 @@ class Policy:
         min_probability: float = 0.0,
     ) -> None:
         """Write the graph of situations, with all outcomes, to a file."""
-        from coreplan.analysis.tables import write_json
-
-        write_json(plan_graph(self, most_situations, min_probability), path)
+        late("PlanGraph.to_json")(plan_graph(self, most_situations, min_probability), path)
 
     # -- files --------------------------------------------------------------------------------
 
     def save(self, path: str | Path) -> None:
         """Write it to a file in the format ``policy/1`` (see docs/policy-format.md)."""
-        from coreplan.policies.saving import write_policy
-
         write_policy(self, path)
 
     @classmethod
-    def load(cls, path: str | Path, problem: AnyProblem) -> Policy:
+    def load(cls, path: str | Path, problem: PlanningProblem) -> Policy:
         """Read a ``policy/1`` file that was saved for the same problem."""
-        from coreplan.policies.saving import read_policy
-
         return read_policy(path, problem)
 
     def _repr_html_(self) -> str:
-        from coreplan.view.html import policy_html
-
-        return policy_html(self)
+        return str(late("Policy.html")(self))
 
     def __repr__(self) -> str:
         kind = "local" if self.is_local else "joint"
@@ -734,23 +539,11 @@ class Policy:
         )
 
 
-def make_maps(compiled: CompiledProblem) -> list[LocalMap]:
-    """The way from local states to the classes of a compiled problem."""
-    maps = []
-    for i, agent in enumerate(compiled.indexed.agents):
-        classes_begin = compiled.model.layer_begin(i)
-        layer_begin = compiled.graphs.layer_begin(i)
-        per_layer = np.diff(layer_begin)
-        node_class = compiled.model.node_class(i) - np.repeat(classes_begin[:-1], per_layer)
-        action_of_choice = np.array(agent.choice_action or [0], dtype=np.uint32)
-        maps.append(
-            LocalMap(
-                layer_begin,
-                compiled.graphs.node_state(i),
-                node_class.astype(np.uint32),
-                np.diff(classes_begin).astype(np.uint32),
-                compiled.model.node_choice_begin(i),
-                action_of_choice[compiled.model.node_choice(i)],
-            )
-        )
-    return maps
+def read_policy(path: str | Path, problem: PlanningProblem) -> Policy:
+    """Read a policy that was saved for this problem."""
+    return read_document(path, lambda document: policy_of(document, problem))
+
+
+def policy_of(document: Document, problem: PlanningProblem) -> Policy:
+    """Make a policy of a document, or raise a FormatError with all its problems."""
+    return make_policy(document, problem, Policy)

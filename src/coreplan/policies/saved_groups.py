@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from coreplan.policies.group_rule import Chances, Event, GroupRule, GroupTable
-from coreplan.policies.policy import LocalMap, Reduced
+from coreplan.policies.rules import LocalMap, Reduced
 from coreplan.policies.saved_arrays import MOST_NUMBERS, pack, read_count, unpack
 from coreplan.policies.saved_teams import read_reduced, rule_widths, write_reduced
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from coreplan.policies.policy import (
+from coreplan.policies.rules import (
     GONE,
     Indices,
     LocalMap,

@@ -2,36 +2,34 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from coreplan.domains.maintenance.states import ContractorState
 from coreplan.errors import ModelError
-from coreplan.files.reading import Document, read_document
+from coreplan.files.reading import Document
 from coreplan.files.writing import write_document
-from coreplan.formats import problem_to_dict
 from coreplan.model.indexed import IndexedAgent
-from coreplan.policies.policy import Indices, LocalMap, LocalRule, Policy
+from coreplan.model.problem import PlanningProblem, index_problem, problem_hash
+from coreplan.model.values import plain_state
+from coreplan.policies.group_rule import GroupRule
+from coreplan.policies.rules import Indices, LocalMap, LocalRule
 from coreplan.policies.saved_arrays import pack, unpack
 from coreplan.policies.saved_groups import read_groups, write_groups
 from coreplan.policies.saved_teams import read_teams, write_teams
-from coreplan.solving.compile import AnyProblem, index_problem
 from coreplan.support.checks import found
+
+if TYPE_CHECKING:
+    from coreplan.policies.policy import Policy
+
+_Policy = TypeVar("_Policy", bound="Policy")
 
 FORMAT = "policy/1"
 _BROKEN = (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError, ModelError)
 """What can come of content that is not what a policy writes."""
 _ARRAYS = ("layer_begin", "node_state", "node_class", "class_count", "action_begin", "node_action")
-
-
-def problem_hash(problem: AnyProblem) -> str:
-    """A fingerprint of everything that a problem's file says."""
-    text = json.dumps(problem_to_dict(problem), sort_keys=True, ensure_ascii=True)
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def write_policy(policy: Policy, path: str | Path) -> None:
@@ -60,7 +58,7 @@ def policy_to_dict(policy: Policy) -> dict[str, Any]:
         "stage": policy.stage,
         "horizon": policy.horizon,
         "history": policy.history,
-        "start": {name: state_to_dict(state) for name, state in start.items()},
+        "start": plain_state(start),
         "agents": agents,
         "teams": write_teams(policy.teams),
         "groups": None if policy.groups is None else write_groups(policy.groups),
@@ -68,24 +66,9 @@ def policy_to_dict(policy: Policy) -> dict[str, Any]:
     }
 
 
-def state_to_dict(state: Any) -> Any:
-    """A local state as policies write it: a name, or what a contractor has done and is doing."""
-    if not isinstance(state, ContractorState):
-        return state
-    written: dict[str, Any] = {"done": list(state.done)}
-    if state.doing is not None:
-        written |= {"doing": state.doing, "remaining": state.remaining}
-    if state.times:
-        written["times"] = {name: list(each) for name, each in state.times.items()}
-    return written
-
-
-def read_policy(path: str | Path, problem: AnyProblem) -> Policy:
-    """Read a policy that was saved for this problem."""
-    return read_document(path, lambda document: policy_of(document, problem))
-
-
-def policy_of(document: Document, problem: AnyProblem) -> Policy:
+def make_policy(
+    document: Document, problem: PlanningProblem, make: Callable[..., _Policy]
+) -> _Policy:
     """Make a policy of a document, or raise a FormatError with all its problems."""
     document.check_format(FORMAT)
     keys = ("problem", "problem_sha256", "stage", "horizon", "history", "start", "agents", "teams")
@@ -101,13 +84,15 @@ def policy_of(document: Document, problem: AnyProblem) -> Policy:
         )
         raise document.error()
     try:
-        return _make_policy(content, problem)
+        return _make_policy(content, problem, make)
     except _BROKEN as error:
         document.fail((), f"the policy does not fit together: {error}")
         raise document.error() from None
 
 
-def _make_policy(content: dict[str, Any], problem: AnyProblem) -> Policy:
+def _make_policy(
+    content: dict[str, Any], problem: PlanningProblem, make: Callable[..., _Policy]
+) -> _Policy:
     stage, horizon, history = content["stage"], content["horizon"], content["history"]
     if isinstance(horizon, bool) or horizon != problem.horizon:
         raise ValueError(f"horizon is {found(horizon)}; that of the problem is {problem.horizon}")
@@ -127,10 +112,10 @@ def _make_policy(content: dict[str, Any], problem: AnyProblem) -> Policy:
         )
     )
     teams = read_teams(content["teams"], maps, problem.horizon - stage)
-    groups = None
+    groups: GroupRule | None = None
     if content["groups"] is not None:
         groups = read_groups(content["groups"], maps, problem.horizon - stage, problem.horizon)
-    policy = Policy(problem, indexed, maps, teams, local, history=history, groups=groups)
+    policy = make(problem, indexed, maps, teams, local, history=history, groups=groups)
     _check_local_rule(policy)
     return policy
 

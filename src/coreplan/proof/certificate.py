@@ -1,6 +1,7 @@
 """Certificates: what a solver hands out so that others can check its bounds.
 
-The format ``certificate/1``; see docs/certificate.md. Checking is done by :mod:`coreplan.proof.verify`.
+The format ``certificate/1``; see docs/certificate.md. They are checked by
+:mod:`coreplan.proof.verify`.
 """
 
 from __future__ import annotations
@@ -19,8 +20,6 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from coreplan.domains.maintenance.problem import MaintenanceProblem
-from coreplan.domains.maintenance.translate import index_maintenance
 from coreplan.errors import FormatError, ModelError, Problem
 from coreplan.files.reading import (
     MOST_BYTES,
@@ -32,11 +31,13 @@ from coreplan.files.reading import (
     too_long,
 )
 from coreplan.files.writing import gzipped, to_json, write_bytes, write_document
-from coreplan.model.indexed import IndexedAgent, IndexedProblem, JointState, index_timmdp
-from coreplan.model.timmdp import TIMMDP
-from coreplan.policies.policy import GONE, LocalMap, Policy, Reduced
+from coreplan.model.indexed import IndexedAgent, IndexedProblem
+from coreplan.model.problem import PlanningProblem, index_problem, problem_hash
+from coreplan.model.values import plain_state
+from coreplan.policies.policy import Policy, policy_of
+from coreplan.policies.rules import GONE, LocalMap, Reduced
 from coreplan.policies.saved_arrays import Indices, pack, unpack
-from coreplan.policies.saving import policy_of, policy_to_dict, problem_hash, state_to_dict
+from coreplan.policies.saving import policy_to_dict
 from coreplan.proof.local import agents_looked_at
 from coreplan.support.checks import check_number, found
 
@@ -64,7 +65,7 @@ class AgentClasses:
     layer_begin: Indices
     """Per layer: where its nodes begin; one more for the end."""
     state: Indices
-    """Per node: the number of the local state (see :class:`coreplan.model.indexed.IndexedAgent`)."""
+    """Per node: the number of the local state, see :mod:`coreplan.model.indexed`."""
     class_of: Indices
     """Per node: the number of its class within the layer, or GONE if an optimal plan need not go
     there."""
@@ -142,7 +143,7 @@ class Search:
 class Certificate:
     """Both bounds of a solution, with what is needed to compute them again."""
 
-    problem: TIMMDP | MaintenanceProblem
+    problem: PlanningProblem
     indexed: IndexedProblem
     """The problem in numbers, from the stage and the state on that the bounds are for."""
     lower: float
@@ -155,23 +156,6 @@ class Certificate:
     """Whether local states of an MPP keep start and end times."""
     search: Search | None = None
     """Records of a search, where there was one that the upper bound rests on."""
-
-
-def index_for_certificate(
-    problem: TIMMDP | MaintenanceProblem,
-    *,
-    stage: int = 0,
-    state: JointState | None = None,
-    history: bool = False,
-) -> IndexedProblem:
-    """A problem in numbers, without any part of the core."""
-    if isinstance(stage, bool) or not isinstance(stage, int) or not 0 <= stage < problem.horizon:
-        raise ModelError(
-            f"stage is {found(stage)}; expected a whole number from 0 to {problem.horizon - 1}"
-        )
-    if isinstance(problem, TIMMDP):
-        return index_timmdp(problem, stage=stage, state=state)
-    return index_maintenance(problem, history=history, stage=stage, state=state)
 
 
 def agent_classes(
@@ -239,7 +223,7 @@ def certificate_to_dict(certificate: Certificate) -> dict[str, Any]:
         "stage": indexed.stage,
         "horizon": indexed.horizon,
         "history": certificate.history,
-        "start": {name: state_to_dict(state) for name, state in named.items()},
+        "start": plain_state(named),
         "lower": certificate.lower,
         "upper": certificate.upper,
         "agents": [
@@ -316,7 +300,7 @@ def _unpack_numbers(text: object, length: int, what: str) -> Numbers:
 # -- reading --------------------------------------------------------------------------------------
 
 
-def read_certificate(path: str | Path, problem: TIMMDP | MaintenanceProblem) -> Certificate:
+def read_certificate(path: str | Path, problem: PlanningProblem) -> Certificate:
     """Read a certificate that was made for this problem.
 
     Only its shape is looked at: whether it proves anything is found out by
@@ -331,7 +315,7 @@ def read_certificate(path: str | Path, problem: TIMMDP | MaintenanceProblem) -> 
     return take_document(file, text, lambda document: _take_certificate(document, problem))
 
 
-def _take_certificate(document: Document, problem: TIMMDP | MaintenanceProblem) -> Certificate:
+def _take_certificate(document: Document, problem: PlanningProblem) -> Certificate:
     document.check_format(FORMAT)
     content = document.fields(
         document.root,
@@ -418,13 +402,13 @@ def _say(error: BaseException) -> str:
     return f"the key {error} is missing" if isinstance(error, KeyError) else str(error)
 
 
-def _read_indexed(content: dict[str, Any], problem: TIMMDP | MaintenanceProblem) -> IndexedProblem:
+def _read_indexed(content: dict[str, Any], problem: PlanningProblem) -> IndexedProblem:
     stage, horizon, history = content["stage"], content["horizon"], content["history"]
     if isinstance(horizon, bool) or horizon != problem.horizon:
         raise ValueError(f"horizon is {found(horizon)}; that of the problem is {problem.horizon}")
     if not isinstance(history, bool):
         raise ValueError(f"history is {found(history)}; expected true or false")
-    return index_for_certificate(problem, stage=stage, state=content["start"], history=history)
+    return index_problem(problem, stage=stage, state=content["start"], history=history)
 
 
 def _of_length(given: Any, indexed: IndexedProblem) -> list[Any]:

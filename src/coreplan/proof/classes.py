@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from coreplan.policies.policy import GONE
+from coreplan.policies.rules import GONE
 from coreplan.proof.certificate import AgentClasses
 from coreplan.proof.elimination import Needed
 from coreplan.proof.local import UNIT, Flags, Integers, LocalModel, Numbers, expand

@@ -17,10 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from coreplan.domains.maintenance.problem import MaintenanceProblem
 from coreplan.errors import SolverError
 from coreplan.model.indexed import IndexedProblem
-from coreplan.model.timmdp import TIMMDP
+from coreplan.model.problem import PlanningProblem
 from coreplan.policies.evaluation import evaluate_and_count
 from coreplan.proof.certificate import Certificate, read_certificate
 from coreplan.proof.classes import ClassModel, Listing, RefusalError, make_classes
@@ -145,7 +144,7 @@ class Verification:
 
 
 def verify(
-    problem: TIMMDP | MaintenanceProblem,
+    problem: PlanningProblem,
     certificate: Certificate | str | Path,
     *,
     most_cells: int = MOST_CELLS,

@@ -7,17 +7,16 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from coreplan import _core
-from coreplan.domains.maintenance.problem import MaintenanceProblem
-from coreplan.domains.maintenance.translate import index_maintenance
 from coreplan.errors import LimitError, ModelError
-from coreplan.model.indexed import IndexedProblem, JointState, index_timmdp
-from coreplan.model.timmdp import TIMMDP
+from coreplan.model.indexed import IndexedProblem, JointState
+from coreplan.model.problem import PlanningProblem, index_problem
 from coreplan.solving.limits import Limits
 from coreplan.support.checks import found
 
 logger = logging.getLogger(__name__)
 
-AnyProblem = TIMMDP | MaintenanceProblem
+AnyProblem = PlanningProblem
+"""A problem of any domain."""
 
 
 @dataclass(frozen=True)
@@ -109,25 +108,6 @@ def count_in_words(number: float) -> str:
     return f"{number:,.0f}" if number < 1e15 else f"{number:.3g}"
 
 
-def index_problem(
-    problem: AnyProblem,
-    *,
-    history: bool = False,
-    stage: int = 0,
-    state: JointState | None = None,
-    limits: Limits | None = None,
-) -> IndexedProblem:
-    """Turn any kind of problem into numbers; see the kinds' own functions."""
-    if isinstance(stage, bool) or not isinstance(stage, int) or not 0 <= stage < problem.horizon:
-        raise ModelError(
-            f"stage is {found(stage)}; expected a whole number from 0 to {problem.horizon - 1}"
-        )
-    guard = (limits or Limits()).guard
-    if isinstance(problem, TIMMDP):
-        return index_timmdp(problem, stage=stage, state=state, guard=guard)
-    return index_maintenance(problem, history=history, stage=stage, state=state, guard=guard)
-
-
 def compile_problem(
     problem: AnyProblem,
     *,
@@ -141,7 +121,7 @@ def compile_problem(
     Parameters
     ----------
     problem
-        A TI-MMDP or an MPP.
+        A problem of any domain.
     merge
         Whether to merge; without, an MPP's states keep start and end times, as in the literature.
     stage, state
@@ -165,7 +145,9 @@ def compile_problem(
     (AgentSize(name='Alpha', states=3, unrolled=12, transitions=13, merged=10),)
     """
     limits = limits or Limits()
-    indexed = index_problem(problem, history=not merge, stage=stage, state=state, limits=limits)
+    indexed = index_problem(
+        problem, history=not merge, stage=stage, state=state, guard=limits.guard
+    )
     graphs = unroll_problem(indexed, limits)
     try:
         model = _core.compile(graphs, merge, limits.monitor)
@@ -192,8 +174,7 @@ def no_action(indexed: IndexedProblem, agent: int, state: int, stage: int) -> Mo
     who = indexed.agents[agent]
     return ModelError(
         f"agent {found(who.name)} can be in state {who.states.label(state)!r} at stage {stage} and "
-        "has no action there (in a maintenance problem: not all its tasks can be completed in time "
-        "from here)"
+        f"has no action there{'; ' + who.stuck if who.stuck else ''}"
     )
 
 

@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING, Any
 from coreplan import _core
 from coreplan.errors import LimitError, ModelError, SolverError
 from coreplan.model.indexed import IndexedProblem, JointState
-from coreplan.solving.compile import AnyProblem, describe, index_problem, no_action
+from coreplan.model.problem import index_problem
+from coreplan.solving.compile import AnyProblem, describe, no_action
 from coreplan.solving.limits import Limits
 from coreplan.support.checks import found, unknown_name
+from coreplan.support.late import late
 
 if TYPE_CHECKING:
     from coreplan.view.svg import Drawing
@@ -327,10 +329,10 @@ class ConditionalReturnGraphs:
         SolverError
             If this is more than can be looked at.
         """
-        from coreplan.view.crg_svg import draw_crgs
-        from coreplan.view.svg import Drawing
-
-        return Drawing(draw_crgs(self, agents, stages, rewards, bounds, naive))
+        made: Drawing = late("ConditionalReturnGraphs.draw")(
+            self, agents, stages, rewards, bounds, naive
+        )
+        return made
 
     def groups(self, stage: int, state: JointState | None = None) -> list[tuple[str, ...]]:
         """The agents that can still interact with each other, given a joint state."""
@@ -405,7 +407,9 @@ def build_crgs(
         )
     limits = limits or Limits()
     keep_times = (not merge) if history is None else history
-    indexed = index_problem(problem, history=keep_times, stage=stage, state=state, limits=limits)
+    indexed = index_problem(
+        problem, history=keep_times, stage=stage, state=state, guard=limits.guard
+    )
     description = describe(indexed)
     try:
         full = _core.unroll(description, limits.monitor)

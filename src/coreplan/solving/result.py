@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from coreplan.errors import (
     CertificateError,
@@ -17,11 +16,11 @@ from coreplan.errors import (
     Problem,
     SolverError,
 )
+from coreplan.files.writing import write_document
 from coreplan.policies.policy import Policy
+from coreplan.proof.certificate import Certificate, write_certificate
 from coreplan.support.frozen import FrozenMapping
-
-if TYPE_CHECKING:
-    from coreplan.proof.certificate import Certificate
+from coreplan.support.late import late
 
 OPTIMAL_TOLERANCE = 1e-6
 """`optimal` means: upper bound - value is at most this times max(1, \\|value\\|)."""
@@ -202,8 +201,6 @@ class Result:
         CertificateError
             If it cannot be made or written; the error holds this result.
         """
-        from coreplan.proof.certificate import write_certificate
-
         try:
             certificate = self.certificate
             if certificate is None:
@@ -269,11 +266,7 @@ class Result:
 
     def save(self, path: str | Path) -> None:
         """Write it to a file in the format ``result/1``."""
-        from coreplan.formats.result import write_result
-
-        write_result(self, path)
+        write_document(self.to_dict(), path)
 
     def _repr_html_(self) -> str:
-        from coreplan.view.html import result_html
-
-        return result_html(self)
+        return str(late("Result.html")(self))

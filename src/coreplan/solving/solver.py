@@ -1,4 +1,4 @@
-"""One way in: ``solve(problem, algorithm=...)`` returns a :class:`~coreplan.solving.result.Result`."""
+"""One way in: ``solve(problem, algorithm=...)`` returns a :class:`~coreplan.Result`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from inspect import signature
 from pathlib import Path
 
 from coreplan import _core
-from coreplan.domains.maintenance.problem import MaintenanceProblem
 from coreplan.errors import (
     OUT_OF_MEMORY,
     CertificateError,
@@ -18,7 +17,7 @@ from coreplan.errors import (
     SolverError,
 )
 from coreplan.model.indexed import JointState
-from coreplan.model.timmdp import TIMMDP
+from coreplan.model.problem import PlanningProblem
 from coreplan.solving.algorithms.core_2016 import solve_core_2016, solve_crg_ps
 from coreplan.solving.algorithms.dec_mdp import solve_dec_mdp
 from coreplan.solving.algorithms.dp import solve_dp
@@ -141,7 +140,7 @@ def check_algorithm(algorithm: str, options: Iterable[str] = ()) -> None:
 
 def check_problem(problem: object) -> None:
     """Raise a ModelError for what is not a problem."""
-    if not isinstance(problem, TIMMDP | MaintenanceProblem):
+    if not isinstance(problem, PlanningProblem):
         raise ModelError(
             f"found a {type(problem).__name__}; expected a TIMMDP or a MaintenanceProblem "
             "(coreplan.read_problem reads one from a file)"

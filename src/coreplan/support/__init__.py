@@ -1,1 +1,1 @@
-"""Small helpers that know nothing of planning: checks, frozen mappings, signals, memory, processors."""
+"""Small helpers that know nothing of planning: checks, signals, memory, processors."""

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, singledispatch
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from coreplan import _core
-from coreplan.model.indexed import IndexedEntry
+from coreplan.model.indexed import IndexedEntry, IndexedProblem
+from coreplan.model.problem import PlanningProblem
 from coreplan.model.rewards import TransitionRewards
 from coreplan.model.timmdp import TIMMDP, StateTest
+from coreplan.model.translated import TranslatedProblem
 from coreplan.view.svg import fit, isolated, text_width
 
 if TYPE_CHECKING:
@@ -196,12 +198,7 @@ class Labels:
         return self._member_lists[agent]
 
     def _state_lines(self, agent: int, state: int) -> list[str]:
-        label = self._agents[agent].states.label(state)
-        if isinstance(self._crgs.problem, TIMMDP):
-            return [label]
-        # The names of an MPP have no slashes; the column says the stage.
-        lines = label.split("/")
-        return lines[1:] if self._crgs.history else lines
+        return self._agents[agent].states.lines(state)
 
     def _node_name(self, agent: int, node: int) -> str:
         state = int(self._crgs.graphs.node_state(agent)[node])
@@ -312,22 +309,37 @@ class Labels:
 
     def _texts(self, agent: int, condition: int, action: int | None) -> tuple[str, str]:
         """What a condition asks of the state and of the next state."""
-        if isinstance(self._crgs.problem, TIMMDP):
-            return self._tests[agent, condition]
-        task = self._crgs.problem.contractors[agent].tasks[condition // 2].name
-        return (f"may work on {task}" if action is None else f"works on {task}"), ""
+        return self._condition_words(agent, condition, action is not None)
 
     @cached_property
-    def _tests(self) -> dict[tuple[int, int], tuple[str, str]]:
-        problem = self._crgs.problem
-        assert isinstance(problem, TIMMDP)
-        described = [entry for function in problem.rewards for entry in function.entries]
-        found = {}
-        for entry, indexed in zip(described, self._crgs.indexed.entries, strict=True):
-            for agent, condition in indexed.members:
-                given = entry.when[self._agents[agent].name]
-                found[agent, condition] = (_test(given.state), _test(given.next))
-        return found
+    def _condition_words(self) -> ConditionWords:
+        return condition_words(self._crgs.problem, self._crgs.indexed)
+
+
+ConditionWords = Callable[[int, int, bool], tuple[str, str]]
+"""(agent, condition, whether an action is told with it) → what it asks of state and next state."""
+
+
+@singledispatch
+def condition_words(problem: PlanningProblem, indexed: IndexedProblem) -> ConditionWords:
+    """What conditions ask, in words; a domain may register its own."""
+    return lambda agent, condition, with_action: ("", "")
+
+
+@condition_words.register
+def _of_timmdp(problem: TIMMDP, indexed: IndexedProblem) -> ConditionWords:
+    described = [entry for function in problem.rewards for entry in function.entries]
+    words = {}
+    for entry, numbered in zip(described, indexed.entries, strict=True):
+        for agent, condition in numbered.members:
+            given = entry.when[indexed.agents[agent].name]
+            words[agent, condition] = (_test(given.state), _test(given.next))
+    return lambda agent, condition, with_action: words[agent, condition]
+
+
+@condition_words.register
+def _of_translated(problem: TranslatedProblem, indexed: IndexedProblem) -> ConditionWords:
+    return condition_words(problem.translated, indexed)
 
 
 def _test(test: StateTest | object) -> str:

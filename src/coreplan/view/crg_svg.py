@@ -10,17 +10,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from coreplan.errors import SolverError
+from coreplan.solving.crg import ConditionalReturnGraphs, CrgSize
 from coreplan.support.checks import found, is_integer
+from coreplan.support.late import provides
 from coreplan.view.crg_content import Content, Panel, make_moves
 from coreplan.view.crg_labels import Label, Labels
 from coreplan.view.crg_layout import BOUNDS_HEIGHT, LINE, Placed, PlacedArc, lay_out
-from coreplan.view.svg import FONT_SIZE, FONTS, decimal, safe, text_width
-
-if TYPE_CHECKING:
-    from coreplan.solving.crg import ConditionalReturnGraphs, CrgSize
+from coreplan.view.svg import FONT_SIZE, FONTS, Drawing, decimal, safe, text_width
 
 MOST_ELEMENTS = 3000
 """Nodes and arcs of what is drawn at once."""
@@ -128,10 +126,21 @@ def stage_range(
     )
 
 
+@provides("ConditionalReturnGraphs.draw")
+def drawing(
+    crgs: ConditionalReturnGraphs,
+    agents: Sequence[str] | str | None,
+    stages: tuple[int, int] | int | None,
+    rewards: bool,
+    bounds: bool,
+    naive: bool,
+) -> Drawing:
+    """The graphs as a picture that notebooks show and that can be saved."""
+    return Drawing(draw_crgs(crgs, agents, stages, rewards, bounds, naive))
+
+
 def sizes_between(sizes: Sequence[CrgSize], start: int, first: int, last: int) -> CrgSize:
     """The size of a graph from one stage to another, the states of the last one included."""
-    from coreplan.solving.crg import CrgSize
-
     total = CrgSize(states=sizes[last - start].states)
     return sum(sizes[first - start : last - start], total)
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from coreplan.analysis.explanation import Alternative, Difference, Explanation
-from coreplan.domains.maintenance.states import ContractorState
+from coreplan.support.late import provides
 from coreplan.view.words import count
 
 MOST_DIFFERENCES = 4
@@ -15,10 +14,11 @@ MOST_ALONE, MOST_TOGETHER = 12, 3
 """Alternatives of one agent, and of several, that are told; the data has more."""
 
 
+@provides("Explanation.text")
 def explanation_in_words(explanation: Explanation) -> list[str]:
     """What is done, what else could be done, and what makes the difference; a line for each."""
     lines = [f"in step {explanation.stage}:"]
-    lines += [f"  {name}: {_state(state)}" for name, state in explanation.state.items()]
+    lines += [f"  {name}: {state}" for name, state in explanation.state.items()]
     about = "" if explanation.exact else "about "
     does = _actions(explanation.action)
     lines.append(f"the plan: {does}; worth {about}{explanation.value:,.2f} from here on")
@@ -64,13 +64,3 @@ def _difference(each: Difference) -> str:
 
 def _actions(actions: Mapping[str, str]) -> str:
     return ", ".join(f"{name}: {action}" for name, action in actions.items())
-
-
-def _state(state: Any) -> str:
-    if not isinstance(state, ContractorState):
-        return str(state)
-    if state.doing is not None:
-        now = f"works on {state.doing}, {count(state.remaining, 'step')} left"
-    else:
-        now = "idle"
-    return f"{now}; done: {', '.join(state.done)}" if state.done else now

@@ -3,66 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import singledispatch
 from html import escape
-from typing import TYPE_CHECKING
 
-from coreplan.domains.maintenance.problem import MaintenanceProblem
-from coreplan.view.plan_text import percent
+from coreplan.analysis.simulation import Simulation
+from coreplan.model.problem import PlanningProblem
+from coreplan.model.timmdp import TIMMDP
+from coreplan.policies.policy import Policy
+from coreplan.solving.result import Result
+from coreplan.support.late import provides
 from coreplan.view.words import count, describe_problem, first_steps
-
-if TYPE_CHECKING:
-    from coreplan.analysis.simulation import Simulation
-    from coreplan.model.timmdp import TIMMDP
-    from coreplan.policies.policy import Policy
-    from coreplan.solving.compile import AnyProblem
-    from coreplan.solving.result import Result
 
 MOST_ROWS = 40
 """Rows of a table; the rest is counted."""
 LONGEST = 200
 """Characters of a cell; longer texts are cut."""
-MOST_STEPS = 500
-"""Plans of more steps are not followed to their end just to be shown."""
 
 
-def problem_html(problem: AnyProblem) -> str:
+@provides("PlanningProblem.html")
+def problem_html(problem: PlanningProblem) -> str:
     """A problem: who is there, and what they do to each other."""
-    head = _title(problem.name, describe_problem(problem))
-    if isinstance(problem, MaintenanceProblem):
-        return head + _maintenance(problem)
-    return head + _timmdp(problem)
+    return title(problem.name, describe_problem(problem)) + problem_tables(problem)
 
 
-def _maintenance(problem: MaintenanceProblem) -> str:
-    tasks = [
-        (
-            contractor.name,
-            task.name,
-            str(task.duration),
-            "-"
-            if task.delay is None
-            else f"{percent(task.delay.probability)}: {task.delay.duration} more",
-            _cost(task.cost),
-            f"{task.revenue:g}",
-            "-" if task.window is None else f"{task.window[0]} to {task.window[1]}",
-        )
-        for contractor in problem.contractors
-        for task in contractor.tasks
-    ]
-    titles = ("contractor", "task", "steps", "delay", "cost per step", "revenue", "starts in")
-    text = _table(titles, tasks)
-    if problem.network:
-        rules = [(", ".join(rule.tasks), _cost(rule.cost)) for rule in problem.network]
-        text += _table(("hindrance of", "cost per step"), rules)
-    return text
+@singledispatch
+def problem_tables(problem: PlanningProblem) -> str:
+    """What a problem consists of, as tables; a domain may register its own."""
+    return table(("agent",), [(name,) for name in problem.agent_names])
 
 
-def _cost(cost: float | tuple[float, ...]) -> str:
-    if not isinstance(cost, tuple):
-        return f"{cost:g}"
-    return f"{min(cost):g} to {max(cost):g}" if min(cost) < max(cost) else f"{cost[0]:g}"
-
-
+@problem_tables.register
 def _timmdp(problem: TIMMDP) -> str:
     agents = [
         (agent.name, f"{len(agent.states):,}", f"{len(agent.actions):,}", agent.initial)
@@ -71,10 +41,11 @@ def _timmdp(problem: TIMMDP) -> str:
     rewards = [
         (", ".join(function.scope), f"{len(function.entries):,}") for function in problem.rewards
     ]
-    text = _table(("agent", "states", "actions", "starts in"), agents)
-    return text + (_table(("rewards of", "entries"), rewards) if rewards else "")
+    text = table(("agent", "states", "actions", "starts in"), agents)
+    return text + (table(("rewards of", "entries"), rewards) if rewards else "")
 
 
+@provides("Result.html")
 def result_html(result: Result) -> str:
     """A result: the value, the bounds, and what it took."""
     rows = [
@@ -85,33 +56,25 @@ def result_html(result: Result) -> str:
         ("algorithm", f"{result.algorithm}, {result.objective}"),
         ("time", f"{result.seconds:.3g} s"),
     ]
-    return _title(result.problem, result.summary().splitlines()[0]) + _table((), rows)
+    return title(result.problem, result.summary().splitlines()[0]) + table((), rows)
 
 
+@provides("Policy.html")
 def policy_html(policy: Policy) -> str:
     """A policy: for contractors the course that is expected, else what is done first."""
     kind = "everybody looks at their own state only" if policy.is_local else "a joint plan"
     last = policy.horizon - 1
-    head = _title(policy.problem.name, f"{kind}, stages {policy.stage} to {last}")
-    if (
-        isinstance(policy.problem, MaintenanceProblem)
-        and policy.horizon - policy.stage <= MOST_STEPS
-    ):
-        course = policy.schedule()
-        rows = [
-            (
-                work.contractor,
-                work.task,
-                f"{work.start} to {work.end - 1}",
-                "never" if work.delayed is None else "delayed" if work.delayed else "not delayed",
-            )
-            for work in course.works
-        ]
-        note = f"the course without delays has a probability of {percent(course.probability)}"
-        return head + _table(("contractor", "task", "steps", "delay"), rows) + _note(note)
-    return head + _table((), [(line,) for line in first_steps(policy)])
+    head = title(policy.problem.name, f"{kind}, stages {policy.stage} to {last}")
+    return head + plan_tables(policy.problem, policy)
 
 
+@singledispatch
+def plan_tables(problem: PlanningProblem, policy: Policy) -> str:
+    """What a plan does, as tables; a domain may register its own."""
+    return table((), [(line,) for line in first_steps(policy)])
+
+
+@provides("Simulation.html")
 def simulation_html(shown: Simulation) -> str:
     """A simulation: mean, spread and parts."""
     rows = [
@@ -122,7 +85,7 @@ def simulation_html(shown: Simulation) -> str:
         *((", ".join(names), f"{each.mean:,.2f}") for names, each in shown.shared.items() if names),
     ]
     head = f"{count(shown.runs, 'run')} from seed {shown.seed}"
-    return _title(shown.problem, head) + _table((), rows)
+    return title(shown.problem, head) + table((), rows)
 
 
 # -- pieces ----------------------------------------------------------------------------------------
@@ -132,22 +95,25 @@ def _shown(text: str) -> str:
     return escape(text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…")
 
 
-def _title(name: str, about: str) -> str:
+def title(name: str, about: str) -> str:
+    """The head of a picture: what it is of."""
     return f"<p><b><bdi>{_shown(name)}</bdi></b><br>{_shown(about)}</p>"
 
 
-def _note(text: str) -> str:
+def note(text: str) -> str:
+    """A small remark."""
     return f"<p><small>{_shown(text)}</small></p>"
 
 
-def _table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Rows of cells below titles, if there are any."""
     head = ""
     if titles:
         head = f"<thead><tr>{_cells(titles, 'th')}</tr></thead>"
     body = "".join(f"<tr>{_cells(row, 'td')}</tr>" for row in rows[:MOST_ROWS])
     text = f"<table>{head}<tbody>{body}</tbody></table>"
     left_out = len(rows) - MOST_ROWS
-    return text + (_note(f"and {left_out:,} more") if left_out > 0 else "")
+    return text + (note(f"and {left_out:,} more") if left_out > 0 else "")
 
 
 def _cells(texts: Iterable[str], tag: str) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from coreplan.analysis.tree import PlanNode, PlanTree
-from coreplan.domains.maintenance.planned import PlannedSchedule, PlannedWork
 from coreplan.policies.graph import Fact
+from coreplan.support.late import provides
 from coreplan.view.words import count
 
 
@@ -33,48 +33,19 @@ def facts_in_words(facts: Iterable[Fact]) -> str:
     )
 
 
-def schedule_in_words(schedule: PlannedSchedule) -> list[str]:
-    """One course of a plan, a line for each work or step."""
-    head = f"one course of the plan, with a probability of {percent(schedule.probability)}"
-    if not schedule.works and not schedule.unstarted:
-        return [head, *steps_in_words(schedule.stage, schedule.actions, maintenance=False)]
-    lines = [head]
-    for name in schedule.agents:
-        works = schedule.of(name)
-        lines.append(f"{name}: {'nothing' if not works else ''}".rstrip())
-        lines += [f"  {_work(work)}" for work in works]
-    if schedule.unstarted:
-        lines.append(f"not started: {', '.join(schedule.unstarted)}")
-    return lines
-
-
-def _work(work: PlannedWork) -> str:
-    steps = f"steps {work.start} to {work.end - 1}"
-    if work.end == work.start + 1:
-        steps = f"step {work.start}"
-    notes = []
-    if work.under_way:
-        notes.append("under way already")
-    if work.delayed is not None:
-        notes.append(f"{'delayed' if work.delayed else 'not delayed'}")
-        if not work.given:
-            notes[-1] += ", as expected"
-    if not work.completed:
-        notes.append("not completed in time")
-    return f"{work.task}: {steps}" + (f" ({'; '.join(notes)})" if notes else "")
-
-
 def steps_in_words(
-    first: int, actions: Sequence[Mapping[str, str]], *, maintenance: bool
+    first: int,
+    actions: Sequence[Mapping[str, str]],
+    tasks: Mapping[str, Mapping[str, str]] | None = None,
 ) -> list[str]:
-    """What is done step by step; of contractors, only what they start."""
+    """What is done step by step; where there are tasks, only what is started."""
     lines = []
-    if maintenance:
+    if tasks:
         for step, joint in enumerate(actions, first):
             starts = [
-                f"{name} starts {action.removeprefix('start ')}"
+                f"{name} starts {tasks[name][action]}"
                 for name, action in joint.items()
-                if action.startswith("start ")
+                if action in tasks.get(name, {})
             ]
             if starts:
                 lines.append(f"step {step}: {', '.join(starts)}")
@@ -94,6 +65,7 @@ def steps_in_words(
     return lines
 
 
+@provides("PlanTree.text")
 def tree_in_words(tree: PlanTree) -> list[str]:
     """A contingent plan, indented where it branches."""
     lines: list[str] = []
@@ -104,7 +76,7 @@ def tree_in_words(tree: PlanTree) -> list[str]:
         if isinstance(item, str):
             lines.append(indent + item)
             continue
-        said = steps_in_words(item.stage, item.actions, maintenance=tree.maintenance)
+        said = steps_in_words(item.stage, item.actions, tree.tasks)
         lines += [indent + line for line in said or _nothing(tree, item)]
         following: list[tuple[str, PlanNode | str]] = []
         rows = [

@@ -7,13 +7,15 @@ from collections.abc import Sequence
 from rich.cells import cell_len
 
 from coreplan.analysis.simulation import QUANTILES, Completion, Estimate, Simulation
-from coreplan.domains.maintenance.calendar import Calendar
+from coreplan.model.calendar import Calendar
+from coreplan.support.late import provides
 from coreplan.view.words import count
 
 MOST_ROWS = 20
 """Rows of a table in a summary; the data has them all."""
 
 
+@provides("Simulation.text")
 def simulation_in_words(shown: Simulation, calendar: Calendar | None = None) -> list[str]:
     """The main numbers, a line for each; completions by date if there is a calendar."""
     percent = f"{100 * shown.value.confidence:g} %"

@@ -14,6 +14,7 @@ from coreplan.analysis.trace import (
     TracedOutcome,
     TracedState,
 )
+from coreplan.support.late import provides
 from coreplan.view.svg import FONT_SIZE, FONTS, attribute, fit, isolated, safe
 from coreplan.view.svg import text_width as _width
 from coreplan.view.trace_text import (
@@ -43,6 +44,7 @@ _BOLD = 1.1  # how much wider bold letters are
 _MOST_NAME, _MOST_ACTION = 230.0, 260.0  # width of texts
 
 
+@provides("SearchTrace.to_svg")
 def trace_svg(trace: SearchTrace) -> str:
     """The picture as SVG text."""
     return _Picture(trace).draw()

@@ -12,6 +12,7 @@ from coreplan.analysis.trace import (
     TracedOutcome,
     TracedState,
 )
+from coreplan.support.late import provides
 from coreplan.view.words import count
 
 _INDENT = "  "
@@ -19,6 +20,7 @@ MOST_ALIKE = 2
 """How many merged local states are named beside the first one."""
 
 
+@provides("SearchTrace.text")
 def trace_text(trace: SearchTrace) -> str:
     """The tree: joint states, below them their joint actions, below these their outcomes."""
     lines = [

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from functools import singledispatch
+from typing import Any
 
-from coreplan.domains.maintenance.calendar import Calendar
-from coreplan.domains.maintenance.money import Money
-from coreplan.domains.maintenance.problem import MaintenanceProblem
-from coreplan.domains.maintenance.schedule import Schedule
-from coreplan.domains.maintenance.states import ContractorState
+from coreplan.analysis.plan import PlanReport
+from coreplan.model.calendar import Calendar
+from coreplan.model.problem import PlanningProblem
+from coreplan.model.timmdp import TIMMDP
 from coreplan.policies.policy import Policy
-from coreplan.solving.compile import AnyProblem
-
-if TYPE_CHECKING:
-    from coreplan.analysis.plan import PlanReport
-    from coreplan.domains.maintenance.coordination import Coordination
+from coreplan.support.late import provides
 
 
 def count(number: int, one: str, many: str | None = None) -> str:
@@ -56,19 +52,15 @@ def printable(name: str) -> str:
     return "".join(each if each.isprintable() else "·" for each in name)
 
 
-def describe_problem(problem: AnyProblem) -> str:
-    """One line that says how large a problem is."""
-    if isinstance(problem, MaintenanceProblem):
-        tasks = sum(len(contractor.tasks) for contractor in problem.contractors)
-        parts = [
-            count(len(problem.contractors), "contractor"),
-            count(tasks, "task"),
-            f"horizon {problem.horizon}",
-            count(len(problem.network), "hindrance rule"),
-        ]
-        if problem.must_complete:
-            parts.append("every task must be completed")
-        return ", ".join(parts)
+@singledispatch
+def describe_problem(problem: PlanningProblem) -> str:
+    """One line that says how large a problem is; a domain may register its own."""
+    words = problem.words
+    return f"{count(len(problem.agent_names), words.agent)}, horizon {problem.horizon}"
+
+
+@describe_problem.register
+def _describe_timmdp(problem: TIMMDP) -> str:
     shared = sum(len(function.scope) > 1 for function in problem.rewards)
     return ", ".join(
         [
@@ -121,35 +113,21 @@ def steps(number: int, calendar: Calendar | None = None) -> str:
     return count(number, "step") if calendar is None else calendar.steps(number)
 
 
-def expected_money(value: float) -> str:
-    """What a maintenance plan costs or earns, in words.
-
-    Examples
-    --------
-    >>> expected_money(-508.7574)
-    'expected to cost 508.76 in all: works and hindrance, less revenue'
-    """
-    if value < 0:
-        return f"expected to cost {-value:,.2f} in all: works and hindrance, less revenue"
-    return f"expected to earn {value:,.2f} in all: revenue, less works and hindrance"
-
-
+@provides("PlanReport.text")
 def plan_in_words(report: PlanReport) -> list[str]:
     """What a plan is worth and how much could be gained, a line for each.
 
     What is certain and what is an estimate are told apart.
     """
-    works = report.policy is not None and isinstance(report.policy.problem, MaintenanceProblem)
-    speak = _Money() if works else _Worth()
+    problem = None if report.policy is None else report.policy.problem
+    speak = speech(problem)
     lines = []
     if report.value is not None:
         lines.append(f"your plan {speak.is_expected(report.value)}")
         if report.money is not None:
-            lines[-1] += (
-                f" in all: revenue {report.money.revenue:,.2f}, works {report.money.works:,.2f}, "
-                f"hindrance {report.money.hindrance:,.2f}"
-            )
-            lines += _most_hindrance(report.policy, report.money)
+            first, *others = parts_in_words(problem, report.money)
+            lines[-1] += f" in all: {first}"
+            lines += others
     else:
         lines.append("what your plan is worth exactly is out of reach")
     if report.estimate is not None:
@@ -169,18 +147,13 @@ def plan_in_words(report: PlanReport) -> list[str]:
     return lines
 
 
-def _most_hindrance(policy: Policy | None, money: Money) -> list[str]:
-    """Which entry of the network costs the most, if there are several."""
-    if policy is None or not isinstance(policy.problem, MaintenanceProblem):
-        return []
-    if sum(cost > 0 for cost in money.hindrances) < 2:
-        return []
-    worst = max(range(len(money.hindrances)), key=lambda k: money.hindrances[k])
-    tasks = ", ".join(policy.problem.network[worst].tasks)
-    return [f"the most hindrance, {money.hindrances[worst]:,.2f}, is that of {tasks}"]
+@singledispatch
+def parts_in_words(problem: PlanningProblem | None, money: Any) -> list[str]:
+    """The parts of a value, and what else is to be said of them; a domain registers its own."""
+    return [str(money)]
 
 
-def _distance(report: PlanReport, speak: _Worth, upper: float, best: float) -> str:
+def _distance(report: PlanReport, speak: Worth, upper: float, best: float) -> str:
     """How far a plan is from the best."""
     if report.value is None:
         return f"{speak.none_is_better(upper)}; {speak.is_known(best)}"
@@ -197,134 +170,74 @@ def _distance(report: PlanReport, speak: _Worth, upper: float, best: float) -> s
     return "; ".join(parts)
 
 
-def coordination_in_words(worth: Coordination) -> list[str]:
-    """What coordination is worth, a line for each thing to say."""
-    speak = _Money() if worth.money_alone is not None else _Worth()
-    low, high = speak.number(worth.low), speak.number(worth.high)
-    gains = low if low == high else f"between {low} and {high}"
-    lines = [
-        f"coordination is worth {gains}: the plan {speak.is_expected(worth.value)}, everybody's "
-        f"plan alone {speak.is_expected(worth.alone)}"
-    ]
-    if worth.gain < 0:
-        lines.append("the plan in hand is worse than if everybody planned alone")
-    if worth.money is not None and worth.money_alone is not None:
-        parts = []
-        for what in ("hindrance", "works", "revenue"):
-            before, after = getattr(worth.money_alone, what), getattr(worth.money, what)
-            parts.append(f"{what} {speak.number(before)} alone, {speak.number(after)} together")
-        lines.append("; ".join(parts))
-    for name, after in (worth.own or {}).items():
-        before = worth.own_alone[name]
-        amount = speak.number(abs(after - before))
-        if amount != speak.number(0.0):
-            lines.append(f"{name} {'gains' if after > before else 'gives up'} {amount} for it")
-    return lines
-
-
-class _Worth:
+class Worth:
     """How to speak of values in general."""
 
     def number(self, value: float) -> str:
+        """A value."""
         return f"{value:.10g}"
 
     def is_expected(self, value: float) -> str:
+        """That a plan has a value."""
         return f"is worth {self.number(value)}"
 
     def none_is_better(self, value: float) -> str:
+        """That a value bounds all plans."""
         return f"no plan is worth more than {self.number(value)}"
 
     def is_known(self, value: float) -> str:
+        """That a plan of this value is known."""
         return f"a plan worth {self.number(value)} is known"
 
     def gained(self, value: float) -> str:
+        """What is done by improving a plan of this value."""
         return "gained"
 
 
-class _Money(_Worth):
+class MoneyWorth(Worth):
     """How to speak of what is earned and, where it is below zero, of what it costs."""
 
     def number(self, value: float) -> str:
+        """A value."""
         return f"{value:,.2f}"
 
     def is_expected(self, value: float) -> str:
+        """That a plan has a value."""
         verb = "cost" if value < 0 else "earn"
         return f"is expected to {verb} {self.number(abs(value))}"
 
     def none_is_better(self, value: float) -> str:
+        """That a value bounds all plans."""
         what = "cost less" if value < 0 else "earn more"
         return f"no plan can {what} than {self.number(abs(value))}"
 
     def is_known(self, value: float) -> str:
+        """That a plan of this value is known."""
         verb = "costs" if value < 0 else "earns"
         return f"a plan that {verb} {self.number(abs(value))} is known"
 
     def gained(self, value: float) -> str:
+        """What is done by improving a plan of this value."""
         return "saved" if value < 0 else "gained"
 
 
-def unplanned(problem: MaintenanceProblem, schedule: Schedule) -> str:
-    """Which works a schedule leaves out, in words; an empty text if none."""
-    left_out = [
-        f"{contractor.name}/{task.name}"
-        for contractor in problem.contractors
-        for task in contractor.tasks
-        if task.name not in schedule.get(contractor.name, {})
-    ]
-    if not left_out:
-        return ""
-    what = "started only when they have to be" if problem.must_complete else "never started"
-    more = f" and {len(left_out) - 5:,} more" if len(left_out) > 5 else ""
-    return f"not in the schedule, so {what}: {', '.join(left_out[:5])}{more}"
+def speech(problem: PlanningProblem | None) -> Worth:
+    """How to speak of values of a problem."""
+    return MoneyWorth() if problem is not None and problem.words.money else Worth()
 
 
 def first_steps(policy: Policy, calendar: Calendar | None = None) -> list[str]:
-    """What each agent does first, in words.
-
-    In a maintenance problem: when each contractor first starts a task, if everything goes as is
-    most likely until then; by date, if there is a calendar.
-    """
-    if not isinstance(policy.problem, MaintenanceProblem):
-        actions = policy.act(policy.stage)
-        return [f"{name}: {action} at stage {policy.stage}" for name, action in actions.items()]
-    lines: dict[str, str] = {}
-    indexed = policy.indexed
-    state = indexed.find_state(policy.stage, None)
-    for name, at in indexed.name_state(state).items():
-        if isinstance(at, ContractorState) and at.doing is not None:
-            left = steps(at.remaining, calendar).replace(" ", " more ")
-            lines[name] = f"{name} goes on with {at.doing} for {left}"
-    surprises = False  # whether the way so far was one of several
-    for stage in range(policy.stage, policy.horizon):
-        choices = policy.choose(stage, state)
-        following = []
-        certain = True
-        for agent, choice in zip(indexed.agents, choices, strict=True):
-            action = agent.actions[agent.choice_action[choice]]
-            if action.startswith("start ") and agent.name not in lines:
-                task = action.removeprefix("start ")
-                lines[agent.name] = _first_start(
-                    agent.name, task, stage, policy.stage, surprises, calendar
-                )
-            outcomes = agent.outcomes(choice)
-            certain = certain and len(outcomes) == 1
-            following.append(max(outcomes, key=lambda outcome: outcome[2])[1])
-        surprises = surprises or not certain
-        state = tuple(following)
-        if len(lines) == len(indexed.agents):
-            break
-    return [lines.get(name, f"{name} starts nothing") for name in indexed.agent_names]
+    """What each agent does first, in words; by date, if there is a calendar."""
+    return first_steps_of(policy.problem, policy, calendar)
 
 
-def _first_start(
-    name: str, task: str, stage: int, first: int, surprises: bool, calendar: Calendar | None
-) -> str:
-    at = f"stage {stage}" if calendar is None else calendar.label(stage)
-    if stage == first:
-        return f"{name} starts {task} at once ({at})"
-    waits = steps(stage - first, calendar)
-    caveat = ", if nothing unlikely happens before" if surprises else ""
-    return f"{name} waits {waits}, then starts {task} ({at}{caveat})"
+@singledispatch
+def first_steps_of(
+    problem: PlanningProblem, policy: Policy, calendar: Calendar | None
+) -> list[str]:
+    """The same for one kind of problem; a domain may register its own."""
+    actions = policy.act(policy.stage)
+    return [f"{name}: {action} at stage {policy.stage}" for name, action in actions.items()]
 
 
 def numbered(values: Sequence[str]) -> str:

@@ -4,13 +4,8 @@ from __future__ import annotations
 
 from coreplan.bench.sets.draw import Draw, season
 from coreplan.bench.sets.works import COST, HINDRANCE
-from coreplan.domains.maintenance.problem import (
-    Contractor,
-    Delay,
-    Hindrance,
-    MaintenanceProblem,
-    Task,
-)
+from coreplan.domains.maintenance.parts import Contractor, Delay, Hindrance, Task
+from coreplan.domains.maintenance.problem import MaintenanceProblem
 from coreplan.errors import ModelError
 
 LEAST_PROBABILITY = 0.02

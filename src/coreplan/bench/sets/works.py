@@ -10,13 +10,8 @@ import itertools
 from collections.abc import Iterator, Sequence
 
 from coreplan.bench.sets.draw import Draw, season
-from coreplan.domains.maintenance.problem import (
-    Contractor,
-    Delay,
-    Hindrance,
-    MaintenanceProblem,
-    Task,
-)
+from coreplan.domains.maintenance.parts import Contractor, Delay, Hindrance, Task
+from coreplan.domains.maintenance.problem import MaintenanceProblem
 from coreplan.errors import ModelError
 
 COST = (10.0, 50.0)

@@ -1,12 +1,16 @@
-"""The maintenance planning problem: contractors, tasks, delays and hindrance."""
+"""The maintenance planning problem: contractors, tasks, delays and hindrance.
 
-from coreplan.domains.maintenance.problem import (
-    Contractor,
-    Delay,
-    Hindrance,
-    MaintenanceProblem,
-    Task,
-)
+To import it makes its files, words and pictures known to the rest of the package.
+"""
+
+from coreplan.domains.maintenance import words as words
+from coreplan.domains.maintenance.formats import mpp as mpp
+from coreplan.domains.maintenance.parts import Contractor, Delay, Hindrance, Task
+from coreplan.domains.maintenance.problem import MaintenanceProblem
 from coreplan.domains.maintenance.states import ContractorState
+from coreplan.domains.maintenance.view import course_text as course_text
+from coreplan.domains.maintenance.view import crg_words as crg_words
+from coreplan.domains.maintenance.view import html as html
+from coreplan.domains.maintenance.view import influences as influences
 
 __all__ = ["Contractor", "ContractorState", "Delay", "Hindrance", "MaintenanceProblem", "Task"]

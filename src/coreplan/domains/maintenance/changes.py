@@ -6,14 +6,8 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from coreplan.domains.maintenance.problem import (
-    Contractor,
-    Cost,
-    Delay,
-    Hindrance,
-    MaintenanceProblem,
-    Task,
-)
+from coreplan.domains.maintenance.parts import Contractor, Cost, Delay, Hindrance, Task
+from coreplan.domains.maintenance.problem import MaintenanceProblem
 
 KINDS = ("hindrance", "windows", "delays")
 """What can be changed: rules of hindrance, windows and delays of tasks."""

@@ -16,20 +16,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coreplan import _core
-from coreplan.domains.maintenance.money import Money, money_of
-from coreplan.domains.maintenance.problem import MaintenanceProblem
+from coreplan.domains.maintenance.money import Money
 from coreplan.domains.maintenance.schedule import map_nodes
 from coreplan.errors import SolverError
 from coreplan.model.indexed import JointState
+from coreplan.model.problem import index_problem
 from coreplan.policies.evaluation import evaluate_entries
-from coreplan.policies.policy import LocalRule, Policy
-from coreplan.solving.compile import AnyProblem, index_problem, unroll_problem
+from coreplan.policies.policy import Policy
+from coreplan.policies.rules import LocalRule
+from coreplan.solving.compile import AnyProblem, unroll_problem
 from coreplan.solving.engine.start import make_plan
 from coreplan.solving.limits import Limits
 from coreplan.solving.result import Result
 from coreplan.solving.solver import check_problem
 from coreplan.support.checks import found
 from coreplan.support.frozen import FrozenMapping
+from coreplan.support.late import late
 
 TIE = 1e-12
 """Actions count as equally good if they differ by no more, relative to what is at stake."""
@@ -102,9 +104,7 @@ class Coordination:
 
     def summary(self) -> str:
         """All of it in a few lines of text."""
-        from coreplan.view.words import coordination_in_words
-
-        return "\n".join(coordination_in_words(self))
+        return "\n".join(late("Coordination.text")(self))
 
 
 def value_of_coordination(
@@ -188,12 +188,12 @@ def _split(policy: Policy, limits: Limits) -> tuple[float, Money | None, Mapping
     value, amounts = evaluate_entries(policy, limits.seconds_left)
     if not math.isfinite(value):
         raise SolverError("the rewards are too large to be added up; scale them down")
-    works = isinstance(policy.problem, MaintenanceProblem)
     own = dict.fromkeys(policy.indexed.agent_names, 0.0)
     for entry, amount in zip(policy.indexed.entries, amounts, strict=True):
         if len(entry.members) == 1:
             own[policy.indexed.agent_names[entry.members[0][0]]] += amount
-    return value, money_of(policy, value, amounts) if works else None, FrozenMapping(own)
+    money: Money | None = policy.problem.money(policy.indexed, value, amounts)
+    return value, money, FrozenMapping(own)
 
 
 def plan_alone(
@@ -224,7 +224,7 @@ def plan_alone(
     18.0
     """
     limits = limits or Limits()
-    indexed = index_problem(problem, stage=stage, state=state, limits=limits)
+    indexed = index_problem(problem, stage=stage, state=state, guard=limits.guard)
     # Only these rewards: what others are sure to do would else count as one's own cost.
     own = replace(indexed, entries=[each for each in indexed.entries if len(each.members) == 1])
     graphs = unroll_problem(own, limits)

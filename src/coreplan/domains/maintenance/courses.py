@@ -18,6 +18,7 @@ from functools import cached_property
 import numpy as np
 
 from coreplan.domains.maintenance.problem import MaintenanceProblem
+from coreplan.domains.maintenance.states import START
 from coreplan.errors import ModelError
 from coreplan.policies.policy import Policy
 
@@ -154,12 +155,9 @@ class _Exploration:
         # Task numbers by the numbers of actions.
         self._task_of: list[dict[int, int]] = []
         assert isinstance(policy.problem, MaintenanceProblem)
-        for i, agent in zip(contractors, self._agents, strict=True):
-            contractor = policy.problem.contractors[i]
-            number = {f"start {task.name}": k for k, task in enumerate(contractor.tasks)}
-            self._task_of.append(
-                {a: number[name] for a, name in enumerate(agent.actions) if name in number}
-            )
+        for agent in self._agents:
+            starts = range(START, len(agent.actions))
+            self._task_of.append({action: action - START for action in starts})
         self.uncertain = sum(
             len(task.durations) > 1
             for i in contractors

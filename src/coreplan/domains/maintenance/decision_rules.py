@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coreplan.domains.maintenance.problem import MaintenanceProblem
-from coreplan.domains.maintenance.states import ContractorState
+from coreplan.domains.maintenance.states import ContractorState, start_action
 from coreplan.errors import ModelError
 from coreplan.policies.evaluation import Floats
 from coreplan.policies.graph import MOST_SITUATIONS, PlanGraph, Situation, plan_graph
@@ -23,7 +23,6 @@ from coreplan.policies.policy import Policy
 
 LEAST_CHANGE = 0.01
 """Differences of less than this many steps, on average, are no rules."""
-_START = "start "
 
 
 class Starts(NamedTuple):
@@ -138,9 +137,9 @@ def rules_of(problem: MaintenanceProblem, graph: PlanGraph) -> DecisionRules:
     starting: dict[int, dict[int, int]] = {}  # per work and step: how many situations
     for number, situation in enumerate(graph.situations):
         for agent, action in situation.action.items():
-            if not action.startswith(_START):
+            work = outlook.started.get((agent, action))
+            if work is None:
                 continue
-            work = outlook.number[agent, action.removeprefix(_START)]
             counts = starting.setdefault(work, {})
             counts[situation.stage] = counts.get(situation.stage, 0) + 1
             _compare(outlook, gathered, number, situation, agent, work)
@@ -182,6 +181,8 @@ class _Outlook:
             for task in contractor.tasks
         ]
         self.number = {name: k for k, name in enumerate(self.names)}
+        # By contractor and action: the work that is started.
+        self.started = {(agent, start_action(task)): k for (agent, task), k in self.number.items()}
         self.horizon = graph.horizon
         shape = (len(graph.situations), len(self.names))
         # NaN where the work has been started, or where nothing is known of what follows.
@@ -207,8 +208,8 @@ class _Outlook:
             self.first[k] = self.first[nexts].min(axis=0)
             self.last[k] = self.last[nexts].max(axis=0)
         for agent, action in situation.action.items():
-            if action.startswith(_START):
-                work = self.number[agent, action.removeprefix(_START)]
+            work = self.started.get((agent, action))
+            if work is not None:
                 self.mean[k, work] = self.first[k, work] = self.last[k, work] = situation.stage
                 self.never[k, work] = 0.0
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from coreplan.domains.maintenance.problem import Task
+    from coreplan.domains.maintenance.parts import Task
 
 NEVER = -1
 """The latest stage of tasks that cannot be completed at all."""

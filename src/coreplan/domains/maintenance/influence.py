@@ -19,14 +19,16 @@ from coreplan.domains.maintenance.coordination import plan_alone
 from coreplan.domains.maintenance.money import Money, split_value
 from coreplan.domains.maintenance.problem import MaintenanceProblem
 from coreplan.errors import LimitError, ModelError, SolverError
+from coreplan.model.problem import index_problem
 from coreplan.policies.policy import Policy
-from coreplan.solving.compile import AnyProblem, index_problem
+from coreplan.solving.compile import AnyProblem
 from coreplan.solving.engine.start import Start
 from coreplan.solving.limits import Callback, Limits, Progress
 from coreplan.solving.result import OPTIMAL_TOLERANCE, Result, Status
 from coreplan.solving.solver import DEFAULT_ALGORITHM, check_problem, solve
 from coreplan.support.checks import unknown_name
 from coreplan.support.interrupts import FINISH_SECONDS, interrupted_since
+from coreplan.support.late import late
 
 BASE_PART = 0.3
 """Of the time limit, that the problem as it is may take."""
@@ -135,9 +137,7 @@ class Sensitivity:
 
     def summary(self, top: int | None = None) -> str:
         """All of it in words, a line for each influence."""
-        from coreplan.domains.maintenance.view.influences import sensitivity_in_words
-
-        return "\n".join(sensitivity_in_words(self, top))
+        return "\n".join(late("Sensitivity.text")(self, top))
 
 
 def sensitivity(

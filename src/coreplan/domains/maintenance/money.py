@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from coreplan.domains.maintenance.problem import MaintenanceProblem
+from coreplan.domains.maintenance.translate import HINDRANCE, REVENUE
 from coreplan.errors import ModelError
-from coreplan.model.indexed import IndexedEntry
+from coreplan.model.indexed import IndexedEntry, IndexedProblem
 from coreplan.policies.evaluation import evaluate_entries
 
 if TYPE_CHECKING:
+    from coreplan.domains.maintenance.problem import MaintenanceProblem
     from coreplan.policies.policy import Policy
 
 
@@ -62,24 +63,26 @@ def split_value(policy: Policy, time_limit: float = math.inf) -> Money:
     SolverError
         If the exact value is out of reach, also within the time limit in seconds.
     """
-    if not isinstance(policy.problem, MaintenanceProblem):
+    made = policy.problem.money(policy.indexed, *evaluate_entries(policy, time_limit))
+    if not isinstance(made, Money):
         raise ModelError("only a maintenance plan has revenue, works and hindrance")
-    return money_of(policy, *evaluate_entries(policy, time_limit))
+    return made
 
 
-def money_of(policy: Policy, value: float, amounts: Sequence[float]) -> Money:
+def money_of(
+    problem: MaintenanceProblem, indexed: IndexedProblem, value: float, amounts: Sequence[float]
+) -> Money:
     """The parts of a value, from what each entry of the rewards adds to it."""
-    assert isinstance(policy.problem, MaintenanceProblem)
-    contractors = len(policy.problem.contractors)
+    contractors = len(problem.contractors)
     revenue, works = [0.0] * contractors, [0.0] * contractors
-    hindrances = [0.0] * len(policy.problem.network)
-    for entry, amount in zip(policy.indexed.entries, amounts, strict=True):
-        if entry.function >= contractors:
-            hindrances[entry.function - contractors] -= amount
-        elif is_revenue(entry):
-            revenue[entry.function] += amount
+    hindrances = [0.0] * len(problem.network)
+    for entry, amount in zip(indexed.entries, amounts, strict=True):
+        if entry.kind == HINDRANCE:
+            hindrances[hindrance_of(problem, entry)] -= amount
+        elif entry.kind == REVENUE:
+            revenue[entry.members[0][0]] += amount
         else:
-            works[entry.function] -= amount
+            works[entry.members[0][0]] -= amount
     return Money(
         value,
         sum(revenue),
@@ -91,6 +94,6 @@ def money_of(policy: Policy, value: float, amounts: Sequence[float]) -> Money:
     )
 
 
-def is_revenue(entry: IndexedEntry) -> bool:
-    """Whether a contractor's own entry is about a task that is completed, not worked on."""
-    return entry.members[0][1] % 2 == 1
+def hindrance_of(problem: MaintenanceProblem, entry: IndexedEntry) -> int:
+    """Which entry of the network a reward for what coincides belongs to, by its position."""
+    return entry.function - len(problem.contractors)

@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from coreplan.domains.maintenance.problem import MaintenanceProblem, Task
+from coreplan.domains.maintenance.parts import Task
+from coreplan.domains.maintenance.problem import MaintenanceProblem
 from coreplan.domains.maintenance.states import ContractorState
 from coreplan.errors import ModelError
 from coreplan.policies.graph import Fact, Facts
 from coreplan.support.checks import found, unknown_name
 from coreplan.support.frozen import FrozenMapping
+from coreplan.support.late import late, provides
 
 if TYPE_CHECKING:
     from coreplan.policies.policy import Policy
@@ -126,11 +128,10 @@ class PlannedSchedule:
         }
 
     def __str__(self) -> str:
-        from coreplan.view.plan_text import schedule_in_words
-
-        return "\n".join(schedule_in_words(self))
+        return "\n".join(late("PlannedSchedule.text")(self))
 
 
+@provides("Policy.schedule")
 def planned_schedule(
     policy: Policy,
     outcomes: Mapping[str, bool | str] | None = None,
@@ -301,7 +302,8 @@ class _Course:
     ) -> tuple[PlannedWork, ...]:
         first, horizon = self._policy.stage, self._policy.horizon
         works = []
-        for contractor in problem.contractors:
+        agents = self._policy.indexed.agents
+        for contractor, agent in zip(problem.contractors, agents, strict=True):
             name = contractor.name
             tasks = {task.name: task for task in contractor.tasks}
             begun = states[0][name]
@@ -320,9 +322,10 @@ class _Course:
                     )
                 )
             for step, action in enumerate(actions):
-                task = tasks.get(action[name].removeprefix("start "))
-                if task is None or not action[name].startswith("start "):
+                started = agent.task_of(action[name])
+                if started is None:
                     continue
+                task = tasks[started]
                 # A step of it has been done in the state that follows.
                 steps = states[step + 1][name].remaining + 1
                 end = first + step + steps

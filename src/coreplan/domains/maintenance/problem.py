@@ -5,10 +5,20 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from coreplan.domains.maintenance.document import mpp_to_dict
 from coreplan.domains.maintenance.feasibility import Feasibility
+from coreplan.domains.maintenance.money import Money, money_of
+from coreplan.domains.maintenance.overlaps import find_overlaps
+from coreplan.domains.maintenance.parts import Contractor, Delay, Hindrance, Task
+from coreplan.domains.maintenance.states import read_state, to_local
+from coreplan.domains.maintenance.translate import index_maintenance, to_timmdp
 from coreplan.errors import MOST_PROBLEMS, ModelError, Problem
+from coreplan.files.writing import tidy
+from coreplan.model.indexed import IndexedProblem, JointState
+from coreplan.model.problem import Guard, PlanningProblem, Words, no_limits
+from coreplan.model.timmdp import TIMMDP
 from coreplan.support.checks import (
     AGENT_NAMES,
     MOST_STAGES,
@@ -23,118 +33,17 @@ from coreplan.support.checks import (
     unknown_name,
 )
 from coreplan.support.frozen import freeze_sequence
+from coreplan.support.late import late
 
 if TYPE_CHECKING:
-    from coreplan.analysis.sequences import ExecutionSequence, Returns
-    from coreplan.model.timmdp import TIMMDP
+    from coreplan.policies.policy import Policy
+    from coreplan.solving.limits import Limits
 
-Cost = float | tuple[float, ...]
-"""A cost per step: one number, or one for each stage."""
-
-
-def _freeze_cost(cost: object) -> object:
-    if isinstance(cost, Sequence) and not isinstance(cost, str):
-        return tuple(float(each) if is_number(each) else each for each in cost)
-    return float(cost) if is_number(cost) else cost  # type: ignore[arg-type]
-
-
-@dataclass(frozen=True, slots=True)
-class Delay:
-    """With this probability a task takes this many steps longer."""
-
-    probability: float
-    duration: int
-
-    def __post_init__(self) -> None:
-        if is_number(self.probability):
-            object.__setattr__(self, "probability", float(self.probability))
-        if is_integer(self.duration):
-            object.__setattr__(self, "duration", int(self.duration))
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """One piece of work.
-
-    Parameters
-    ----------
-    name
-        Its name, without ``/``.
-    duration
-        Steps of work if it is not delayed, at least 1.
-    cost
-        Cost per step of work: a number, or one number for each stage.
-    delay
-        What may happen; None if it is never delayed. It is known one step after the start.
-    revenue
-        Earned when the task completes.
-    window
-        First and last stage at which it may start; None for any.
-    """
-
-    name: str
-    duration: int
-    cost: Cost
-    delay: Delay | None = None
-    revenue: float = 0.0
-    window: tuple[int, int] | None = None
-
-    def __post_init__(self) -> None:
-        if is_integer(self.duration):
-            object.__setattr__(self, "duration", int(self.duration))
-        object.__setattr__(self, "cost", _freeze_cost(self.cost))
-        if is_number(self.revenue):
-            object.__setattr__(self, "revenue", float(self.revenue))
-        if isinstance(self.window, Sequence) and not isinstance(self.window, str):
-            window = tuple(int(t) if is_integer(t) else t for t in self.window)
-            object.__setattr__(self, "window", window)
-
-    @property
-    def durations(self) -> tuple[tuple[float, int], ...]:
-        """(probability > 0, steps of work) of the ways it can go."""
-        if self.delay is None or self.delay.probability == 0:
-            return ((1.0, self.duration),)
-        longer = (self.delay.probability, self.duration + self.delay.duration)
-        if self.delay.probability == 1:
-            return (longer,)
-        return ((1 - self.delay.probability, self.duration), longer)
+WORDS = Words("maintenance problem", "contractor", "step", money=True)
 
 
 @dataclass(frozen=True)
-class Contractor:
-    """An agent with tasks; it works on one at a time."""
-
-    name: str
-    tasks: tuple[Task, ...] = ()
-
-    def __post_init__(self) -> None:
-        tasks = freeze_sequence(self.tasks, ("tasks",), "a list of tasks", Task)
-        object.__setattr__(self, "tasks", tasks)
-
-
-@dataclass(frozen=True, slots=True)
-class Hindrance:
-    """What it costs, per step, when all these tasks are being worked on at once.
-
-    Parameters
-    ----------
-    tasks
-        Two or more tasks of different contractors: ``("Alpha/a1", "Beta/b1")``.
-    cost
-        Cost per step: a number, or one number for each stage.
-    """
-
-    tasks: tuple[str, ...]
-    cost: Cost
-
-    def __post_init__(self) -> None:
-        tasks = freeze_sequence(self.tasks, ("tasks",), "a list of tasks, each 'agent/task'")
-        object.__setattr__(self, "tasks", tasks)
-        object.__setattr__(self, "cost", _freeze_cost(self.cost))
-
-
-@dataclass(frozen=True)
-class MaintenanceProblem:
+class MaintenanceProblem(PlanningProblem):
     """A maintenance planning problem (MPP).
 
     Parameters
@@ -198,25 +107,70 @@ class MaintenanceProblem:
         names = [contractor.name for contractor in self.contractors]
         raise ModelError(unknown_name(name, "contractor", names, "the problem"))
 
-    def to_timmdp(self, *, history: bool = False) -> TIMMDP:
-        """Translate into a TI-MMDP; see :func:`coreplan.domains.maintenance.translate.to_timmdp`."""
-        from coreplan.domains.maintenance.translate import to_timmdp
+    @property
+    def agent_names(self) -> tuple[str, ...]:
+        """The contractors' names."""
+        return tuple(contractor.name for contractor in self.contractors)
 
+    @property
+    def words(self) -> Words:
+        """What planners of works say."""
+        return WORDS
+
+    def to_timmdp(self, *, history: bool = False) -> TIMMDP:
+        """Translate into a TI-MMDP; with `history`, states keep start and end times."""
         return to_timmdp(self, history=history)
 
-    def returns(self, sequence: ExecutionSequence) -> Returns:
-        """The return of an execution sequence (paper, Eq. 3), in total and per part.
+    def index(
+        self,
+        *,
+        history: bool = False,
+        stage: int = 0,
+        state: JointState | None = None,
+        guard: Guard = no_limits,
+    ) -> IndexedProblem:
+        """The problem in numbers; with `history`, states keep start and end times of all works."""
+        return index_maintenance(self, history=history, stage=stage, state=state, guard=guard)
 
-        The parts are each contractor's own costs and revenues, then each entry of the network.
-        """
-        from coreplan.analysis.sequences import returns
+    def to_dict(self) -> dict[str, Any]:
+        """The problem as ``mpp/1`` files have it."""
+        return dict(tidy(mpp_to_dict(self)))
 
-        return returns(self, sequence)
+    def read_state(self, agent: str, given: Any) -> Any:
+        """What a contractor has done and is doing, checked."""
+        contractor = self.contractor(agent)
+        state = read_state(contractor, given)
+        to_local(contractor, state)
+        return state
 
-    def _repr_html_(self) -> str:
-        from coreplan.view.html import problem_html
+    def read_plan(
+        self,
+        plan: Mapping[str, Any],
+        *,
+        stage: int = 0,
+        state: JointState | None = None,
+        limits: Limits | None = None,
+    ) -> Policy:
+        """A schedule as a policy, see :func:`coreplan.schedule_policy`."""
+        made: Policy = late("MaintenanceProblem.read_plan")(
+            self, plan, stage=stage, state=state, limits=limits
+        )
+        return made
 
-        return problem_html(self)
+    def money(self, indexed: IndexedProblem, value: float, amounts: Sequence[float]) -> Money:
+        """Revenue, cost of works and hindrance."""
+        return money_of(self, indexed, value, amounts)
+
+    def remarks(
+        self,
+        indexed: IndexedProblem,
+        stage: int,
+        state: Sequence[int],
+        choices: Sequence[int],
+        usual: Sequence[int] | None,
+    ) -> list[str]:
+        """Which works coincide now and cost something; only those that usually do not, if asked."""
+        return list(find_overlaps(self, indexed, stage, state, choices, usual))
 
 
 def check_maintenance(

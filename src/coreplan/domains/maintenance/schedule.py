@@ -16,27 +16,35 @@ from numpy.typing import NDArray
 
 from coreplan import _core
 from coreplan.domains.maintenance.feasibility import TooManySetsError
-from coreplan.domains.maintenance.problem import Contractor, MaintenanceProblem, Task
+from coreplan.domains.maintenance.parts import Contractor, Task
+from coreplan.domains.maintenance.problem import MaintenanceProblem
 from coreplan.domains.maintenance.states import (
+    CONTINUE,
     IDLE,
+    START,
+    WAIT,
     ContractorState,
     ContractorStates,
     LocalState,
     read_state,
     to_local,
 )
-from coreplan.domains.maintenance.translate import CONTINUE, START, WAIT, Dynamics
+from coreplan.domains.maintenance.translate import Dynamics
 from coreplan.errors import MOST_PROBLEMS, ModelError, Problem
 from coreplan.model.indexed import IndexedAgent, JointState, by_agent
-from coreplan.policies.policy import LocalMap, LocalRule, Policy
-from coreplan.solving.compile import index_problem, unroll_problem
+from coreplan.model.problem import index_problem
+from coreplan.policies.policy import Policy
+from coreplan.policies.rules import LocalMap, LocalRule
+from coreplan.solving.compile import unroll_problem
 from coreplan.solving.limits import Limits
 from coreplan.support.checks import check_integer, found, is_integer, unknown_name
+from coreplan.support.late import provides
 
 Schedule = Mapping[str, Mapping[str, int]]
 """The planned starts: contractor → work → step."""
 
 
+@provides("MaintenanceProblem.read_plan")
 def schedule_policy(
     problem: MaintenanceProblem,
     schedule: Schedule,
@@ -85,7 +93,7 @@ def schedule_policy(
             f"a schedule is for a MaintenanceProblem; found a {type(problem).__name__}"
         )
     limits = limits or Limits()
-    indexed = index_problem(problem, stage=stage, state=state, limits=limits)
+    indexed = index_problem(problem, stage=stage, state=state, guard=limits.guard)
     refuse_schedule(problem, schedule, stage, state)
     graphs = unroll_problem(indexed, limits)
     maps = []

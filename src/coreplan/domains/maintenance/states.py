@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from coreplan.domains.maintenance.problem import Contractor
+from coreplan.domains.maintenance.parts import Contractor
 from coreplan.errors import ModelError
+from coreplan.model.indexed import Known
+from coreplan.model.values import Cell, plain_value, value_columns
 from coreplan.support.checks import found, is_integer, unknown_name
 from coreplan.support.frozen import FrozenMapping
 
 IDLE = -1
+WAIT, CONTINUE, START = 0, 1, 2
+"""Numbers of a contractor's actions; task k is started by START + k."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +60,30 @@ class ContractorState:
             parts.append(f"times={self.times!r}")
         return f"ContractorState({', '.join(parts)})"
 
+    def __str__(self) -> str:
+        now = "idle"
+        if self.doing is not None:
+            left = "1 step" if self.remaining == 1 else f"{self.remaining:,} steps"
+            now = f"works on {self.doing}, {left} left"
+        return f"{now}; done: {', '.join(self.done)}" if self.done else now
+
+
+@plain_value.register
+def _plain_state(state: ContractorState) -> dict[str, Any]:
+    """What has been done and is being done, as files have it."""
+    written: dict[str, Any] = {"done": list(state.done)}
+    if state.doing is not None:
+        written |= {"doing": state.doing, "remaining": state.remaining}
+    if state.times:
+        written["times"] = {name: list(each) for name, each in state.times.items()}
+    return written
+
+
+@value_columns.register
+def _state_columns(state: ContractorState) -> dict[str, Cell]:
+    """What has been done, what is being done, and how many steps remain."""
+    return {"done": ", ".join(state.done), "doing": state.doing, "remaining": state.remaining}
+
 
 def _freeze_times(times: object) -> FrozenMapping[str, tuple[int, int]]:
     if isinstance(times, Mapping):
@@ -63,6 +92,11 @@ def _freeze_times(times: object) -> FrozenMapping[str, tuple[int, int]]:
             pairs = [(int(first), int(last)) for first, last in ends]
             return FrozenMapping(dict(zip(times, pairs, strict=True)))
     raise ModelError(f"found times = {found(times)}; expected task: [first stage, last stage]")
+
+
+def start_action(task: str) -> str:
+    """The name of the action that starts a task."""
+    return f"start {task}"
 
 
 class LocalState(NamedTuple):
@@ -122,12 +156,39 @@ class ContractorStates:
             raise self._unreachable(stage, wanted)
         return found_at
 
-    def asked_for(self) -> list[int]:
-        """Per state: the state that is found for it where past times are not given."""
-        return [
-            self._any_history[state.stage, state.state] if isinstance(state, History) else k
-            for k, state in enumerate(self.states)
-        ]
+    def lines(self, index: int) -> list[str]:
+        """The parts of a state's label; not the stage, which a picture says elsewhere."""
+        parts = self.label(index).split("/")
+        return parts[1:] if isinstance(self.states[index], History) else parts
+
+    def local(self, index: int) -> LocalState:
+        """A state in numbers, without start and end times."""
+        state = self.states[index]
+        return state.state if isinstance(state, History) else state
+
+    situation = local
+
+    def without_past(self, value: Any) -> Any:
+        """A state without start and end times."""
+        return dataclasses.replace(value, times=None)
+
+    def gives_past(self, value: Any) -> bool:
+        """Whether a state has start and end times; those with labels do."""
+        if isinstance(value, ContractorState):
+            return value.times is not None
+        return not isinstance(value, Mapping) or value.get("times") is not None
+
+    def outcome(self, action: int, after: int) -> Known:
+        """Whether the task that was started is delayed."""
+        task = self._contractor.tasks[action - START]
+        # A step of it has been done already.
+        delayed = self.local(after).remaining + 1 > task.duration
+        text = f"{task.name} is delayed" if delayed else f"{task.name} is not delayed"
+        return Known(text, task.name, delayed)
+
+    def achieved(self, index: int) -> frozenset[str]:
+        """The tasks that are done."""
+        return frozenset(self.value(index).done)
 
     def _unreachable(self, stage: int, given: object) -> ModelError:
         return ModelError(
@@ -137,8 +198,7 @@ class ContractorStates:
 
     def value(self, index: int) -> ContractorState:
         """A state in words."""
-        state = self.states[index]
-        local = state.state if isinstance(state, History) else state
+        state, local = self.states[index], self.local(index)
         done = tuple(
             name
             for k, name in enumerate(self._names)
@@ -159,8 +219,9 @@ class ContractorStates:
     def label(self, index: int) -> str:
         """A state as one line, different for different states: names contain no slash."""
         state = self.states[index]
-        local = state.state if isinstance(state, History) else state
-        return label_of(self._names, local, state if isinstance(state, History) else None)
+        return label_of(
+            self._names, self.local(index), state if isinstance(state, History) else None
+        )
 
 
 def label_of(names: list[str], local: LocalState, history: History | None = None) -> str:

@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from coreplan.domains.maintenance.money import Money, is_revenue, money_of
-from coreplan.domains.maintenance.problem import MaintenanceProblem, Task
-from coreplan.domains.maintenance.states import ContractorStates, History, LocalState
-from coreplan.domains.maintenance.translate import START
+from coreplan.domains.maintenance.money import Money, hindrance_of, money_of
+from coreplan.domains.maintenance.parts import Task
+from coreplan.domains.maintenance.problem import MaintenanceProblem
+from coreplan.domains.maintenance.states import START, ContractorStates, LocalState
+from coreplan.domains.maintenance.translate import HINDRANCE, REVENUE
 from coreplan.errors import ModelError
 from coreplan.policies.evaluation import Floats, StageRecord, evaluate_stages
 from coreplan.policies.graph import PlanGraph
@@ -168,17 +169,17 @@ def timeline(policy: Policy, time_limit: float = math.inf) -> Timeline:
         for number, amount in record.earned.items():
             entry = policy.indexed.entries[number]
             amounts[number] += amount
-            if entry.function >= contractors:
-                hindrance[entry.function - contractors, record.stage] -= amount
-            elif is_revenue(entry):
-                revenue[entry.function, record.stage] += amount
+            if entry.kind == HINDRANCE:
+                hindrance[hindrance_of(problem, entry), record.stage] -= amount
+            elif entry.kind == REVENUE:
+                revenue[entry.members[0][0], record.stage] += amount
             else:
-                own[entry.function, record.stage] -= amount
+                own[entry.members[0][0], record.stage] -= amount
     return Timeline(
         policy.stage,
         policy.horizon,
         works,
-        money_of(policy, value, amounts),
+        money_of(problem, policy.indexed, value, amounts),
         *(tuple(map(tuple, rows.tolist())) for rows in (hindrance, own, revenue)),
     )
 
@@ -193,9 +194,10 @@ def likely_works(policy: Policy, graph: PlanGraph) -> tuple[WorkTimeline, ...]:
     if not isinstance(problem, MaintenanceProblem):
         raise ModelError("only a maintenance plan has a timeline of works")
     place = {
-        (contractor.name, f"start {task.name}"): (i, k)
-        for i, contractor in enumerate(problem.contractors)
-        for k, task in enumerate(contractor.tasks)
+        (agent.name, action): (i, a - START)
+        for i, agent in enumerate(policy.indexed.agents)
+        for a, action in enumerate(agent.actions)
+        if a >= START
     }
     starts = [
         [np.zeros(policy.horizon) for _ in contractor.tasks] for contractor in problem.contractors
@@ -245,8 +247,7 @@ def _beginning(policy: Policy, i: int) -> LocalState:
     """How a contractor stands when the plan begins."""
     agent = policy.indexed.agents[i]
     assert isinstance(agent.states, ContractorStates)
-    state = agent.states.states[agent.start]
-    return state.state if isinstance(state, History) else state
+    return agent.states.local(agent.start)
 
 
 def _work(

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from coreplan.domains.maintenance.feasibility import Feasibility, TooManySetsError
-from coreplan.domains.maintenance.problem import Contractor, Cost, MaintenanceProblem
+from coreplan.domains.maintenance.parts import Contractor, Cost
 from coreplan.domains.maintenance.states import (
+    CONTINUE,
     IDLE,
+    START,
+    WAIT,
     ContractorState,
     ContractorStates,
     History,
     LocalState,
     known_times,
     read_state,
+    start_action,
     to_local,
 )
 from coreplan.errors import ModelError
@@ -26,22 +30,19 @@ from coreplan.model.indexed import (
     JointState,
     by_agent,
 )
+from coreplan.model.problem import Guard, no_limits
 from coreplan.model.timmdp import TIMMDP, Agent, Condition, Entry, FeatureValue, RewardFunction
 from coreplan.support.checks import found
 from coreplan.support.frozen import FrozenMapping
 
-WAIT, CONTINUE, START = 0, 1, 2
-"""Numbers of a contractor's actions; task k is started by START + k."""
+if TYPE_CHECKING:
+    from coreplan.domains.maintenance.problem import MaintenanceProblem
 
-Guard = Callable[[int], None]
-"""Called with the number of states made so far; raises an error when a limit strikes."""
+WORKS, REVENUE, HINDRANCE = "works", "revenue", "hindrance"
+"""The kinds of rewards."""
 
 GUARD_EVERY = 256
 """States that are looked at between two calls of the guard."""
-
-
-def no_limits(_: int) -> None:
-    """The guard that never objects."""
 
 
 class Choice(NamedTuple):
@@ -61,7 +62,7 @@ class Dynamics:
     ) -> None:
         self.tasks = contractor.tasks
         self.horizon = horizon
-        self.actions = ("wait", "continue", *(f"start {task.name}" for task in self.tasks))
+        self.actions = ("wait", "continue", *(start_action(task.name) for task in self.tasks))
         self._feasibility: Feasibility | None = None
         if must_complete:
             self._feasibility = Feasibility(self.tasks, horizon, lambda: guard(0))
@@ -212,7 +213,7 @@ def _index_states(
         for action, first, last, outcomes in choices:
             agent.add_choice(action, first, last, [(number[s], p) for s, p in outcomes])
         agent.end_state()
-    _add_conditions(agent, order, len(contractor.tasks), guard)
+    _add_conditions(agent, order, contractor, guard)
     return agent
 
 
@@ -254,20 +255,33 @@ def _index_histories(
         for action, outcomes in row:
             agent.add_choice(action, 0, dynamics.horizon - 1, outcomes)
         agent.end_state()
-    _add_conditions(agent, [node.state for node in order], len(contractor.tasks), guard)
+    _add_conditions(agent, [node.state for node in order], contractor, guard)
     return agent
 
 
 def _add_conditions(
-    agent: IndexedAgent, states: Sequence[LocalState], tasks: int, guard: Guard
+    agent: IndexedAgent, states: Sequence[LocalState], contractor: Contractor, guard: Guard
 ) -> None:
-    """Conditions 2k (task k is worked on) and 2k + 1 (it is completed in this step)."""
-    for k in range(tasks):
+    """What rewards ask of task k: :func:`working` and :func:`completing` have the numbers."""
+    agent.tasks = (None, None, *(task.name for task in contractor.tasks))
+    agent.stuck = "not all its tasks can be completed in time from here"
+    for k, task in enumerate(contractor.tasks):
         guard(len(states))
+        agent.milestones[task.name] = completing(k)
         may_work = [s for s, state in enumerate(states) if may_work_on(state, k)]
         done = [s for s, state in enumerate(states) if is_done(state, k)]
         agent.conditions.append(IndexedCondition(may_work, [CONTINUE, START + k], None))
         agent.conditions.append(IndexedCondition(may_work, None, done))
+
+
+def working(k: int) -> int:
+    """The number of the condition that task k is worked on."""
+    return 2 * k
+
+
+def completing(k: int) -> int:
+    """The number of the condition that task k is completed in this step."""
+    return 2 * k + 1
 
 
 def _index_rewards(problem: MaintenanceProblem) -> tuple[list[IndexedEntry], tuple[str, ...]]:
@@ -276,16 +290,21 @@ def _index_rewards(problem: MaintenanceProblem) -> tuple[list[IndexedEntry], tup
     position: dict[str, tuple[int, int]] = {}
     for i, contractor in enumerate(problem.contractors):
         for k, task in enumerate(contractor.tasks):
-            position[f"{contractor.name}/{task.name}"] = (i, 2 * k)
+            name = f"{contractor.name}/{task.name}"
+            position[name] = (i, working(k))
             for cost, stages in cost_by_stage(task.cost):
-                entries.append(IndexedEntry(((i, 2 * k),), -cost, stages, len(functions)))
+                members = ((i, working(k)),)
+                entries.append(IndexedEntry(members, -cost, stages, len(functions), WORKS, name))
             if task.revenue != 0:
-                entries.append(IndexedEntry(((i, 2 * k + 1),), task.revenue, None, len(functions)))
+                members = ((i, completing(k)),)
+                made = IndexedEntry(members, task.revenue, None, len(functions), REVENUE, name)
+                entries.append(made)
         functions.append(f"own costs and revenues of {contractor.name}")
     for hindrance in problem.network:
-        members = tuple(sorted(position[reference] for reference in hindrance.tasks))
+        several = tuple(sorted(position[reference] for reference in hindrance.tasks))
+        name = ", ".join(hindrance.tasks)
         for cost, stages in cost_by_stage(hindrance.cost):
-            entries.append(IndexedEntry(members, -cost, stages, len(functions)))
+            entries.append(IndexedEntry(several, -cost, stages, len(functions), HINDRANCE, name))
         functions.append("hindrance of " + ", ".join(hindrance.tasks))
     return entries, tuple(functions)
 
@@ -326,7 +345,7 @@ def to_timmdp(problem: MaintenanceProblem, *, history: bool = False) -> TIMMDP:
         local = []
         known = actions[contractor.name]
         for task in contractor.tasks:
-            if f"start {task.name}" not in known:
+            if start_action(task.name) not in known:
                 continue  # it never fits, so it earns and costs nothing
             working, completed = _conditions_in_words(task.name, known)
             local += [
@@ -339,7 +358,7 @@ def to_timmdp(problem: MaintenanceProblem, *, history: bool = False) -> TIMMDP:
     for hindrance in problem.network:
         parts = [reference.partition("/")[::2] for reference in hindrance.tasks]
         entries: list[Entry] = []
-        if all(f"start {task_name}" in actions[agent] for agent, task_name in parts):
+        if all(start_action(task_name) in actions[agent] for agent, task_name in parts):
             when = {
                 agent: _conditions_in_words(task_name, actions[agent])[0]
                 for agent, task_name in parts
@@ -352,7 +371,7 @@ def to_timmdp(problem: MaintenanceProblem, *, history: bool = False) -> TIMMDP:
 def _conditions_in_words(task: str, actions: Sequence[str]) -> tuple[Condition, Condition]:
     """What _add_conditions says, in features: the task is worked on; it is completed."""
     may_work = {f"may work on {task}": True}
-    working = tuple(action for action in ("continue", f"start {task}") if action in actions)
+    working = tuple(action for action in ("continue", start_action(task)) if action in actions)
     return (
         Condition(state=may_work, action=working),
         Condition(state=may_work, next={f"status {task}": "done"}),
@@ -396,8 +415,7 @@ def _name_agent(indexed: IndexedAgent, names: list[str], horizon: int) -> Agent:
             if name in features:
                 continue
             state = states[index]
-            local = state.state if isinstance(state, History) else state
-            features[name] = _features(names, local)
+            features[name] = _features(names, indexed.states.local(index))
             if staged or isinstance(state, History):
                 features[name]["stage"] = stage
             if stage == horizon:

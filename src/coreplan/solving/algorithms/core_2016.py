@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coreplan import _core
-from coreplan.domains.maintenance.states import ContractorStates, History, LocalState
 from coreplan.policies.group_rule import Chances, Event, GroupRule, GroupTable
-from coreplan.policies.policy import LocalMap, LocalRule, Policy
+from coreplan.policies.policy import Policy
+from coreplan.policies.rules import LocalMap, LocalRule
 from coreplan.solving.crg import Assignment, ConditionalReturnGraphs, build_crgs
 from coreplan.solving.result import Result
 from coreplan.solving.task import SolverTask, check_flags, check_gaps
@@ -111,9 +111,9 @@ def _solve(
 class _Classes:
     """The classes of one agent's nodes that a policy speaks of.
 
-    They are the nodes of the (merged) graph, except that nodes of a maintenance problem which
-    differ in past start and end times only are one class: the same decisions are best in all of
-    them, and people ask by what has been done.
+    They are the nodes of the (merged) graph, except that nodes which differ only in the past that
+    their states remember are one class: the same decisions are best in all of them, and people ask
+    without that past.
     """
 
     of_node: NDArray[np.int64]
@@ -128,21 +128,20 @@ def _find_classes(crgs: ConditionalReturnGraphs, agent: int) -> _Classes:
     begin = crgs.graphs.layer_begin(agent).astype(np.int64)
     states = crgs.indexed.agents[agent].states
     nodes = np.arange(begin[-1])
-    if not isinstance(states, ContractorStates) or not crgs.history:
+    if not crgs.history:
         return _Classes(nodes - np.repeat(begin[:-1], np.diff(begin)), np.diff(begin), nodes)
     of_node = np.zeros(len(nodes), np.int64)
     count = []
     example = []
     state_of = crgs.graphs.node_state(agent)
     for first, last in pairwise(begin):
-        known: dict[LocalState, int] = {}
+        known: dict[Hashable, int] = {}
         for node in range(first, last):
-            state = states.states[state_of[node]]
-            local = state.state if isinstance(state, History) else state
-            if local not in known:
-                known[local] = len(known)
+            situation = states.situation(int(state_of[node]))
+            if situation not in known:
+                known[situation] = len(known)
                 example.append(node)
-            of_node[node] = known[local]
+            of_node[node] = known[situation]
         count.append(len(known))
     return _Classes(of_node, np.array(count), np.array(example))
 

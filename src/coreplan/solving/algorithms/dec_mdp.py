@@ -12,11 +12,13 @@ import math
 from collections.abc import Sequence
 
 from coreplan import _core
-from coreplan.policies.policy import LocalRule, Policy, make_maps
+from coreplan.policies.policy import Policy
+from coreplan.policies.rules import LocalRule
 from coreplan.solving.compile import CompiledProblem
 from coreplan.solving.engine.team import CLOSED, CUTS, is_slow
 from coreplan.solving.engine.way_back import make_reduced, map_local, reduce_model
 from coreplan.solving.limits import Limits
+from coreplan.solving.maps import make_maps
 from coreplan.solving.result import Result, Statistics
 from coreplan.solving.task import SolverTask, check_flags, check_seed
 

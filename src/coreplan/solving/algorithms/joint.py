@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from coreplan import _core
-from coreplan.policies.policy import LocalRule, Policy, TeamRule, make_maps
+from coreplan.policies.policy import Policy
+from coreplan.policies.rules import LocalRule, TeamRule
 from coreplan.solving.compile import CompiledProblem
+from coreplan.solving.maps import make_maps
 from coreplan.solving.task import SolverTask
 
 

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coreplan import _core
-from coreplan.policies.policy import Policy, Reduced
+from coreplan.policies.policy import Policy
+from coreplan.policies.rules import Reduced
 from coreplan.proof.certificate import (
     MOST_COMBINATIONS,
     Certificate,

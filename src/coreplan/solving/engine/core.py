@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,29 +15,27 @@ from numpy.typing import NDArray
 from coreplan import _core
 from coreplan.errors import SolverError
 from coreplan.policies.group_rule import Chances, Event, GroupRule, GroupTable
-from coreplan.policies.policy import (
+from coreplan.policies.policy import Policy
+from coreplan.policies.rules import (
     GONE,
     MOST_JOINT_CLASSES,
     LocalMap,
     LocalRule,
-    Policy,
     Reduced,
     TeamRule,
-    make_maps,
     number_joint_classes,
 )
+from coreplan.proof.certificate import Certificate
 from coreplan.solving.compile import CompiledProblem
+from coreplan.solving.engine.certify import TeamProof, certify
 from coreplan.solving.engine.start import Base, Start, StartPlan, take_start
 from coreplan.solving.engine.team import CLOSED, EXACT_AT_ONCE, EngineOptions, Team
 from coreplan.solving.engine.way_back import make_reduced, map_local, reduce_model
+from coreplan.solving.maps import make_maps
 from coreplan.solving.result import PendingCertificate, Result, is_closed
 from coreplan.solving.task import SolverTask, check_flags, check_gaps, check_seed
 from coreplan.support.checks import found
 from coreplan.support.processors import choose_count
-
-if TYPE_CHECKING:
-    from coreplan.proof.certificate import Certificate
-    from coreplan.solving.engine.certify import TeamProof
 
 logger = logging.getLogger(__name__)
 
@@ -132,8 +129,6 @@ def solve_core(
     own, worth = policy, lower
 
     def make_certificate() -> Certificate:
-        from coreplan.solving.engine.certify import certify  # seldom needed, and slow to import
-
         proof = certify(
             task.problem,
             compiled,

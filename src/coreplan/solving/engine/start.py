@@ -6,7 +6,6 @@ model. The way there is the inverse of the one by which the engine's own policie
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,19 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coreplan import _core
-from coreplan.domains.maintenance.problem import MaintenanceProblem
-from coreplan.domains.maintenance.schedule import Schedule, schedule_policy
-from coreplan.domains.maintenance.states import ContractorState
 from coreplan.errors import LimitError, SolverError
 from coreplan.model.indexed import IndexedProblem, JointState
-from coreplan.policies.policy import GONE, Policy
+from coreplan.policies.policy import Policy
+from coreplan.policies.rules import GONE
 from coreplan.solving.compile import AnyProblem, CompiledProblem
 from coreplan.solving.limits import Limits
 from coreplan.solving.task import SolverTask
 from coreplan.support.checks import found
 
-StartPlan = Policy | Schedule
-"""A policy, or a schedule of a maintenance problem."""
+StartPlan = Policy | Mapping[str, Any]
+"""A policy, or a plan as people of the domain write it: a schedule, in a maintenance problem."""
 
 Base = NDArray[np.uint32]
 """What one agent does by itself: per class of the reduced model, the position of an action."""
@@ -54,11 +51,7 @@ def make_plan(
             f"the plan is {found(plan)}; expected a Policy or, for a maintenance problem, a "
             "schedule {contractor: {work: step}}"
         )
-    if not isinstance(problem, MaintenanceProblem):
-        raise SolverError(
-            "a schedule is for a maintenance problem; expected a Policy for this problem"
-        )
-    return schedule_policy(problem, plan, stage=stage, state=state, limits=limits)
+    return problem.read_plan(plan, stage=stage, state=state, limits=limits)
 
 
 def check_beginning(policy: Policy, indexed: IndexedProblem) -> None:
@@ -68,18 +61,14 @@ def check_beginning(policy: Policy, indexed: IndexedProblem) -> None:
             f"the plan starts from stage {policy.stage}; it is asked for from stage {indexed.stage}"
         )
     for mine, asked in zip(policy.indexed.agents, indexed.agents, strict=True):
-        planned, given = (_without_times(each.states.value(each.start)) for each in (mine, asked))
+        planned, given = (
+            each.states.without_past(each.states.value(each.start)) for each in (mine, asked)
+        )
         if planned != given:
             raise SolverError(
                 f"the plan starts with agent {found(mine.name)} in state {planned!r}; it is asked "
                 f"for from {given!r}"
             )
-
-
-def _without_times(state: Any) -> Any:
-    if isinstance(state, ContractorState):
-        return dataclasses.replace(state, times=None)
-    return state
 
 
 @dataclass(frozen=True)
@@ -208,7 +197,7 @@ class _AgentStart:
             return states
         ours = self._indexed.agents[self._agent].states
         theirs = self._policy.indexed.agents[self._agent].states
-        numbers = [theirs.find(stage, _without_times(ours.value(int(each)))) for each in states]
+        numbers = [theirs.find(stage, ours.without_past(ours.value(int(k)))) for k in states]
         return np.array(numbers, np.uint32)
 
     def _weights(self, planned: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from coreplan import _core
-from coreplan.domains.maintenance.states import ContractorStates
-from coreplan.policies.policy import GONE, Reduced
+from coreplan.policies.rules import GONE, Reduced
 from coreplan.solving.compile import CompiledProblem
 from coreplan.solving.limits import Limits
 
@@ -50,19 +50,24 @@ def make_reduced(compiled: CompiledProblem, reduction: _core.Reduction, agent: i
 def _kept_twins(
     compiled: CompiledProblem, agent: int, gone: NDArray[np.bool_]
 ) -> NDArray[np.int64]:
-    """Per class: itself or, if it is gone, one that is not and differs in past times only.
+    """Per class: itself or, if it is gone, one that is not and differs in the past only.
 
-    People ask by what has been done; then any start and end times have to be as good.
+    People ask without the past that states remember; then any past has to be as good.
     """
     states = compiled.indexed.agents[agent].states
     itself = np.arange(len(gone))
-    if compiled.merged or not isinstance(states, ContractorStates):
+    if compiled.merged:
         return itself
+    number: dict[tuple[int, Hashable], int] = {}
     asked = np.zeros(len(gone), np.int64)
-    asked[compiled.model.node_class(agent)] = np.array(states.asked_for())[
-        compiled.graphs.node_state(agent)
-    ]
-    kept_for = np.full(len(states), -1)
+    layers = pairwise(compiled.graphs.layer_begin(agent).tolist())
+    node_state = compiled.graphs.node_state(agent).tolist()
+    node_class = compiled.model.node_class(agent).tolist()
+    for layer, (begin, end) in enumerate(layers):
+        for node in range(begin, end):
+            key = (layer, states.situation(node_state[node]))
+            asked[node_class[node]] = number.setdefault(key, len(number))
+    kept_for = np.full(len(number), -1)
     kept_for[asked[~gone]] = itself[~gone]
     return np.where(gone & (kept_for[asked] >= 0), kept_for[asked], itself)
 

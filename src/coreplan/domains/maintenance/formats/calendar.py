@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from coreplan.domains.maintenance.calendar import DEFAULT_STEP, Calendar, check_calendar, parse_date
 from coreplan.errors import ModelError
 from coreplan.files.reading import STANDARD_INPUT, Document, read_document
 from coreplan.files.writing import write_document
+from coreplan.model.calendar import DEFAULT_STEP, Calendar, check_calendar, parse_date
 
 FORMAT = "calendar/1"
 ENDING = ".calendar.yaml"

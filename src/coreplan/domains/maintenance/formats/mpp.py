@@ -4,17 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from coreplan.domains.maintenance.problem import (
-    Contractor,
-    Delay,
-    Hindrance,
-    MaintenanceProblem,
-    Task,
-    check_maintenance,
-)
+from coreplan.domains.maintenance.document import FORMAT
+from coreplan.domains.maintenance.parts import Contractor, Delay, Hindrance, Task
+from coreplan.domains.maintenance.problem import MaintenanceProblem, check_maintenance
 from coreplan.files.reading import Document, Place, give_up
-
-FORMAT = "mpp/1"
+from coreplan.formats.problem import register_problem_format
 
 
 def read_mpp(document: Document) -> MaintenanceProblem:
@@ -95,35 +89,4 @@ def _read_hindrance(document: Document, value: Any, path: Place) -> Hindrance:
     return Hindrance(tuple(tasks), fields.get("cost", 0))
 
 
-def mpp_to_dict(problem: MaintenanceProblem) -> dict[str, Any]:
-    """An MPP as the keys and values of its format."""
-    written: dict[str, Any] = {
-        "format": FORMAT,
-        "name": problem.name,
-        "horizon": problem.horizon,
-        "must_complete": problem.must_complete,
-        "agents": [
-            {"name": contractor.name, "tasks": [_task_to_dict(task) for task in contractor.tasks]}
-            for contractor in problem.contractors
-        ],
-    }
-    if problem.network:
-        written["network"] = [
-            {"tasks": hindrance.tasks, "cost": hindrance.cost} for hindrance in problem.network
-        ]
-    return written
-
-
-def _task_to_dict(task: Task) -> dict[str, Any]:
-    written: dict[str, Any] = {"name": task.name, "duration": task.duration}
-    if task.delay is not None:
-        written["delay"] = {
-            "probability": task.delay.probability,
-            "duration": task.delay.duration,
-        }
-    if task.revenue != 0:
-        written["revenue"] = task.revenue
-    written["cost"] = task.cost
-    if task.window is not None:
-        written["window"] = task.window
-    return written
+register_problem_format(FORMAT, read_mpp)

@@ -10,9 +10,8 @@ from coreplan.domains.maintenance.schedule import Schedule, check_schedule, refu
 from coreplan.files.reading import Document, read_document
 from coreplan.files.writing import write_document
 from coreplan.model.indexed import JointState
-from coreplan.policies.policy import Policy
+from coreplan.policies.policy import Policy, policy_of
 from coreplan.policies.saving import FORMAT as POLICY
-from coreplan.policies.saving import policy_of
 from coreplan.solving.compile import AnyProblem
 
 FORMAT = "schedule/1"

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from coreplan.analysis.plan import PlanReport
-from coreplan.domains.maintenance.calendar import Calendar
 from coreplan.domains.maintenance.courses import MOST_PIECES
 from coreplan.domains.maintenance.problem import MaintenanceProblem
 from coreplan.domains.maintenance.report.content import EXTRA_TIME, report_data
@@ -15,6 +14,7 @@ from coreplan.domains.maintenance.report.money import ReportedPlan
 from coreplan.domains.maintenance.report.page import assemble
 from coreplan.errors import ModelError
 from coreplan.files.writing import write_text
+from coreplan.model.calendar import Calendar
 from coreplan.policies.policy import Policy
 from coreplan.solving.result import Result
 

@@ -10,9 +10,9 @@ from typing import Any
 from coreplan.analysis.distribution import RUNS, ReturnDistribution, return_distribution
 from coreplan.analysis.simulation import Simulation
 from coreplan.analysis.simulator import simulate
-from coreplan.domains.maintenance.calendar import Calendar, write_date
 from coreplan.domains.maintenance.courses import MOST_PIECES, Courses, find_courses
-from coreplan.domains.maintenance.problem import Cost, MaintenanceProblem, Task
+from coreplan.domains.maintenance.parts import Cost, Task
+from coreplan.domains.maintenance.problem import MaintenanceProblem
 from coreplan.domains.maintenance.report.money import (
     ReportedPlan,
     coordination_data,
@@ -23,7 +23,9 @@ from coreplan.domains.maintenance.report.money import (
 from coreplan.domains.maintenance.states import ContractorState
 from coreplan.domains.maintenance.timeline import Timeline, WorkTimeline, timeline
 from coreplan.errors import SolverError
+from coreplan.model.calendar import Calendar, write_date
 from coreplan.policies.policy import Policy
+from coreplan.support.version import __version__
 from coreplan.view.words import count
 
 EXTRA_TIME = 60.0
@@ -50,7 +52,8 @@ def report_data(
     title
         What stands above; by default the problem's name.
     most_pieces
-        How many pieces of courses the page may hold; see :mod:`coreplan.domains.maintenance.courses`.
+        How many pieces of courses the page may hold, see
+        :mod:`coreplan.domains.maintenance.courses`.
     seed
         Start of the random numbers where costs have to be simulated.
     time_limit
@@ -161,8 +164,6 @@ class _Words:
 
     def footer(self) -> str:
         """What else there is to say."""
-        from coreplan import __version__
-
         said = [f"Made by coreplan {__version__}. This file needs no network."]
         if self._calendar is None:
             said.append("Steps are counted from 0.")

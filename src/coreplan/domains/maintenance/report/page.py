@@ -5,8 +5,10 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from importlib.resources import files
 from typing import Any
 
+from coreplan.support.version import __version__
 from coreplan.view.svg import one_line, safe
 
 SCRIPTS = ("words", "courses", "chart", "path", "tables", "start")
@@ -17,8 +19,6 @@ MOST_TITLE = 200
 
 def assemble(data: dict[str, Any]) -> str:
     """The page as text. It loads nothing, and the browser is told to forbid it."""
-    from coreplan import __version__
-
     style = _part("style.css")
     script = "".join(_part(f"script/{name}.js") for name in SCRIPTS)
     # One scope for all of them, and none of it outside.
@@ -57,8 +57,6 @@ def as_script(data: object) -> str:
 
 
 def _part(name: str) -> str:
-    from importlib.resources import files
-
     assert __package__ is not None
     return (files(__package__) / name).read_text(encoding="utf-8")
 

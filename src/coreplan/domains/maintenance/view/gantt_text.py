@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from rich.cells import cell_len
 from rich.text import Text
 
-from coreplan.domains.maintenance.calendar import Calendar
 from coreplan.domains.maintenance.timeline import WorkTimeline
+from coreplan.model.calendar import Calendar
 from coreplan.view.terminal import fit
 from coreplan.view.words import percent, printable, when
 

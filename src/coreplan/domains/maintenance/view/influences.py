@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 
-from coreplan.domains.maintenance.calendar import Calendar
 from coreplan.domains.maintenance.changes import Change
 from coreplan.domains.maintenance.influence import Influence, Sensitivity
-from coreplan.domains.maintenance.problem import Cost, Hindrance, Task
+from coreplan.domains.maintenance.parts import Cost, Hindrance, Task
+from coreplan.domains.maintenance.words import expected_money
+from coreplan.model.calendar import Calendar
 from coreplan.solving.result import OPTIMAL_TOLERANCE, Status
 from coreplan.support.checks import MOST_STAGES
-from coreplan.view.words import expected_money, steps, when_range
+from coreplan.support.late import provides
+from coreplan.view.words import steps, when_range
 
 _WHY = {
     Status.INTERRUPTED: "interrupted",
@@ -19,6 +21,7 @@ _WHY = {
 }
 
 
+@provides("Sensitivity.text")
 def sensitivity_in_words(
     report: Sensitivity, top: int | None = None, calendar: Calendar | None = None
 ) -> list[str]:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
-from coreplan.domains.maintenance.calendar import Calendar
 from coreplan.domains.maintenance.decision_rules import DecisionRule, DecisionRules, Starts
 from coreplan.domains.maintenance.problem import MaintenanceProblem
+from coreplan.model.calendar import Calendar
 from coreplan.view.words import count, percent, printable, when
 
 

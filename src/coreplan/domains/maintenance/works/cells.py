@@ -8,8 +8,8 @@ import re
 from decimal import Decimal
 from typing import Any
 
-from coreplan.domains.maintenance.calendar import Calendar, parse_date, write_date
 from coreplan.errors import ModelError
+from coreplan.model.calendar import Calendar, parse_date, write_date
 from coreplan.support.checks import found, is_number
 
 

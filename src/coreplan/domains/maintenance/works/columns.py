@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
-from coreplan.domains.maintenance.calendar import STEPS, parse_date
 from coreplan.errors import ModelError, nearest, shorten
+from coreplan.model.calendar import STEPS, parse_date
 
 
 @dataclass(frozen=True)

@@ -9,17 +9,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from coreplan.domains.maintenance.calendar import DEFAULT_STEP, Calendar
-from coreplan.domains.maintenance.problem import (
-    Contractor,
-    MaintenanceProblem,
-    Task,
-    check_maintenance,
-)
+from coreplan.domains.maintenance.parts import Contractor, Task
+from coreplan.domains.maintenance.problem import MaintenanceProblem, check_maintenance
 from coreplan.domains.maintenance.works.rows import NO_END, RowReader
 from coreplan.domains.maintenance.works.sheet import Sheet, open_sheets
 from coreplan.domains.maintenance.works.table import ProblemLog, Row
 from coreplan.errors import ModelError, PlaceStep, Problem, shorten
+from coreplan.model.calendar import DEFAULT_STEP, Calendar
 from coreplan.support.checks import MOST_STAGES, check_integer, found
 from coreplan.support.frozen import FrozenMapping
 

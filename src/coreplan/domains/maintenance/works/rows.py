@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
-from coreplan.domains.maintenance.calendar import Calendar
-from coreplan.domains.maintenance.problem import Delay, Hindrance, Task
+from coreplan.domains.maintenance.parts import Delay, Hindrance, Task
 from coreplan.domains.maintenance.works.cells import (
     CellError,
     read_chance,
@@ -22,6 +21,7 @@ from coreplan.domains.maintenance.works.columns import WORKS
 from coreplan.domains.maintenance.works.sheet import Sheet
 from coreplan.domains.maintenance.works.table import ProblemLog, Row
 from coreplan.errors import shorten
+from coreplan.model.calendar import Calendar
 from coreplan.support.checks import found, unknown_name
 
 T = TypeVar("T")

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from coreplan.domains.maintenance.calendar import Calendar
 from coreplan.domains.maintenance.works.cells import CellError, read_name
 from coreplan.domains.maintenance.works.columns import (
     HINDRANCE,
@@ -28,6 +27,7 @@ from coreplan.domains.maintenance.works.table import (
 )
 from coreplan.errors import shorten
 from coreplan.files.reading import read_bytes
+from coreplan.model.calendar import Calendar
 from coreplan.support.checks import found
 
 WORKS_SHEETS = ("works", "work", "tasks", "works list")

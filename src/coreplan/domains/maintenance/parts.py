@@ -1,0 +1,113 @@
+"""The parts of a maintenance problem: contractors, tasks, delays, hindrance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from coreplan.support.checks import is_integer, is_number
+from coreplan.support.frozen import freeze_sequence
+
+Cost = float | tuple[float, ...]
+"""A cost per step: one number, or one for each stage."""
+
+
+def _freeze_cost(cost: object) -> object:
+    if isinstance(cost, Sequence) and not isinstance(cost, str):
+        return tuple(float(each) if is_number(each) else each for each in cost)
+    return float(cost) if is_number(cost) else cost  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, slots=True)
+class Delay:
+    """With this probability a task takes this many steps longer."""
+
+    probability: float
+    duration: int
+
+    def __post_init__(self) -> None:
+        if is_number(self.probability):
+            object.__setattr__(self, "probability", float(self.probability))
+        if is_integer(self.duration):
+            object.__setattr__(self, "duration", int(self.duration))
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One piece of work.
+
+    Parameters
+    ----------
+    name
+        Its name, without ``/``.
+    duration
+        Steps of work if it is not delayed, at least 1.
+    cost
+        Cost per step of work: a number, or one number for each stage.
+    delay
+        What may happen; None if it is never delayed. It is known one step after the start.
+    revenue
+        Earned when the task completes.
+    window
+        First and last stage at which it may start; None for any.
+    """
+
+    name: str
+    duration: int
+    cost: Cost
+    delay: Delay | None = None
+    revenue: float = 0.0
+    window: tuple[int, int] | None = None
+
+    def __post_init__(self) -> None:
+        if is_integer(self.duration):
+            object.__setattr__(self, "duration", int(self.duration))
+        object.__setattr__(self, "cost", _freeze_cost(self.cost))
+        if is_number(self.revenue):
+            object.__setattr__(self, "revenue", float(self.revenue))
+        if isinstance(self.window, Sequence) and not isinstance(self.window, str):
+            window = tuple(int(t) if is_integer(t) else t for t in self.window)
+            object.__setattr__(self, "window", window)
+
+    @property
+    def durations(self) -> tuple[tuple[float, int], ...]:
+        """(probability > 0, steps of work) of the ways it can go."""
+        if self.delay is None or self.delay.probability == 0:
+            return ((1.0, self.duration),)
+        longer = (self.delay.probability, self.duration + self.delay.duration)
+        if self.delay.probability == 1:
+            return (longer,)
+        return ((1 - self.delay.probability, self.duration), longer)
+
+
+@dataclass(frozen=True)
+class Contractor:
+    """An agent with tasks; it works on one at a time."""
+
+    name: str
+    tasks: tuple[Task, ...] = ()
+
+    def __post_init__(self) -> None:
+        tasks = freeze_sequence(self.tasks, ("tasks",), "a list of tasks", Task)
+        object.__setattr__(self, "tasks", tasks)
+
+
+@dataclass(frozen=True, slots=True)
+class Hindrance:
+    """What it costs, per step, when all these tasks are being worked on at once.
+
+    Parameters
+    ----------
+    tasks
+        Two or more tasks of different contractors: ``("Alpha/a1", "Beta/b1")``.
+    cost
+        Cost per step: a number, or one number for each stage.
+    """
+
+    tasks: tuple[str, ...]
+    cost: Cost
+
+    def __post_init__(self) -> None:
+        tasks = freeze_sequence(self.tasks, ("tasks",), "a list of tasks, each 'agent/task'")
+        object.__setattr__(self, "tasks", tasks)
+        object.__setattr__(self, "cost", _freeze_cost(self.cost))

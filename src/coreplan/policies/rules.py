@@ -1,0 +1,200 @@
+"""What policies are made of: the way from local states to classes, and what is done in these."""
+
+from __future__ import annotations
+
+import itertools
+import operator
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coreplan.errors import ModelError
+from coreplan.policies.group_rule import GroupRule
+
+Indices = NDArray[np.uint32]
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class LocalMap:
+    """One agent's way from local states to the classes that rules speak of, and back to actions.
+
+    Nodes are (stage, local state) pairs, sorted by stage, then by the state's number. Nodes of a
+    class have the same actions, up to their names: action k of a class is `node_action` at
+    ``action_begin[node] + k``.
+    """
+
+    layer_begin: Indices
+    """Per stage from the first: where its nodes begin; one more for the end."""
+    node_state: Indices
+    node_class: Indices
+    """Number of the node's class within its stage."""
+    class_count: Indices
+    """Per stage: how many classes there are."""
+    action_begin: Indices
+    node_action: Indices
+    """Number of an action's name."""
+
+    def actions_of_classes(self) -> list[Indices]:
+        """Per stage and class: how many actions there are."""
+        per_node = np.diff(self.action_begin)
+        rows = []
+        for layer, classes in enumerate(self.class_count):
+            nodes = slice(int(self.layer_begin[layer]), int(self.layer_begin[layer + 1]))
+            counts = np.zeros(int(classes), np.uint32)
+            counts[self.node_class[nodes]] = per_node[nodes]
+            rows.append(counts)
+        return rows
+
+
+@dataclass(frozen=True, eq=False)
+class Reduced:
+    """One agent's way from the classes of its map to the fewer classes that a joint rule uses.
+
+    Classes of the map are counted over all stages, those of the rule within a stage.
+    """
+
+    class_of: Indices
+    """Per class of the map: the class of the rule, or GONE where the rule does not know it."""
+    class_count: Indices
+    """Per stage before the horizon: how many classes the rule has."""
+    action_begin: Indices
+    """Per class of the map: where its row of `action_of` begins; one more for the end."""
+    action_of: Indices
+    """Per action of the rule's class: the number of the action of the map's class."""
+
+
+GONE = 0xFFFF_FFFF
+
+
+@dataclass(frozen=True, eq=False)
+class TeamRule:
+    """A joint action for the joint classes of some agents.
+
+    The joint class (c_1, ..., c_n) of a stage has the number c_1·m_2·...·m_n + ... + c_n, where m_i
+    is agent i's number of classes at that stage; stages follow one another. An entry is 0 where the
+    rule does not know, else 1 + the number of the joint action, made in the same way of the agents'
+    action numbers.
+    """
+
+    agents: tuple[int, ...]
+    actions: Indices
+    """Per joint class: what to do."""
+    values: NDArray[np.float64] | None = None
+    """Per joint class, where the solver gives it: its optimal value."""
+    reduced: tuple[Reduced, ...] | None = None
+    """Per agent of the team, if the rule uses classes of its own."""
+    numbers: NDArray[np.uint64] | None = None
+    """The numbers of the joint classes that the rule knows, ascending; None: all of them."""
+
+    def find(self, numbers: NDArray[np.uint64]) -> Indices:
+        """The entries of `actions` for joint classes, by number; 0 where there is none."""
+        if self.numbers is None:
+            return self.actions[numbers]
+        at = np.searchsorted(self.numbers, numbers)
+        there = np.flatnonzero(at < len(self.numbers))
+        there = there[self.numbers[at[there]] == numbers[there]]
+        entries = np.zeros(len(numbers), np.uint32)
+        entries[there] = self.actions[at[there]]
+        return entries
+
+
+@dataclass(frozen=True, eq=False)
+class LocalRule:
+    """An action for every class of every agent, whatever the others do.
+
+    Per agent: the action's number for the classes of all stages, one stage after the other.
+    """
+
+    actions: tuple[Indices, ...]
+
+
+@dataclass(frozen=True)
+class Numbering:
+    """How the joint classes of a team are numbered."""
+
+    steps: list[list[int]]
+    """Per stage and agent of the team: what one class more adds."""
+    layer_offset: list[int]
+    """Per stage: the number of its first joint class; one more for the end."""
+
+
+MOST_JOINT_CLASSES = 2**64 - 1
+"""How many joint classes of a team can have numbers of 64 bits."""
+
+
+def number_joint_classes(
+    maps: Sequence[LocalMap],
+    agents: Sequence[int],
+    reduced: Sequence[Reduced] | None,
+    layers: int,
+) -> Numbering:
+    """Number the joint classes that the rule of a team speaks of."""
+    counts = [
+        maps[i].class_count if reduced is None else reduced[k].class_count
+        for k, i in enumerate(agents)
+    ]
+    steps_at: list[list[int]] = []
+    offset = [0]
+    for layer in range(layers):
+        # In Python's numbers: the product may be beyond all others.
+        sizes = [int(each[layer]) for each in counts]
+        *steps, size = itertools.accumulate(reversed(sizes), operator.mul, initial=1)
+        steps_at.append(steps[::-1])
+        offset.append(offset[-1] + size)
+    return Numbering(steps_at, offset)
+
+
+def check_numbers(team: TeamRule, numbering: Numbering) -> None:
+    """A rule must have an entry for every joint class, or say which ones it knows."""
+    classes = numbering.layer_offset[-1]
+    if team.numbers is None:
+        if len(team.actions) != classes:
+            raise ModelError(
+                f"a team rule has {len(team.actions)} entries; expected one for each joint class"
+            )
+        return
+    if classes > MOST_JOINT_CLASSES:
+        raise ModelError(
+            f"a team of {len(team.agents)} agents has more joint classes than 64 bits can number; "
+            "a rule can only be made for smaller teams, or with fewer classes of its own"
+        )
+    if team.numbers.dtype != np.uint64 or len(team.numbers) != len(team.actions):
+        raise ModelError(
+            f"a team rule has {len(team.actions)} entries and {len(team.numbers)} numbers of joint "
+            f"classes ({team.numbers.dtype}); expected as many, unsigned and of 64 bits"
+        )
+    if np.any(team.numbers[1:] <= team.numbers[:-1]):
+        raise ModelError("the numbers of a team rule's joint classes are not in ascending order")
+    if len(team.numbers) and int(team.numbers[-1]) >= classes:
+        raise ModelError("a team rule names a joint class that there is not")
+
+
+def check_disjoint(teams: Iterable[Sequence[int]]) -> None:
+    """No agent may be in two teams, nor twice in one."""
+    taken: set[int] = set()
+    for agents in teams:
+        if len({*agents, *taken}) != len(agents) + len(taken):
+            raise ModelError("an agent is in two teams")
+        taken.update(agents)
+
+
+def check_groups(rule: GroupRule, maps: Sequence[LocalMap], teams: Iterable[TeamRule]) -> None:
+    """It must be about the agents that there are, none of them in a team, and about all classes."""
+    if len(rule.chances) != len(maps) or not rule.agents <= {*range(len(maps))}:
+        raise ModelError("a group rule is about other agents")
+    if rule.reduced is not None and len(rule.reduced) != len(maps):
+        raise ModelError("a group rule has classes of its own for some agents only")
+    if any(i in rule.agents for team in teams for i in team.agents):
+        raise ModelError("an agent is in a team and in a group")
+    for i, chances in enumerate(rule.chances):
+        counts = maps[i].class_count if rule.reduced is None else rule.reduced[i].class_count
+        if len(chances.list_of) != int(counts.sum(dtype=np.int64)):
+            raise ModelError("a group rule does not have a list for each class")
+
+
+def count_before(class_count: Indices) -> Integers:
+    """Per stage: how many classes the stages before it have; one more for the end."""
+    return np.concatenate([[0], np.cumsum(class_count, dtype=np.int64)])
