@@ -6,6 +6,8 @@ The way of the data: a file or Python description → :class:`TIMMDP` or :class:
 
 import logging
 
+from coreplan import view as view
+from coreplan.analysis import tables as tables
 from coreplan.analysis.comparison import ComparedRun, Comparison, compare
 from coreplan.analysis.distribution import ReturnDistribution, return_distribution
 from coreplan.analysis.explanation import Alternative, Explanation
@@ -28,7 +30,6 @@ from coreplan.domains.maintenance.formats.schedule import read_schedule, write_s
 from coreplan.domains.maintenance.influence import Influence, Sensitivity, sensitivity
 from coreplan.domains.maintenance.money import Money
 from coreplan.domains.maintenance.planned import PlannedSchedule, PlannedWork, planned_schedule
-from coreplan.domains.maintenance.report import Report, make_report
 from coreplan.domains.maintenance.schedule import schedule_policy
 from coreplan.domains.maintenance.timeline import Timeline, timeline
 from coreplan.domains.maintenance.works import WorksList, read_works
@@ -62,8 +63,11 @@ from coreplan.solving.crg import (
 from coreplan.solving.limits import Progress
 from coreplan.solving.result import Result, Statistics, Status
 from coreplan.solving.solver import solve
+from coreplan.support.moved import let_old_names_work
 from coreplan.support.version import __version__ as __version__
+from coreplan.view.report import Report, make_report
 
+let_old_names_work()
 logging.getLogger(__name__).addHandler(logging.NullHandler())
 
 __all__ = [

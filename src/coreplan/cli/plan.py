@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import datetime
-import math
 import sys
-from dataclasses import asdict
 from typing import Any
 
 import click
-from rich.console import Console
 
-from coreplan.analysis.simulation import Estimate
 from coreplan.cli.outputs import Outputs
 from coreplan.cli.shared import (
     Command,
@@ -29,34 +25,18 @@ from coreplan.cli.shared import (
     threads_option,
     time_limit_option,
 )
-from coreplan.domains.maintenance.decision_rules import rules_of
-from coreplan.domains.maintenance.money import Money
-from coreplan.domains.maintenance.problem import MaintenanceProblem
-from coreplan.domains.maintenance.timeline import Timeline, likely_works, timeline
-from coreplan.domains.maintenance.view.gantt_text import gantt, marks_for
-from coreplan.domains.maintenance.view.money_table import money_table
-from coreplan.domains.maintenance.view.rules_text import rule_lines
-from coreplan.domains.maintenance.words import expected_money
-from coreplan.errors import SolverError
 from coreplan.formats import read_problem, read_state
 from coreplan.model.calendar import Calendar
-from coreplan.policies.graph import MOST_SITUATIONS, plan_graph
+from coreplan.model.problem import PlanningProblem
 from coreplan.policies.policy import Policy
-from coreplan.solving.compile import AnyProblem
 from coreplan.solving.result import Result
 from coreplan.solving.solver import DEFAULT_ALGORITHM
 from coreplan.solving.solver import solve as solve_problem
-from coreplan.support.interrupts import seconds_to_finish
+from coreplan.view.plan_view import view_plan
 from coreplan.view.terminal import LiveLog, check_printed, make_console, print_summary
-from coreplan.view.words import count, describe_calendar, describe_problem, percent
+from coreplan.view.words import describe_calendar, describe_problem
 
 RULES_SHOWN = 8
-EXACT_SECONDS = 60.0
-"""How long the exact timeline may take."""
-ESTIMATE_RUNS = 10_000
-"""How many runs are simulated where it takes longer."""
-HURRIED_SITUATIONS, HURRIED_RUNS = 1_000, 500
-"""How much is looked at after Ctrl-C."""
 
 
 @click.command(
@@ -116,11 +96,12 @@ def plan(
     save_policy: str | None,
     as_json: bool,
 ) -> int:
-    """Show a plan for the works in FILE (an mpp/1 problem; - for the standard input).
+    """Show a plan for the problem in FILE (- for the standard input).
 
-    A chart of who does what when, with possible delays; expected costs; and what the plan does
-    differently if works are delayed. Ctrl-C while it is solving shows the best plan so far, with no
-    more than can be computed in a moment.
+    For works (an mpp/1 problem): a chart of who does what when, with possible delays; expected
+    costs; and what the plan does differently if works are delayed. For problems of other kinds:
+    what is done first and what then, depending on what happens. Ctrl-C while it is solving shows
+    the best plan so far, with no more than can be computed in a moment.
     """
     solving = (time_limit, memory_limit, threads, relative_gap, state_file, stage or None)
     if policy_file is not None and any(each is not None for each in solving):
@@ -130,8 +111,6 @@ def plan(
     if save_policy is not None:
         check_writable(save_policy, [each for each in inputs.values() if each is not None])
     problem = read_problem(file)
-    if not isinstance(problem, MaintenanceProblem):
-        raise click.UsageError("a plan of works is for an mpp/1 problem; try coreplan solve")
     calendar = find_calendar(file, start_date, step)
     options: dict[str, Any] = {
         "time_limit": time_limit,
@@ -164,80 +143,23 @@ def plan(
                 console.print(f"the plan is in {save_policy}", markup=False)
     with outputs.one("the plan"):
         if console is not None:
-            _print_plan(console, problem, policy, calendar, most_rules)
+            with console.status("working out what is done when"):
+                view = view_plan(problem, policy)
+            marks = getattr(sys.stdout, "encoding", None)
+            console.print()
+            for line in view.lines(console.width, marks, calendar, most_rules):
+                console.print(line, markup=False)
             check_printed(console)
             return outputs.code
-        view = None
+        shown: dict[str, Any] = {}
         try:
-            view = _View(problem, policy)
+            shown = view_plan(problem, policy).to_dict()
         finally:  # whatever comes of it, the result is worth printing
-            print_json(_to_dict(problem, policy, result, view, calendar))
+            print_json(_head(problem, policy, result, calendar) | shown)
     return outputs.code
 
 
-def _print_plan(
-    console: Console,
-    problem: MaintenanceProblem,
-    policy: Policy,
-    calendar: Calendar | None,
-    most_rules: int,
-) -> None:
-    """Print the chart, the costs and the rules."""
-    with console.status("working out when works are done"):
-        view = _View(problem, policy)
-    names = [contractor.name for contractor in problem.contractors]
-    marks = marks_for(getattr(sys.stdout, "encoding", None))
-    console.print()
-    for line in gantt(
-        view.works, names, policy.stage, policy.horizon, console.width, marks, calendar
-    ):
-        console.print(line)
-    console.print()
-    if view.money is not None:
-        for line in money_table(problem, view.money, console.width):
-            console.print(line)
-        console.print(expected_money(view.money.value), markup=False)
-    elif view.estimate is not None:
-        console.print(_only_likely(view), markup=False)
-    if most_rules:
-        console.print()
-    for line in rule_lines(problem, view.rules, calendar, most_rules):
-        console.print(line)
-
-
-class _View:
-    """What there is to be shown of a plan: exact or, where that is out of reach, what is likely."""
-
-    def __init__(self, problem: MaintenanceProblem, policy: Policy) -> None:
-        left = seconds_to_finish()
-        most = MOST_SITUATIONS if math.isinf(left) else HURRIED_SITUATIONS
-        self.graph = plan_graph(policy, most)
-        self.rules = rules_of(problem, self.graph)
-        self.timeline: Timeline | None = None
-        self.money: Money | None = None
-        self.estimate: Estimate | None = None
-        try:
-            self.timeline = timeline(policy, min(EXACT_SECONDS, left / 2))
-        except SolverError:
-            self.works = likely_works(policy, self.graph)
-            runs = ESTIMATE_RUNS if math.isinf(left) else HURRIED_RUNS
-            self.estimate = policy.estimate(runs, seed=1)
-        else:
-            self.works = self.timeline.works
-            self.money = self.timeline.money
-
-
-def _only_likely(view: _View) -> str:
-    assert view.estimate is not None
-    return (
-        f"too much can happen to work it out exactly: the chart shows the likeliest courses, "
-        f"{percent(view.graph.covered)} of all; estimated from {count(view.estimate.runs, 'run')}, "
-        f"not exact: a value of about {view.estimate.mean:,.2f}, between {view.estimate.low:,.2f} "
-        f"and {view.estimate.high:,.2f} with a confidence of {100 * view.estimate.confidence:g} %"
-    )
-
-
-def _solve(problem: AnyProblem, console: Any, options: dict[str, Any]) -> Result:
+def _solve(problem: PlanningProblem, console: Any, options: dict[str, Any]) -> Result:
     if console is None:
         return solve_problem(problem, algorithm=DEFAULT_ALGORITHM, **options)
     with shown_log(console):
@@ -246,33 +168,16 @@ def _solve(problem: AnyProblem, console: Any, options: dict[str, Any]) -> Result
         )
 
 
-def _to_dict(
-    problem: MaintenanceProblem,
-    policy: Policy,
-    result: Result | None,
-    view: _View | None,
-    calendar: Calendar | None,
+def _head(
+    problem: PlanningProblem, policy: Policy, result: Result | None, calendar: Calendar | None
 ) -> dict[str, object]:
-    """All of it for machines; what is out of reach is null."""
-    times = None if view is None else view.timeline
-    money, estimate = (None, None) if view is None else (view.money, view.estimate)
-    contractors: list[dict[str, object]] = [{"name": each.name} for each in problem.contractors]
-    if money is not None:
-        for each, revenue, works in zip(contractors, money.revenue_of, money.works_of, strict=True):
-            each |= {"revenue": revenue, "works": works}
     return {
         "problem": problem.name,
         "stage": policy.stage,
         "horizon": problem.horizon,
         "calendar": None if calendar is None else calendar.to_dict(),
         "result": None if result is None else result.to_dict(),
-        "exact": times is not None,
-        "value": None if money is None else money.value,
-        "estimate": None if estimate is None else asdict(estimate),
-        "money": None if money is None else money.to_dict(),
-        "contractors": contractors,
-        "works": None if view is None else [each.to_dict() for each in view.works],
-        "hindrance_by_step": None if times is None else times.hindrance,
-        "rules": None if view is None else [rule.to_dict() for rule in view.rules.rules],
-        "covered": None if view is None else view.graph.covered,
+        # Unless the view has more to say.
+        "exact": False,
+        "value": None,
     }

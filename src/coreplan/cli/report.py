@@ -24,13 +24,12 @@ from coreplan.cli.shared import (
     shown_log,
     time_limit_option,
 )
-from coreplan.domains.maintenance.problem import MaintenanceProblem
-from coreplan.domains.maintenance.report import Report, make_report
 from coreplan.formats import read_problem
 from coreplan.policies.policy import Policy
 from coreplan.solving.result import Result, Status
 from coreplan.solving.solver import solve as solve_problem
 from coreplan.support.interrupts import seconds_to_finish
+from coreplan.view.report import Report, make_report
 from coreplan.view.terminal import LiveLog, make_console
 from coreplan.view.words import describe_problem
 
@@ -106,8 +105,6 @@ def report(
             f"{output!r} exists; --force overwrites it", param_hint="'--output'"
         )
     problem = read_problem(file)
-    if not isinstance(problem, MaintenanceProblem):
-        raise click.UsageError("a report is for plans of works: an mpp/1 problem")
     calendar = find_calendar(file, start_date, step)
     if calendar is not None:
         calendar.last_day(problem.horizon - 1)  # before the work: there must be such a day

@@ -98,7 +98,9 @@ def tree_in_words(tree: PlanTree) -> list[str]:
 
 
 def _nothing(tree: PlanTree, node: PlanNode) -> list[str]:
-    """Where no work is started: nothing but to wait for what becomes known, or for the end."""
+    """Where nothing is told: nothing but to wait for what becomes known, or for the end."""
+    if not node.actions:
+        return ["this is the end"]
     if node.branches or node.left_out:
         last = node.stage + len(node.actions) - 1
         return [f"step {last}: nobody starts anything"]

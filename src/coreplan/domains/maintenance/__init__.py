@@ -3,6 +3,7 @@
 To import it makes its files, words and pictures known to the rest of the package.
 """
 
+from coreplan.domains.maintenance import report as report
 from coreplan.domains.maintenance import words as words
 from coreplan.domains.maintenance.formats import mpp as mpp
 from coreplan.domains.maintenance.parts import Contractor, Delay, Hindrance, Task
@@ -12,5 +13,6 @@ from coreplan.domains.maintenance.view import course_text as course_text
 from coreplan.domains.maintenance.view import crg_words as crg_words
 from coreplan.domains.maintenance.view import html as html
 from coreplan.domains.maintenance.view import influences as influences
+from coreplan.domains.maintenance.view import plan_view as plan_view
 
 __all__ = ["Contractor", "ContractorState", "Delay", "Hindrance", "MaintenanceProblem", "Task"]

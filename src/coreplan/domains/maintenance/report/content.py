@@ -14,9 +14,9 @@ from coreplan.domains.maintenance.courses import MOST_PIECES, Courses, find_cour
 from coreplan.domains.maintenance.parts import Cost, Task
 from coreplan.domains.maintenance.problem import MaintenanceProblem
 from coreplan.domains.maintenance.report.money import (
-    ReportedPlan,
     coordination_data,
     distribution_data,
+    problem_of,
     summary_data,
     worth_of,
 )
@@ -26,10 +26,9 @@ from coreplan.errors import SolverError
 from coreplan.model.calendar import Calendar, write_date
 from coreplan.policies.policy import Policy
 from coreplan.support.version import __version__
+from coreplan.view.report import EXTRA_TIME
+from coreplan.view.report.plan import ReportedPlan
 from coreplan.view.words import count
-
-EXTRA_TIME = 60.0
-"""Seconds that each part beside the plan itself may take: money, coordination, simulation."""
 
 
 def report_data(
@@ -59,7 +58,7 @@ def report_data(
     time_limit
         Seconds that each part beside the plan itself may take.
     """
-    problem, policy = plan.problem, plan.policy
+    problem, policy = problem_of(plan), plan.policy
     speak = _Words(policy, calendar)
     times: Timeline | None = None
     with suppress(SolverError):

@@ -15,8 +15,8 @@ from coreplan.domains.maintenance.coordination import Coordination, value_of_coo
 from coreplan.domains.maintenance.money import Money
 from coreplan.domains.maintenance.problem import MaintenanceProblem
 from coreplan.errors import LimitError, SolverError
-from coreplan.policies.policy import Policy
 from coreplan.solving.result import Result, Status, is_closed
+from coreplan.view.report.plan import ReportedPlan
 
 BINS = 40
 """How many columns the picture of the distribution has."""
@@ -25,32 +25,11 @@ LARGE = 1e15
 """From here on a number has no cents that mean anything."""
 
 
-@dataclass(frozen=True)
-class ReportedPlan:
-    """A plan to be reported, and what is known of it.
-
-    Attributes
-    ----------
-    policy
-        The plan.
-    value
-        What it is proven to be worth at least; None if nothing is proven.
-    upper_bound
-        No plan is worth more; None if that is not known.
-    decentralised
-        Whether the bound is about plans in which everybody sees their own state only.
-    """
-
-    policy: Policy
-    value: float | None
-    upper_bound: float | None
-    decentralised: bool = False
-
-    @property
-    def problem(self) -> MaintenanceProblem:
-        """The problem that it is for."""
-        assert isinstance(self.policy.problem, MaintenanceProblem)
-        return self.policy.problem
+def problem_of(plan: ReportedPlan) -> MaintenanceProblem:
+    """The problem that a plan is for."""
+    problem = plan.policy.problem
+    assert isinstance(problem, MaintenanceProblem)
+    return problem
 
 
 @dataclass(frozen=True)
@@ -100,7 +79,7 @@ def worth_of(plan: ReportedPlan, exact: Money | None, simulated: Simulation | No
     value = money.value if plan.value is None else plan.value
     if exact is not None:
         kind, value = "exact", exact.value
-    costs = value < 0 or (value == 0 and not has_revenue(plan.problem))
+    costs = value < 0 or (value == 0 and not has_revenue(problem_of(plan)))
     return Worth(value, kind, money, runs, costs)
 
 
@@ -132,7 +111,7 @@ def summary_data(plan: ReportedPlan, worth: Worth) -> dict[str, Any]:
         {"words": "Works", "amount": money.works, "note": "own costs of all contractors"},
         {"words": "Hindrance", "amount": money.hindrance, "note": "works that coincide"},
     ]
-    if has_revenue(plan.problem):
+    if has_revenue(problem_of(plan)):
         amounts.append({"words": "Revenue", "amount": money.revenue, "note": "completed works"})
         rule = f"{rule} − revenue" if worth.costs else "revenue − works − hindrance"
     total = "Expected cost" if worth.costs else "Expected to be earned"
@@ -231,7 +210,7 @@ def coordination_data(plan: ReportedPlan, worth: Worth, time_limit: float) -> di
     """What the plan is worth against every contractor planning alone."""
     try:
         found = value_of_coordination(
-            plan.problem, _as_result(plan, worth.value), time_limit=time_limit
+            problem_of(plan), _as_result(plan, worth.value), time_limit=time_limit
         )
     except (LimitError, SolverError) as error:
         if isinstance(error, LimitError) and error.reason == "interrupted":
@@ -241,7 +220,7 @@ def coordination_data(plan: ReportedPlan, worth: Worth, time_limit: float) -> di
     within = "What each contractor earns, less own costs"
     if worth.costs:
         within = "Own costs of each contractor"
-        within += ", less revenue" if has_revenue(plan.problem) else ""
+        within += ", less revenue" if has_revenue(problem_of(plan)) else ""
     return {
         "words": _coordination_words(plan, found, worth),
         "rows": _coordination_rows(plan, found, worth),
@@ -256,7 +235,7 @@ def _as_result(plan: ReportedPlan, value: float) -> Result:
     upper = value if plan.upper_bound is None else max(value, plan.upper_bound)
     closed = is_closed(value, upper)
     return Result(
-        problem=plan.problem.name,
+        problem=problem_of(plan).name,
         algorithm="given",
         status=Status.OPTIMAL if closed else Status.GAP_LIMIT,
         value=value,
@@ -299,7 +278,7 @@ def _coordination_rows(
 
     assert found.money_alone is not None
     for what, sign in (("works", -1), ("hindrance", -1), ("revenue", 1)):
-        if what == "revenue" and not has_revenue(plan.problem):
+        if what == "revenue" and not has_revenue(problem_of(plan)):
             continue
         together = None if found.money is None else getattr(found.money, what)
         add(what.capitalize(), together, getattr(found.money_alone, what), sign)

@@ -5,29 +5,42 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from collections.abc import Sequence
 from importlib.resources import files
 from typing import Any
 
 from coreplan.support.version import __version__
 from coreplan.view.svg import one_line, safe
 
-SCRIPTS = ("words", "courses", "chart", "path", "tables", "start")
-"""The parts of the page's script, in the order in which they build on each other."""
 MOST_TITLE = 200
 """Characters of a title that a browser's tab is given."""
 
 
-def assemble(data: dict[str, Any]) -> str:
-    """The page as text. It loads nothing, and the browser is told to forbid it."""
-    style = _part("style.css")
-    script = "".join(_part(f"script/{name}.js") for name in SCRIPTS)
+def assemble(
+    template: str, title: str, data: dict[str, Any] | None = None, scripts: Sequence[str] = ()
+) -> str:
+    """The page as text. It loads nothing, and the browser is told to forbid it.
+
+    Parameters
+    ----------
+    template
+        The page, with a mark ``{name}`` for its policy, generator, title and style and, where there
+        are scripts, for data and script; in this order.
+    title
+        What the browser's tab is called.
+    data
+        What the scripts show.
+    scripts
+        Parts of the page's script, in the order in which they build on each other.
+    """
+    style = part(__package__, "style.css")
     # One scope for all of them, and none of it outside.
-    script = f'"use strict";\n(() => {{\n{script}}})();\n'
+    script = f'"use strict";\n(() => {{\n{"".join(scripts)}}})();\n'
     policy = "; ".join(
         [
             "default-src 'none'",
             f"style-src '{_hash(style)}'",
-            f"script-src '{_hash(script)}'",
+            *([f"script-src '{_hash(script)}'"] if scripts else []),
             "base-uri 'none'",
             "form-action 'none'",
         ]
@@ -35,15 +48,16 @@ def assemble(data: dict[str, Any]) -> str:
     parts = {
         "policy": policy,
         "generator": f"coreplan {__version__}",
-        "title": safe(one_line(data["title"])[:MOST_TITLE]),
+        "title": safe(one_line(title)[:MOST_TITLE]),
         "style": style,
         "script": script,
         "data": as_script(data),
     }
     page = []
     # Each mark of the template once, from left to right: what is put in is not looked at again.
-    rest = _part("template.html")
-    for name in ("policy", "generator", "title", "style", "data", "script"):
+    rest = template
+    names = ("policy", "generator", "title", "style", *(("data", "script") if scripts else ()))
+    for name in names:
         before, mark, rest = rest.partition("{" + name + "}")
         assert mark, name
         page += [before, parts[name]]
@@ -56,9 +70,10 @@ def as_script(data: object) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def _part(name: str) -> str:
-    assert __package__ is not None
-    return (files(__package__) / name).read_text(encoding="utf-8")
+def part(package: str | None, name: str) -> str:
+    """A text file that belongs to a package."""
+    assert package is not None
+    return (files(package) / name).read_text(encoding="utf-8")
 
 
 def _hash(text: str) -> str:

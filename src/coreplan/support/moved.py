@@ -1,0 +1,162 @@
+"""Modules that have moved: their old names work for one more version, with a warning."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import warnings
+from collections.abc import Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+PACKAGE = "coreplan"
+MOVED = {
+    "algorithms": "solving.algorithms",
+    "algorithms.certify": "solving.engine.certify",
+    "algorithms.core": "solving.engine.core",
+    "algorithms.core_2016": "solving.algorithms.core_2016",
+    "algorithms.dec_mdp": "solving.algorithms.dec_mdp",
+    "algorithms.dp": "solving.algorithms.dp",
+    "algorithms.joint": "solving.algorithms.joint",
+    "algorithms.spudd": "solving.algorithms.spudd",
+    "algorithms.start": "solving.engine.start",
+    "algorithms.task": "solving.task",
+    "algorithms.team": "solving.engine.team",
+    "algorithms.way_back": "solving.engine.way_back",
+    "certificate": "proof.certificate",
+    "checks": "support.checks",
+    "compare": "analysis.comparison",
+    "compile": "solving.compile",
+    "crg": "solving.crg",
+    "distribution": "analysis.distribution",
+    "evaluate": "policies.evaluation",
+    "explanation": "analysis.explanation",
+    "formats.calendar": "domains.maintenance.formats.calendar",
+    "formats.document": "files.document",
+    "formats.json_text": "files.json_text",
+    "formats.mpp": "domains.maintenance.formats.mpp",
+    "formats.policy": "policies.saving",
+    "formats.policy_arrays": "policies.saved_arrays",
+    "formats.policy_groups": "policies.saved_groups",
+    "formats.policy_teams": "policies.saved_teams",
+    "formats.quick_json": "files.quick_json",
+    "formats.reading": "files.reading",
+    "formats.schedule": "domains.maintenance.formats.schedule",
+    "formats.schemas": "files.schemas",
+    "formats.writing": "files.writing",
+    "formats.yaml_text": "files.yaml_text",
+    "frozen": "support.frozen",
+    "group_rule": "policies.group_rule",
+    "histories": "policies.histories",
+    "indexed": "model.indexed",
+    "interrupts": "support.interrupts",
+    "limits": "solving.limits",
+    "maintenance": "domains.maintenance",
+    "maintenance.calendar": "model.calendar",
+    "maintenance.changes": "domains.maintenance.changes",
+    "maintenance.coordination": "domains.maintenance.coordination",
+    "maintenance.courses": "domains.maintenance.courses",
+    "maintenance.decision_rules": "domains.maintenance.decision_rules",
+    "maintenance.feasibility": "domains.maintenance.feasibility",
+    "maintenance.money": "domains.maintenance.money",
+    "maintenance.problem": "domains.maintenance.problem",
+    "maintenance.schedule": "domains.maintenance.schedule",
+    "maintenance.states": "domains.maintenance.states",
+    "maintenance.timeline": "domains.maintenance.timeline",
+    "maintenance.translate": "domains.maintenance.translate",
+    "memory": "support.memory",
+    "plan": "analysis.plan",
+    "plan_export": "analysis.tables",
+    "plan_graph": "policies.graph",
+    "plan_tree": "analysis.tree",
+    "planned_schedule": "domains.maintenance.planned",
+    "policy": "policies.policy",
+    "processors": "support.processors",
+    "result": "solving.result",
+    "reward_tables": "analysis.reward_tables",
+    "rewards": "model.rewards",
+    "rows": "support.rows",
+    "sensitivity": "domains.maintenance.influence",
+    "sequences": "analysis.sequences",
+    "simulate": "analysis.simulator",
+    "simulation": "analysis.simulation",
+    "solve": "solving.solver",
+    "trace": "analysis.trace",
+    "verification": "proof",
+    "verification.classes": "proof.classes",
+    "verification.couplings": "proof.couplings",
+    "verification.elimination": "proof.elimination",
+    "verification.local": "proof.local",
+    "verification.relaxation": "proof.relaxation",
+    "verification.search": "proof.search",
+    "verify": "proof.verify",
+    "view.bench_run": "bench.live",
+    "view.gantt_text": "domains.maintenance.view.gantt_text",
+    "view.influences": "domains.maintenance.view.influences",
+    "view.money_table": "domains.maintenance.view.money_table",
+    "view.report": "domains.maintenance.report",
+    "view.report.content": "domains.maintenance.report.content",
+    "view.report.money": "domains.maintenance.report.money",
+    "view.report.page": "domains.maintenance.report.page",
+    "view.rules_text": "domains.maintenance.view.rules_text",
+    "works": "domains.maintenance.works",
+    "works.cells": "domains.maintenance.works.cells",
+    "works.columns": "domains.maintenance.works.columns",
+    "works.excel": "domains.maintenance.works.excel",
+    "works.read": "domains.maintenance.works.read",
+    "works.rows": "domains.maintenance.works.rows",
+    "works.sheet": "domains.maintenance.works.sheet",
+    "works.table": "domains.maintenance.works.table",
+    "works.template": "domains.maintenance.works.template",
+    "works.workbook_scan": "domains.maintenance.works.workbook_scan",
+}
+"""Old and new names, both below the package."""
+
+
+class _Moved(ModuleType):
+    """A module under its old name; all it has comes from the new one."""
+
+    moved_to: ModuleType
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.moved_to, name)
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        # An old module of the same name as a function, such as `solve`, must not hide it.
+        name = self.__name__.rpartition(".")[2]
+        return getattr(self.moved_to, name)(*arguments, **options)
+
+
+class _Loader(Loader):
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        old = spec.name.removeprefix(f"{PACKAGE}.")
+        new = f"{PACKAGE}.{MOVED[old]}"
+        warnings.warn(
+            f"{spec.name} is now {new}; the old name goes with the next version",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        module = _Moved(spec.name)
+        module.__path__ = []  # or what is below it would be found there, and loaded twice
+        module.moved_to = importlib.import_module(new)
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Nothing: the module has been made."""
+
+
+class _Finder(MetaPathFinder):
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        package, dot, old = fullname.partition(".")
+        if package != PACKAGE or not dot or old not in MOVED:
+            return None
+        return ModuleSpec(fullname, _Loader(), is_package=True)
+
+
+def let_old_names_work() -> None:
+    """Find modules under their old names, too."""
+    sys.meta_path.append(_Finder())

@@ -1,0 +1,197 @@
+"""The report of a plan of any kind: what it is worth, what is done, what may come of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from html import escape
+from typing import Any
+
+from coreplan.analysis.distribution import return_distribution
+from coreplan.analysis.tree import plan_tree
+from coreplan.errors import SolverError
+from coreplan.model.calendar import Calendar
+from coreplan.policies.evaluation import StageRecord, evaluate_stages
+from coreplan.policies.policy import Policy
+from coreplan.solving.result import is_closed
+from coreplan.support.version import __version__
+from coreplan.view.plan_text import tree_in_words
+from coreplan.view.report.page import assemble, part
+from coreplan.view.report.plan import ReportedPlan
+from coreplan.view.words import describe_problem, percent, speech, when
+
+MOST_NODES = 60
+"""Of the tree of what may happen."""
+MOST_ACTIONS = 3
+"""Of an agent at a stage, the likeliest ones."""
+MOST_STAGES = 100
+"""That the table of what everybody does shows."""
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+
+
+def general_data(
+    plan: ReportedPlan,
+    *,
+    title: str | None,
+    calendar: Calendar | None,
+    seed: int,
+    time_limit: float,
+) -> dict[str, Any]:
+    """All that the page shows, as plain values."""
+    policy, problem = plan.policy, plan.policy.problem
+    value, records = plan.value, list[StageRecord]()
+    exact = False
+    with suppress(SolverError):
+        value, records = evaluate_stages(policy, time_limit)
+        exact = True
+    returns = return_distribution(policy, seed=seed, time_limit=time_limit)
+    if value is None:
+        value = returns.mean
+    tree = plan_tree(policy, most_nodes=MOST_NODES)
+    return {
+        "title": title or problem.name,
+        "subtitle": describe_problem(problem),
+        "summary": _summary(plan, value, exact),
+        "words": {"held": "" if tree.complete else _held(tree.covered)},
+        "coordination": {"gain": None},
+        "tree": tree_in_words(tree),
+        "agents": list(problem.agent_names),
+        "steps": _steps(policy, records, calendar),
+        "parts": _parts(policy, records),
+        "quantiles": [[share, returns.quantile(share)] for share in QUANTILES],
+        "exact_returns": returns.exact,
+    }
+
+
+def _summary(plan: ReportedPlan, value: float, exact: bool) -> dict[str, Any]:
+    speak = speech(plan.policy.problem)
+    upper = plan.upper_bound
+    proven = upper is not None and is_closed(value, upper)
+    about = "" if exact else "at least " if plan.value is not None else "about "
+    if proven:
+        proof = "This is proven to be the best plan."
+        if plan.decentralised:
+            proof = "This is proven to be the best plan in which each agent sees its own state."
+    elif upper is None:
+        proof = "How far it is from the best plan is not known."
+    else:
+        proof = (
+            f"No plan is worth more than {speak.number(upper)}: at most "
+            f"{speak.number(max(0.0, upper - value))} can be gained."
+        )
+    return {
+        "headline": f"The plan is worth {about}{speak.number(value)}.",
+        "proof": proof,
+        "value": value,
+        "upper_bound": upper,
+        "proven": proven,
+    }
+
+
+def _held(covered: float) -> str:
+    return f"The page shows what is likeliest, {percent(covered)} of all that may happen."
+
+
+def _steps(
+    policy: Policy, records: Sequence[StageRecord], calendar: Calendar | None
+) -> list[dict[str, Any]]:
+    """Per stage: what each agent does, the likeliest first."""
+    steps = []
+    for record in records[:MOST_STAGES]:
+        row = []
+        for agent, choices in zip(policy.indexed.agents, record.choices, strict=True):
+            chances: dict[str, float] = {}
+            for choice, chance in choices.items():
+                name = agent.actions[agent.choice_action[choice]]
+                chances[name] = chances.get(name, 0.0) + chance
+            ranked = sorted(chances.items(), key=lambda each: -each[1])
+            row.append([[name, chance] for name, chance in ranked[:MOST_ACTIONS]])
+        steps.append({"when": when(record.stage, calendar), "actions": row})
+    return steps
+
+
+def _parts(policy: Policy, records: Sequence[StageRecord]) -> list[list[Any]]:
+    """What each reward function adds to the value."""
+    indexed = policy.indexed
+    sums = [0.0] * len(indexed.functions)
+    for record in records:
+        for number, amount in record.earned.items():
+            sums[indexed.entries[number].function] += amount
+    return [[name, amount] for name, amount in zip(indexed.functions, sums, strict=True)]
+
+
+# -- the page --------------------------------------------------------------------------------------
+
+
+def general_page(data: dict[str, Any]) -> str:
+    """The page as text; it needs no script."""
+    summary = data["summary"]
+    state = "proven" if summary["proven"] else "open"
+    sections = [
+        _section(
+            "In short",
+            f'<p class="headline">{_text(summary["headline"])}</p>'
+            f'<p class="proof {state}">{_text(summary["proof"])}</p>',
+        ),
+        _section("What is done, depending on what happens", _tree(data)),
+    ]
+    if data["steps"]:
+        sections.append(_section("What everybody is likely to do", _likely(data)))
+        rows = [(name, f"{amount:,.2f}") for name, amount in data["parts"]]
+        rows.append(("in all", f"{summary['value']:,.2f}"))
+        sections.append(_section("Where the value comes from", _table(("reward", "value"), rows)))
+    note = "" if data["exact_returns"] else "<p>Estimated by simulation.</p>"
+    rows = [(f"{100 * share:g} %", f"{value:,.2f}") for share, value in data["quantiles"]]
+    titles = ("in so many cases", "at most this is earned")
+    sections.append(_section("How much it may vary", note + _table(titles, rows)))
+    body = (
+        f"<header><h1><bdi>{_text(data['title'])}</bdi></h1>"
+        f'<p class="muted">{_text(data["subtitle"])}</p></header>'
+        f"<main>{''.join(sections)}</main>"
+        f'<footer class="muted">Made by coreplan {__version__}. This file needs no network. Steps '
+        "are counted from 0.</footer>"
+    )
+    head, mark, rest = part(__package__, "general.html").partition("{body}")
+    assert mark
+    # The marks of the head are filled first, so that nothing in the body is taken for one.
+    return assemble(head, data["title"]) + body + rest
+
+
+def _tree(data: dict[str, Any]) -> str:
+    held = data["words"]["held"]
+    note = f'<p class="notice">{_text(held)}</p>' if held else ""
+    lines = "\n".join(map(_text, data["tree"]))
+    return f'{note}<div class="scroll" tabindex="0"><pre>{lines}</pre></div>'
+
+
+def _likely(data: dict[str, Any]) -> str:
+    rows = []
+    for step in data["steps"]:
+        cells = [
+            ", ".join(
+                name if chance > 1 - 1e-9 else f"{name} ({percent(chance)})"
+                for name, chance in actions
+            )
+            for actions in step["actions"]
+        ]
+        rows.append((step["when"], *cells))
+    return _table(("when", *data["agents"]), rows)
+
+
+def _section(title: str, content: str) -> str:
+    return f"<section><h2>{_text(title)}</h2>{content}</section>"
+
+
+def _table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    head = "".join(f'<th scope="col"><bdi>{_text(each)}</bdi></th>' for each in titles)
+    body = "".join(
+        f"<tr>{''.join(f'<td><bdi>{_text(each)}</bdi></td>' for each in row)}</tr>" for row in rows
+    )
+    return (
+        '<div class="scroll" tabindex="0"><table>'
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+    )
+
+
+def _text(text: str) -> str:
+    return escape(text)
