@@ -21,8 +21,13 @@ WITHOUT_CORE = ("errors", "support", "files", "model", "policies", "proof")
 """Packages that never touch the compiled core: proofs must be checked without it."""
 OPTIONAL = ("matplotlib", "pandas", "ray", "stormpy", "openpyxl", "resource")
 """What may be imported inside functions: extras, and what some systems do not have."""
-SLOW = {("coreplan.view.svg", "xml.sax.saxutils"), ("coreplan.cli.generate", "rich.progress")}
-"""Parts of the standard library and of others that are seldom needed and slow to import."""
+SLOW = {
+    ("coreplan.view.svg", "xml.sax.saxutils"),
+    ("coreplan.cli.generate", "rich.progress"),
+    ("coreplan.files.parsing", "coreplan.files.yaml_text"),
+    ("coreplan.view.simulation_text", "rich.cells"),
+}
+"""What is seldom needed and slow to import."""
 
 
 def modules() -> Iterator[tuple[str, ast.Module]]:

@@ -38,7 +38,8 @@ def test_verdicts(
     """Agreement ends with 0, disagreement with 1, and both are told."""
     value = coreplan.solve(read_problem(small)).value
     answer = StormAnswer(value + off, 0.1, 0.1, "dd", 10)
-    monkeypatch.setattr("coreplan.interop.storm.check_storm", lambda *_: None)
+    for place in ("cli.cross_check", "interop.storm"):
+        monkeypatch.setattr(f"coreplan.{place}.check_storm", lambda *_: None)
     monkeypatch.setattr("coreplan.interop.storm.storm_value", lambda *_, **__: answer)
     code, out, err = run("cross-check", small, *(["--json"] if as_json else []))
     assert (code, err) == (int(off > 0), "")

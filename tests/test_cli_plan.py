@@ -20,6 +20,7 @@ from coreplan.domains.maintenance.money import split_value
 from helpers import random_mpp
 
 plan_module = sys.modules["coreplan.cli.plan"]
+view_module = sys.modules["coreplan.domains.maintenance.view.plan_view"]
 RING = cli.example_path("ring_road.yaml")
 ROBOTS = cli.example_path("two_robots.yaml")
 
@@ -143,7 +144,7 @@ def test_from_a_later_stage(run: Run) -> None:
 
 def test_where_exact_numbers_are_out_of_reach(run: Run) -> None:
     """The chart then shows what is likely, the value is an estimate, and both are said."""
-    with mock.patch.object(plan_module, "timeline", side_effect=SolverError("too much")):
+    with mock.patch.object(view_module, "timeline", side_effect=SolverError("too much")):
         code, out, err = run("plan", RING)
         said = one_json(run("plan", RING, "--json").out)
     assert (code, err) == (0, "")
@@ -160,9 +161,8 @@ def test_where_exact_numbers_are_out_of_reach(run: Run) -> None:
 
 
 def test_plans_that_go_wrong(run: Run, small: Path, tmp_path: Path) -> None:
-    """Other problems, missing files and places that cannot be written end with code 2."""
+    """Missing files and places that cannot be written end with code 2."""
     for arguments in (
-        [ROBOTS],
         [tmp_path / "missing.yaml"],
         [small, "--policy", tmp_path / "missing.json"],
         [small, "--save-policy", tmp_path / "nowhere" / "x"],
@@ -173,6 +173,15 @@ def test_plans_that_go_wrong(run: Run, small: Path, tmp_path: Path) -> None:
         code, out, err = run("plan", *arguments)
         assert (code, out) == (2, "")
         assert err
+
+
+def test_plans_of_robots(run: Run) -> None:
+    """Plans of any kind are shown: what is done, depending on what happens."""
+    code, out, err = run("plan", ROBOTS)
+    assert (code, err) == (0, "")
+    assert "step 0: r1: go, r2: wait" in out
+    assert "the plan is worth 12.52" in out
+    assert one_json(run("plan", ROBOTS, "--json").out)["value"] == pytest.approx(12.52)
 
 
 def test_terminals_of_all_kinds(small: Path) -> None:

@@ -80,13 +80,10 @@ def test_what_is_there_stays(run: Run, small: Path, tmp_path: Path) -> None:
     assert [each.name for each in tmp_path.iterdir() if each.name.startswith(".")] == []
 
 
-def test_what_cannot_be_reported(run: Run, small: Path, large: Path, tmp_path: Path) -> None:
-    """Robots, folders, missing files and a report over its own source are errors: code 2."""
+def test_what_cannot_be_reported(run: Run, small: Path, tmp_path: Path) -> None:
+    """Folders, missing files and a report over its own source are errors: code 2."""
     page = tmp_path / "plan.html"
-    robots = cli.example_path("two_robots.yaml")
     for arguments, said in (
-        ((robots, "-o", page), "an mpp/1 problem"),
-        ((large, "-o", page), "an mpp/1 problem"),
         ((small, "-o", tmp_path), "is a folder"),
         ((small, "-o", tmp_path / "none" / "plan.html"), "does not exist"),
         ((small, "-o", small, "--force"), "which it is made from"),
@@ -102,6 +99,15 @@ def test_what_cannot_be_reported(run: Run, small: Path, large: Path, tmp_path: P
         assert (code, out) == (2, ""), arguments
         assert said in err
     assert not page.exists()
+
+
+def test_plans_of_robots(run: Run, tmp_path: Path) -> None:
+    """Plans of any kind have a report, with what is not about works only."""
+    page = tmp_path / "robots.html"
+    code, out, err = run("report", cli.example_path("two_robots.yaml"), "-o", page)
+    assert (code, err) == (0, "")
+    assert "The plan is worth 12.52." in out
+    assert "r1 gets to s1" in page.read_text(encoding="utf-8")
 
 
 def test_report_within_a_time_limit(run: Run, tmp_path: Path) -> None:

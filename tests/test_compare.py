@@ -116,7 +116,7 @@ def test_ctrl_c_before_any_plan(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: object, **__: object) -> Result:
         raise LimitError("interrupted", "interrupted before there was any plan")
 
-    monkeypatch.setattr(sys.modules["coreplan.compare"], "solve", interrupted)
+    monkeypatch.setattr(sys.modules["coreplan.analysis.comparison"], "solve", interrupted)
     comparison = compare(from_file(random_mpp(2, 1, 3)), ["core", "dp", "crg-ps"])
     assert [run.reason for run in comparison.runs] == ["interrupted", "not_run", "not_run"]
 

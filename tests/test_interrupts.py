@@ -123,7 +123,7 @@ def test_ignored_sigint_stays_ignored() -> None:
 
 SLOW_CERTIFICATE = """
 import ctypes, signal, sys, time
-import coreplan.solving.engine.certify as module
+import coreplan.solving.engine.core as module
 import coreplan.support.interrupts
 
 def in_python(*_, **__):
@@ -182,7 +182,7 @@ def test_a_certificate_that_takes_for_ever(
 
 def test_the_result_is_kept_in_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C while `solve` writes a certificate raises an error that holds the result."""
-    monkeypatch.setattr("coreplan.solving.engine.certify.certify", press)
+    monkeypatch.setattr("coreplan.solving.engine.core.certify", press)
     with pytest.raises(CertificateError, match="not written: interrupted") as caught:
         solve(read_problem(WORKS), certificate=tmp_path / "c.json")
     assert caught.value.result.status is Status.OPTIMAL
@@ -206,7 +206,7 @@ def test_no_records_after_an_interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
         asked.append(searches)
         return certify(*arguments, searches=searches, **options)
 
-    import coreplan.solving.engine.certify as module
+    import coreplan.solving.engine.core as module
 
     certify = module.certify
     monkeypatch.setattr(module, "certify", note)
@@ -256,7 +256,7 @@ def pressing_solve(*arguments: Any, **options: Any) -> Any:
 
 def test_compare_hears_a_late_interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C ends a comparison also if the algorithm that runs is just done."""
-    monkeypatch.setattr(sys.modules["coreplan.compare"], "solve", pressing_solve)
+    monkeypatch.setattr(sys.modules["coreplan.analysis.comparison"], "solve", pressing_solve)
     comparison = compare(read_problem(WORKS), ["core", "dp", "spudd"])
     assert comparison.runs[0].result is not None
     assert comparison.runs[0].result.status is Status.OPTIMAL
@@ -271,7 +271,7 @@ def test_sensitivity_hears_a_late_interrupt(monkeypatch: pytest.MonkeyPatch) -> 
         searches.append(arguments)
         return pressing_solve(*arguments, **options)
 
-    monkeypatch.setattr(sys.modules["coreplan.sensitivity"], "solve", counted)
+    monkeypatch.setattr(sys.modules["coreplan.domains.maintenance.influence"], "solve", counted)
     problem: Any = from_file(random_mpp(3, 2, 6))
     assert sensitivity(problem).status in (Status.INTERRUPTED, Status.OPTIMAL)
     assert len(searches) == 1
@@ -321,15 +321,16 @@ def test_report_after_an_interrupt(
 def test_plan_after_an_interrupt(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """After Ctrl-C in the search, a plan shows what can be computed in a moment."""
     import coreplan.cli.plan as command
+    import coreplan.domains.maintenance.view.plan_view as view
 
     limits: list[float] = []
-    timeline = command.timeline
+    timeline = view.timeline
 
     def noted(policy: Policy, limit: float) -> Any:
         limits.append(limit)
         return timeline(policy, 60.0)
 
-    monkeypatch.setattr(command, "timeline", noted)
+    monkeypatch.setattr(view, "timeline", noted)
     monkeypatch.setattr(command, "solve_problem", pressing_solve)
     code, out, _ = run("plan", WORKS)
     assert code == 0

@@ -297,13 +297,11 @@ def test_the_same_plan_gives_the_same_page(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_reported(tmp_path: Path) -> None:
-    """Results without a plan, and plans for robots, are refused."""
+    """Results without a plan are refused."""
     _, result = ring_road()
     result.save(tmp_path / "result.json")
     with pytest.raises(ModelError, match="no plan"):
         make_report(read_result(tmp_path / "result.json"))
-    with pytest.raises(ModelError, match="not a maintenance problem"):
-        make_report(solve(read_problem(example_path("two_robots.yaml"))))
 
 
 def test_nothing_to_do() -> None:

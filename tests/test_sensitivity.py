@@ -36,7 +36,7 @@ from helpers import from_file, scale
 from strategies import mpp_dicts
 
 # The package gives the function of this name; here the module is meant.
-MODULE = importlib.import_module("coreplan.sensitivity")
+MODULE = importlib.import_module("coreplan.domains.maintenance.influence")
 
 TWO = MaintenanceProblem(
     (

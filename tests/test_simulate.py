@@ -91,7 +91,7 @@ def test_runs_do_not_depend_on_what_is_simulated_beside_them(
     """Any number of threads, and of runs begun together, gives the same numbers to the last bit."""
     policy = policy_of(crowd(5))
     one = simulate(policy, runs, 3, threads=1)
-    module = importlib.import_module("coreplan.simulate")
+    module = importlib.import_module("coreplan.analysis.simulator")
     monkeypatch.setattr(module, "MOST_AT_ONCE", 1024)
     monkeypatch.setattr(module, "MOST_DECISION_BYTES", 0)
     for threads in (1, 2, 5):

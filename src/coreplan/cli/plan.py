@@ -25,6 +25,7 @@ from coreplan.cli.shared import (
     threads_option,
     time_limit_option,
 )
+from coreplan.domains.maintenance.view import plan_view as plan_view  # the view of works
 from coreplan.formats import read_problem, read_state
 from coreplan.model.calendar import Calendar
 from coreplan.model.problem import PlanningProblem

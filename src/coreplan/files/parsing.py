@@ -14,7 +14,6 @@ from coreplan.files.document import (
     looks_like_json,
 )
 from coreplan.files.json_text import parse_json
-from coreplan.files.yaml_text import parse_yaml
 
 
 def parse_document(text: str | bytes, *, suffix: str = "") -> tuple[Node | None, list[Problem]]:
@@ -40,11 +39,11 @@ def parse_document(text: str | bytes, *, suffix: str = "") -> tuple[Node | None,
         return None, [stop.problem]
 
     if not is_json(clean, suffix):
-        return _attempt(parse_yaml, clean)
+        return _attempt(_parse_yaml, clean)
     as_json = _attempt(parse_json, clean)
     if as_json[0] is not None or suffix.lower() == ".json":
         return as_json
-    as_yaml = _attempt(parse_yaml, clean)
+    as_yaml = _attempt(_parse_yaml, clean)
     if as_yaml[0] is not None or not looks_like_json(clean):
         return as_yaml
     return as_json
@@ -59,3 +58,10 @@ def _attempt(
     except UnreadableError as stop:
         log.add(stop.path, stop.message, stop.position)
         return None, log.problems
+
+
+def _parse_yaml(text: str, log: ProblemLog) -> Node:
+    # The library that reads YAML is slow to import, and most files are JSON.
+    from coreplan.files.yaml_text import parse_yaml
+
+    return parse_yaml(text, log)

@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from functools import singledispatch
-from typing import Any, Protocol
-
-from rich.console import RenderableType
+from typing import TYPE_CHECKING, Any, Protocol
 
 from coreplan.analysis.tree import PlanTree, plan_tree
 from coreplan.errors import SolverError
@@ -17,6 +15,9 @@ from coreplan.policies.policy import Policy
 from coreplan.support.interrupts import seconds_to_finish
 from coreplan.view.plan_text import tree_in_words
 from coreplan.view.words import count, percent, speech
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 EXACT_SECONDS = 60.0
 """That exact values may take before they count as out of reach."""

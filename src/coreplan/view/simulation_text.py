@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rich.cells import cell_len
-
 from coreplan.analysis.simulation import QUANTILES, Completion, Estimate, Simulation
 from coreplan.model.calendar import Calendar
 from coreplan.support.late import provides
@@ -92,6 +90,8 @@ def _more(rows: Sequence[object]) -> list[str]:
 
 def _table(rows: Sequence[tuple[str, ...]]) -> list[str]:
     """Columns side by side, the first to the left, the others to the right."""
+    from rich.cells import cell_len  # slow to import, and seldom needed
+
     widths = [max(cell_len(row[k]) for row in rows) for k in range(len(rows[0]))]
     lines = []
     for row in rows:

@@ -1,6 +1,7 @@
 """The maintenance planning problem: contractors, tasks, delays and hindrance.
 
-To import it makes its files, words and pictures known to the rest of the package.
+To import it makes its files, words and pictures known to the rest of the package; the command line
+adds the view for terminals, which is slow to import.
 """
 
 from coreplan.domains.maintenance import report as report
@@ -13,6 +14,5 @@ from coreplan.domains.maintenance.view import course_text as course_text
 from coreplan.domains.maintenance.view import crg_words as crg_words
 from coreplan.domains.maintenance.view import html as html
 from coreplan.domains.maintenance.view import influences as influences
-from coreplan.domains.maintenance.view import plan_view as plan_view
 
 __all__ = ["Contractor", "ContractorState", "Delay", "Hindrance", "MaintenanceProblem", "Task"]
