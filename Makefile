@@ -47,6 +47,7 @@ test: lint types test-cpp test-python
 lint: install $(STAMPS)/test-tools
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
+	$(BIN)/lint-imports --no-cache
 	$(BIN)/clang-format --dry-run --Werror $(SOURCES)
 
 types: install $(STAMPS)/test-tools

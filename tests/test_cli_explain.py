@@ -1,113 +1,54 @@
-"""`coreplan explain`: sentences, JSON, limits, and what it refuses."""
+"""`coreplan explain`: why the plan does what it does."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
 from cli_runs import Run, one_json
-from coreplan import read_problem, sensitivity
-from helpers import random_mpp
+from coreplan import cli, read_problem, solve
+
+WORKS = cli.example_path("two_works.yaml")
+ROBOTS = cli.example_path("two_robots.yaml")
 
 
-def test_explain_says_what_costs_most(run: Run, small: Path) -> None:
-    """A sentence for each rule, window and delay, numbered, with the numbers of the analysis."""
-    code, out, err = run("explain", small)
+@pytest.mark.parametrize("file", [WORKS, ROBOTS], ids=["works", "robots"])
+def test_the_first_decision(run: Run, file: Path) -> None:
+    """It is that of the optimal plan; its worth is the plan's value."""
+    policy = solve(read_problem(file)).policy
+    assert policy is not None
+    code, out, err = run("explain", file)
     assert (code, err) == (0, "")
-    title, value, *lines = out.splitlines()
-    assert title == "small: 2 contractors, 3 tasks, horizon 6, 1 hindrance rule"
-    report = sensitivity(read_problem(small))
-    assert f"{report.result.value:,.2f}" in value
-    assert value.endswith("no plan is better")
-    assert [line[:3] for line in lines] == ["1. ", "2. "]
-    first = report.influences[0]
-    assert "If Alpha/bridge were never delayed (now with a chance of 30 %, by 1 step)" in lines[0]
-    assert f" earns {first.high:,.2f} more" in lines[0]
+    assert "instead, this once:" in out
+    said = one_json(run("explain", file, "--json").out)
+    assert said["action"] == policy.act(0)
+    assert said["value"] == pytest.approx(policy.evaluate())
+    assert all(each["loss"] >= -1e-9 for each in said["alternatives"])
 
 
-def test_explain_as_json(run: Run, small: Path) -> None:
-    """With --json exactly one object is printed, the same as from Python but for times."""
-    code, out, err = run("explain", small, "--json", "--relax")
+def test_a_later_decision(run: Run) -> None:
+    """Of a saved plan, where everybody stands then; only one contractor's other actions."""
+    ring = cli.example_path("ring_road.yaml")
+    state = cli.example_path("ring_road_week_4.yaml")
+    name = read_problem(ring).agent_names[0]
+    code, out, err = run("explain", ring, "--stage", 4, "--state", state, "--agent", name, "--json")
     assert (code, err) == (0, "")
-    found = one_json(out)
-    expected = sensitivity(read_problem(small), relax=True).to_dict()
-    assert found["relaxed"] is True
-    assert found["influences"] == expected["influences"]
-    assert found["result"]["value"] == expected["result"]["value"]
+    said = one_json(out)
+    assert said["stage"] == 4
+    assert all(set(each["changes"]) == {name} for each in said["alternatives"])
 
 
-def test_only_some_are_shown(run: Run, small: Path) -> None:
-    """--top shows the most costly and counts the others; --only leaves other kinds out."""
-    code, out, _ = run("explain", small, "--top", "1")
-    assert code == 0
-    assert "\n1. " in out
-    assert "2. " not in out
-    assert out.endswith("and 1 more that are not shown\n")
-    _, out, _ = run("explain", small, "--top", "1", "--json")
-    assert len(one_json(out)["influences"]) == 1
-    _, out, _ = run("explain", small, "--only", "hindrance")
-    assert "delayed" not in out
-    assert "hinder each other (7.5 per step)" in out
-    _, out, _ = run("explain", small, "--only", "windows")
-    assert "nothing to examine" in out
-
-
-def test_dates(run: Run, tmp_path: Path) -> None:
-    """With a start date, windows are dates and steps are weeks."""
-    path = tmp_path / "dated.json"
-    raw = random_mpp(2, 1, 9)
-    raw["agents"][0]["tasks"][0]["window"] = [1, 10**9]
-    raw["agents"][1]["tasks"][0]["window"] = [1, 2]
-    path.write_text(json.dumps(raw), encoding="utf-8")
-    code, out, err = run("explain", path, "--start-date", "2026-03-02")
-    assert (code, err) == (0, "")
-    assert "steps are weeks, the first begins on 2 Mar 2026" in out
-    assert "If C1/w0 could start at any time (now 9 Mar – 22 Mar 2026), " in out
-    assert "If C0/w0 could start at any time (now 9 Mar 2026 – " in out
-    assert ", by 1 week), " in out
-    code, out, _ = run("explain", path, "--start-date", "2026-03-02", "--step", "day", "--relax")
-    assert code == 0
-    assert "If C1/w0 could start 1 day earlier or later (now 3 Mar – 4 Mar 2026), " in out
-
-
-@pytest.mark.parametrize(
-    "options", [("--only", "rules"), ("--top", "0"), ("--time-limit", "0"), ("--threads", "0")]
-)
-def test_wrong_options(run: Run, small: Path, options: tuple[str, str]) -> None:
-    """Options that make no sense are refused by name."""
-    code, out, err = run("explain", small, *options)
-    assert (code, out) == (2, "")
-    assert options[0] in err
-
-
-def test_not_a_maintenance_problem(run: Run, large: Path) -> None:
-    """A ti-mmdp/1 file has no rules of hindrance, and is refused before anything is printed."""
-    code, out, err = run("explain", large)
-    assert (code, out) == (2, "")
-    assert "only a maintenance problem (mpp/1) has hindrance rules" in err
-
-
-def test_time_limit(run: Run, tmp_path: Path) -> None:
-    """With little time for a large problem there are ranges, and what was left out is said."""
-    path = tmp_path / "hard.json"
-    path.write_text(json.dumps(random_mpp(6, 3, 12)), encoding="utf-8")
-    code, out, err = run("explain", path, "--time-limit", "1", "--json")
-    assert (code, err) == (0, "")
-    report = one_json(out)
-    assert report["seconds"] < 10
-    assert report["status"] == "time_limit"
-    assert not all(each["examined"] for each in report["influences"])
-    for each in report["influences"]:
-        assert each["low"] is None or each["high"] is None or each["low"] <= each["high"]
-    code, out, _ = run("explain", path, "--time-limit", "1", "--top", "3")
-    assert code == 0
-    assert "the time was too short: " in out
-
-
-def test_no_plan_in_time(run: Run, small: Path) -> None:
-    """If there is no plan in time there is nothing to explain: exit code 3."""
-    code, out, err = run("explain", small, "--memory-limit", "0.0001", "--json")
-    assert (code, out) == (3, "")
-    assert "memory" in err
+def test_what_cannot_be_explained(run: Run, tmp_path: Path) -> None:
+    """Missing files, unknown agents and a stage without a state are errors: code 2."""
+    policy = tmp_path / "p.json"
+    solve(read_problem(WORKS)).policy.save(policy)
+    for arguments, words in (
+        ((tmp_path / "none.yaml",), "none.yaml"),
+        ((WORKS, "--agent", "Gamma"), "Gamma"),
+        ((WORKS, "--policy", policy, "--stage", 2), "--state"),
+        ((ROBOTS, "--policy", policy), "another problem"),
+    ):
+        code, out, err = run("explain", *arguments)
+        assert (code, out) == (2, "")
+        assert words in err

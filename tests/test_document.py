@@ -14,7 +14,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coreplan.errors import Problem
+from coreplan.errors import Diagnostic
 from coreplan.files import yaml_text
 from coreplan.files.document import Node, locate, locate_key
 from coreplan.files.parsing import parse_document
@@ -63,7 +63,7 @@ def good(text: str | bytes, suffix: str = ".yaml") -> Any:
     return plain(root)
 
 
-def only_problem(text: str | bytes, suffix: str = ".yaml") -> Problem:
+def only_problem(text: str | bytes, suffix: str = ".yaml") -> Diagnostic:
     """Read a text that must have exactly one problem."""
     _, problems = parse_document(text, suffix=suffix)
     assert len(problems) == 1, problems
@@ -77,7 +77,7 @@ def check_result(result: object) -> None:
     assert root is not None or problems
     assert len(problems) <= 20
     for problem in problems:
-        assert isinstance(problem, Problem)
+        assert isinstance(problem, Diagnostic)
         assert problem.line >= 1
         assert problem.column >= 1
         assert problem.message

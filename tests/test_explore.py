@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from coreplan import Progress, Result, Status, solve
-from coreplan.errors import Problem as Mistake
+from coreplan.errors import Diagnostic as Mistake
 from coreplan.files.document import Node
 from coreplan.proof.verify import Verification, verify
 from explore import certificates, checks, corpus, files, limits, problems, readers, signals
@@ -34,9 +34,9 @@ from explore.readers import (
 from explore.run import CAMPAIGNS, check_seed
 from explore.shrinking import shorter, shrink, smaller_problems
 from helpers import coupled_team, from_file, little_to_go_by
-from judge import Problem, count_joint_transitions, optimal_value
+from judge import Diagnostic, count_joint_transitions, optimal_value
 
-RAW: Problem = {
+RAW: Diagnostic = {
     "format": "ti-mmdp/1",
     "horizon": 2,
     "agents": [

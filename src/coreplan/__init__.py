@@ -5,6 +5,8 @@ The way of the data: a file or Python description → :class:`TIMMDP` or :class:
 """
 
 import logging
+import warnings
+from typing import Any
 
 from coreplan import view as view
 from coreplan.analysis import tables as tables
@@ -36,10 +38,10 @@ from coreplan.domains.maintenance.works import WorksList, read_works
 from coreplan.errors import (
     CertificateError,
     CoreplanError,
+    Diagnostic,
     FormatError,
     LimitError,
     ModelError,
-    Problem,
     SolverError,
 )
 from coreplan.formats import (
@@ -90,6 +92,7 @@ __all__ = [
     "CoreplanError",
     "CrgSize",
     "Delay",
+    "Diagnostic",
     "Entry",
     "Estimate",
     "ExecutionSequence",
@@ -107,7 +110,6 @@ __all__ = [
     "PlannedSchedule",
     "PlannedWork",
     "Policy",
-    "Problem",
     "Progress",
     "Report",
     "Result",
@@ -151,3 +153,14 @@ __all__ = [
     "write_result",
     "write_schedule",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "Problem":
+        warnings.warn(
+            "coreplan.Problem is now coreplan.Diagnostic; the old name goes with the next version",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        return Diagnostic
+    raise AttributeError(f"module 'coreplan' has no attribute {name!r}")

@@ -51,7 +51,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class Diagnostic:
     """One thing that is wrong with a description.
 
     Attributes
@@ -97,10 +97,10 @@ class ModelError(CoreplanError):
         Everything that was found wrong (at most 20).
     """
 
-    def __init__(self, problems: str | Iterable[Problem]) -> None:
+    def __init__(self, problems: str | Iterable[Diagnostic]) -> None:
         if isinstance(problems, str):
-            problems = [Problem((), problems)]
-        self.problems: tuple[Problem, ...] = tuple(problems)[:MOST_PROBLEMS]
+            problems = [Diagnostic((), problems)]
+        self.problems: tuple[Diagnostic, ...] = tuple(problems)[:MOST_PROBLEMS]
         super().__init__("\n".join(str(problem) for problem in self.problems))
 
 
@@ -115,12 +115,12 @@ class FormatError(CoreplanError):
         Everything that was found wrong (at most 20), in the order of the file.
     """
 
-    def __init__(self, file: str, problems: Iterable[Problem]) -> None:
+    def __init__(self, file: str, problems: Iterable[Diagnostic]) -> None:
         self.file = file
-        self.problems: tuple[Problem, ...] = tuple(problems)[:MOST_PROBLEMS]
+        self.problems: tuple[Diagnostic, ...] = tuple(problems)[:MOST_PROBLEMS]
         super().__init__("\n".join(self._line(problem) for problem in self.problems))
 
-    def _line(self, problem: Problem) -> str:
+    def _line(self, problem: Diagnostic) -> str:
         position = f":{problem.line}:{problem.column}" if problem.line else ""
         return f"{self.file}{position}: {problem}"
 
@@ -134,7 +134,7 @@ class CertificateError(FormatError):
         The result, with its policy.
     """
 
-    def __init__(self, file: str, problems: Iterable[Problem], result: Result) -> None:
+    def __init__(self, file: str, problems: Iterable[Diagnostic], result: Result) -> None:
         super().__init__(file, problems)
         self.result = result
 

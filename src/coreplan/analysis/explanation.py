@@ -177,7 +177,7 @@ def explain(
     _check(most, time_limit)
     policy.act(stage, joint_state)  # says what is wrong with them
     indexed = policy.indexed
-    state = indexed.find_state(stage, joint_state)
+    state = policy.find_state(stage, joint_state)
     looked_at = _agents(indexed.agent_names, agents)
     chosen = tuple(policy.choose(stage, state))
     judge = _Judge(policy, stage, state, time_limit, seed)

@@ -10,7 +10,7 @@ from typing import Any
 from coreplan.bench.sets import TEST_SETS, generate
 from coreplan.bench.sets.instance import MOST_INSTANCES
 from coreplan.domains.maintenance import Contractor, Hindrance, MaintenanceProblem, Task
-from coreplan.errors import CoreplanError, ModelError, Problem
+from coreplan.errors import CoreplanError, Diagnostic, ModelError
 from coreplan.files.reading import Document, Place, read_document
 from coreplan.files.writing import tidy
 from coreplan.solving.solver import check_algorithm, solve
@@ -370,7 +370,7 @@ def _whole(
 ) -> int | None:
     """A whole number; None, with a problem noted, if it is none."""
     value = parts[key]
-    problems: Iterable[Problem] = check_integer(value, (*place, key), f"the {key}", least, most)
+    problems: Iterable[Diagnostic] = check_integer(value, (*place, key), f"the {key}", least, most)
     for problem in problems:
         document.fail(problem.path, problem.message)
         return None

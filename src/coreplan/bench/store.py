@@ -22,7 +22,7 @@ from types import TracebackType
 from typing import Any, NoReturn
 
 from coreplan.bench.owner import Owner
-from coreplan.errors import FormatError, Problem
+from coreplan.errors import Diagnostic, FormatError
 from coreplan.files.writing import tidy
 
 FORMAT_VERSION = 1
@@ -437,7 +437,7 @@ class Store:
             self._fail(f"cannot be {doing}: {error.strerror or error}")
 
     def _fail(self, message: str) -> NoReturn:
-        raise FormatError(str(self.path), [Problem((), message)]) from None
+        raise FormatError(str(self.path), [Diagnostic((), message)]) from None
 
 
 def read_rows(path: str | Path) -> list[Row]:

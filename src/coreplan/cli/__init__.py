@@ -26,6 +26,7 @@ from coreplan.cli.outputs import IncompleteError, print_internal_error, unwritab
 from coreplan.cli.plan import plan as plan_command
 from coreplan.cli.report import report as report_command
 from coreplan.cli.schema import print_schema as schema_command
+from coreplan.cli.sensitivity import sensitivity as sensitivity_command
 from coreplan.cli.shared import (
     BAD_INPUT,
     INTERNAL_ERROR,
@@ -73,6 +74,7 @@ for command in (
     simulate_command,
     report_command,
     explain_command,
+    sensitivity_command,
     compare_command,
     check_command,
     info_command,

@@ -1,116 +1,97 @@
-"""``coreplan explain``: say what costs most."""
+"""``coreplan explain``: say why a plan does what it does."""
 
 from __future__ import annotations
 
-import datetime
 from typing import Any
 
 import click
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-from rich.table import Column
 
 from coreplan.cli.shared import (
     Command,
-    calendar_options,
+    check_one_input,
     file_argument,
-    find_calendar,
     json_option,
     memory_limit_option,
     print_json,
-    threads_option,
+    standing_options,
+    time_limit_option,
 )
-from coreplan.domains.maintenance.changes import KINDS, Change
-from coreplan.domains.maintenance.influence import check_maintenance_problem, sensitivity
-from coreplan.domains.maintenance.view.influences import change_in_words, sensitivity_in_words
-from coreplan.formats import read_problem
+from coreplan.errors import ModelError
+from coreplan.formats import read_problem, read_state
+from coreplan.policies.policy import Policy
+from coreplan.solving.solver import solve as solve_problem
 from coreplan.view.terminal import make_console
-from coreplan.view.words import describe_calendar, describe_problem
+from coreplan.view.words import describe_problem
+
+EXPLAIN_SECONDS = 10.0
+"""That the values of other actions may take where nobody says how long."""
 
 
 @click.command(
     cls=Command,
     epilog="""
     coreplan explain works.yaml
-    coreplan explain works.yaml --time-limit 60 --top 5
-    coreplan explain works.yaml --only windows --relax --start-date 2026-03-02
-    coreplan explain works.yaml --json
+    coreplan explain works.yaml --policy plan.json --stage 4 --state now.yaml
+    coreplan explain works.yaml --agent Alpha --json
     """,
-    short_help="Say which hindrance rules, windows and delays cost most.",
+    short_help="Say why the plan does what it does, and what else could be done.",
 )
 @file_argument
 @click.option(
-    "--only", type=click.Choice(KINDS), help="Look at these only; by default at all of them."
+    "--policy",
+    "policy_file",
+    type=click.Path(),
+    metavar="FILE",
+    help="Explain this plan, a policy/1 file, rather than solve the problem.",
 )
+@standing_options("Explain the decision", default=None)
 @click.option(
-    "--relax",
-    is_flag=True,
-    help="Relax rather than remove: half the hindrance, a window one step wider on both sides, "
-    "half the chance of a delay.",
+    "--agent",
+    "agents",
+    multiple=True,
+    metavar="NAME",
+    help="Look at what this agent could do otherwise; may be given several times.  [default: all]",
 )
-@click.option("--top", type=click.IntRange(min=1), metavar="N", help="Show the N most costly only.")
-@click.option(
-    "--time-limit",
-    type=click.FloatRange(min=0, min_open=True),
-    metavar="SECONDS",
-    help="For all of it; what was not examined by then says so.",
-)
+@time_limit_option
 @memory_limit_option
-@calendar_options
-@threads_option
 @json_option
 def explain(
     file: str,
-    only: str | None,
-    relax: bool,
-    top: int | None,
+    policy_file: str | None,
+    stage: int | None,
+    state_file: str | None,
+    agents: tuple[str, ...],
     time_limit: float | None,
     memory_limit: float | None,
-    start_date: datetime.date | None,
-    step: str | None,
-    threads: int | None,
     as_json: bool,
 ) -> None:
-    """Say which hindrance rules, windows and delays of the problem in FILE cost most.
+    """Explain one decision of the best plan for the problem in FILE, or of a given plan.
 
-    For each of them: how much less the best plan would cost without it, proven: a number, or a
-    range where a problem could not be solved in time. Ctrl-C stops with what is known.
+    What the plan does where everybody stands (by default: where it starts), what else could be done
+    this once, what that would be worth, and which rewards make the difference.
     """
+    check_one_input({"FILE": file, "--policy": policy_file, "--state": state_file})
     problem = read_problem(file)
-    check_maintenance_problem(problem)
-    calendar = find_calendar(file, start_date, step)
-    options: dict[str, Any] = {
-        "only": only,
-        "relax": relax,
-        "time_limit": time_limit,
-        "memory_limit": memory_limit,
-    }
-    options |= {"threads": threads} if threads is not None else {}
-    if as_json:
-        print_json(sensitivity(problem, **options).to_dict(top))
-        return
-    console, errors = make_console(), make_console(stderr=True)
-    console.print(f"{problem.name}: {describe_problem(problem)}", markup=False)
-    if calendar is not None:
-        console.print(describe_calendar(calendar), markup=False)
-    bar = Progress(
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn(
-            "{task.description}",
-            markup=False,
-            table_column=Column(no_wrap=True, overflow="ellipsis"),
-        ),
-        console=errors,
-        transient=True,
-        disable=not errors.is_terminal,
+    state = None if state_file is None else read_state(state_file, problem)
+    if policy_file is None:
+        limits: dict[str, Any] = {"time_limit": time_limit, "memory_limit": memory_limit}
+        result = solve_problem(problem, stage=stage or 0, state=state, **limits)
+        assert result.policy is not None
+        policy = result.policy
+    else:
+        policy = Policy.load(policy_file, problem)
+    at = policy.stage if stage is None else stage
+    if state is None and at != policy.stage:
+        raise ModelError(f"say where everybody stands at stage {at}, with --state")
+    explanation = policy.explain(
+        at,
+        state,
+        agents=agents or None,
+        time_limit=EXPLAIN_SECONDS if time_limit is None else time_limit,
     )
-    with bar:
-        line = bar.add_task("", total=None)
-
-        def started(change: Change | None, done: int, total: int) -> None:
-            text = "the problem as it is" if change is None else change_in_words(change, calendar)
-            bar.update(line, description=text, completed=done, total=total)
-
-        report = sensitivity(problem, started=started, **options)
-    for text in sensitivity_in_words(report, top, calendar):
-        console.print(text, markup=False)
+    if as_json:
+        print_json(explanation.to_dict())
+        return
+    console = make_console()
+    console.print(f"{problem.name}: {describe_problem(problem)}", markup=False)
+    console.print(str(explanation), markup=False)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from coreplan.errors import MOST_PROBLEMS, PlaceStep, Problem, shorten
+from coreplan.errors import MOST_PROBLEMS, Diagnostic, PlaceStep, shorten
 
 Scalar = str | bool | int | float | None
 
@@ -81,12 +81,12 @@ class ProblemLog:
     """Collects the problems of one document, up to the number that is reported."""
 
     def __init__(self) -> None:
-        self.problems: list[Problem] = []
+        self.problems: list[Diagnostic] = []
 
     def add(self, path: Sequence[PlaceStep], message: str, position: tuple[int, int]) -> None:
         """Note a problem after which reading can go on."""
         if len(self.problems) < MOST_PROBLEMS:
-            self.problems.append(Problem(tuple(path), message, *position))
+            self.problems.append(Diagnostic(tuple(path), message, *position))
 
 
 class UnreadableError(Exception):
@@ -101,9 +101,9 @@ class UnreadableError(Exception):
         super().__init__(message)
 
     @property
-    def problem(self) -> Problem:
+    def problem(self) -> Diagnostic:
         """The same as a problem of a file."""
-        return Problem(self.path, self.message, *self.position)
+        return Diagnostic(self.path, self.message, *self.position)
 
 
 def decode_text(data: bytes) -> str:

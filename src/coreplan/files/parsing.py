@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from coreplan.errors import Problem
+from coreplan.errors import Diagnostic
 from coreplan.files.document import (
     Node,
     ProblemLog,
@@ -16,7 +16,7 @@ from coreplan.files.document import (
 from coreplan.files.json_text import parse_json
 
 
-def parse_document(text: str | bytes, *, suffix: str = "") -> tuple[Node | None, list[Problem]]:
+def parse_document(text: str | bytes, *, suffix: str = "") -> tuple[Node | None, list[Diagnostic]]:
     """Read a JSON or YAML document.
 
     Parameters
@@ -51,7 +51,7 @@ def parse_document(text: str | bytes, *, suffix: str = "") -> tuple[Node | None,
 
 def _attempt(
     parser: Callable[[str, ProblemLog], Node], text: str
-) -> tuple[Node | None, list[Problem]]:
+) -> tuple[Node | None, list[Diagnostic]]:
     log = ProblemLog()
     try:
         return parser(text, log), log.problems

@@ -24,10 +24,10 @@ from typing import Any, BinaryIO, TypeVar
 
 from coreplan.errors import (
     MOST_PROBLEMS,
+    Diagnostic,
     FormatError,
     ModelError,
     PlaceStep,
-    Problem,
     nearest,
     shorten,
 )
@@ -83,9 +83,9 @@ def read_bytes(path: str | Path, most: int | None = None) -> tuple[str, bytes]:
             return name, _read_at_most(file, name, most)
     except OSError as error:
         reason = error.strerror or type(error).__name__
-        raise FormatError(name, [Problem((), f"cannot be read: {reason}")]) from None
+        raise FormatError(name, [Diagnostic((), f"cannot be read: {reason}")]) from None
     except ValueError as error:  # a name that no file can have
-        raise FormatError(name, [Problem((), f"cannot be read: {error}")]) from None
+        raise FormatError(name, [Diagnostic((), f"cannot be read: {error}")]) from None
 
 
 def _read_standard_input(most: int) -> tuple[str, bytes]:
@@ -93,12 +93,12 @@ def _read_standard_input(most: int) -> tuple[str, bytes]:
     # Python has no such file where it was closed before the program began.
     if sys.stdin is None or sys.stdin.closed:
         message = "cannot be read: it is closed; send the content through a pipe, or name a file"
-        raise FormatError(name, [Problem((), message)])
+        raise FormatError(name, [Diagnostic((), message)])
     try:
         return name, _read_at_most(sys.stdin.buffer, name, most)
     except OSError as error:
         reason = error.strerror or type(error).__name__
-        raise FormatError(name, [Problem((), f"cannot be read: {reason}")]) from None
+        raise FormatError(name, [Diagnostic((), f"cannot be read: {reason}")]) from None
 
 
 def _read_at_most(file: BinaryIO, name: str, most: int) -> bytes:
@@ -117,7 +117,7 @@ def _read_at_most(file: BinaryIO, name: str, most: int) -> bytes:
 def too_long(name: str, most: int) -> FormatError:
     """The error that a file has more bytes than are read."""
     message = f"is longer than {most:,} bytes, the most that coreplan reads; is it the right file?"
-    return FormatError(name, [Problem((), message)])
+    return FormatError(name, [Diagnostic((), message)])
 
 
 def _regular_size(file: BinaryIO) -> int:
@@ -221,7 +221,7 @@ class Document:
     """
 
     def __init__(
-        self, file: str, root: Any, nodes: Node | None = None, problems: Iterable[Problem] = ()
+        self, file: str, root: Any, nodes: Node | None = None, problems: Iterable[Diagnostic] = ()
     ) -> None:
         self.file = file
         self.root = root
@@ -270,7 +270,7 @@ class Document:
         if self._last is not None and position > self._last:
             return
         self.problems.append(
-            Problem(path, message if isinstance(message, str) else message(), *position)
+            Diagnostic(path, message if isinstance(message, str) else message(), *position)
         )
         if len(self.problems) >= 2 * MOST_PROBLEMS:
             self._sort()
@@ -344,7 +344,7 @@ class Document:
         return value
 
     def finish(
-        self, make: Callable[[], T], check: Callable[[], Iterable[Problem]] | None = None
+        self, make: Callable[[], T], check: Callable[[], Iterable[Diagnostic]] | None = None
     ) -> T:
         """Make the thing that was read, or raise a FormatError with all problems.
 
@@ -372,7 +372,7 @@ class Document:
     def _sort(self) -> None:
         self.problems.sort(key=lambda problem: (problem.line, problem.column))
 
-    def _place(self, problems: Iterable[Problem]) -> None:
+    def _place(self, problems: Iterable[Diagnostic]) -> None:
         nodes = self._located
         for problem in problems:
             path = problem.path
@@ -380,7 +380,7 @@ class Document:
             # A name that stands alone is checked like a list of one.
             if path and isinstance(path[-1], int) and locate(nodes, path[:-1]) == position:
                 path = path[:-1]
-            self.problems.append(Problem(path, problem.message, *position))
+            self.problems.append(Diagnostic(path, problem.message, *position))
 
     # -- what follows from what ---------------------------------------------------------------
 
@@ -389,7 +389,7 @@ class Document:
         self._broken.add(path)
         self._above.update(path[:length] for length in range(len(path) + 1))
 
-    def _news(self, problems: Iterable[Problem]) -> Iterable[Problem]:
+    def _news(self, problems: Iterable[Diagnostic]) -> Iterable[Diagnostic]:
         """The problems that do not merely follow from those that are known."""
         count = 0
         for problem in itertools.islice(problems, MOST_LOOKED_AT):

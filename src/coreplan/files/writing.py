@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from coreplan.errors import FormatError, Problem
+from coreplan.errors import Diagnostic, FormatError
 
 WIDTH = 100
 
@@ -255,7 +255,7 @@ def cell_text(value: Any) -> Any:
 
 def _cannot_be_written(path: str | Path, error: Exception) -> FormatError:
     reason = getattr(error, "strerror", None) or str(error)
-    return FormatError(str(path), [Problem((), f"cannot be written: {reason}")])
+    return FormatError(str(path), [Diagnostic((), f"cannot be written: {reason}")])
 
 
 def _umask() -> int:

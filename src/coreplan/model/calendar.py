@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from coreplan.errors import ModelError, Problem, nearest
+from coreplan.errors import Diagnostic, ModelError, nearest
 from coreplan.support.checks import found
 
 STEPS = {"day": 1, "week": 7}
@@ -120,15 +120,15 @@ class Calendar:
             ) from None
 
 
-def check_calendar(start: object, step: object) -> Iterable[Problem]:
+def check_calendar(start: object, step: object) -> Iterable[Diagnostic]:
     """Everything that is wrong with the parts of a calendar."""
     if not isinstance(start, datetime.date):
-        yield Problem(
+        yield Diagnostic(
             ("start",), f"found {found(start)}; expected the first day, for instance 2026-03-02"
         )
     if step not in STEPS:
         hint = nearest(step, STEPS) if isinstance(step, str) else ""
-        yield Problem(("step",), f"found {found(step)}; expected {' or '.join(STEPS)}{hint}")
+        yield Diagnostic(("step",), f"found {found(step)}; expected {' or '.join(STEPS)}{hint}")
 
 
 def parse_date(text: str) -> datetime.date:

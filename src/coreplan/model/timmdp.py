@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from coreplan.errors import MOST_PROBLEMS, ModelError, Problem, nearest
+from coreplan.errors import MOST_PROBLEMS, Diagnostic, ModelError, nearest
 from coreplan.files.writing import tidy
 from coreplan.model.document import timmdp_to_dict
 from coreplan.model.indexed import IndexedProblem, JointState
@@ -69,14 +69,14 @@ class _Features(FrozenMapping[str, FeatureValue]):
 
 def _freeze_mapping(value: object, path: Path, what: str) -> FrozenMapping[Any, Any]:
     if not isinstance(value, Mapping):
-        raise ModelError([Problem(path, f"found {found(value)}; expected {what}")])
+        raise ModelError([Diagnostic(path, f"found {found(value)}; expected {what}")])
     return FrozenMapping(value)
 
 
 def _check_hashable(name: object, path: Path) -> None:
     """What is to be a name is looked up before all the checks."""
     if not isinstance(name, Hashable):
-        raise ModelError([Problem(path, f"found {found(name)}; expected a name, a text")])
+        raise ModelError([Diagnostic(path, f"found {found(name)}; expected a name, a text")])
 
 
 def _number(value: Any) -> Any:
@@ -535,18 +535,18 @@ def check_timmdp(
     horizon: object,
     agents: Sequence[Agent],
     rewards: Sequence[RewardFunction],
-) -> Iterable[Problem]:
+) -> Iterable[Diagnostic]:
     """Everything that is wrong with the parts of a TI-MMDP, by place.
 
     Problems name, in ``relies_on``, the part whose own mistakes may have caused them.
     """
     if not isinstance(name, str):
-        yield Problem(("name",), f"found {found(name)}; expected a text")
+        yield Diagnostic(("name",), f"found {found(name)}; expected a text")
     yield from check_integer(horizon, ("horizon",), "the number of decisions", 1, MOST_STAGES)
     sound_horizon = is_integer(horizon) and 1 <= int(horizon) <= MOST_STAGES  # type: ignore[call-overload]
     stages = int(horizon) if sound_horizon else 0  # type: ignore[call-overload]
     if not agents:
-        yield Problem(("agents",), "found no agents; expected one or more")
+        yield Diagnostic(("agents",), "found no agents; expected one or more")
     clashes = list(check_distinct([agent.name for agent in agents], ("agents",), "agent"))
     yield from clashes
     for i, agent in enumerate(agents):
@@ -588,7 +588,7 @@ class _Vocabulary:
         return dict.fromkeys(itertools.chain.from_iterable(described))
 
 
-def _check_agent(agent: Agent, path: Path, stages: int) -> Iterable[Problem]:
+def _check_agent(agent: Agent, path: Path, stages: int) -> Iterable[Diagnostic]:
     yield from check_name(agent.name, (*path, "name"), "the agent")
     yield from check_name(agent.initial, (*path, "initial"), "a state")
     table = (*path, "transitions")
@@ -610,7 +610,7 @@ def _check_agent(agent: Agent, path: Path, stages: int) -> Iterable[Problem]:
     for state, features in agent.features.items():
         here = (*path, "features", str(state))
         if state not in known:
-            yield Problem(
+            yield Diagnostic(
                 here,
                 unknown_name(state, "state", states, f"agent {found(agent.name)}"),
                 relies_on=path,
@@ -630,28 +630,30 @@ def _is_sound(law: Mapping[str, float]) -> bool:
     return abs(sum(law.values()) - 1) <= PROBABILITY_TOLERANCE
 
 
-def _check_law(law: Mapping[str, float], here: Path) -> Iterable[Problem]:
+def _check_law(law: Mapping[str, float], here: Path) -> Iterable[Diagnostic]:
     for after, chance in law.items():
         yield from check_name(after, (*here, str(after)), "a next state", at_key=True)
         if not is_number(chance) or chance < 0:
-            yield Problem(
+            yield Diagnostic(
                 (*here, str(after)),
                 f"found {found(chance)}; expected a probability, a number of at least 0",
             )
     if all(is_number(chance) and chance >= 0 for chance in law.values()):
         total = sum(law.values())
         if abs(total - 1) > PROBABILITY_TOLERANCE:
-            yield Problem(
+            yield Diagnostic(
                 here, f"the probabilities add up to {total:.12g}; expected 1", relies_on=here
             )
 
 
-def _check_feature_value(value: object, path: Path) -> Iterable[Problem]:
+def _check_feature_value(value: object, path: Path) -> Iterable[Diagnostic]:
     if not isinstance(value, str | bool) and not is_number(value):
-        yield Problem(path, f"found {found(value)}; expected a text, a boolean or a finite number")
+        yield Diagnostic(
+            path, f"found {found(value)}; expected a text, a boolean or a finite number"
+        )
 
 
-def _check_actions_exist(agent: Agent, path: Path, stages: int) -> Iterable[Problem]:
+def _check_actions_exist(agent: Agent, path: Path, stages: int) -> Iterable[Diagnostic]:
     """A state that can be reached before the last stage is over must have an action."""
     layer = [agent.initial] if isinstance(agent.initial, str) and agent.initial else []
     seen = set(layer)
@@ -667,7 +669,7 @@ def _check_actions_exist(agent: Agent, path: Path, stages: int) -> Iterable[Prob
                 else:
                     place = (*path, "initial") if stage == 0 else place
                     hint = nearest(state, agent.transitions)
-                yield Problem(
+                yield Diagnostic(
                     place,
                     f"state {found(state)} can be reached at stage {stage}, before the horizon, "
                     f"and has no action; give it one, for instance one that stays{hint}",
@@ -686,20 +688,20 @@ def _check_actions_exist(agent: Agent, path: Path, stages: int) -> Iterable[Prob
 
 def _check_reward(
     function: RewardFunction, path: Path, agents: Mapping[str, _Vocabulary], stages: int
-) -> Iterable[Problem]:
+) -> Iterable[Diagnostic]:
     if not function.scope:
-        yield Problem((*path, "scope"), "found an empty scope; expected one or more agents")
+        yield Diagnostic((*path, "scope"), "found an empty scope; expected one or more agents")
     scope: set[str] = set()
     for position, name in enumerate(function.scope):
         here = (*path, "scope", position)
         if not isinstance(name, str) or name not in agents:
-            yield Problem(
+            yield Diagnostic(
                 here,
                 unknown_name(name, "agent", list(agents), "the problem"),
                 relies_on=AGENT_NAMES,
             )
         elif name in scope:
-            yield Problem(here, f"agent {found(name)} is in the scope twice")
+            yield Diagnostic(here, f"agent {found(name)} is in the scope twice")
         else:
             scope.add(name)
     # A name that is missing from the scope may be the one that is mistyped there.
@@ -712,7 +714,7 @@ def _check_reward(
             if not stages:
                 yield from check_integer(stage, there, "a stage", 0)
             elif not is_integer(stage) or not 0 <= stage < stages:
-                yield Problem(
+                yield Diagnostic(
                     there,
                     f"found {found(stage)}; expected a stage from 0 to {stages - 1} (the horizon "
                     f"is {stages})",
@@ -721,14 +723,14 @@ def _check_reward(
         for name, condition in entry.when.items():
             place = (*here, "when", str(name))
             if name not in agents:
-                yield Problem(
+                yield Diagnostic(
                     place,
                     unknown_name(name, "agent", list(agents), "the problem"),
                     relies_on=AGENT_NAMES,
                     at_key=True,
                 )
             elif name not in scope and not mistyped:
-                yield Problem(
+                yield Diagnostic(
                     place,
                     f"agent {found(name)} is not in the scope of this reward function; add it to "
                     "the scope or drop the condition",
@@ -736,14 +738,14 @@ def _check_reward(
                     at_key=True,
                 )
             elif not isinstance(condition, Condition):
-                yield Problem(place, f"found {found(condition)}; expected a Condition")
+                yield Diagnostic(place, f"found {found(condition)}; expected a Condition")
             else:
                 yield from _check_condition(name, condition, place, agents[name])
 
 
 def _check_condition(
     name: str, condition: Condition, place: Path, agent: _Vocabulary
-) -> Iterable[Problem]:
+) -> Iterable[Diagnostic]:
     whose = f"agent {found(name)}"
     for part in ("state", "action", "next"):
         test = getattr(condition, part)
@@ -753,7 +755,7 @@ def _check_condition(
         if isinstance(test, FrozenMapping):
             for feature, value in test.items():
                 if feature not in agent.features:
-                    yield Problem(
+                    yield Diagnostic(
                         (*here, str(feature)),
                         unknown_name(feature, "feature", list(agent.features), whose),
                         relies_on=agent.path,
@@ -762,12 +764,12 @@ def _check_condition(
                 yield from _check_feature_value(value, (*here, str(feature)))
             continue
         if not test:
-            yield Problem(here, "found an empty list; expected one or more names")
+            yield Diagnostic(here, "found an empty list; expected one or more names")
         known = agent.actions if part == "action" else agent.states
         what = "action" if part == "action" else "state"
         for position, wanted in enumerate(test):
             if not isinstance(wanted, str) or wanted not in known:
-                yield Problem(
+                yield Diagnostic(
                     (*here, position),
                     unknown_name(wanted, what, list(known), whose),
                     relies_on=agent.path,

@@ -153,13 +153,14 @@ class Policy:
             )
         if joint_state is None and stage != self.stage:
             raise ModelError(f"say in which joint state the agents are at stage {stage}")
-        choices = self.choose(stage, self._find_state(stage, joint_state))
+        choices = self.choose(stage, self.find_state(stage, joint_state))
         return {
             agent.name: agent.actions[agent.choice_action[choice]]
             for agent, choice in zip(self.indexed.agents, choices, strict=True)
         }
 
-    def _find_state(self, stage: int, joint_state: JointState | None) -> tuple[int, ...]:
+    def find_state(self, stage: int, joint_state: JointState | None) -> tuple[int, ...]:
+        """The numbers of a joint state, as :meth:`act` understands it."""
         state = self.indexed.find_state(stage, joint_state)
         if joint_state is None or not self.history:
             return state

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from coreplan.errors import FormatError, ModelError, Problem
+from coreplan.errors import Diagnostic, FormatError, ModelError
 from coreplan.files.reading import (
     MOST_BYTES,
     Document,
@@ -373,7 +373,9 @@ def _open(path: str | Path) -> tuple[str, str]:
         try:
             content = _unzip(content)
         except (OSError, EOFError, zlib.error):
-            raise FormatError(name, [Problem((), "cannot be read: it is not sound gzip")]) from None
+            raise FormatError(
+                name, [Diagnostic((), "cannot be read: it is not sound gzip")]
+            ) from None
         if len(content) > MOST_BYTES:
             raise too_long(name, MOST_BYTES)
     return name, decode_file(name, content)

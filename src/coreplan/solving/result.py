@@ -11,9 +11,9 @@ from pathlib import Path
 from coreplan.errors import (
     CertificateError,
     CoreplanError,
+    Diagnostic,
     FormatError,
     ModelError,
-    Problem,
     SolverError,
 )
 from coreplan.files.writing import write_document
@@ -214,7 +214,7 @@ class Result:
                 said = "the machine's memory is exhausted"
             elif not isinstance(error, CoreplanError):
                 said = f"{type(error).__name__}: {error}"
-            problem = Problem((), f"the certificate cannot be made: {said}")
+            problem = Diagnostic((), f"the certificate cannot be made: {said}")
             raise CertificateError(str(path), [problem], self) from error
 
     def to_dict(self) -> dict[str, object]:

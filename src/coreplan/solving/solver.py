@@ -11,9 +11,9 @@ from coreplan import _core
 from coreplan.errors import (
     OUT_OF_MEMORY,
     CertificateError,
+    Diagnostic,
     LimitError,
     ModelError,
-    Problem,
     SolverError,
 )
 from coreplan.model.indexed import JointState
@@ -123,7 +123,7 @@ def solve(
             with finish_soon() if limits.interrupted else nullcontext():
                 result.save_certificate(path)
         except KeyboardInterrupt:
-            stopped = Problem((), "the certificate is not written: interrupted")
+            stopped = Diagnostic((), "the certificate is not written: interrupted")
             raise CertificateError(str(path), [stopped], result) from None
     return result
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from numbers import Real
 
-from coreplan.errors import PlaceStep, Problem, nearest, shorten
+from coreplan.errors import Diagnostic, PlaceStep, nearest, shorten
 
 MOST_STAGES = 100_000
 """The largest horizon that formats allow."""
@@ -61,11 +61,13 @@ def found(value: object) -> str:
         return "a number of thousands of digits"
 
 
-def check_name(name: object, path: Path, what: str, *, at_key: bool = False) -> Iterable[Problem]:
+def check_name(
+    name: object, path: Path, what: str, *, at_key: bool = False
+) -> Iterable[Diagnostic]:
     """A name is a text and not empty."""
     if not is_name(name):
         hint = "; put it into quotes" if isinstance(name, bool | int | float) else ""
-        yield Problem(
+        yield Diagnostic(
             path,
             f"found {found(name)}; expected the name of {what}, a text of one or "
             f"more characters{hint}",
@@ -75,12 +77,12 @@ def check_name(name: object, path: Path, what: str, *, at_key: bool = False) -> 
 
 def check_distinct(
     names: Sequence[object], path: Path, what: str, key: str = "name"
-) -> Iterable[Problem]:
+) -> Iterable[Diagnostic]:
     """No two of them have the same name."""
     first: dict[object, int] = {}
     for position, name in enumerate(names):
         if isinstance(name, str) and name in first:
-            yield Problem(
+            yield Diagnostic(
                 (*path, position, key),
                 f"{what} {found(name)} is there twice, first at position {first[name]}; names "
                 "must differ",
@@ -89,20 +91,20 @@ def check_distinct(
             first[name] = position
 
 
-def check_number(value: object, path: Path, what: str) -> Iterable[Problem]:
+def check_number(value: object, path: Path, what: str) -> Iterable[Diagnostic]:
     """A finite number of either sign."""
     if not is_number(value):
-        yield Problem(path, f"found {found(value)}; expected {what}, a finite number")
+        yield Diagnostic(path, f"found {found(value)}; expected {what}, a finite number")
 
 
 def check_integer(
     value: object, path: Path, what: str, least: int, most: int | None = None
-) -> Iterable[Problem]:
+) -> Iterable[Diagnostic]:
     """A whole number within limits."""
     within = is_integer(value) and float(value) >= least  # type: ignore[arg-type]
     if not within or (most is not None and float(value) > most):  # type: ignore[arg-type]
         limits = f"of at least {least}" if most is None else f"from {least} to {most}"
-        yield Problem(path, f"found {found(value)}; expected {what}, a whole number {limits}")
+        yield Diagnostic(path, f"found {found(value)}; expected {what}, a whole number {limits}")
 
 
 def unknown_name(name: object, what: str, known: Sequence[str], place: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
 from typing import Any, TypeVar
 
-from coreplan.errors import ModelError, Problem
+from coreplan.errors import Diagnostic, ModelError
 from coreplan.support.checks import Path, found
 
 K = TypeVar("K")
@@ -85,11 +85,11 @@ def freeze_sequence(
     (1, 2)
     """
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
-        raise ModelError([Problem(path, f"found {found(value)}; expected {what}")])
+        raise ModelError([Diagnostic(path, f"found {found(value)}; expected {what}")])
     items = tuple(value)
     if kind is not None:
         for position, item in enumerate(items):
             if not isinstance(item, kind):
                 message = f"found {found(item)}; expected an object of the class {kind.__name__}"
-                raise ModelError([Problem((*path, position), message)])
+                raise ModelError([Diagnostic((*path, position), message)])
     return items

@@ -15,7 +15,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.text import Text
 
-from coreplan.errors import Problem
+from coreplan.errors import Diagnostic
 from coreplan.solving.compile import CompiledProblem, count_in_words
 from coreplan.solving.limits import Progress
 from coreplan.solving.result import Result, Status
@@ -179,7 +179,7 @@ def fit(text: str, width: int, ellipsis: str = "…") -> str:
     return set_cell_size(text, width)
 
 
-def problem_dicts(problems: Iterable[Problem]) -> list[dict[str, object]]:
+def problem_dicts(problems: Iterable[Diagnostic]) -> list[dict[str, object]]:
     """Problems of a file for machines."""
     return [
         {

@@ -42,7 +42,7 @@ from coreplan.bench.figures.style import (
 )
 from coreplan.bench.figures.work import WorkData, draw_work, work_data
 from coreplan.bench.store import Row
-from coreplan.errors import FormatError, ModelError, Problem
+from coreplan.errors import Diagnostic, FormatError, ModelError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -214,7 +214,7 @@ def draw_figures(
         target.mkdir(parents=True, exist_ok=True)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise FormatError(str(folder), [Problem((), f"cannot be made: {reason}")]) from None
+        raise FormatError(str(folder), [Diagnostic((), f"cannot be made: {reason}")]) from None
     rows = list(rows)
     drawn = []
     for kind in FIGURES:

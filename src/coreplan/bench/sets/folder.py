@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from coreplan.bench.sets.instance import Instance
-from coreplan.errors import FormatError, Problem
+from coreplan.errors import Diagnostic, FormatError
 from coreplan.files.writing import to_yaml, write_text
 from coreplan.formats import problem_to_dict
 
@@ -38,11 +38,12 @@ class InstanceFolder:
             reason = getattr(error, "strerror", None) or str(error)
             message = "is not a folder; expected one, or a new name"
             raise FormatError(
-                str(path), [Problem((), message if taken else f"cannot be made: {reason}")]
+                str(path), [Diagnostic((), message if taken else f"cannot be made: {reason}")]
             ) from None
         if not os.access(self.path, os.W_OK | os.X_OK):
             raise FormatError(
-                str(path), [Problem((), "nothing can be written into this folder; choose another")]
+                str(path),
+                [Diagnostic((), "nothing can be written into this folder; choose another")],
             )
 
     @property
@@ -72,7 +73,7 @@ class InstanceFolder:
             raise FormatError(
                 str(self.file_of(differing[0])),
                 [
-                    Problem(
+                    Diagnostic(
                         (),
                         "has other content, for instance of another seed or other parameters"
                         f"{others}; nothing was written: choose another folder, or --force",

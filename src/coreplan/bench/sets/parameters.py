@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from coreplan.errors import ModelError, Problem, nearest
+from coreplan.errors import Diagnostic, ModelError, nearest
 from coreplan.solving.compile import AnyProblem
 from coreplan.support.checks import found, is_integer, is_number, unknown_name
 from coreplan.support.frozen import FrozenMapping, freeze_sequence
@@ -66,10 +66,14 @@ class Parameter:
             given = (given,)
         values = freeze_sequence(given, (name,), f"{self._expected}, or a list of such")
         if not values:
-            raise ModelError([Problem((name,), "found an empty list; expected one or more values")])
+            raise ModelError(
+                [Diagnostic((name,), "found an empty list; expected one or more values")]
+            )
         settled = tuple(self._settle_one((name, k), value) for k, value in enumerate(values))
         if len(set(settled)) < len(settled):
-            raise ModelError([Problem((name,), "a value is there twice; expected each one once")])
+            raise ModelError(
+                [Diagnostic((name,), "a value is there twice; expected each one once")]
+            )
         return settled
 
     @property
@@ -94,7 +98,7 @@ class Parameter:
                 return int(number) if self.kind is int else float(number)
             hint = ""
         message = f"found {found(given)}; expected {self._expected}{hint}"
-        raise ModelError([Problem(path, message)])
+        raise ModelError([Diagnostic(path, message)])
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from coreplan.domains.maintenance.overlaps import find_overlaps
 from coreplan.domains.maintenance.parts import Contractor, Delay, Hindrance, Task
 from coreplan.domains.maintenance.states import read_state, to_local
 from coreplan.domains.maintenance.translate import index_maintenance, to_timmdp
-from coreplan.errors import MOST_PROBLEMS, ModelError, Problem
+from coreplan.errors import MOST_PROBLEMS, Diagnostic, ModelError
 from coreplan.files.writing import tidy
 from coreplan.model.indexed import IndexedProblem, JointState
 from coreplan.model.problem import Guard, PlanningProblem, Words, no_limits
@@ -179,17 +179,19 @@ def check_maintenance(
     contractors: Sequence[Contractor],
     network: Sequence[Hindrance],
     must_complete: object,
-) -> Iterable[Problem]:
+) -> Iterable[Diagnostic]:
     """Everything that is wrong with the parts of an MPP, by its place in the file format."""
     if not isinstance(name, str):
-        yield Problem(("name",), f"found {found(name)}; expected a text")
+        yield Diagnostic(("name",), f"found {found(name)}; expected a text")
     if not isinstance(must_complete, bool):
-        yield Problem(("must_complete",), f"found {found(must_complete)}; expected true or false")
+        yield Diagnostic(
+            ("must_complete",), f"found {found(must_complete)}; expected true or false"
+        )
     yield from check_integer(horizon, ("horizon",), "the number of steps", 1, MOST_STAGES)
     sound_horizon = is_integer(horizon) and 1 <= int(horizon) <= MOST_STAGES  # type: ignore[call-overload]
     stages = int(horizon) if sound_horizon else 0  # type: ignore[call-overload]
     if not contractors:
-        yield Problem(("agents",), "found no agents; expected one or more")
+        yield Diagnostic(("agents",), "found no agents; expected one or more")
     clashes = list(check_distinct([c.name for c in contractors], ("agents",), "agent"))
     yield from clashes
     tasks: dict[str, tuple[int, dict[str, None]]] = {}
@@ -217,19 +219,19 @@ def check_maintenance(
                 yield problem
 
 
-def _check_slash(name: object, path: Path) -> Iterable[Problem]:
+def _check_slash(name: object, path: Path) -> Iterable[Diagnostic]:
     if isinstance(name, str) and "/" in name:
-        yield Problem(
+        yield Diagnostic(
             path,
             f"found {found(name)}; expected a name without '/', which separates "
             "agent and task in the network",
         )
 
 
-def _check_cost(cost: object, path: Path, what: str, stages: int) -> Iterable[Problem]:
+def _check_cost(cost: object, path: Path, what: str, stages: int) -> Iterable[Diagnostic]:
     if isinstance(cost, tuple):
         if stages and len(cost) != stages:
-            yield Problem(
+            yield Diagnostic(
                 path,
                 f"found a list of {len(cost)} numbers; expected one for each of the {stages} "
                 "stages, or a single number",
@@ -238,26 +240,26 @@ def _check_cost(cost: object, path: Path, what: str, stages: int) -> Iterable[Pr
         for t, each in enumerate(cost):
             yield from check_number(each, (*path, t), what)
     elif not is_number(cost):
-        yield Problem(
+        yield Diagnostic(
             path,
             f"found {found(cost)}; expected {what}, a finite number or a list of "
             "one for each stage",
         )
 
 
-def _check_task(task: Task, path: Path, stages: int) -> Iterable[Problem]:
+def _check_task(task: Task, path: Path, stages: int) -> Iterable[Diagnostic]:
     yield from check_name(task.name, (*path, "name"), "the task")
     yield from _check_slash(task.name, (*path, "name"))
     yield from check_integer(task.duration, (*path, "duration"), "steps of work", 1)
     yield from _check_cost(task.cost, (*path, "cost"), "the cost per step", stages)
     yield from check_number(task.revenue, (*path, "revenue"), "the revenue")
     if task.delay is not None and not isinstance(task.delay, Delay):
-        yield Problem((*path, "delay"), f"found {found(task.delay)}; expected a Delay")
+        yield Diagnostic((*path, "delay"), f"found {found(task.delay)}; expected a Delay")
     elif task.delay is not None:
         here = (*path, "delay")
         chance = task.delay.probability
         if not is_number(chance) or not 0 <= chance <= 1:
-            yield Problem(
+            yield Diagnostic(
                 (*here, "probability"),
                 f"found {found(chance)}; expected a probability, a number from 0 to 1",
             )
@@ -267,17 +269,19 @@ def _check_task(task: Task, path: Path, stages: int) -> Iterable[Problem]:
         window = task.window
         if not isinstance(window, tuple) or len(window) != 2:
             given = list(window) if isinstance(window, tuple) else window
-            yield Problem(here, f"found {found(given)}; expected [first stage, last stage]")
+            yield Diagnostic(here, f"found {found(given)}; expected [first stage, last stage]")
             return
         ends = [list(check_integer(end, (*here, k), "a stage", 0)) for k, end in enumerate(window)]
         yield from itertools.chain(*ends)
         if not any(ends) and window[0] > window[1]:
-            yield Problem(here, f"the first stage {window[0]} is after the last stage {window[1]}")
+            yield Diagnostic(
+                here, f"the first stage {window[0]} is after the last stage {window[1]}"
+            )
 
 
 def _check_fits(
     contractor: Contractor, stages: int, path: Path, looked_at: Iterator[int]
-) -> Iterable[Problem]:
+) -> Iterable[Diagnostic]:
     misfits = Feasibility(contractor.tasks, stages).misfits(looked_at)
     if misfits:
         names = ", ".join(found(contractor.tasks[k].name) for k in misfits[:MOST_PROBLEMS])
@@ -285,7 +289,7 @@ def _check_fits(
             names += f" and {len(misfits) - MOST_PROBLEMS} more"
         what = "the task" if len(misfits) == 1 else "the tasks"
         together = "" if len(misfits) == 1 else " together"
-        yield Problem(
+        yield Diagnostic(
             path,
             f"agent {found(contractor.name)} cannot be sure to complete {what} {names}{together} "
             f"within the {stages} stages and the tasks' windows, delays included, and "
@@ -298,9 +302,9 @@ def _check_hindrance(
     path: Path,
     tasks: Mapping[str, tuple[int, Mapping[str, None]]],
     stages: int,
-) -> Iterable[Problem]:
+) -> Iterable[Diagnostic]:
     if len(hindrance.tasks) < 2:
-        yield Problem(
+        yield Diagnostic(
             (*path, "tasks"),
             f"found {len(hindrance.tasks)} task(s); expected two or more, of different agents",
         )
@@ -311,25 +315,25 @@ def _check_hindrance(
             reference.partition("/") if isinstance(reference, str) else ("", "", "")
         )
         if not slash:
-            yield Problem(
+            yield Diagnostic(
                 here, f"found {found(reference)}; expected 'agent/task', for instance 'Alpha/a1'"
             )
         elif agent not in tasks:
             if not any("/" in name and reference.startswith(f"{name}/") for name in tasks):
-                yield Problem(
+                yield Diagnostic(
                     here,
                     unknown_name(agent, "agent", list(tasks), "the problem"),
                     relies_on=AGENT_NAMES,
                 )
         elif task not in tasks[agent][1]:
             position, known = tasks[agent]
-            yield Problem(
+            yield Diagnostic(
                 here,
                 unknown_name(task, "task", list(known), f"agent {found(agent)}"),
                 relies_on=("agents", position, "tasks", None, "name"),
             )
         elif agent in seen:
-            yield Problem(
+            yield Diagnostic(
                 here,
                 f"agent {found(agent)} has two tasks in this entry; an agent works "
                 "on one task at a time, so they never coincide",

@@ -30,7 +30,7 @@ from coreplan.domains.maintenance.states import (
     to_local,
 )
 from coreplan.domains.maintenance.translate import Dynamics
-from coreplan.errors import MOST_PROBLEMS, ModelError, Problem
+from coreplan.errors import MOST_PROBLEMS, Diagnostic, ModelError
 from coreplan.model.indexed import IndexedAgent, JointState, by_agent
 from coreplan.model.problem import index_problem
 from coreplan.policies.policy import Policy
@@ -194,10 +194,10 @@ def check_schedule(
     schedule: object,
     stage: int = 0,
     state: JointState | None = None,
-) -> Iterable[Problem]:
+) -> Iterable[Diagnostic]:
     """Everything that is wrong with a schedule, by its place in the mapping."""
     if not isinstance(schedule, Mapping):
-        yield Problem(
+        yield Diagnostic(
             (), f"found {found(schedule)}; expected a schedule, {{contractor: {{work: step}}}}"
         )
         return
@@ -205,7 +205,7 @@ def check_schedule(
     for name in schedule:
         if name not in names:
             message = unknown_name(name, "contractor", names, "the problem")
-            yield Problem((str(name),), message, at_key=True)
+            yield Diagnostic((str(name),), message, at_key=True)
     given = [None] * len(names) if state is None else by_agent(state, names, "state")
     for contractor, start in zip(problem.contractors, given, strict=True):
         if contractor.name not in schedule:
@@ -221,12 +221,14 @@ def check_schedule(
                 yield from _check_starts(contractor, dynamics, plan, stage, local)
 
 
-def _check_steps(contractor: Contractor, planned: object, dynamics: Dynamics) -> Iterable[Problem]:
+def _check_steps(
+    contractor: Contractor, planned: object, dynamics: Dynamics
+) -> Iterable[Diagnostic]:
     """Whether the works exist, and the steps are within the horizon and the works' windows."""
     path = (contractor.name,)
     whose = f"contractor {found(contractor.name)}"
     if not isinstance(planned, Mapping):
-        yield Problem(
+        yield Diagnostic(
             path, f"found {found(planned)}; expected the planned starts of {whose}, {{work: step}}"
         )
         return
@@ -235,7 +237,7 @@ def _check_steps(contractor: Contractor, planned: object, dynamics: Dynamics) ->
     for name, step in planned.items():
         here = (*path, str(name))
         if name not in numbers:
-            yield Problem(here, unknown_name(name, "work", list(numbers), whose), at_key=True)
+            yield Diagnostic(here, unknown_name(name, "work", list(numbers), whose), at_key=True)
             continue
         if not is_integer(step):
             what = f"the step in which {whose} starts work {found(name)}"
@@ -292,7 +294,7 @@ def _undelayed(
 
 def _check_starts(
     contractor: Contractor, dynamics: Dynamics, plan: _Plan, stage: int, local: LocalState
-) -> Iterable[Problem]:
+) -> Iterable[Diagnostic]:
     """Whether all goes as planned if nothing is delayed from here on; the first that does not.
 
     What is late because of what has happened before, and what is late because of that, is no
@@ -342,8 +344,8 @@ def _why_not(
 
 def _impossible(
     contractor: Contractor, task: Task, step: int, reason: str, possible: str
-) -> Problem:
-    return Problem(
+) -> Diagnostic:
+    return Diagnostic(
         (contractor.name, task.name),
         f"contractor {found(contractor.name)} cannot start work {found(task.name)} in step {step}: "
         f"{reason}; {possible}",

@@ -20,7 +20,7 @@ from coreplan.view.report.page import assemble, part
 from coreplan.view.report.plan import ReportedPlan
 from coreplan.view.words import describe_problem, percent, speech, when
 
-MOST_NODES = 60
+MOST_NODES = 25
 """Of the tree of what may happen."""
 MOST_ACTIONS = 3
 """Of an agent at a stage, the likeliest ones."""
@@ -57,7 +57,7 @@ def general_data(
         "tree": tree_in_words(tree),
         "agents": list(problem.agent_names),
         "steps": _steps(policy, records, calendar),
-        "parts": _parts(policy, records),
+        "parts": _parts(policy, records) if records else [],
         "quantiles": [[share, returns.quantile(share)] for share in QUANTILES],
         "exact_returns": returns.exact,
     }
@@ -133,10 +133,11 @@ def general_page(data: dict[str, Any]) -> str:
             f'<p class="headline">{_text(summary["headline"])}</p>'
             f'<p class="proof {state}">{_text(summary["proof"])}</p>',
         ),
-        _section("What is done, depending on what happens", _tree(data)),
     ]
     if data["steps"]:
         sections.append(_section("What everybody is likely to do", _likely(data)))
+    sections.append(_section("What is done, depending on what happens", _tree(data)))
+    if data["parts"]:
         rows = [(name, f"{amount:,.2f}") for name, amount in data["parts"]]
         rows.append(("in all", f"{summary['value']:,.2f}"))
         sections.append(_section("Where the value comes from", _table(("reward", "value"), rows)))

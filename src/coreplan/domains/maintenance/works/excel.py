@@ -20,7 +20,7 @@ from coreplan.domains.maintenance.works.table import (
     keep_rows,
 )
 from coreplan.domains.maintenance.works.workbook_scan import MOST_CELLS, SheetShape, scan_workbook
-from coreplan.errors import CoreplanError, FormatError, Problem, shorten
+from coreplan.errors import CoreplanError, Diagnostic, FormatError, shorten
 from coreplan.files.writing import cell_text, write_bytes
 from coreplan.support.checks import found, unknown_name
 
@@ -50,7 +50,7 @@ class Workbook:
         self.file = file
         if Path(file).suffix.lower() == ".xls" or content.startswith(b"\xd0\xcf\x11\xe0"):
             message = "workbooks in the old format .xls cannot be read; save it as .xlsx"
-            raise FormatError(file, [Problem((), message)])
+            raise FormatError(file, [Diagnostic((), message)])
         openpyxl = _openpyxl()
         with self._reading():
             self._shapes = scan_workbook(content)
@@ -71,7 +71,8 @@ class Workbook:
         except Exception as error:
             reason = shorten(str(error) or type(error).__name__, 200)
             raise FormatError(
-                self.file, [Problem((), f"cannot be read as an Excel workbook (.xlsx): {reason}")]
+                self.file,
+                [Diagnostic((), f"cannot be read as an Excel workbook (.xlsx): {reason}")],
             ) from None
 
     @property
@@ -89,7 +90,7 @@ class Workbook:
     def no_sheet(self, name: str) -> FormatError:
         """The error that a sheet is missing."""
         message = unknown_name(name, "sheet", self.sheets, "the workbook")
-        return FormatError(self.file, [Problem((), message)])
+        return FormatError(self.file, [Diagnostic((), message)])
 
     def read(self, name: str) -> Table:
         """The rows of a sheet, with the values of formulas."""
@@ -125,7 +126,7 @@ class Workbook:
             f"sheet {found(name)} has more than {MOST_CELLS:,} cells, the most that can be read; "
             "delete rows and columns without works, even if they look empty, or save it as CSV"
         )
-        return FormatError(self.file, [Problem((), message)])
+        return FormatError(self.file, [Diagnostic((), message)])
 
 
 def _value(
@@ -212,5 +213,5 @@ def write_workbook(
         book.save(content)
     except OSError as error:  # sheets go through temporary files
         reason = error.strerror or str(error)
-        raise FormatError(str(path), [Problem((), f"cannot be written: {reason}")]) from None
+        raise FormatError(str(path), [Diagnostic((), f"cannot be written: {reason}")]) from None
     write_bytes(content.getvalue(), path)

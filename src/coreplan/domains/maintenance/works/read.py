@@ -14,7 +14,7 @@ from coreplan.domains.maintenance.problem import MaintenanceProblem, check_maint
 from coreplan.domains.maintenance.works.rows import NO_END, RowReader
 from coreplan.domains.maintenance.works.sheet import Sheet, open_sheets
 from coreplan.domains.maintenance.works.table import ProblemLog, Row
-from coreplan.errors import ModelError, PlaceStep, Problem, shorten
+from coreplan.errors import Diagnostic, ModelError, PlaceStep, shorten
 from coreplan.model.calendar import DEFAULT_STEP, Calendar
 from coreplan.support.checks import MOST_STAGES, check_integer, found
 from coreplan.support.frozen import FrozenMapping
@@ -176,7 +176,7 @@ class _Reading:
             task.name, task.duration, task.cost, task.delay, task.revenue, (task.window[0], last)
         )
 
-    def _place(self, problems: Iterable[Problem]) -> None:
+    def _place(self, problems: Iterable[Diagnostic]) -> None:
         """Put problems of the problem where they come from in the lists."""
         for problem in problems:
             sheet, row, column = self._locate(problem.path)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from coreplan.domains.maintenance.works.cells import NumberStyle
-from coreplan.errors import MOST_PROBLEMS, FormatError, Problem, shorten
+from coreplan.errors import MOST_PROBLEMS, Diagnostic, FormatError, shorten
 from coreplan.support.checks import found
 
 COMMENT = "#"
@@ -75,14 +75,14 @@ class WorksListError(FormatError):
         How many problems there are in all.
     """
 
-    def __init__(self, file: str, problems: Iterable[Problem], count: int) -> None:
+    def __init__(self, file: str, problems: Iterable[Diagnostic], count: int) -> None:
         self.count = count
         super().__init__(file, problems)
         left = count - len(self.problems)
         if left > 0:
             self.args = (f"{self.args[0]}\n{file}: and {left:,} more problems",)
 
-    def _line(self, problem: Problem) -> str:
+    def _line(self, problem: Diagnostic) -> str:
         return ": ".join([", ".join(map(str, problem.path)), problem.message])
 
 
@@ -134,7 +134,7 @@ class ProblemLog:
         for (_, row, column), table, title, message in self._found[:MOST_PROBLEMS]:
             text = message if isinstance(message, str) else message()
             place = place_of(table, row, column, title)
-            problems.append(Problem(place, text, row, column + 1))
+            problems.append(Diagnostic(place, text, row, column + 1))
         raise WorksListError(self._found[0][1].file, problems, self._count)
 
 
@@ -224,7 +224,7 @@ def read_csv(file: str, content: bytes, known: Callable[[str], bool]) -> Table:
     # Counted before any cell is made: cells take far more memory than text.
     if text.count(delimiter) + text.count("\n") + text.count("\r") > MOST_CELLS:
         message = f"has more than {MOST_CELLS:,} cells, the most that can be read in a list"
-        raise FormatError(file, [Problem((), message)])
+        raise FormatError(file, [Diagnostic((), message)])
     rows: list[list[str]] = [[]] if said else []
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     try:
@@ -238,7 +238,8 @@ def read_csv(file: str, content: bytes, known: Callable[[str], bool]) -> Table:
                 f"a cell has more than {csv.field_size_limit():,} characters; is a quote missing?"
             )
         raise FormatError(
-            file, [Problem((), f"cannot be read after row {len(rows)}: {reason}", len(rows) + 1, 1)]
+            file,
+            [Diagnostic((), f"cannot be read after row {len(rows)}: {reason}", len(rows) + 1, 1)],
         ) from None
     kept, comments = keep_rows(enumerate(rows, 1))
     return Table(file, None, kept, _STYLES[delimiter], [*notes, *comment_note(file, comments)])
@@ -258,7 +259,7 @@ def _decode(file: str, content: bytes) -> tuple[str, list[str]]:
             raise FormatError(
                 file,
                 [
-                    Problem(
+                    Diagnostic(
                         (),
                         f"found the byte 0x{content[error.start]:02x}, which is neither UTF-8 nor "
                         "Windows-1252; save the file as 'CSV UTF-8'",
@@ -269,7 +270,8 @@ def _decode(file: str, content: bytes) -> tuple[str, list[str]]:
             ) from None
     if "\0" in text:
         raise FormatError(
-            file, [Problem((), "this is no text; expected a CSV file or an Excel workbook (.xlsx)")]
+            file,
+            [Diagnostic((), "this is no text; expected a CSV file or an Excel workbook (.xlsx)")],
         )
     if encoding == "cp1252":
         note = f"{file}: not UTF-8, so read as Windows-1252; check names with special letters"

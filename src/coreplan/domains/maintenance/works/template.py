@@ -10,7 +10,7 @@ from typing import Any
 
 from coreplan.domains.maintenance.works.columns import HINDRANCE, WORKS, Column
 from coreplan.domains.maintenance.works.excel import write_workbook
-from coreplan.errors import FormatError, Problem
+from coreplan.errors import Diagnostic, FormatError
 from coreplan.files.writing import to_csv, write_text
 
 START = datetime.date(2026, 3, 2)
@@ -162,13 +162,13 @@ def write_templates(folder: str | Path, *, excel: bool = False, force: bool = Fa
     there = [path for path in paths if path.exists()]
     if there and not force:
         raise FormatError(
-            str(there[0]), [Problem((), "is there already; say --force to overwrite it")]
+            str(there[0]), [Diagnostic((), "is there already; say --force to overwrite it")]
         )
     try:
         target.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         reason = error.strerror or str(error)
-        raise FormatError(str(folder), [Problem((), f"cannot be made: {reason}")]) from None
+        raise FormatError(str(folder), [Diagnostic((), f"cannot be made: {reason}")]) from None
     if excel:
         for path, dates in zip(paths, (False, True), strict=False):
             write_workbook(

@@ -1,0 +1,117 @@
+"""``coreplan sensitivity``: say what costs most."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+import click
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.table import Column
+
+from coreplan.cli.shared import (
+    Command,
+    calendar_options,
+    file_argument,
+    find_calendar,
+    json_option,
+    memory_limit_option,
+    print_json,
+    threads_option,
+)
+from coreplan.domains.maintenance.changes import KINDS, Change
+from coreplan.domains.maintenance.influence import check_maintenance_problem
+from coreplan.domains.maintenance.influence import sensitivity as find_influences
+from coreplan.domains.maintenance.view.influences import change_in_words, sensitivity_in_words
+from coreplan.formats import read_problem
+from coreplan.view.terminal import make_console
+from coreplan.view.words import describe_calendar, describe_problem
+
+
+@click.command(
+    cls=Command,
+    epilog="""
+    coreplan sensitivity works.yaml
+    coreplan sensitivity works.yaml --time-limit 60 --top 5
+    coreplan sensitivity works.yaml --only windows --relax --start-date 2026-03-02
+    coreplan sensitivity works.yaml --json
+    """,
+    short_help="Say which hindrance rules, windows and delays cost most.",
+)
+@file_argument
+@click.option(
+    "--only", type=click.Choice(KINDS), help="Look at these only; by default at all of them."
+)
+@click.option(
+    "--relax",
+    is_flag=True,
+    help="Relax rather than remove: half the hindrance, a window one step wider on both sides, "
+    "half the chance of a delay.",
+)
+@click.option("--top", type=click.IntRange(min=1), metavar="N", help="Show the N most costly only.")
+@click.option(
+    "--time-limit",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="For all of it; what was not examined by then says so.",
+)
+@memory_limit_option
+@calendar_options
+@threads_option
+@json_option
+def sensitivity(
+    file: str,
+    only: str | None,
+    relax: bool,
+    top: int | None,
+    time_limit: float | None,
+    memory_limit: float | None,
+    start_date: datetime.date | None,
+    step: str | None,
+    threads: int | None,
+    as_json: bool,
+) -> None:
+    """Say which hindrance rules, windows and delays of the problem in FILE cost most.
+
+    For each of them: how much less the best plan would cost without it, proven: a number, or a
+    range where a problem could not be solved in time. Ctrl-C stops with what is known.
+    """
+    problem = read_problem(file)
+    check_maintenance_problem(problem)
+    calendar = find_calendar(file, start_date, step)
+    options: dict[str, Any] = {
+        "only": only,
+        "relax": relax,
+        "time_limit": time_limit,
+        "memory_limit": memory_limit,
+    }
+    options |= {"threads": threads} if threads is not None else {}
+    if as_json:
+        print_json(find_influences(problem, **options).to_dict(top))
+        return
+    console, errors = make_console(), make_console(stderr=True)
+    console.print(f"{problem.name}: {describe_problem(problem)}", markup=False)
+    if calendar is not None:
+        console.print(describe_calendar(calendar), markup=False)
+    bar = Progress(
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn(
+            "{task.description}",
+            markup=False,
+            table_column=Column(no_wrap=True, overflow="ellipsis"),
+        ),
+        console=errors,
+        transient=True,
+        disable=not errors.is_terminal,
+    )
+    with bar:
+        line = bar.add_task("", total=None)
+
+        def started(change: Change | None, done: int, total: int) -> None:
+            text = "the problem as it is" if change is None else change_in_words(change, calendar)
+            bar.update(line, description=text, completed=done, total=total)
+
+        report = find_influences(problem, started=started, **options)
+    for text in sensitivity_in_words(report, top, calendar):
+        console.print(text, markup=False)
