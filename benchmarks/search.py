@@ -46,7 +46,7 @@ from typing import Any
 from coreplan import FormatError, LimitError, Result, Status, read_problem, solve
 from coreplan.interop.storm import storm_value
 from coreplan.solving.compile import AnyProblem
-from coreplan.solving.solver import ALGORITHMS
+from coreplan.solving.registry import ALGORITHMS
 from coreplan.view.svg import FONTS, decimal, safe
 from instances import pyramid, random_mpp, realistic
 

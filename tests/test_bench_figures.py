@@ -30,7 +30,7 @@ from coreplan.bench.figures.style import thinned
 from coreplan.bench.sets import TEST_SETS
 from coreplan.bench.store import Row
 from coreplan.bench.variants import IDEAS, Variant, make_variant
-from coreplan.solving.solver import ALGORITHMS
+from coreplan.solving.registry import ALGORITHMS
 
 DP, CRG_PS, CORE_2016 = (
     Variant(name, (("merge", False),)) for name in ("dp", "crg-ps", "core-2016")

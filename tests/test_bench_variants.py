@@ -9,7 +9,7 @@ import pytest
 from bench_rows import MEMO, PLAIN, PUBLISHED_SPUDD, make_row
 from coreplan.bench.variants import IDEAS, Solves, Variant, variant_of
 from coreplan.solving.engine.core import solve_core
-from coreplan.solving.solver import ALGORITHMS
+from coreplan.solving.registry import ALGORITHMS
 
 
 @pytest.mark.parametrize(

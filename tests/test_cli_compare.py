@@ -13,7 +13,7 @@ import coreplan
 from cli_runs import Run, one_json
 from coreplan import ComparedRun, Result, Status, read_problem
 from coreplan.analysis.comparison import judge_runs
-from coreplan.solving.solver import ALGORITHMS
+from coreplan.solving.registry import ALGORITHMS
 
 
 def test_compare_shows_all_algorithms(run: Run, small: Path) -> None:

@@ -1,5 +1,6 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include "bindings/module.hpp"
@@ -186,6 +187,48 @@ void bind_model(nb::module_& module) {
         .def("action_begin",
              [](const CompiledModel& self, std::size_t agent) {
                  return to_numpy(agent_of(self.agents, agent).action_begin);
+             })
+        .def("action_reward",
+             [](const CompiledModel& self, std::size_t agent) {
+                 return to_numpy(agent_of(self.agents, agent).action_reward);
+             })
+        .def("outcome_probability",
+             [](const CompiledModel& self, std::size_t agent) {
+                 return to_numpy(agent_of(self.agents, agent).outcome_probability);
+             })
+        // What interactions see of after-states: (signal, chance) pairs, one row per after-state.
+        .def("factors",
+             [](const CompiledModel& self, std::size_t agent) {
+                 const CompiledAgent& one = agent_of(self.agents, agent);
+                 std::vector<Index> begin{0};
+                 std::vector<Index> signals;
+                 std::vector<double> chances;
+                 for (const LabelId id : one.after_label) {
+                     const std::size_t label = at(id);
+                     for (Index f = one.label_begin[label]; f < one.label_begin[label + 1]; ++f) {
+                         signals.push_back(static_cast<Index>(at(one.label_factor[f].signal)));
+                         chances.push_back(one.label_factor[f].chance);
+                     }
+                     begin.push_back(static_cast<Index>(signals.size()));
+                 }
+                 return std::tuple(to_numpy(std::move(begin)), to_numpy(std::move(signals)),
+                                   to_numpy(std::move(chances)));
+             })
+        .def("constant_at", [](const CompiledModel& self) { return to_numpy(self.constant_at); })
+        // Per interaction: (agent, signal) of its members, and (stage, value) where it can happen.
+        .def("interactions",
+             [](const CompiledModel& self) {
+                 using Pairs = std::vector<std::pair<Index, Index>>;
+                 std::vector<std::pair<Pairs, std::vector<std::pair<Index, double>>>> listed;
+                 for (const CompiledInteraction& each : self.interactions) {
+                     Pairs members;
+                     for (const InteractionMember& member : each.members) {
+                         members.emplace_back(static_cast<Index>(at(member.agent)),
+                                              static_cast<Index>(at(member.signal)));
+                     }
+                     listed.emplace_back(std::move(members), each.values);
+                 }
+                 return listed;
              })
         .def("node_class",
              [](const CompiledModel& self, std::size_t agent) {

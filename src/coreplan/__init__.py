@@ -63,6 +63,7 @@ from coreplan.solving.crg import (
     build_crgs,
 )
 from coreplan.solving.limits import Progress
+from coreplan.solving.registry import register_algorithm
 from coreplan.solving.result import Result, Statistics, Status
 from coreplan.solving.solver import solve
 from coreplan.support.moved import let_old_names_work
@@ -140,6 +141,7 @@ __all__ = [
     "read_result",
     "read_schedule",
     "read_works",
+    "register_algorithm",
     "return_distribution",
     "schedule_policy",
     "schema",

@@ -10,8 +10,9 @@ from coreplan.errors import LimitError, SolverError
 from coreplan.model.indexed import JointState
 from coreplan.solving.compile import AnyProblem
 from coreplan.solving.limits import Callback
+from coreplan.solving.registry import ALGORITHMS, check_algorithm
 from coreplan.solving.result import Result, Status
-from coreplan.solving.solver import ALGORITHMS, check_algorithm, check_problem, solve
+from coreplan.solving.solver import check_problem, solve
 from coreplan.support.interrupts import interrupted_since
 from coreplan.support.memory import forget_peak_memory
 

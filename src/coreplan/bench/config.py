@@ -13,7 +13,8 @@ from coreplan.domains.maintenance import Contractor, Hindrance, MaintenanceProbl
 from coreplan.errors import CoreplanError, Diagnostic, ModelError
 from coreplan.files.reading import Document, Place, read_document
 from coreplan.files.writing import tidy
-from coreplan.solving.solver import check_algorithm, solve
+from coreplan.solving.registry import check_algorithm
+from coreplan.solving.solver import solve
 from coreplan.support.checks import check_integer, is_number, unknown_name
 from coreplan.support.frozen import FrozenMapping
 from coreplan.support.processors import usable_processors

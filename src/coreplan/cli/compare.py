@@ -22,7 +22,7 @@ from coreplan.cli.shared import (
     shown_log,
 )
 from coreplan.formats import read_problem
-from coreplan.solving.solver import ALGORITHMS
+from coreplan.solving.registry import ALGORITHMS
 from coreplan.support.checks import unknown_name
 from coreplan.view.compare_table import print_comparison
 from coreplan.view.terminal import LiveLog, make_console, print_error

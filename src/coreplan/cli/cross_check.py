@@ -19,7 +19,8 @@ from coreplan.cli.shared import (
 )
 from coreplan.formats import read_problem
 from coreplan.interop.storm import check_storm, storm_check
-from coreplan.solving.solver import ALGORITHMS, DEFAULT_ALGORITHM
+from coreplan.solving.registry import ALGORITHMS
+from coreplan.solving.solver import DEFAULT_ALGORITHM
 from coreplan.view.terminal import LiveLog, make_console
 from coreplan.view.words import describe_problem
 

@@ -31,8 +31,9 @@ from coreplan.domains.maintenance.words import expected_money
 from coreplan.formats import read_problem, read_state
 from coreplan.model.calendar import Calendar
 from coreplan.solving.compile import AnyProblem
+from coreplan.solving.registry import ALGORITHMS
 from coreplan.solving.result import Result
-from coreplan.solving.solver import ALGORITHMS, DEFAULT_ALGORITHM
+from coreplan.solving.solver import DEFAULT_ALGORITHM
 from coreplan.solving.solver import solve as solve_problem
 from coreplan.support.version import __version__
 from coreplan.view.terminal import LiveLog, check_printed, make_console, print_summary

@@ -10,6 +10,7 @@ from coreplan import _core
 from coreplan.errors import LimitError, ModelError
 from coreplan.model.indexed import IndexedProblem, JointState
 from coreplan.model.problem import PlanningProblem, index_problem
+from coreplan.solving.arrays import ModelArrays, model_arrays
 from coreplan.solving.limits import Limits
 from coreplan.support.checks import found
 
@@ -81,6 +82,11 @@ class CompiledProblem:
             )
             for i, agent in enumerate(self.indexed.agents)
         )
+
+    @cached_property
+    def arrays(self) -> ModelArrays:
+        """The compiled model as arrays, for algorithms of others."""
+        return model_arrays(self.model, len(self.indexed.agents))
 
     def __str__(self) -> str:
         states = sum(size.states for size in self.sizes)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from inspect import signature
 from pathlib import Path
 
 from coreplan import _core
@@ -18,16 +17,11 @@ from coreplan.errors import (
 )
 from coreplan.model.indexed import JointState
 from coreplan.model.problem import PlanningProblem
-from coreplan.solving.algorithms.core_2016 import solve_core_2016, solve_crg_ps
-from coreplan.solving.algorithms.dec_mdp import solve_dec_mdp
-from coreplan.solving.algorithms.dp import solve_dp
-from coreplan.solving.algorithms.spudd import solve_spudd
 from coreplan.solving.compile import AnyProblem
-from coreplan.solving.engine.core import solve_core
 from coreplan.solving.limits import Callback, Limits
+from coreplan.solving.registry import ALGORITHMS, check_algorithm
 from coreplan.solving.result import Result
 from coreplan.solving.task import SolverTask
-from coreplan.support.checks import unknown_name
 from coreplan.support.interrupts import finish_soon
 
 DEFAULT_ALGORITHM = "core"
@@ -128,16 +122,6 @@ def solve(
     return result
 
 
-def check_algorithm(algorithm: str, options: Iterable[str] = ()) -> None:
-    """Raise a SolverError if there is no such algorithm, or it has no such option."""
-    if algorithm not in ALGORITHMS:
-        raise SolverError(unknown_name(algorithm, "algorithm", list(ALGORITHMS), "coreplan"))
-    known = list(signature(ALGORITHMS[algorithm]).parameters)[1:]
-    for option in options:
-        if option not in known:
-            raise SolverError(unknown_name(option, "option", known, f"algorithm {algorithm!r}"))
-
-
 def check_problem(problem: object) -> None:
     """Raise a ModelError for what is not a problem."""
     if not isinstance(problem, PlanningProblem):
@@ -158,14 +142,3 @@ def errors_of_the_core() -> Iterator[None]:
         raise SolverError(f"{error}; scale them down") from None
     except MemoryError:
         raise LimitError("memory_limit", OUT_OF_MEMORY) from None
-
-
-ALGORITHMS: dict[str, Callable[..., Result]] = {
-    "core": solve_core,
-    "dp": solve_dp,
-    "spudd": solve_spudd,
-    "crg-ps": solve_crg_ps,
-    "core-2016": solve_core_2016,
-    "dec-mdp": solve_dec_mdp,
-}
-"""The algorithms by name; their parameters after the first are their options."""

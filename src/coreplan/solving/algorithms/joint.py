@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
 from coreplan import _core
 from coreplan.policies.policy import Policy
 from coreplan.policies.rules import LocalRule, TeamRule
 from coreplan.solving.compile import CompiledProblem
+from coreplan.solving.limits import Limits
 from coreplan.solving.maps import make_maps
 from coreplan.solving.task import SolverTask
 
@@ -15,14 +21,38 @@ def make_joint_policy(
 ) -> Policy:
     """One rule of the whole team; where it does not know, everybody's own."""
     agents = range(len(compiled.indexed.agents))
-    teams = []
+    rule = None
     if found.actions is not None:
-        teams.append(TeamRule(tuple(agents), found.actions, found.values, numbers=found.numbers))
+        rule = TeamRule(tuple(agents), found.actions, found.values, numbers=found.numbers)
+    return make_team_policy(task, compiled, rule, [found.fallback(i) for i in agents])
+
+
+def make_team_policy(
+    task: SolverTask,
+    compiled: CompiledProblem,
+    rule: TeamRule | None,
+    alone: Sequence[NDArray[np.uint32]] | None = None,
+) -> Policy:
+    """A policy of one rule for the whole team.
+
+    Parameters
+    ----------
+    task, compiled
+        What is solved.
+    rule
+        What the team does in each joint class, see :class:`coreplan.policies.rules.TeamRule`.
+    alone
+        Per agent and class: the number of the action where the rule does not know; by default what
+        is best for the agent by itself.
+    """
+    if alone is None:
+        bounds = _core.independent_bounds(compiled.model, Limits.unlimited_monitor())
+        alone = [bounds.action(i) for i in range(len(compiled.indexed.agents))]
     return Policy(
         task.problem,
         compiled.indexed,
         make_maps(compiled),
-        teams,
-        LocalRule(tuple(found.fallback(i) for i in agents)),
+        () if rule is None else (rule,),
+        LocalRule(tuple(alone)),
         history=not compiled.merged,
     )

@@ -1,0 +1,130 @@
+"""The compiled model as numpy arrays, for algorithms of others; read only.
+
+Stages count from the first stage of planning: layer 0 is where planning starts. A *class* is a set
+of local states of one stage that are the same to all that follows. An *action* of a class earns its
+expected own reward and leads to an *after-state*: what the other agents' rewards can see of it, and
+where it goes on. At a stage the team earns
+
+    constant[layer] + Σ_agents reward[action] + Σ_interactions value · Π_members chance
+
+where the chance is the one of the member's signal in its agent's after-state, 0 if it is not there.
+Then every agent moves on its own, by the outcomes of its after-state.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coreplan import _core
+
+Indices = NDArray[np.uint32]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class AgentArrays:
+    """One agent of a compiled model.
+
+    Attributes
+    ----------
+    layer_begin
+        Per layer, the horizon's included: its first class; one more for the end.
+    action_begin
+        Per class: its first action; one more for the end. Classes at the horizon have none.
+    reward
+        Per action: the expected reward that it earns by itself.
+    after
+        Per action: the after-state that it leads to.
+    outcome_begin
+        Per after-state: its first outcome; one more for the end.
+    outcome_next, outcome_probability
+        Per outcome: the class at the next stage, and how likely it is.
+    factor_begin
+        Per after-state: its first factor; one more for the end.
+    factor_signal, factor_chance
+        Per factor: a signal that interactions look at, and how likely it is.
+    """
+
+    layer_begin: Indices
+    action_begin: Indices
+    reward: Floats
+    after: Indices
+    outcome_begin: Indices
+    outcome_next: Indices
+    outcome_probability: Floats
+    factor_begin: Indices
+    factor_signal: Indices
+    factor_chance: Floats
+
+    def chance(self, after: int, signal: int) -> float:
+        """How likely an after-state makes a signal."""
+        row = slice(int(self.factor_begin[after]), int(self.factor_begin[after + 1]))
+        return float(self.factor_chance[row][self.factor_signal[row] == signal].sum())
+
+
+class InteractionArrays(NamedTuple):
+    """A reward for what several agents do at once."""
+
+    members: tuple[tuple[int, int], ...]
+    """(agent, signal) of all that have to match."""
+    values: dict[int, float]
+    """Per layer in which it can happen: what it is worth."""
+
+
+@dataclass(frozen=True, eq=False)
+class ModelArrays:
+    """A compiled model.
+
+    Attributes
+    ----------
+    layers
+        How many stages there are from the first one on, the horizon not included.
+    constant
+        Per layer: what the team earns whatever it does.
+    agents
+        The agents, in the problem's order.
+    interactions
+        Rewards for what several agents do at once.
+    """
+
+    layers: int
+    constant: Floats
+    agents: tuple[AgentArrays, ...]
+    interactions: tuple[InteractionArrays, ...]
+
+
+def model_arrays(model: _core.CompiledModel, agents: int) -> ModelArrays:
+    """The arrays of a compiled model of so many agents."""
+    first = model.first_stage
+    return ModelArrays(
+        model.horizon - first,
+        _read_only(model.constant_at()),
+        tuple(_agent_arrays(model, i) for i in range(agents)),
+        tuple(
+            InteractionArrays(tuple(members), {stage - first: value for stage, value in values})
+            for members, values in model.interactions()
+        ),
+    )
+
+
+def _agent_arrays(model: _core.CompiledModel, i: int) -> AgentArrays:
+    arrays: tuple[NDArray[Any], ...] = (
+        model.layer_begin(i),
+        model.action_begin(i),
+        model.action_reward(i),
+        model.action_after(i),
+        model.outcome_begin(i),
+        model.outcome_next(i),
+        model.outcome_probability(i),
+        *model.factors(i),
+    )
+    return AgentArrays(*map(_read_only, arrays))
+
+
+def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+    array.flags.writeable = False
+    return array
