@@ -10,7 +10,16 @@ import pytest
 import coreplan
 from cli_runs import Run
 
-FORMATS = ["ti-mmdp/1", "mpp/1", "result/1", "policy/1", "schedule/1", "calendar/1", "bench/1"]
+FORMATS = [
+    "ti-mmdp/1",
+    "mpp/1",
+    "result/1",
+    "policy/1",
+    "certificate/1",
+    "schedule/1",
+    "calendar/1",
+    "bench/1",
+]
 
 
 @pytest.mark.parametrize("name", [*FORMATS, None])

@@ -15,6 +15,7 @@ from coreplan import FormatError, ModelError, schema, solve
 from coreplan.bench.config import read_config
 from coreplan.files.reading import read_document
 from coreplan.files.schemas import FORMATS
+from coreplan.proof.certificate import certificate_to_dict
 from group_rules import random_groups
 from helpers import from_file, random_mpp
 from judge import Problem
@@ -244,3 +245,17 @@ def test_broken_files_are_refused(name: str, path: list[Any], junk: Any) -> None
     for each in (name, None):
         with pytest.raises(jsonschema.ValidationError):
             validate(broken(name, path, junk), each)
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_certificates_fit_their_schema(exact: bool) -> None:
+    """Whatever a certificate rests on: tables, clusters, records of a search."""
+    for size in ((2, 2, 5), (4, 3, 9)):
+        certificate = solve(from_file(random_mpp(*size)), exact=exact, certificate=True).certificate
+        assert certificate is not None
+        document = json.loads(json.dumps(certificate_to_dict(certificate)))
+        validate(document, "certificate/1")
+        validate(document, None)
+        for key in schema("certificate/1")["required"]:
+            with pytest.raises(jsonschema.ValidationError):
+                validate({name: part for name, part in document.items() if name != key}, None)

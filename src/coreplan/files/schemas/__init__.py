@@ -18,6 +18,7 @@ FORMATS = {
     "mpp/1": "mpp-1.json",
     "result/1": "result-1.json",
     "policy/1": "policy-1.json",
+    "certificate/1": "certificate-1.json",
     "schedule/1": "schedule-1.json",
     "calendar/1": "calendar-1.json",
     "bench/1": "bench-1.json",
