@@ -20,7 +20,7 @@ from unittest import mock
 
 import judge
 from coreplan import TIMMDP, ContractorState, MaintenanceProblem, read_problem
-from coreplan.algorithms import team
+from coreplan.algorithms.tuning import Tuning
 
 Algorithm = tuple[str, dict[str, Any]]
 """The name of an algorithm, and options."""

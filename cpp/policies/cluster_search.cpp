@@ -79,10 +79,10 @@ bool ClusterSearch::add(const LocalPolicy& policy) {
     return value_ > before;
 }
 
-bool ClusterSearch::improve(double seconds, std::uint64_t moves) {
+bool ClusterSearch::improve(std::uint64_t budget, std::uint64_t moves) {
     const double before = value_;
     try {
-        work(monitor_.seconds() + seconds, moves);
+        work(monitor_.work_after(budget), moves);
     } catch (const LimitReached& limit) {
         // What was found so far stands. A cluster that finds no room is passed over.
         if (limit.stop == Stop::memory_limit && monitor_.stop() == Stop::none) {
@@ -110,8 +110,8 @@ std::shared_ptr<const Behaviour> ClusterSearch::hold(Behaviour behaviour) const 
             }};
 }
 
-void ClusterSearch::work(double end, std::uint64_t moves) {
-    while (moves_ < moves && monitor_.seconds() < end) {
+void ClusterSearch::work(std::uint64_t end, std::uint64_t moves) {
+    while (moves_ < moves && monitor_.work() < end) {
         if (tries_left_ > 0) {
             profiles_.attempt();
             ++moves_;
@@ -255,7 +255,7 @@ void ClusterSearch::finish_rework() {
 }
 
 // The next cluster of the rework answers; false if it is not through.
-bool ClusterSearch::answer(double end) {
+bool ClusterSearch::answer(std::uint64_t end) {
     if (answer_ == nullptr) {
         auto fresh = std::make_unique<Answer>();
         fresh->agents = rework_->parts[rework_->next];
@@ -280,7 +280,7 @@ bool ClusterSearch::answer(double end) {
     const std::uint64_t rounds =
         kRoundsOfAnswer + std::min<std::uint64_t>(reworks_ / model_.agents.size(), 8);
     TeamSearch& search = *answer_->search;
-    search.improve(end - monitor_.seconds(), rounds);
+    search.improve(monitor_.work_until(end), rounds);
     if (monitor_.stop() != Stop::none) return false;
     if (!search.done(rounds)) return false;
     const bool joint = search.rollout() != nullptr && search.exact();

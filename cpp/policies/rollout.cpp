@@ -14,7 +14,8 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kTolerance = 1e-13;  // of all that can be earned or lost
-constexpr std::size_t kChunk = 128;   // states between two looks at the clock
+constexpr std::size_t kChunk = 128;   // states per thread between two looks at the clock
+constexpr std::size_t kRound = 512;   // states between two looks at the budget, for any threads
 constexpr std::size_t kWorthThreads = 16;
 constexpr double kLinkBytes = sizeof(Index) + sizeof(double);  // from a state to the next one
 constexpr double kStepBytes = 65536;                           // that are reserved at a time
@@ -343,8 +344,8 @@ Rollout::Rollout(const Outlooks& outlooks, std::vector<std::shared_ptr<const Bas
 
 Rollout::~Rollout() = default;
 
-bool Rollout::run(double seconds) {
-    const double end = monitor_.seconds() + seconds;
+bool Rollout::run(std::uint64_t budget) {
+    const std::uint64_t end = monitor_.work_after(budget);
     const std::size_t layers = model_.layer_count();
     while (!done_) {
         RolloutLayer& layer = layers_[layer_];
@@ -359,11 +360,12 @@ bool Rollout::run(double seconds) {
             runner_up_.resize(size);
         }
         while (state_ < size) {
-            const std::size_t stop = std::min(size, state_ + kChunk * deciders_.size());
+            const std::size_t round = state_ / kRound * kRound + kRound;
+            const std::size_t stop = std::min({size, round, state_ + kChunk * deciders_.size()});
             decide(state_, stop);
-            monitor_.tick_or_throw((stop - state_) * agents_ * bases_.size() * 16);
+            monitor_.tick_or_throw((stop - state_) * agents_ * bases_.size() * cost::kDecide);
             state_ = stop;
-            if (state_ < size && monitor_.seconds() >= end) return false;
+            if (state_ == round && state_ < size && monitor_.work() >= end) return false;
         }
         account();
         states_ += size;
@@ -379,7 +381,7 @@ bool Rollout::run(double seconds) {
             break;
         }
         ++layer_;
-        if (monitor_.seconds() >= end) return false;
+        if (monitor_.work() >= end) return false;
     }
     return true;
 }
@@ -406,7 +408,7 @@ void Rollout::decide(std::size_t begin, std::size_t end) {
                     work(*deciders_[t], begin + count * t / parts, begin + count * (t + 1) / parts);
                 },
                 monitor_);
-    if (!whole) monitor_.tick_or_throw(1ULL << 40U);
+    if (!whole) monitor_.look_or_throw();
 }
 
 void Rollout::account() {
@@ -456,8 +458,9 @@ bool Rollout::expand() {
             return false;
         }
         layer.next_begin.push_back(static_cast<Index>(layer.next.size()));
-        monitor_.tick_or_throw(16 *
-                               (agents_ + 4 * (layer.next_begin[s + 1] - layer.next_begin[s])));
+        monitor_.tick_or_throw(cost::kExpandAgent * agents_ +
+                               cost::kExpandOutcome *
+                                   (layer.next_begin[s + 1] - layer.next_begin[s]));
     }
     next.states = std::move(found);
     const std::size_t before = next.size();
@@ -575,7 +578,7 @@ void Rollout::evaluate() {
             }
         }
         std::swap(lost, lost_next);
-        monitor_.tick_or_throw(4 * layer.next.size() + layer.size());
+        monitor_.tick_or_throw(cost::kLink * (layer.next.size() + layer.size()));
     }
     value_ = decided_ == 0 ? layers_[0].default_value[0] : layers_[0].value[0];
     if (!lost_next.empty()) value_ -= lost_next[0];

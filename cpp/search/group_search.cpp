@@ -14,13 +14,13 @@ namespace coreplan {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kSmallTable = 2e4;              // joint states that are always worth a table
-constexpr std::uint64_t kSweeps = 3;             // at the beginning
-constexpr double kLeastPart = 1e-5;              // of the gap, that is worth a look in a sweep
-constexpr std::uint64_t kQuicklyFreed = 50'000;  // records
-constexpr double kEnoughFreed = 0.1;             // of all memory, so that it is worth going on
-constexpr double kSecondsPerRecord = 2e-5;       // to forget one, at most about
-constexpr double kPatience = 0.2;                // seconds that a sweep may always take
+constexpr double kSmallTable = 2e4;               // joint states that are always worth a table
+constexpr std::uint64_t kSweeps = 3;              // at the beginning
+constexpr double kLeastPart = 1e-5;               // of the gap, that is worth a look in a sweep
+constexpr std::uint64_t kQuicklyFreed = 50'000;   // records
+constexpr double kEnoughFreed = 0.1;              // of all memory, so that it is worth going on
+constexpr double kSecondsPerRecord = 2e-5;        // to forget one, at most about
+constexpr std::uint64_t kPatience = 200'000'000;  // work that a sweep may always take
 
 // Takes memory for what the search remembers, before anything of it is made.
 double reserved(Reservation& memory, double bytes) {
@@ -76,7 +76,8 @@ GroupSearch::GroupSearch(const CompiledModel& model, const Relaxation& relaxatio
             shapes_.solve(shape, 1, own);
         }
     });
-    for (unsigned t = 0; t < std::max(1U, options_.threads); ++t) {
+    const unsigned workers = options_.deterministic ? 1U : std::max(1U, options_.threads);
+    for (unsigned t = 0; t < workers; ++t) {
         workers_.push_back(std::make_unique<Worker>(*this));
     }
     workers_[0]->start(*root_, monitor);
@@ -104,45 +105,45 @@ GroupSearch::~GroupSearch() {
     }
 }
 
-bool GroupSearch::run(double seconds, double tolerance, Monitor& monitor) {
+bool GroupSearch::run(std::uint64_t budget, double tolerance, Monitor& monitor) {
     try {
-        return work(seconds, tolerance, monitor);
+        return work(budget, tolerance, monitor);
     } catch (...) {
         full_ = true;
         throw;
     }
 }
 
-bool GroupSearch::work(double seconds, double tolerance, Monitor& monitor) {
-    const double end = monitor.seconds() + seconds;
+bool GroupSearch::work(std::uint64_t budget, double tolerance, Monitor& monitor) {
+    const std::uint64_t end = monitor.work_after(budget);
     const auto nearly = [&] { return open() <= tolerance; };
     // Sweeps for good policies, each time twice as much has been done, ever closer looks.
-    const double begin = monitor.seconds();
+    const std::uint64_t begin = monitor.work();
     while (!nearly() && !full_ && monitor.stop() == Stop::none &&
            (sweeps_ < kSweeps || actions_ > 2 * actions_at_sweep_)) {
         const double least =
             std::max(kLeastPart, std::pow(0.1, 2.0 + static_cast<double>(sweeps_)));
-        const double patience = std::max(seconds, kPatience + spent_);
+        const std::uint64_t patience = std::max(budget, kPatience + spent_);
         for (const auto follow : {Worker::Follow::promise, Worker::Follow::policy}) {
             try {
                 workers_[0]->sweep(root_->children, follow, ++sweep_number_, least * open(),
-                                   monitor.seconds() + patience, monitor);
+                                   monitor.work_after(patience), monitor);
             } catch (const LimitReached& limit) {
                 if (limit.stop == Stop::memory_limit) full_ = true;
             }
         }
         ++sweeps_;
         actions_at_sweep_ = actions_;
-        if (monitor.seconds() >= end) break;
+        if (monitor.work() >= end) break;
     }
-    WorkList work(options_.threads);
+    const std::uint64_t share = monitor.work_until(end) / workers_.size();
+    WorkList work(static_cast<unsigned>(workers_.size()));
     std::atomic<bool> done{false};
     work.run(
         workers_.size(),
         [&](std::size_t, unsigned worker, Monitor& own) {
-            // A worker's clock may have started later.
-            const double own_end = own.seconds() + (end - monitor.seconds());
-            while (!done && !full_ && own.stop() == Stop::none && own.seconds() < own_end) {
+            const std::uint64_t own_end = own.work_after(share);
+            while (!done && !full_ && own.stop() == Stop::none && own.work() < own_end) {
                 Record* most = nullptr;
                 double gap = 0;
                 for (const Child& child : root_->children) {
@@ -153,18 +154,18 @@ bool GroupSearch::work(double seconds, double tolerance, Monitor& monitor) {
                     }
                 }
                 if (most == nullptr || nearly()) break;
-                const double share = 0.9 * tolerance / static_cast<double>(root_->children.size());
+                const double small = 0.9 * tolerance / static_cast<double>(root_->children.size());
                 try {
-                    workers_[worker]->work(*most, share, -kInfinity, own_end, own);
+                    workers_[worker]->work(*most, small, -kInfinity, own_end, own);
                 } catch (const LimitReached& limit) {
                     if (limit.stop == Stop::memory_limit) full_ = true;
                 }
-                own.tick(1U << 20U);
+                own.look();
             }
             done = true;
         },
         monitor);
-    spent_ += monitor.seconds() - begin;
+    spent_ += monitor.work() - begin;
     // To forget takes a while, too.
     const bool in_time =
         monitor.seconds_left() > kSecondsPerRecord * static_cast<double>(records_.load());

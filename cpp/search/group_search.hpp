@@ -25,6 +25,9 @@ namespace coreplan {
 struct GroupSearchOptions {
     unsigned threads = 1;
     double most_bytes = 1e9;  // of all that it remembers
+    // The same on every run, for any number of threads. Else threads go their own ways, which is
+    // faster.
+    bool deterministic = true;
     // Each idea can be switched off, to see what it gains.
     bool split = true;   // agents that cannot interact any more go apart
     bool skip = true;    // where there is one way on, go on
@@ -101,10 +104,10 @@ public:
     GroupSearch(const GroupSearch&) = delete;
     GroupSearch& operator=(const GroupSearch&) = delete;
 
-    // Works for about that long, or until what work can close of the gap is as small as that; true
+    // Does about that much work, or until what work can close of the gap is as small as that; true
     // if it is. What rounding may have done stays open: `upper` counts it. If anything is thrown,
     // the bounds are valid, and it is full.
-    bool run(double seconds, double tolerance, Monitor& monitor);
+    bool run(std::uint64_t budget, double tolerance, Monitor& monitor);
 
     // Goes by a relaxation that has become better, and keeps what is known. False if there is no
     // room for its tables, or no time; it may then be `full`.
@@ -144,7 +147,7 @@ private:
     class Records;
     class Worker;
 
-    bool work(double seconds, double tolerance, Monitor& monitor);
+    bool work(std::uint64_t budget, double tolerance, Monitor& monitor);
     bool forget();
     void go_by(const Relaxation& relaxation);
     void note_terms(std::uint64_t terms);
@@ -178,7 +181,7 @@ private:
     std::vector<std::unique_ptr<Worker>> workers_;
     std::uint64_t sweeps_ = 0;
     std::uint64_t sweep_number_ = 0;
-    double spent_ = 0;  // seconds
+    std::uint64_t spent_ = 0;  // work
     std::uint64_t actions_at_sweep_ = 0;
 };
 

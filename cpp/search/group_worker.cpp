@@ -9,9 +9,8 @@ namespace coreplan {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kSecondsPerCell = 2e-8;    // of the kernel, at most about
-constexpr double kSecondsPerOption = 5e-5;  // to build one, about
-constexpr double kFewOutcomes = 32;         // combinations that are revealed all at once
+constexpr double kTableWorth = 1.0;  // work on a group, per work of its table, that is worth one
+constexpr double kFewOutcomes = 32;  // combinations that are revealed all at once
 constexpr std::size_t kLevelBits = 12;
 constexpr int kMostStale = 4;  // looks at groups that others work on
 
@@ -135,7 +134,7 @@ void GroupSearch::Worker::reveal(const Partial& from, Index layer, Option& optio
 void GroupSearch::Worker::spread(Index layer, Option& option, Monitor& monitor) {
     for (std::size_t level = levels_.size(); level-- > 0;) {
         for (std::size_t k = 0; k < levels_[level].size(); ++k) {
-            if (monitor.tick(200) || monitor.stop() != Stop::none ||
+            if (monitor.tick(cost::kArrival) || monitor.stop() != Stop::none ||
                 (search_.full_ && !on_arrival)) {
                 break;
             }
@@ -352,7 +351,9 @@ bool GroupSearch::Worker::add_option(Record& record, Monitor& monitor) {
 bool GroupSearch::Worker::build(Record& record, Option option, Monitor& monitor) {
     // If a limit strikes, the option may not be whole, and its action must not get lost.
     const bool stale = std::exchange(record.body->stale, true);
+    const std::uint64_t before = monitor.work();
     lead(*record.shape, record.layer, record.where(), option, monitor);
+    monitor.tick(cost::kOption);
     if (monitor.stop() != Stop::none || search_.full_) return false;
     record.body->stale = stale;
     option.add_up();
@@ -360,7 +361,7 @@ bool GroupSearch::Worker::build(Record& record, Option option, Monitor& monitor)
     if (!search_.room_.take(option.bytes())) search_.full_ = true;
     record.body->options.push_back(std::move(option));
     search_.actions_.fetch_add(1, std::memory_order_relaxed);
-    record.shape->work.fetch_add(1, std::memory_order_relaxed);
+    record.shape->work.fetch_add(monitor.work() - before, std::memory_order_relaxed);
     return true;
 }
 
@@ -423,7 +424,7 @@ std::size_t GroupSearch::Worker::known_best(Record& record, Monitor& monitor) {
 }
 
 void GroupSearch::Worker::sweep(std::span<const Child> from, Follow follow, std::uint64_t number,
-                                double least, double end, Monitor& monitor) {
+                                double least, std::uint64_t end, Monitor& monitor) {
     end_ = end;
     // In the order of time; what is hidden is revealed first.
     const std::size_t most = model_.agents.size();
@@ -523,7 +524,7 @@ GroupSearch::Record* GroupSearch::Worker::visit(const Frame& frame, Frame& child
     }
 }
 
-void GroupSearch::Worker::work(Record& record, double tolerance, double floor, double end,
+void GroupSearch::Worker::work(Record& record, double tolerance, double floor, std::uint64_t end,
                                Monitor& monitor) {
     end_ = end;
     stack_.clear();
@@ -562,8 +563,8 @@ void GroupSearch::Worker::work(Record& record, double tolerance, double floor, d
         // A group that much work goes into is worth a table.
         Shape& shape = *next->shape;
         if (search_.options_.tables && shape.exact.load() == nullptr && !shape.refused.load() &&
-            static_cast<double>(shape.work.load(std::memory_order_relaxed)) * kSecondsPerOption >
-                shape.cells * kSecondsPerCell) {
+            static_cast<double>(shape.work.load(std::memory_order_relaxed)) >
+                kTableWorth * shape.table_work) {
             shapes_.solve(shape, 1, monitor);
         }
         next->visitors.fetch_add(1);

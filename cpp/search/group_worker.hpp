@@ -20,13 +20,13 @@ public:
 
     // Works on a record until its bounds are near enough, its upper bound has come down far enough,
     // or it is time to stop.
-    void work(Record& record, double tolerance, double floor, double end, Monitor& monitor);
+    void work(Record& record, double tolerance, double floor, std::uint64_t end, Monitor& monitor);
 
     // Follows the most promising actions from some records wherever they are likely to lead, and
     // brings the bounds up to date from the end back. Or follows the best policy that is known.
     enum class Follow { promise, policy };
     void sweep(std::span<const Child> from, Follow follow, std::uint64_t number, double least,
-               double end, Monitor& monitor);
+               std::uint64_t end, Monitor& monitor);
 
     // Where everybody is at first.
     void start(Option& option, Monitor& monitor) {
@@ -117,8 +117,8 @@ private:
         return std::span(pool_).subspan(partial.begin, partial.shape->size());
     }
     [[nodiscard]] bool stopping(Monitor& monitor) const {
-        return monitor.stop() != Stop::none || monitor.tick(300) || search_.full_ ||
-               monitor.seconds() >= end_;
+        return monitor.stop() != Stop::none || monitor.tick(cost::kVisit) || search_.full_ ||
+               monitor.work() >= end_;
     }
 
     GroupSearch& search_;
@@ -129,7 +129,7 @@ private:
     std::vector<ActionTerm> terms_;
     std::vector<Frame> stack_;
     std::vector<SearchOrder::Branch> branches_;
-    double end_ = 0;
+    std::uint64_t end_ = 0;
 
     // Of the outcomes in work.
     std::vector<std::vector<Partial>> levels_;  // by how many are not revealed

@@ -80,6 +80,7 @@ Shape& Shapes::get(std::span<const AgentId> agents, Monitor& monitor) {
         for (const Index m : bond.places) ++shape->ties[m];
     }
     shape->cells = team_cells(model_, shape->agents);
+    shape->table_work = kernel_work(model_, shape->agents);
     if (prepare_) prepare_(*shape, monitor);
     bucket.push_back(std::move(shape));
     return *bucket.back();

@@ -124,6 +124,19 @@ class Limits:
         return time.perf_counter() - self._start
 
     @property
+    def work(self) -> float:
+        """Work of the core so far, in units of about a second of one thread.
+
+        It is counted, not timed: the same on every run of the same problem.
+        """
+        return float(self.monitor.work) / _core.UNITS_PER_SECOND
+
+    @property
+    def timed(self) -> bool:
+        """Whether there is a time limit."""
+        return math.isfinite(self._time_limit)
+
+    @property
     def memory_limit_mb(self) -> float:
         """Megabytes that may be taken."""
         return self._memory_limit / BYTES_PER_MB

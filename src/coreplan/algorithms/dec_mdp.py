@@ -13,7 +13,8 @@ from collections.abc import Sequence
 
 from coreplan import _core
 from coreplan.algorithms.task import SolverTask, check_flags, check_seed
-from coreplan.algorithms.team import CLOSED, CUTS, is_slow
+from coreplan.algorithms.team import is_slow
+from coreplan.algorithms.tuning import Tuning
 from coreplan.algorithms.way_back import make_reduced, map_local, reduce_model
 from coreplan.compile import CompiledProblem
 from coreplan.limits import Limits
@@ -22,6 +23,7 @@ from coreplan.result import Result, Statistics
 
 logger = logging.getLogger(__name__)
 
+TUNING = Tuning()
 STEPS = ("shape", "drop", "settle", "eliminate", "merge")
 """Of shrinking. All of them keep the decentralised optimum, too."""
 TRIES = 30
@@ -128,7 +130,7 @@ class _Team:
     def start_relaxation(self, limits: Limits) -> _core.Relaxation | None:
         """A relaxation of the centralised problem; None if there is no memory or time for one."""
         try:
-            self.relaxation = _core.Relaxation(self.model, 1, CUTS, limits.monitor)
+            self.relaxation = _core.Relaxation(self.model, 1, TUNING.cuts, limits.monitor)
         except _core.LimitReached:
             return None
         return self.relaxation
@@ -148,7 +150,7 @@ class _Solver:
     def tolerance(self) -> float:
         """How far the bounds of one team may be apart if the whole is to count as optimal."""
         value = self.offset + sum(team.lower for team in self.teams)
-        return 0.25 * CLOSED * max(1.0, abs(value)) / len(self.teams)
+        return TUNING.closed_by_search * TUNING.closed * max(1.0, abs(value)) / len(self.teams)
 
     def report(self) -> None:
         """Tell the bounds on the whole problem's value."""
@@ -215,9 +217,11 @@ class _Solver:
             budget = ROUND_SECONDS
             if math.isfinite(seconds):
                 budget = min(max(0.3, 0.5 * spent), self.limits.seconds_left / 10)
-            if is_slow(gains, team.gap) or relaxation.settled:
+            if is_slow(gains, team.gap, TUNING) or relaxation.settled:
                 gains.clear()
-                grown = relaxation.grow(budget, len(team.agents), self.limits.monitor)
+                grown = relaxation.grow(
+                    budget * _core.UNITS_PER_SECOND, len(team.agents), self.limits.monitor
+                )
                 if relaxation.settled and not grown:
                     return
             relaxation.step(team.lower, self.limits.monitor)

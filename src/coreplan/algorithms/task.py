@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from numbers import Real
 
 from coreplan import _core
 from coreplan.checks import found
@@ -31,6 +32,15 @@ def check_gaps(**options: object) -> None:
     for name, value in options.items():
         if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
             raise SolverError(f"{name} is {value!r}; expected a number of at least 0")
+
+
+def check_work_limit(work_limit: object) -> float:
+    """The limit as a number, infinite for None; raise a SolverError if it makes no sense."""
+    if work_limit is None:
+        return math.inf
+    if isinstance(work_limit, bool) or not isinstance(work_limit, Real) or not work_limit > 0:
+        raise SolverError(f"work_limit is {work_limit!r}; expected a number above 0, or None")
+    return float(work_limit)
 
 
 def check_seed(seed: object) -> None:
