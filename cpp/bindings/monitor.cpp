@@ -85,6 +85,7 @@ void bind_monitor(nb::module_& module) {
         .def_prop_ro("stop", &Monitor::stop)
         .def("look", &Monitor::look)
         .def_prop_ro("work", &Monitor::work)
+        .def("set_time_limit", &Monitor::set_time_limit, nb::arg("seconds"))
         .def("halt", &Monitor::halt, nb::arg("why"))
         .def("reserve", &Monitor::reserve, nb::arg("bytes"), nb::arg("what"))
         .def("release", &Monitor::release, nb::arg("bytes"))

@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 #include <span>
+#include <utility>
 
 #include "support/work_list.hpp"
 
@@ -108,6 +109,7 @@ public:
             const char mark = base.mark(number, classes);
             if (mark == AgentOutlook::kUnknown) continue;
             base_ = b;
+            work += cost::kDecide * (agents_ + outlooks_.bonds().size());
             start(base, classes);
             if (b == 0) layer.default_value[state] = q_;
             best_value = std::max(best_value, q_);
@@ -133,6 +135,9 @@ public:
         layer.base[state] = winner.base;
         layer.default_q[state] = lookup_.value(*bases_[0], chosen);
     }
+
+    // Of all states so far. What is remembered of others counts as if it were looked up again.
+    std::uint64_t work = 0;
 
 private:
     struct Candidate {
@@ -221,6 +226,7 @@ private:
     // What depends on one agent's action.
     double part(std::size_t i, Index a, const CompiledAgent& agent, const AgentOutlook& outlook) {
         const AfterId after = agent.action_after[a];
+        work += cost::kDecide * (1 + outlooks_.bonds_of(i).size());
         lists_[i] = outlook.list(after);
         double total = agent.action_reward[a] + outlook.value(after);
         if (lists_[i] == 0) return total;
@@ -258,6 +264,7 @@ private:
         double total = lookup_.value(*bases_[0], std::span<const Index>(candidate.actions));
         for_each_outcome(model_, candidate.actions, 0, row_, outcome_, partial_,
                          [&](double probability) {
+                             work += cost::kPeek;
                              const Known known = best_known();
                              total += probability * (known.best - known.usual);
                          });
@@ -363,7 +370,9 @@ bool Rollout::run(std::uint64_t budget) {
             const std::size_t round = state_ / kRound * kRound + kRound;
             const std::size_t stop = std::min({size, round, state_ + kChunk * deciders_.size()});
             decide(state_, stop);
-            monitor_.tick_or_throw((stop - state_) * agents_ * bases_.size() * cost::kDecide);
+            std::uint64_t work = 0;
+            for (const auto& decider : deciders_) work += std::exchange(decider->work, 0);
+            monitor_.tick_or_throw(work);
             state_ = stop;
             if (state_ == round && state_ < size && monitor_.work() >= end) return false;
         }

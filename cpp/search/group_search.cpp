@@ -71,6 +71,8 @@ GroupSearch::GroupSearch(const CompiledModel& model, const Relaxation& relaxatio
     shapes_.set_prepare([this](Shape& shape, Monitor& own) {
         if (bound_ != nullptr) bound_->prepare(shape, own);  // without one, policies only
         floor_.prepare(shape);
+        shape.look_work = cost::kLookUp * (shape.size() + shape.bonds.size()) * floor_.bases();
+        if (bound_ != nullptr) shape.look_work += cost::kLookUp * RelaxationBound::look_ups(shape);
         if (shape.size() == 1 ||
             (options_.tables && (shape.size() == 2 || shape.cells <= kSmallTable))) {
             shapes_.solve(shape, 1, own);

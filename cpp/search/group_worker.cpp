@@ -134,8 +134,9 @@ void GroupSearch::Worker::reveal(const Partial& from, Index layer, Option& optio
 void GroupSearch::Worker::spread(Index layer, Option& option, Monitor& monitor) {
     for (std::size_t level = levels_.size(); level-- > 0;) {
         for (std::size_t k = 0; k < levels_[level].size(); ++k) {
-            if (monitor.tick(cost::kArrival) || monitor.stop() != Stop::none ||
-                (search_.full_ && !on_arrival)) {
+            if (monitor.tick(cost::kArrival +
+                             cost::kArrivalAgent * levels_[level][k].shape->size()) ||
+                monitor.stop() != Stop::none || (search_.full_ && !on_arrival)) {
                 break;
             }
             const Partial from = levels_[level][k];
@@ -236,9 +237,10 @@ bool GroupSearch::Worker::go_on(Shape& shape, Index layer, std::span<const Statu
 }
 
 void GroupSearch::Worker::add_record(Shape& shape, Index layer, std::span<const Status> where,
-                                     double weight, Option& option) {
+                                     double weight, Option& option, Monitor& monitor) {
     Record* record = search_.table_->find(shape, where);
     if (record == nullptr) {
+        monitor.tick(cost::kRecord + shape.look_work);
         const double lower = floor_of(shape, layer, where);
         const double upper = std::max(above_->upper(shape, layer, where), lower);
         if (upper - lower <= rounding_of(lower, upper)) {
@@ -275,7 +277,7 @@ void GroupSearch::Worker::arrive(Shape& shape, Index layer, std::span<const Stat
         const Place here = std::move(left.back());
         left.pop_back();
         if (!skips() || !go_on(*here.shape, here.layer, here.where, reward, next)) {
-            add_record(*here.shape, here.layer, here.where, weight, option);
+            add_record(*here.shape, here.layer, here.where, weight, option, monitor);
             continue;
         }
         option.add(weight * reward);
@@ -305,7 +307,7 @@ void GroupSearch::Worker::begin(Record& record, Monitor& monitor) {
     }
     if (!search_.room_.take(bytes)) search_.full_ = true;
     record.body = std::move(body);
-    if (hidden_count(record.where()) == 0) order_actions_of(record);
+    if (hidden_count(record.where()) == 0) order_actions_of(record, monitor);
     search_.expanded_.fetch_add(1, std::memory_order_relaxed);
 }
 
@@ -313,11 +315,11 @@ void GroupSearch::Worker::begin(Record& record, Monitor& monitor) {
 bool GroupSearch::Worker::open(Record& record, Monitor& monitor) {
     if (record.body == nullptr) begin(record, monitor);
     if (record.body == nullptr) return false;
-    if (record.body->stale) order_actions_of(record);
+    if (record.body->stale) order_actions_of(record, monitor);
     return true;
 }
 
-void GroupSearch::Worker::order_actions_of(Record& record) {
+void GroupSearch::Worker::order_actions_of(Record& record, Monitor& monitor) {
     std::vector<Index> choices;
     std::vector<ClassId> classes;
     for (std::size_t m = 0; m < record.shape->size(); ++m) {
@@ -330,6 +332,7 @@ void GroupSearch::Worker::order_actions_of(Record& record) {
     Body& body = *record.body;
     body.order = order_actions(choices, terms_);
     body.stale = false;
+    monitor.tick(cost::kOrderByte * body.order->bytes());
     const auto bytes = static_cast<double>(body.order->bytes());
     if (bytes > body.order_bytes) {
         if (!search_.room_.take(bytes - body.order_bytes)) search_.full_ = true;
@@ -482,6 +485,7 @@ GroupSearch::Record* GroupSearch::Worker::visit(const Frame& frame, Frame& child
     for (int stale = 0;;) {
         const Top top = find_top(record);
         const double rest = update(record, top);
+        monitor.tick(cost::kVisitOption * body.options.size());
         const double best = top.option == kNoOption ? -kInfinity : body.options[top.option].upper;
         const double lower = record.lower.load(std::memory_order_relaxed);
         const double upper = record.upper.load(std::memory_order_relaxed);
@@ -494,6 +498,7 @@ GroupSearch::Record* GroupSearch::Worker::visit(const Frame& frame, Frame& child
         }
         const Option& option = body.options[top.option];
         branches_.clear();
+        monitor.tick(cost::kVisitChild * option.children.size());
         double gaps = option.fixed_upper - option.fixed_lower;
         double settled = gaps;
         double rounding = rounding_of(option.fixed_lower, option.fixed_upper);

@@ -87,7 +87,7 @@ private:
     [[nodiscard]] bool skips() const { return search_.options_.skip && model_.unit_mass; }
     bool open(Record& record, Monitor& monitor);
     void begin(Record& record, Monitor& monitor);
-    void order_actions_of(Record& record);
+    void order_actions_of(Record& record, Monitor& monitor);
     void clear_outcomes();
     bool add_option(Record& record, Monitor& monitor);
     bool build(Record& record, Option option, Monitor& monitor);
@@ -107,7 +107,7 @@ private:
     void arrive(Shape& shape, Index layer, std::span<const Status> where, double weight,
                 Option& option, Monitor& monitor);
     void add_record(Shape& shape, Index layer, std::span<const Status> where, double weight,
-                    Option& option);
+                    Option& option, Monitor& monitor);
     bool go_on(Shape& shape, Index layer, std::span<const Status> where, double& reward,
                std::vector<Status>& next) const;
     [[nodiscard]] double outcomes(const Shape& shape, std::span<const Status> where) const;

@@ -86,6 +86,7 @@ struct Shape {
     std::vector<Index> ties;            // per position: bonds that it is in
     double cells = 0;                   // joint states of all layers
     double table_work = 0;              // to work out what it earns at best
+    std::uint64_t look_work = 0;        // to look up both bounds of a joint state
     std::unique_ptr<ShapeNotes> upper;  // notes of the upper bound
     std::unique_ptr<ShapeNotes> lower;  // notes of the lower bound
 

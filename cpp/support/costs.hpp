@@ -25,17 +25,24 @@ inline constexpr std::uint64_t kResponseValue = 2;
 inline constexpr std::uint64_t kResponseState = 4;
 // Rollout: per agent and base of a state that is decided, per agent and per outcome of a state that
 // is expanded, per link and per state that is evaluated.
-inline constexpr std::uint64_t kDecide = 16;
+inline constexpr std::uint64_t kDecide = 10;
+inline constexpr std::uint64_t kPeek = 80;
 inline constexpr std::uint64_t kExpandAgent = 16;
 inline constexpr std::uint64_t kExpandOutcome = 64;
 inline constexpr std::uint64_t kLink = 4;
 
 // Search: per look at a record, per group that is reached, per step in the order of joint actions,
 // per joint action that is built, per state of a policy that is written down.
-inline constexpr std::uint64_t kVisit = 300;
-inline constexpr std::uint64_t kArrival = 200;
+inline constexpr std::uint64_t kVisit = 600;
+inline constexpr std::uint64_t kVisitOption = 8;
+inline constexpr std::uint64_t kVisitChild = 12;
+inline constexpr std::uint64_t kArrival = 300;
+inline constexpr std::uint64_t kArrivalAgent = 30;
+inline constexpr std::uint64_t kRecord = 700;
+inline constexpr std::uint64_t kLookUp = 8;
+inline constexpr std::uint64_t kOrderByte = 1;
 inline constexpr std::uint64_t kOrderStep = 100;
-inline constexpr std::uint64_t kOption = 1'000;
+inline constexpr std::uint64_t kOption = 2'000;
 inline constexpr std::uint64_t kDecision = 500;
 
 }  // namespace coreplan::cost

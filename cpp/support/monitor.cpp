@@ -54,6 +54,12 @@ void Monitor::halt(Stop why) noexcept {
     next_look_ = 0;
 }
 
+void Monitor::set_time_limit(double seconds) noexcept {
+    time_limit_ = seconds;
+    if (stop_ == Stop::time_limit && this->seconds() < seconds) stop_ = Stop::none;
+    next_look_ = 0;
+}
+
 void Monitor::measure() {
     const double grown = resident_bytes() - size_at_start_ - kOwnAffairs;
     uncounted_ = std::max(0.0, grown - reserved_);

@@ -82,6 +82,9 @@ public:
 
     // The work has to stop, from now on, whatever the limits say.
     void halt(Stop why) noexcept;
+    // Another time limit, from the same beginning. Work that the one before stopped may go on if
+    // this one is later.
+    void set_time_limit(double seconds) noexcept;
     // For a helper's thread: the same clock, and the same eye on the growth of the process. What a
     // helper takes is counted by the monitor that it helps.
     [[nodiscard]] Monitor helper(Watcher watcher) const;

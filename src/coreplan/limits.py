@@ -146,6 +146,10 @@ class Limits:
         """Until the time limit; infinite if there is none."""
         return self._time_limit - self.seconds
 
+    def keep_back(self, seconds: float) -> None:
+        """Let the time limit strike so much earlier, so that something is left for the end."""
+        self.monitor.set_time_limit(self._time_limit - seconds)
+
     def _watch(self, progress: _core.Progress) -> _core.Stop:
         """Tell the core whether anybody has asked to stop."""
         self._tell(progress)

@@ -241,7 +241,6 @@ class _Engine:
         """What a plan that was given at the start is worth."""
         self.bases: list[Base] | None = None
         """That plan, agent by agent, where agents look at themselves only."""
-        self._last_slice = 0.0
 
     @property
     def lower(self) -> float:
@@ -297,14 +296,13 @@ class _Engine:
                 break
             if self.known > self.lower and is_closed(lower, upper):
                 break  # the plan that was given is optimal
-            if self._time_is_up():
-                break
             budget = max(tuning.shortest_slice, tuning.slice_part * self.limits.work)
             budget = min(budget, tuning.longest_slice, self.options.work_left)
-            begin = self.limits.seconds
+            # The clock only says when to stop; what was found has to be written down then.
+            self.limits.keep_back(sum(team.last_seconds for team in self.teams))
             max(left, key=lambda team: team.gap).work(budget)
-            self._last_slice = self.limits.seconds - begin
-        if self.stop == _core.Stop.time_limit and self.limits.monitor.stop == _core.Stop.none:
+        self.limits.keep_back(0.0)
+        if self.stop == _core.Stop.time_limit:
             for team in self.teams:
                 team.write_last()
         self.limits.report(*self.bounds())
@@ -325,17 +323,6 @@ class _Engine:
             self.stop = _core.Stop.time_limit
             self.worked_off = True
         return self.stop != _core.Stop.none
-
-    def _time_is_up(self) -> bool:
-        """Whether what is left of a time limit is needed to write down what has been found.
-
-        The clock has no other say in what is done.
-        """
-        needed = sum(team.last_seconds for team in self.teams)
-        if not needed or self.limits.seconds_left > needed + self._last_slice:
-            return False
-        self.stop = _core.Stop.time_limit
-        return True
 
     def say(self, names: Sequence[str]) -> str:
         """In words: whether the work limit struck, and which teams are not solved."""
