@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coreplan import Progress, Result, SolverError, Status, _core, read_problem, solve
-from coreplan.algorithms import team as team_module
 from coreplan.algorithms.task import SolverTask
 from coreplan.algorithms.team import Team
 from coreplan.cli import example_path
@@ -20,6 +19,7 @@ from coreplan.result import is_closed
 from coreplan.verify import Verification, verify
 from helpers import (
     CORE_STEPS,
+    EAGER,
     agrees,
     coupled_team,
     from_file,
@@ -172,9 +172,7 @@ def test_an_exact_solution_may_come_late(monkeypatch: pytest.MonkeyPatch) -> Non
         finish(team)
 
     monkeypatch.setattr(Team, "finish", solve_and_finish)
-    monkeypatch.setattr(team_module, "PREPARE", 0.0)
-    monkeypatch.setattr(team_module, "SEARCH_CLUSTER", 2)
-    result = solve(problem, algorithm="core", exact=False)
+    result = solve(problem, algorithm="core", exact=False, **EAGER)
     assert any(written)
     assert result.status is Status.OPTIMAL
     assert result.policy is not None

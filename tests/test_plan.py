@@ -29,9 +29,9 @@ from coreplan import (
     solve,
 )
 from coreplan import evaluate as evaluation
-from coreplan.algorithms import core as engine
 from coreplan.algorithms.start import Start
 from coreplan.algorithms.team import EngineOptions, Team
+from coreplan.algorithms.tuning import Tuning
 from coreplan.cli import example_path
 from coreplan.limits import Limits
 from coreplan.maintenance.money import split_value
@@ -144,8 +144,8 @@ def test_a_start_helps_a_team_that_is_not_solved() -> None:
         contractor.name: {task.name: 4 * k for k, task in enumerate(contractor.tasks)}
         for contractor in problem.contractors  # type: ignore[union-attr]
     }
-    with patch.object(engine, "EXACT_AT_ONCE", -1.0):
-        result = solve(problem, start=schedule, time_limit=2, threads=1)
+    tuning = Tuning(exact_at_once=-1.0)
+    result = solve(problem, start=schedule, time_limit=2, threads=1, tuning=tuning)
     assert result.value >= schedule_policy(problem, schedule).evaluate()  # type: ignore[arg-type]
 
 

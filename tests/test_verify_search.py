@@ -11,7 +11,6 @@ from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import numpy as np
 import pytest
@@ -20,7 +19,8 @@ from hypothesis import strategies as st
 
 from certificates import identity_classes, make_certificate, random_clusters, reduced_classes
 from coreplan import FormatError, cli, solve, write_problem
-from coreplan.algorithms import certify, team
+from coreplan.algorithms import certify
+from coreplan.algorithms.tuning import Tuning
 from coreplan.certificate import (
     Certificate,
     GroupRecords,
@@ -41,11 +41,10 @@ from strategies import problem_dicts
 def searched(raw: dict[str, Any], **options: Any) -> tuple[Certificate, float]:
     """What `core` hands out if it has to search, and its upper bound."""
     problem = from_file(raw)
-    with tempfile.TemporaryDirectory() as folder, mock.patch.object(team, "SEARCH_CLUSTER", 2):
+    options = {"exact": False, "threads": 1, "tuning": Tuning(search_cluster=2), **options}
+    with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "proof.json.gz"
-        result = solve(
-            problem, algorithm="core", exact=False, threads=1, certificate=path, **options
-        )
+        result = solve(problem, algorithm="core", certificate=path, **options)
         assert result.upper_bound is not None
         return read_certificate(path, problem), result.upper_bound
 
