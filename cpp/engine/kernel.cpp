@@ -569,6 +569,7 @@ PreparedTeam::PreparedTeam(const CompiledModel& model, const std::vector<AgentId
     modes_.reserve(agents.size());
     for (const AgentId agent : agents) {
         memory_.take(modes_bytes(model, agent), "what the kernel needs of an agent");
+        monitor.tick(modes_work(model, agent));
         team_.modes.push_back(&modes_.emplace_back(make_modes(model, agent)));
         team_.rewards.push_back(model.agents[at(agent)].action_reward.data());
     }

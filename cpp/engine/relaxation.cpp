@@ -15,6 +15,7 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr int kSweeps = 6;
 constexpr std::size_t kMovesPerCut = 3;
+constexpr double kWorthThreads = 5e5;  // work of a round
 
 // The largest of an agent's rewards at a layer, by action; zero if none is above it.
 double most_at(const CompiledAgent& agent, Index layer, const double* reward) {
@@ -133,7 +134,11 @@ bool Relaxation::solve_all(Monitor& monitor) {
     for (const Cluster& cluster : clusters_) cells.push_back(team_cells(model_, cluster.agents));
     std::ranges::stable_sort(order,
                              [&](std::size_t a, std::size_t b) { return cells[a] > cells[b]; });
-    const bool finished = work_.run(
+    // Threads take a while to start; what comes out does not depend on them.
+    double work = 0;
+    for (const Cluster& cluster : clusters_) work += kernel_work(model_, cluster.agents);
+    const WorkList list(work < kWorthThreads ? 1 : work_.threads());
+    const bool finished = list.run(
         order.size(),
         [&](std::size_t piece, unsigned worker, Monitor& own) {
             solve_cluster(clusters_[order[piece]], workers_[worker], own);

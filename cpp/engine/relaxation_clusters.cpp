@@ -40,7 +40,7 @@ void Relaxation::make_blocks(Monitor& monitor) {
             "what a relaxation needs of an agent");
         modes_.push_back(make_modes(model_, agent));
         blocks_.emplace_back().total = rewards;
-        monitor.tick_or_throw(64 * rewards.size());
+        monitor.tick_or_throw(modes_work(model_, agent));
     }
     pairs_ = make_pair_blocks(model_, everyone, model_memory_);
     linked_.resize(everyone.size());

@@ -151,6 +151,7 @@ void ClusterSearch::weigh() {
             const auto& chance = group->chance_of(static_cast<Index>(e));
             for (std::size_t v = 0; v < expected.size(); ++v) expected[v] *= chance[v];
         }
+        monitor_.tick(cost::kClash * (1 + expected.size()));
         double sum = 0;
         for (const double each : expected) sum += each;
         for (const InteractionMember& one : interaction.members) {
@@ -260,6 +261,14 @@ bool ClusterSearch::answer(std::uint64_t end) {
         auto fresh = std::make_unique<Answer>();
         fresh->agents = rework_->parts[rework_->next];
         fresh->model = seen_by(model_, touching_, fresh->agents, groups_);
+        std::uint64_t work = 0;
+        for (const CompiledAgent& agent : fresh->model.agents) {
+            work += cost::kCopy * (agent.action_reward.size() + agent.outcome_next.size());
+        }
+        for (const CompiledInteraction& each : fresh->model.interactions) {
+            work += cost::kClash * (1 + each.values.size());
+        }
+        monitor_.tick_or_throw(work);
         std::vector<std::vector<Index>> actions;
         for (const AgentId who : fresh->agents) actions.push_back(groups_[at(who)]->otherwise[0]);
         if (auto exact = answer_exactly(fresh->model, kExactStates, options_.threads, monitor_)) {

@@ -345,6 +345,8 @@ Rollout::Rollout(const Outlooks& outlooks, std::vector<std::shared_ptr<const Bas
         if (t > 0 && !monitor.fits(bytes)) break;
         memory_.take(bytes, "remembered sums of a rollout");
         decider_bytes_ += bytes;
+        // Counted once, whatever the number of threads.
+        if (t == 0) monitor.tick(cost::kPage * static_cast<std::uint64_t>(bytes / 4096));
         deciders_.push_back(std::make_unique<Decider>(*this));
     }
 }

@@ -32,6 +32,7 @@ Shapes::Shapes(const CompiledModel& model, const Couplings& couplings, Room& roo
     : model_(model), couplings_(couplings), room_(room), memory_(monitor) {
     for (const AgentId agent : model.everyone()) {
         memory_.take(modes_bytes(model, agent), "what the search needs of an agent");
+        monitor.tick(modes_work(model, agent));
         modes_.push_back(make_modes(model, agent));
     }
     blocks_ = make_pair_blocks(model, model.everyone(), memory_);

@@ -14,6 +14,12 @@ inline constexpr double kUnitsPerSecond = 1e9;
 // after-states), and per state of such a row.
 inline constexpr std::uint64_t kKernelRow = 16;
 inline constexpr std::uint64_t kKernelCell = 4;
+// Preparing an agent for the kernel, per layer and per action; a pair of agents, per layer and per
+// pair of after-states with a reward.
+inline constexpr std::uint64_t kMode = 2'000;
+inline constexpr std::uint64_t kModeAction = 40;
+inline constexpr std::uint64_t kPairLayer = 1'000;
+inline constexpr std::uint64_t kPairEntry = 12;
 // Following a cluster's best policy, per outcome of a joint state that it gets to.
 inline constexpr std::uint64_t kFollow = 64;
 // Bundle method: per entry of a cut that is looked at, per share that is moved.
@@ -23,8 +29,14 @@ inline constexpr std::uint64_t kShare = 8;
 // Best responses of single agents, per value of an interaction and per local state or after-state.
 inline constexpr std::uint64_t kResponseValue = 2;
 inline constexpr std::uint64_t kResponseState = 4;
-// Rollout: per agent and base of a state that is decided, per agent and per outcome of a state that
-// is expanded, per link and per state that is evaluated.
+// A cluster's view of the others, per action or outcome of its agents that is copied, per value of
+// an interaction that is looked at.
+inline constexpr std::uint64_t kCopy = 10;
+inline constexpr std::uint64_t kClash = 20;
+// Rollout: per page of 4096 bytes that it remembers sums in; per agent and base of a state that is
+// decided, per agent and per outcome of a state that is expanded, per link and per state that is
+// evaluated.
+inline constexpr std::uint64_t kPage = 800;
 inline constexpr std::uint64_t kDecide = 10;
 inline constexpr std::uint64_t kPeek = 80;
 inline constexpr std::uint64_t kExpandAgent = 16;

@@ -12,7 +12,7 @@ namespace coreplan {
 namespace {
 
 // Work between two looks at the clock: well under a millisecond.
-constexpr std::uint64_t kLookEvery = 1U << 17U;
+constexpr std::uint64_t kLookEvery = 1U << 15U;
 constexpr std::chrono::milliseconds kWatchInterval{50};
 constexpr std::chrono::milliseconds kMeasureInterval{1};
 // The process may grow by that much without anybody counting it: its own affairs.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from numbers import Real
 
 from coreplan import _core
 from coreplan.checks import found
@@ -38,7 +37,11 @@ def check_work_limit(work_limit: object) -> float:
     """The limit as a number, infinite for None; raise a SolverError if it makes no sense."""
     if work_limit is None:
         return math.inf
-    if isinstance(work_limit, bool) or not isinstance(work_limit, Real) or not work_limit > 0:
+    if (
+        isinstance(work_limit, bool)
+        or not isinstance(work_limit, int | float)
+        or not work_limit > 0
+    ):
         raise SolverError(f"work_limit is {work_limit!r}; expected a number above 0, or None")
     return float(work_limit)
 

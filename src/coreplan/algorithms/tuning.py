@@ -97,7 +97,7 @@ class Tuning:
 
     # -- search -----------------------------------------------------------------------------------
 
-    prepare: float = 0.04
+    prepare: float = 0.02
     """Work on relaxation and policies of `prepare_agents` agents before the search begins."""
     prepare_agents: int = 10
     prepare_power: float = 1.5
