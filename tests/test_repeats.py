@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -121,6 +122,25 @@ def test_proven_results_repeat_under_load() -> None:
             assert fingerprint(solve(problem, threads=threads, **options)) == first
     # A time limit that does not strike has no say in it.
     assert fingerprint(solve(problem, threads=1, time_limit=1000, **options)) == first
+
+
+def test_processes_agree() -> None:
+    """Neither the seed of Python's hashes nor where memory lies changes anything."""
+    script = (
+        "import test_repeats as t\n"
+        "found = t.solve(t.from_file(t.random_mpp(6, 3, 12, 1)), work_limit=0.2, threads=2)\n"
+        "print(t.fingerprint(found))"
+    )
+    outputs = {
+        subprocess.run(
+            [sys.executable, "-c", script],
+            check=True,
+            capture_output=True,
+            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(Path(__file__).parent)},
+        ).stdout
+        for seed in ("0", "1", "2")
+    }
+    assert len(outputs) == 1
 
 
 def test_a_longer_run_is_no_worse() -> None:

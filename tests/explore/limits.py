@@ -34,9 +34,12 @@ def draw(seed: int) -> Case:
     algorithm = drawn.choice(["core", "core", "core", "dp", "spudd", "core-2016", "crg-ps"])
     options = draw_options(drawn) if algorithm == "core" else {}
     stops: dict[str, Any] = {}
-    kind = drawn.choice(["reports", "reports", "memory", "time", "both"])
+    kinds = ["reports", "reports", "memory", "time", "both"]
+    kind = drawn.choice([*kinds, "work"] if algorithm == "core" else kinds)
     if kind == "reports":
         stops["reports"] = drawn.choice([1, 2, 3, 5, 8, 13])
+    if kind == "work":
+        options["work_limit"] = math.exp(drawn.uniform(math.log(1e-6), math.log(0.05)))
     if kind in ("memory", "both"):
         stops["memory_limit"] = math.exp(drawn.uniform(math.log(5e-4), math.log(5)))
     if kind in ("time", "both"):
