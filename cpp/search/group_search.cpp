@@ -1,12 +1,15 @@
 #include "search/group_search.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <optional>
 #include <thread>
 #include <unordered_set>
 
 #include "bounds/independent.hpp"
 #include "bounds/rounding.hpp"
 #include "search/group_worker.hpp"
+#include "support/crew.hpp"
 #include "support/process_memory.hpp"
 
 namespace coreplan {
@@ -14,6 +17,8 @@ namespace coreplan {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr std::size_t kMostLines = 16;            // of search, in rounds
+constexpr std::uint64_t kActionsPerLine = 2'000;  // that are built before there is one more
 constexpr double kSmallTable = 2e4;               // joint states that are always worth a table
 constexpr std::uint64_t kSweeps = 3;              // at the beginning
 constexpr double kLeastPart = 1e-5;               // of the gap, that is worth a look in a sweep
@@ -78,16 +83,13 @@ GroupSearch::GroupSearch(const CompiledModel& model, const Relaxation& relaxatio
             shapes_.solve(shape, 1, own);
         }
     });
-    const unsigned workers = options_.deterministic ? 1U : std::max(1U, options_.threads);
-    for (unsigned t = 0; t < workers; ++t) {
+    for (unsigned t = 0; t < std::max(1U, options_.threads); ++t) {
         workers_.push_back(std::make_unique<Worker>(*this));
     }
     workers_[0]->start(*root_, monitor);
     if (monitor.stop() != Stop::none || full_) {
         throw LimitReached(full_ ? Stop::memory_limit : monitor.stop(), "no room for a search");
     }
-    root_->add_up();
-    note_terms(root_->terms);
 }
 
 GroupSearch::~GroupSearch() {
@@ -138,35 +140,8 @@ bool GroupSearch::work(std::uint64_t budget, double tolerance, Monitor& monitor)
         actions_at_sweep_ = actions_;
         if (monitor.work() >= end) break;
     }
-    const std::uint64_t share = monitor.work_until(end) / workers_.size();
-    WorkList work(static_cast<unsigned>(workers_.size()));
-    std::atomic<bool> done{false};
-    work.run(
-        workers_.size(),
-        [&](std::size_t, unsigned worker, Monitor& own) {
-            const std::uint64_t own_end = own.work_after(share);
-            while (!done && !full_ && own.stop() == Stop::none && own.work() < own_end) {
-                Record* most = nullptr;
-                double gap = 0;
-                for (const Child& child : root_->children) {
-                    const double each = child.record->open() / (1 + child.record->visitors.load());
-                    if (each > gap) {
-                        gap = each;
-                        most = child.record;
-                    }
-                }
-                if (most == nullptr || nearly()) break;
-                const double small = 0.9 * tolerance / static_cast<double>(root_->children.size());
-                try {
-                    workers_[worker]->work(*most, small, -kInfinity, own_end, own);
-                } catch (const LimitReached& limit) {
-                    if (limit.stop == Stop::memory_limit) full_ = true;
-                }
-                own.look();
-            }
-            done = true;
-        },
-        monitor);
+    if (options_.deterministic) work_in_rounds(end, tolerance, monitor);
+    else work_freely(end, tolerance, monitor);
     spent_ += monitor.work() - begin;
     // To forget takes a while, too.
     const bool in_time =
@@ -175,6 +150,93 @@ bool GroupSearch::work(std::uint64_t budget, double tolerance, Monitor& monitor)
         full_ = false;
     }
     return nearly();
+}
+
+// Of the groups at the start, the one to work on next; null if nothing is left.
+GroupSearch::Record* GroupSearch::widest_root() const {
+    Record* most = nullptr;
+    double gap = 0;
+    for (const Child& child : root_->children) {
+        const double each = child.record->open() / (1 + child.record->visitors.load());
+        if (each > gap) {
+            gap = each;
+            most = child.record;
+        }
+    }
+    return most;
+}
+
+// The same for any number of threads.
+void GroupSearch::work_in_rounds(std::uint64_t end, double tolerance, Monitor& monitor) {
+    const double small = 0.9 * tolerance / static_cast<double>(root_->children.size());
+    std::vector<Worker::Walk> walks(kMostLines);
+    std::vector<Worker::Walk*> waiting;
+    std::optional<Crew> crew;
+    const auto leave = [&] {
+        for (Worker::Walk& walk : walks) Worker::leave(walk);
+    };
+    const Crew::Job work = [&](std::size_t k, unsigned worker, Monitor& own) {
+        workers_[worker]->work_on(waiting[k]->job, own);
+    };
+    try {
+        while (!full_ && monitor.stop() == Stop::none && monitor.work() < end &&
+               open() > tolerance) {
+            // Few lines at first: many go where one would not have gone.
+            const std::uint64_t lines =
+                std::clamp<std::uint64_t>(actions_.load() / kActionsPerLine, 1, kMostLines);
+            waiting.clear();
+            for (std::size_t k = 0; k < lines; ++k) {
+                Worker::Walk& walk = walks[k];
+                if (walk.stack.empty()) {
+                    Record* from = widest_root();
+                    if (from == nullptr) break;
+                    Worker::begin_walk(walk, *from, small);
+                }
+                if (workers_[0]->go(walk, end, monitor) == Worker::Pause::job) {
+                    waiting.push_back(&walk);
+                }
+            }
+            monitor.tick(cost::kVisit);
+            if (waiting.size() > 1 && workers_.size() > 1) {
+                if (!crew) crew.emplace(static_cast<unsigned>(workers_.size()), monitor);
+                crew->run(waiting.size(), work);
+            } else {
+                for (std::size_t k = 0; k < waiting.size(); ++k) work(k, 0, monitor);
+            }
+            for (Worker::Walk* walk : waiting) workers_[0]->take_over(walk->job, monitor);
+        }
+    } catch (const LimitReached& limit) {
+        if (limit.stop == Stop::memory_limit) full_ = true;
+    } catch (...) {
+        leave();
+        throw;
+    }
+    leave();
+}
+
+// Threads go their own ways.
+void GroupSearch::work_freely(std::uint64_t end, double tolerance, Monitor& monitor) {
+    const std::uint64_t share = monitor.work_until(end) / workers_.size();
+    const double small = 0.9 * tolerance / static_cast<double>(root_->children.size());
+    std::atomic<bool> done{false};
+    WorkList(static_cast<unsigned>(workers_.size()))
+        .run(
+            workers_.size(),
+            [&](std::size_t, unsigned worker, Monitor& own) {
+                const std::uint64_t own_end = own.work_after(share);
+                while (!done && !full_ && own.stop() == Stop::none && own.work() < own_end) {
+                    Record* most = widest_root();
+                    if (most == nullptr || open() <= tolerance) break;
+                    try {
+                        workers_[worker]->work(*most, small, -kInfinity, own_end, own);
+                    } catch (const LimitReached& limit) {
+                        if (limit.stop == Stop::memory_limit) full_ = true;
+                    }
+                    own.look();
+                }
+                done = true;
+            },
+            monitor);
 }
 
 bool GroupSearch::adopt(const Relaxation& relaxation, Monitor& monitor) {

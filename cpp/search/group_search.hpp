@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <vector>
 
@@ -148,6 +149,9 @@ private:
     class Worker;
 
     bool work(std::uint64_t budget, double tolerance, Monitor& monitor);
+    void work_in_rounds(std::uint64_t end, double tolerance, Monitor& monitor);
+    void work_freely(std::uint64_t end, double tolerance, Monitor& monitor);
+    [[nodiscard]] Record* widest_root() const;
     bool forget();
     void go_by(const Relaxation& relaxation);
     void note_terms(std::uint64_t terms);
@@ -178,6 +182,7 @@ private:
     std::atomic<std::uint64_t> actions_{0};
     std::atomic<std::uint64_t> records_{0};
     std::atomic<std::uint64_t> most_terms_{0};  // of one sum
+    std::mutex numbering_;
     std::vector<std::unique_ptr<Worker>> workers_;
     std::uint64_t sweeps_ = 0;
     std::uint64_t sweep_number_ = 0;
