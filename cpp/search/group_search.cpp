@@ -17,8 +17,6 @@ namespace coreplan {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr std::size_t kMostLines = 16;            // of search, in rounds
-constexpr std::uint64_t kActionsPerLine = 2'000;  // that are built before there is one more
 constexpr double kSmallTable = 2e4;               // joint states that are always worth a table
 constexpr std::uint64_t kSweeps = 3;              // at the beginning
 constexpr double kLeastPart = 1e-5;               // of the gap, that is worth a look in a sweep
@@ -169,7 +167,7 @@ GroupSearch::Record* GroupSearch::widest_root() const {
 // The same for any number of threads.
 void GroupSearch::work_in_rounds(std::uint64_t end, double tolerance, Monitor& monitor) {
     const double small = 0.9 * tolerance / static_cast<double>(root_->children.size());
-    std::vector<Worker::Walk> walks(kMostLines);
+    std::vector<Worker::Walk> walks(std::max<std::size_t>(1, options_.most_lines));
     std::vector<Worker::Walk*> waiting;
     std::optional<Crew> crew;
     const auto leave = [&] {
@@ -182,8 +180,9 @@ void GroupSearch::work_in_rounds(std::uint64_t end, double tolerance, Monitor& m
         while (!full_ && monitor.stop() == Stop::none && monitor.work() < end &&
                open() > tolerance) {
             // Few lines at first: many go where one would not have gone.
-            const std::uint64_t lines =
-                std::clamp<std::uint64_t>(actions_.load() / kActionsPerLine, 1, kMostLines);
+            const std::uint64_t lines = std::clamp<std::uint64_t>(
+                actions_.load() / std::max<std::uint64_t>(1, options_.actions_per_line), 1,
+                walks.size());
             waiting.clear();
             for (std::size_t k = 0; k < lines; ++k) {
                 Worker::Walk& walk = walks[k];

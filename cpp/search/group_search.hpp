@@ -29,6 +29,10 @@ struct GroupSearchOptions {
     // The same on every run, for any number of threads. Else threads go their own ways, which is
     // faster.
     bool deterministic = true;
+    // Lines of search that go on at the same time then: one more for every so many joint actions
+    // that were built, up to a number. They do not depend on the threads.
+    std::uint64_t actions_per_line = 2'000;
+    std::size_t most_lines = 16;
     // Each idea can be switched off, to see what it gains.
     bool split = true;   // agents that cannot interact any more go apart
     bool skip = true;    // where there is one way on, go on

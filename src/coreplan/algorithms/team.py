@@ -559,6 +559,8 @@ class Team:
                 self.options.threads,
                 self._search_memory,
                 self.options.deterministic,
+                self.tuning.actions_per_line,
+                self.tuning.most_lines,
                 **{**ideas, **self.options.ideas},
                 monitor=self._monitor,
             )

@@ -108,6 +108,11 @@ class Tuning:
     """Of the memory that is left, for the search."""
     most_memory: float = 2.0**40
     """Bytes: a number that stays finite where memory is not limited."""
+    actions_per_line: int = 2_000
+    """Joint actions that are built before the search has one more line: many lines at the same time
+    keep threads busy, but go where one alone would not have gone."""
+    most_lines: int = 16
+    """Lines of search: more than most machines have processors."""
     better_start: float = 0.1
     """A search goes by a relaxation that has gained this part of the gap since."""
     adopt_memory: float = 0.7
