@@ -37,8 +37,9 @@ ALGORITHMS: list[Algorithm] = [
 ]
 """All algorithms, each in a few ways: what holds of a solver has to hold of these."""
 
-EAGER: dict[str, Any] = {"tuning": Tuning(search_cluster=2, prepare=0.0)}
-"""Lets the search of `core` begin at once, with pairs only, so that it has something to do."""
+EAGER: dict[str, Any] = {"tuning": Tuning(search_cluster=2, prepare=0.0, actions_per_line=4)}
+"""Lets the search of `core` begin at once, with pairs only, so that it has something to do, and
+have many lines early, so that threads have something to do."""
 
 CORE_STEPS = ("shape", "drop", "settle", "eliminate", "merge")
 """The options of `core` that switch off a step of shrinking."""

@@ -329,8 +329,10 @@ TEST("threads find the same optimum") {
             const testing::Context number("threads", threads);
             for (const double seconds : {10.0, 1e-4, -10.0, -1e-4}) {
                 const bool deterministic = seconds > 0;
-                const auto search =
-                    c.search({.threads = threads, .deterministic = deterministic, .tables = false});
+                const auto search = c.search({.threads = threads,
+                                              .deterministic = deterministic,
+                                              .actions_per_line = threads,
+                                              .tables = false});
                 bool found = false;
                 while (!found) {  // in any number of slices
                     found = search->run(work_of(std::abs(seconds)), c.tolerance, c.monitor);
@@ -442,7 +444,7 @@ TEST("running out of room is no exception") {
 }
 
 TEST("a search does the same on any number of threads, slice by slice") {
-    for (std::uint64_t seed = 0; seed < 6; ++seed) {
+    for (std::uint64_t seed = 0; seed < 12; ++seed) {
         const testing::Context context("ring", seed);
         Case c(teams::ring(7, 5, seed), seed);
         struct Slice {
@@ -454,7 +456,10 @@ TEST("a search does the same on any number of threads, slice by slice") {
         };
         std::vector<std::vector<Slice>> runs;
         for (const unsigned threads : {1U, 2U, 3U, 4U, 1U}) {
-            const auto search = c.search({.threads = threads, .tables = seed % 2 == 0});
+            const auto search = c.search({.threads = threads,
+                                          .actions_per_line = 1 + 10 * (seed % 3),
+                                          .most_lines = 1 + 5 * (seed % 4),
+                                          .tables = seed % 2 == 0});
             auto& slices = runs.emplace_back();
             for (bool found = false; !found && slices.size() < 200;) {
                 const std::uint64_t before = c.monitor.work();
@@ -471,8 +476,10 @@ TEST("wherever the clock strikes, bounds hold") {
     Case c(teams::ring(6, 5, 1), 1);
     for (const unsigned threads : {1U, 2U}) {
         for (int k = 0; k < 80; ++k) {
-            const auto search =
-                c.search({.threads = threads, .deterministic = k % 2 == 0, .tables = false});
+            const auto search = c.search({.threads = threads,
+                                          .deterministic = k % 2 == 0,
+                                          .actions_per_line = 1,
+                                          .tables = false});
             Monitor over(1e-4 * (1 + k % 40));
             search->run(work_of(10), c.tolerance, over);
             c.check_bounds(*search);
