@@ -12,15 +12,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import judge
 from coreplan import TIMMDP, ContractorState, MaintenanceProblem, read_problem
-from coreplan.solving.engine import team
+from coreplan.solving.engine.tuning import Tuning
 
 Algorithm = tuple[str, dict[str, Any]]
 """The name of an algorithm, and options."""
@@ -39,6 +36,10 @@ ALGORITHMS: list[Algorithm] = [
     ("core", {"threads": 1, "eliminate": False}),
 ]
 """All algorithms, each in a few ways: what holds of a solver has to hold of these."""
+
+EAGER: dict[str, Any] = {"tuning": Tuning(search_cluster=2, prepare=0.0, actions_per_line=4)}
+"""Lets the search of `core` begin at once, with pairs only, so that it has something to do, and
+have many lines early, so that threads have something to do."""
 
 CORE_STEPS = ("shape", "drop", "settle", "eliminate", "merge")
 """The options of `core` that switch off a step of shrinking."""
@@ -266,16 +267,6 @@ def coupled_team(seed: int) -> dict[str, Any]:
         "agents": agents,
         "rewards": functions,
     }
-
-
-@contextmanager
-def little_to_go_by() -> Iterator[None]:
-    """Let the engine's search begin at once, with pairs only, so that it has something to do."""
-    with (
-        mock.patch.object(team, "SEARCH_CLUSTER", 2),
-        mock.patch.object(team, "PREPARE", 0.0),
-    ):
-        yield
 
 
 def interrupt(script: str, *arguments: str) -> tuple[dict[str, Any], float]:

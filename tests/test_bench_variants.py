@@ -43,7 +43,7 @@ def test_ideas_are_options_of_the_engine() -> None:
         for name, parameter in inspect.signature(solve_core).parameters.items()
         if parameter.default is True
     }
-    assert flags == set(IDEAS)
+    assert flags == {*IDEAS, "deterministic"}
 
 
 def test_defaults_are_those_of_the_algorithms() -> None:

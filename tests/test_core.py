@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from coreplan import Progress, Result, SolverError, Status, _core, read_problem, solve
 from coreplan.cli import example_path
 from coreplan.proof.verify import Verification, verify
-from coreplan.solving.engine import team as team_module
 from coreplan.solving.engine.team import Team
 from coreplan.solving.limits import Limits
 from coreplan.solving.result import is_closed
 from coreplan.solving.task import SolverTask
 from helpers import (
     CORE_STEPS,
+    EAGER,
     agrees,
     coupled_team,
     from_file,
@@ -172,9 +172,7 @@ def test_an_exact_solution_may_come_late(monkeypatch: pytest.MonkeyPatch) -> Non
         finish(team)
 
     monkeypatch.setattr(Team, "finish", solve_and_finish)
-    monkeypatch.setattr(team_module, "PREPARE", 0.0)
-    monkeypatch.setattr(team_module, "SEARCH_CLUSTER", 2)
-    result = solve(problem, algorithm="core", exact=False)
+    result = solve(problem, algorithm="core", exact=False, **EAGER)
     assert any(written)
     assert result.status is Status.OPTIMAL
     assert result.policy is not None

@@ -33,10 +33,10 @@ from explore.readers import (
 )
 from explore.run import CAMPAIGNS, check_seed
 from explore.shrinking import shorter, shrink, smaller_problems
-from helpers import coupled_team, from_file, little_to_go_by
-from judge import Diagnostic, count_joint_transitions, optimal_value
+from helpers import EAGER, coupled_team, from_file
+from judge import Problem, count_joint_transitions, optimal_value
 
-RAW: Diagnostic = {
+RAW: Problem = {
     "format": "ti-mmdp/1",
     "horizon": 2,
     "agents": [
@@ -181,8 +181,8 @@ def _verified(folder: Path) -> tuple[Verification, Result]:
 def test_damage_changes_certificates(tmp_path: Path) -> None:
     """Every kind of damage changes some certificate, so none is idle."""
     path = tmp_path / "c.json"
-    with little_to_go_by():
-        solve(from_file(coupled_team(0)), threads=1, exact=False, time_limit=5, certificate=path)
+    options = {"threads": 1, "exact": False, "time_limit": 5, **EAGER}
+    solve(from_file(coupled_team(0)), certificate=path, **options)
     text = path.read_text(encoding="utf-8")
     for kind in certificates.DAMAGES:
         changed = 0

@@ -32,9 +32,9 @@ from coreplan.cli import example_path
 from coreplan.domains.maintenance.money import split_value
 from coreplan.policies import evaluation
 from coreplan.proof.verify import verify
-from coreplan.solving.engine import core as engine
 from coreplan.solving.engine.start import Start
 from coreplan.solving.engine.team import EngineOptions, Team
+from coreplan.solving.engine.tuning import Tuning
 from coreplan.solving.limits import Limits
 from helpers import agrees, from_file, judged_policy_value, package_state, random_mpp, scale
 from strategies import problem_dicts
@@ -144,8 +144,8 @@ def test_a_start_helps_a_team_that_is_not_solved() -> None:
         contractor.name: {task.name: 4 * k for k, task in enumerate(contractor.tasks)}
         for contractor in problem.contractors  # type: ignore[union-attr]
     }
-    with patch.object(engine, "EXACT_AT_ONCE", -1.0):
-        result = solve(problem, start=schedule, time_limit=2, threads=1)
+    tuning = Tuning(exact_at_once=-1.0)
+    result = solve(problem, start=schedule, time_limit=2, threads=1, tuning=tuning)
     assert result.value >= schedule_policy(problem, schedule).evaluate()  # type: ignore[arg-type]
 
 

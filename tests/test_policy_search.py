@@ -18,7 +18,7 @@ def test_tables_and_defaults(joint_agents: int) -> None:
     model = compile_problem(problem, limits=limits).model
     search = _core.PolicySearch(model, 1, 4, 500, joint_agents, 2, limits.monitor)
     first = search.value
-    search.improve(60.0, 30)
+    search.improve(10**12, 30)
     assert search.exact
     assert first <= search.value <= solve(problem).value + 1e-9
     policy = search.policy()
@@ -44,7 +44,7 @@ def test_start_from_a_policy() -> None:
     limits = Limits()
     model = compile_problem(problem, limits=limits).model
     one = _core.PolicySearch(model, 1, 4, 500, 10, 1, limits.monitor)
-    one.improve(60.0, 3)
+    one.improve(10**12, 3)
     other = _core.PolicySearch(model, 2, 4, 500, 10, 1, limits.monitor)
     policy = one.policy()
     actions = [policy.local(i) for i in range(len(problem.contractors))]  # type: ignore[union-attr]

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from coreplan import LimitError, Policy, Progress, Result, Status, solve
 from explore.corpus import read_corpus
 from helpers import (
+    EAGER,
     agrees,
     coupled_team,
     from_file,
     judged_policy_value,
-    little_to_go_by,
     package_state,
     random_mpp,
     scale,
@@ -42,13 +42,6 @@ SOLVERS: list[tuple[str, dict[str, Any]]] = [
 ]
 
 seeds = st.integers(0, 10**6)
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _little_to_go_by() -> Iterator[None]:
-    """Let the search begin at once, with pairs only, so that it has something to do."""
-    with little_to_go_by():
-        yield
 
 
 def precise(raw: dict[str, Any]) -> bool:
@@ -77,7 +70,7 @@ def search(raw: dict[str, Any], **options: Any) -> Result:
 
     limit = 3.0 if closes(raw) else 0.2
     options = {"time_limit": limit, "threads": 1, "callback": check, **options}
-    result = solve(from_file(raw), algorithm="core", exact=False, **options)
+    result = solve(from_file(raw), algorithm="core", exact=False, **EAGER, **options)
     assert result.lower_bound == result.value <= result.upper_bound
     assert result.value <= optimum + tolerance
     assert result.upper_bound >= optimum - tolerance
@@ -205,6 +198,7 @@ def test_from_a_later_situation(seed: int, data: st.DataObject) -> None:
         time_limit=1.0 if precise(raw) else 0.1,
         stage=stage,
         state=package_state(raw, state),
+        **EAGER,
     )
     optimum = optimal_values(raw)[stage, state]
     tolerance = 1e-9 * scale(raw)
@@ -227,7 +221,7 @@ def plain_sigint() -> Iterator[None]:
 def larger(seed: int) -> tuple[dict[str, Any], float]:
     """A problem that takes the search a while, and its optimum."""
     raw = random_mpp(5, 2, 6, seed)
-    return raw, solve(from_file(raw), algorithm="core").value
+    return raw, solve(from_file(raw), algorithm="core", **EAGER).value
 
 
 def check_stopped(raw: dict[str, Any], optimum: float, result: Result) -> None:
@@ -245,7 +239,7 @@ def check_stopped(raw: dict[str, Any], optimum: float, result: Result) -> None:
 def test_stopped_by_time(seed: int, limit: float, tables: bool) -> None:
     """Whenever the clock strikes, what there is is valid."""
     raw, optimum = larger(seed)
-    result = solve(from_file(raw), exact=False, tables=tables, threads=1, time_limit=limit)
+    result = solve(from_file(raw), exact=False, tables=tables, threads=1, time_limit=limit, **EAGER)
     check_stopped(raw, optimum, result)
 
 
@@ -262,6 +256,7 @@ def test_stopped_by_memory(seed: int, digits: float, tables: bool) -> None:
             threads=1,
             memory_limit=10**digits,
             time_limit=0.6,
+            **EAGER,
         )
     except LimitError as error:
         assert "compiled states" in str(error) or "local states" in str(error)
@@ -281,7 +276,7 @@ def test_stopped_by_the_callback(seed: int, calls: int) -> None:
         return left[0] <= 0
 
     result = solve(
-        from_file(raw), exact=False, tables=False, threads=1, time_limit=2.0, callback=stop
+        from_file(raw), exact=False, tables=False, threads=1, time_limit=2.0, callback=stop, **EAGER
     )
     assert result.status in (Status.INTERRUPTED, Status.OPTIMAL)
     check_stopped(raw, optimum, result)
@@ -300,7 +295,7 @@ def test_stopped_by_an_interrupt_in_the_search(plain_sigint: None) -> None:
         if progress.phase == "search":
             raise KeyboardInterrupt("mine")
 
-    options: dict[str, Any] = {"exact": False, "tables": False, "threads": 1, "time_limit": 5}
+    options = {"exact": False, "tables": False, "threads": 1, "time_limit": 5, **EAGER}
     check_stopped(raw, optimum, solve(problem, callback=press, **options))
     with pytest.raises(KeyboardInterrupt, match="mine"):
         solve(problem, callback=fail, **options)
@@ -310,14 +305,14 @@ def test_stopped_by_an_interrupt_in_the_search(plain_sigint: None) -> None:
 def test_a_policy_of_those_who_stay_together() -> None:
     """Where agents never go apart, the policy is worth its value all the same."""
     raw, optimum = larger(2)
-    options: dict[str, Any] = {"exact": False, "tables": False, "threads": 1, "time_limit": 5}
+    options = {"exact": False, "tables": False, "threads": 1, "time_limit": 5, **EAGER}
     check_stopped(raw, optimum, solve(from_file(raw), split=False, **options))
 
 
 def test_a_search_without_room_is_said_to_be_short_of_memory() -> None:
     """If there is no memory for a search, that is why the gap stays open."""
     raw, optimum = larger(1)
-    result = solve(from_file(raw), exact=False, threads=1, memory_limit=0.1, time_limit=5)
+    result = solve(from_file(raw), exact=False, threads=1, memory_limit=0.1, time_limit=5, **EAGER)
     check_stopped(raw, optimum, result)
     assert result.status is Status.MEMORY_LIMIT
 
@@ -349,7 +344,8 @@ def test_corpus(line: dict[str, Any]) -> None:
     for algorithm, options in SOLVERS:
         both_sides = not options.get("exact", True)
         limits = {"time_limit": 3.0 if closes(raw) else 0.2} if both_sides else {}
-        result = solve(problem, algorithm=algorithm, **options, **limits)
+        eager = EAGER if algorithm == "core" else {}
+        result = solve(problem, algorithm=algorithm, **options, **limits, **eager)
         assert result.value - tolerance <= optimum <= result.upper_bound + tolerance, algorithm
         assert result.policy is not None
         assert result.policy.evaluate() >= result.value - tolerance, algorithm

@@ -11,7 +11,6 @@ from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import numpy as np
 import pytest
@@ -32,7 +31,8 @@ from coreplan.proof.certificate import (
     write_certificate,
 )
 from coreplan.proof.verify import Verification, verify
-from coreplan.solving.engine import certify, team
+from coreplan.solving.engine import certify
+from coreplan.solving.engine.tuning import Tuning
 from helpers import from_file, random_mpp, scale
 from judge import optimal_value
 from strategies import problem_dicts
@@ -41,11 +41,10 @@ from strategies import problem_dicts
 def searched(raw: dict[str, Any], **options: Any) -> tuple[Certificate, float]:
     """What `core` hands out if it has to search, and its upper bound."""
     problem = from_file(raw)
-    with tempfile.TemporaryDirectory() as folder, mock.patch.object(team, "SEARCH_CLUSTER", 2):
+    options = {"exact": False, "threads": 1, "tuning": Tuning(search_cluster=2), **options}
+    with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "proof.json.gz"
-        result = solve(
-            problem, algorithm="core", exact=False, threads=1, certificate=path, **options
-        )
+        result = solve(problem, algorithm="core", certificate=path, **options)
         assert result.upper_bound is not None
         return read_certificate(path, problem), result.upper_bound
 

@@ -89,6 +89,13 @@ void bind_engine(nb::module_& module) {
             return team_cells(model, ids(agents));
         },
         nb::arg("model"), nb::arg("agents"));
+    module.attr("UNITS_PER_SECOND") = cost::kUnitsPerSecond;
+    module.def(
+        "kernel_work",
+        [](const CompiledModel& model, const std::vector<Index>& agents) {
+            return kernel_work(model, ids(agents));
+        },
+        nb::arg("model"), nb::arg("agents"));
     module.def(
         "kernel_bytes",
         [](const CompiledModel& model, const std::vector<Index>& agents, bool policy,
@@ -132,7 +139,7 @@ void bind_engine(nb::module_& module) {
             nb::keep_alive<1, 2>(), nb::keep_alive<1, 5>())
         .def("step", &Relaxation::step, nb::arg("lower"), nb::arg("monitor"),
              nb::call_guard<nb::gil_scoped_release>())
-        .def("grow", &Relaxation::grow, nb::arg("seconds"), nb::arg("most_agents"),
+        .def("grow", &Relaxation::grow, nb::arg("round"), nb::arg("most_agents"),
              nb::arg("monitor"), nb::call_guard<nb::gil_scoped_release>())
         .def_prop_ro("upper", &Relaxation::upper)
         .def_prop_ro("error", &Relaxation::error)

@@ -61,7 +61,7 @@ void bind_policies(nb::module_& module) {
             nb::arg("model"), nb::arg("seed"), nb::arg("bases"), nb::arg("most_states"),
             nb::arg("joint_agents"), nb::arg("threads"), nb::arg("monitor"), nb::keep_alive<1, 2>(),
             nb::keep_alive<1, 8>(), nb::call_guard<nb::gil_scoped_release>())
-        .def("improve", &PolicySearch::improve, nb::arg("seconds"),
+        .def("improve", &PolicySearch::improve, nb::arg("budget"),
              nb::arg("moves") = TeamSearch::kNoEnd, nb::call_guard<nb::gil_scoped_release>())
         .def(
             "start",

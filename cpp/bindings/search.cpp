@@ -70,17 +70,21 @@ void bind_search(nb::module_& module) {
             "__init__",
             [](GroupSearch* self, const CompiledModel& model, const Relaxation& relaxation,
                const PolicySearch& policies, std::size_t bases, unsigned threads, double most_bytes,
+               bool deterministic, std::uint64_t actions_per_line, std::size_t most_lines,
                bool split, bool skip, bool floors, bool tables, Monitor& monitor) {
                 const nb::gil_scoped_release release;
                 const std::vector<LocalPolicy> found = policies.bases(bases);
                 new (self) GroupSearch(model, relaxation, found,
-                                       {threads, most_bytes, split, skip, floors, tables}, monitor);
+                                       {threads, most_bytes, deterministic, actions_per_line,
+                                        most_lines, split, skip, floors, tables},
+                                       monitor);
             },
             nb::arg("model"), nb::arg("relaxation"), nb::arg("policies"), nb::arg("bases"),
-            nb::arg("threads"), nb::arg("most_bytes"), nb::arg("split"), nb::arg("skip"),
+            nb::arg("threads"), nb::arg("most_bytes"), nb::arg("deterministic"),
+            nb::arg("actions_per_line"), nb::arg("most_lines"), nb::arg("split"), nb::arg("skip"),
             nb::arg("floors"), nb::arg("tables"), nb::arg("monitor"), nb::keep_alive<1, 2>(),
-            nb::keep_alive<1, 3>(), nb::keep_alive<1, 12>())
-        .def("run", &GroupSearch::run, nb::arg("seconds"), nb::arg("tolerance"), nb::arg("monitor"),
+            nb::keep_alive<1, 3>(), nb::keep_alive<1, 15>())
+        .def("run", &GroupSearch::run, nb::arg("budget"), nb::arg("tolerance"), nb::arg("monitor"),
              nb::call_guard<nb::gil_scoped_release>())
         .def("adopt", &GroupSearch::adopt, nb::arg("relaxation"), nb::arg("monitor"),
              nb::call_guard<nb::gil_scoped_release>())

@@ -14,6 +14,11 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::size_t kWorthThreads = 1U << 15U;  // cells of a stage
 
+// The work of one row of the last agent's states.
+constexpr std::uint64_t row_work(std::size_t width) {
+    return cost::kKernelRow + cost::kKernelCell * width;
+}
+
 // An interaction of three and more members inside the team, at one layer.
 struct Bond {
     double value;
@@ -244,7 +249,7 @@ public:
                 }
             }
             leave(before, undo, bonus);
-            if (m + 2 == k_ && monitor.tick(4 * width + 16)) return false;
+            if (m + 2 == k_ && monitor.tick(row_work(width))) return false;
         }
         return true;
     }
@@ -414,7 +419,7 @@ bool run_stage(const Stage& stage, std::vector<Worker<kPolicy>>& workers, const 
         std::vector<double> slots(stage.modes[0]->slots());
         workers[0].spread(next, slots.data(), 1);
         workers[0].solve_last(slots.data(), out, codes);
-        return !monitor.tick(4 * slots.size());
+        return !monitor.tick(row_work(stage.modes[0]->states));
     }
     const Mode& first = *stage.modes[0];
     const double* prepared = workers[0].prepare(0, next);
@@ -473,6 +478,20 @@ void run(const CompiledModel& model, const Team& team, const KernelOptions& opti
 }
 
 }  // namespace
+
+double kernel_work(const CompiledModel& model, const std::vector<AgentId>& agents) {
+    double total = 0;
+    for (Index layer = 0; layer < model.layer_count(); ++layer) {
+        double rows = 1;
+        for (std::size_t m = 0; m + 1 < agents.size(); ++m) {
+            const auto& begin = model.agents[at(agents[m])].after_layer_begin;
+            rows *= static_cast<double>(begin[layer + 1] - begin[layer]);
+        }
+        const std::size_t width = model.agents[at(agents.back())].layer_size(layer);
+        total += rows * static_cast<double>(row_work(width));
+    }
+    return total;
+}
 
 double team_cells(const CompiledModel& model, const std::vector<AgentId>& agents) {
     double total = 0;
@@ -550,6 +569,7 @@ PreparedTeam::PreparedTeam(const CompiledModel& model, const std::vector<AgentId
     modes_.reserve(agents.size());
     for (const AgentId agent : agents) {
         memory_.take(modes_bytes(model, agent), "what the kernel needs of an agent");
+        monitor.tick(modes_work(model, agent));
         team_.modes.push_back(&modes_.emplace_back(make_modes(model, agent)));
         team_.rewards.push_back(model.agents[at(agent)].action_reward.data());
     }

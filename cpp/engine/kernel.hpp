@@ -58,6 +58,9 @@ double kernel_bytes(const CompiledModel& model, const std::vector<AgentId>& agen
 // Joint states of all layers before the horizon.
 double team_cells(const CompiledModel& model, const std::vector<AgentId>& agents);
 
+// The work of solving a team, as the monitor counts it. The last agent is the innermost one.
+double kernel_work(const CompiledModel& model, const std::vector<AgentId>& agents);
+
 // Tables that are used again from one team to the next.
 struct KernelBuffers {
     std::vector<double> next;

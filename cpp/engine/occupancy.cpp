@@ -182,7 +182,7 @@ bool walk(const CompiledModel& model, const Team& team, const TeamSolution& solu
                 if (buffers.mass[there] == 0) next.push_back(there);
                 buffers.mass[there] += mass;
             }
-            if (!goes_on || monitor.tick(64 * outcomes.size())) {
+            if (!goes_on || monitor.tick(cost::kFollow * outcomes.size())) {
                 for (const std::uint64_t there : next) buffers.mass[there] = 0;
                 return false;
             }

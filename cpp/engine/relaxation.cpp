@@ -15,6 +15,7 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr int kSweeps = 6;
 constexpr std::size_t kMovesPerCut = 3;
+constexpr double kWorthThreads = 5e5;  // work of a round
 
 // The largest of an agent's rewards at a layer, by action; zero if none is above it.
 double most_at(const CompiledAgent& agent, Index layer, const double* reward) {
@@ -60,9 +61,9 @@ Relaxation::Relaxation(const CompiledModel& model, const RelaxationOptions& opti
     share_equally();
     for (Cluster& cluster : clusters_) cluster.trial = cluster.centre;
     upper_ = kInfinity;
-    if (!solve_all(monitor)) monitor.tick_or_throw(1ULL << 40U);
+    if (!solve_all(monitor)) monitor.look_or_throw();
     accept();
-    remember();
+    remember(monitor);
 }
 
 Team Relaxation::team_of(const Cluster& cluster) const {
@@ -133,7 +134,11 @@ bool Relaxation::solve_all(Monitor& monitor) {
     for (const Cluster& cluster : clusters_) cells.push_back(team_cells(model_, cluster.agents));
     std::ranges::stable_sort(order,
                              [&](std::size_t a, std::size_t b) { return cells[a] > cells[b]; });
-    const bool finished = work_.run(
+    // Threads take a while to start; what comes out does not depend on them.
+    double work = 0;
+    for (const Cluster& cluster : clusters_) work += kernel_work(model_, cluster.agents);
+    const WorkList list(work < kWorthThreads ? 1 : work_.threads());
+    const bool finished = list.run(
         order.size(),
         [&](std::size_t piece, unsigned worker, Monitor& own) {
             solve_cluster(clusters_[order[piece]], workers_[worker], own);
@@ -253,7 +258,7 @@ void Relaxation::balance() {
 }
 
 // The policies just found become cuts.
-void Relaxation::remember() {
+void Relaxation::remember(Monitor& monitor) {
     for (Cluster& cluster : clusters_) {
         cluster.fresh.used = rounds_;
         if (cluster.cuts.empty()) {
@@ -275,14 +280,16 @@ void Relaxation::remember() {
             cluster.fresh = Cut{};
             continue;
         }
-        add_cut(cluster);
+        add_cut(cluster, monitor);
         if (cluster.cuts.size() > options_.most_cuts) forget(cluster);
     }
 }
 
-void Relaxation::add_cut(Cluster& cluster) const {
+void Relaxation::add_cut(Cluster& cluster, Monitor& monitor) const {
     Cut& fresh = cluster.fresh;
+    std::size_t entries = fresh.at.size();
     for (Cut& cut : cluster.cuts) {
+        entries += cut.at.size() + fresh.at.size();
         const double with = product(cluster, cut, fresh);
         cut.product.push_back(with);
         fresh.product.push_back(with);
@@ -290,6 +297,7 @@ void Relaxation::add_cut(Cluster& cluster) const {
     fresh.product.push_back(product(cluster, fresh, fresh));
     cluster.cuts.push_back(std::move(fresh));
     fresh = Cut{};
+    monitor.tick(cost::kCutEntry * entries);
 }
 
 // Drops a cut that has no weight, the one that had none for longest; but never the centre's. False
@@ -333,6 +341,13 @@ double Relaxation::base_value(const Cluster& cluster, const Cut& cut) const {
         sum += cut.chance[k] * (cluster.centre[place] + step_ * others * part_[flat]);
     }
     return sum;
+}
+
+// Numbers in all cuts of a cluster: what a look at them costs goes with these.
+std::size_t Relaxation::cut_entries(const Cluster& cluster) {
+    std::size_t entries = 0;
+    for (const Cut& cut : cluster.cuts) entries += cut.at.size() + cut.product.size();
+    return entries;
 }
 
 // Best weights of one cluster's cuts, those of the others being fixed: weight goes from the worst
@@ -403,13 +418,15 @@ void Relaxation::update_sums(Cluster& cluster) {
 
 // The bundle's own problem, through its dual: weights of cuts, one cluster after the other. Returns
 // what the cuts promise at the new shares.
-double Relaxation::master() {
+double Relaxation::master(Monitor& monitor) {
     std::vector<double> values;
     for (int sweep = 0; sweep < kSweeps; ++sweep) {
         double moved = 0;
         for (Cluster& cluster : clusters_) {
             if (cluster.cuts.size() < 2) continue;
             const double mine = balance_weights(cluster, values);
+            // All entries are looked at once to weigh the cuts, and four times to add them up.
+            monitor.tick(cost::kCutEntry * (mine > 0 ? 5 : 1) * cut_entries(cluster));
             if (mine > 0) update_sums(cluster);
             moved += mine;
         }
@@ -425,13 +442,15 @@ double Relaxation::master() {
             }
             most = std::max(most, value);
         }
+        monitor.tick(cost::kCutEntry * cut_entries(cluster));
         promised += most;
     }
     return promised;
 }
 
-void Relaxation::make_trial() {
+void Relaxation::make_trial(Monitor& monitor) {
     for (Cluster& cluster : clusters_) {
+        monitor.tick(cost::kShare * cluster.centre.size());
         cluster.trial.resize(cluster.centre.size());
         for (std::size_t k = 0; k < cluster.centre.size(); ++k) {
             const std::size_t flat = cluster.flat[k];
@@ -474,13 +493,13 @@ bool Relaxation::work_on(double lower, Monitor& monitor) {
         }
         first_step_ = step_ = 0.5 * width / norm;
     }
-    const double promised = master();
+    const double promised = master(monitor);
     const double expected = centre_value_ - promised;
     if (expected <= 1e-11 * size_) {
         settled_ = true;
         return false;
     }
-    make_trial();
+    make_trial(monitor);
     if (!solve_all(monitor)) return false;
     double found = 0;
     for (const Cluster& cluster : clusters_) found += cluster.found;
@@ -490,7 +509,7 @@ bool Relaxation::work_on(double lower, Monitor& monitor) {
         accept();
         null_steps_ = 0;
         if (gained > 0.5 * expected) step_ *= 2;
-        remember();
+        remember(monitor);
         return upper_ < before;
     }
     if (gained < -0.5 * expected) {
@@ -500,12 +519,12 @@ bool Relaxation::work_on(double lower, Monitor& monitor) {
         null_steps_ = 0;
     }
     step_ = std::max(step_, first_step_ / 1000);
-    remember();
+    remember(monitor);
     return false;
 }
 
-bool Relaxation::grow(double seconds, std::size_t most_agents, Monitor& monitor) {
-    std::vector<std::vector<AgentId>> groups = wider_groups(seconds, most_agents, monitor);
+bool Relaxation::grow(double round, std::size_t most_agents, Monitor& monitor) {
+    std::vector<std::vector<AgentId>> groups = wider_groups(round, most_agents, monitor);
     const double before = shares_memory_.bytes();
     const double needed = share_bytes(groups);
     if (groups.empty() || !monitor.fits(needed)) return false;
@@ -541,7 +560,7 @@ bool Relaxation::grow(double seconds, std::size_t most_agents, Monitor& monitor)
     step_ = 0;
     try {
         accept();
-        remember();
+        remember(monitor);
     } catch (...) {
         settled_ = true;
         throw;

@@ -39,9 +39,9 @@ public:
     bool step(double lower, Monitor& monitor);
 
     // Larger clusters, those of which the bound needs most, as far as a round then takes at most
-    // about `seconds` and memory allows, and no larger than that. The bound does not get worse.
-    // False if nothing changed.
-    bool grow(double seconds, std::size_t most_agents, Monitor& monitor);
+    // about `round` of work and memory allows, and no larger than `most_agents`. The bound does not
+    // get worse. False if nothing changed.
+    bool grow(double round, std::size_t most_agents, Monitor& monitor);
 
     // No joint policy has a higher value; constants are not counted. Includes `error`.
     [[nodiscard]] double upper() const noexcept { return upper_; }
@@ -134,7 +134,7 @@ private:
     void set_clusters(std::vector<std::vector<AgentId>> groups);
     void swap_layout(Layout& other) noexcept;
     void take_over(const Layout& old);
-    [[nodiscard]] std::vector<std::vector<AgentId>> wider_groups(double seconds,
+    [[nodiscard]] std::vector<std::vector<AgentId>> wider_groups(double budget,
                                                                  std::size_t most_agents,
                                                                  Monitor& monitor) const;
     void share_equally();
@@ -142,14 +142,15 @@ private:
     void solve_cluster(Cluster& cluster, Worker& worker, Monitor& monitor) const;
     [[nodiscard]] Team team_of(const Cluster& cluster) const;
     void accept();
-    void remember();
-    double master();
+    void remember(Monitor& monitor);
+    double master(Monitor& monitor);
     [[nodiscard]] double product(const Cluster& cluster, const Cut& one, const Cut& other) const;
     [[nodiscard]] double base_value(const Cluster& cluster, const Cut& cut) const;
     double balance_weights(Cluster& cluster, std::vector<double>& values) const;
     void update_sums(Cluster& cluster);
-    void add_cut(Cluster& cluster) const;
-    void make_trial();
+    void add_cut(Cluster& cluster, Monitor& monitor) const;
+    [[nodiscard]] static std::size_t cut_entries(const Cluster& cluster);
+    void make_trial(Monitor& monitor);
     void balance();
     void measure();
     [[nodiscard]] double gained(const Cluster& cluster) const;

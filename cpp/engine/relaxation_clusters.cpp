@@ -13,11 +13,16 @@ namespace coreplan {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kSecondsPerCell = 4e-9;  // of the kernel, about
 // Bytes of one share of a cluster: where it is, centre, trial and sum.
 constexpr double kShareBytes = sizeof(std::size_t) + 3 * sizeof(double);
 constexpr double kFlatBytes = 2 * sizeof(double) + 1.0 / 8;
 constexpr double kEntryBytes = sizeof(Index) + sizeof(double);  // of a cut, or of an occupancy
+
+// The work of one round on a cluster, about: its table, then the way that its best policy takes,
+// which is small as a rule.
+double cluster_work(const CompiledModel& model, const std::vector<AgentId>& agents) {
+    return kernel_work(model, agents);
+}
 
 bool contains(const std::vector<AgentId>& outer, const std::vector<AgentId>& inner) {
     return std::ranges::includes(outer, inner);
@@ -35,7 +40,7 @@ void Relaxation::make_blocks(Monitor& monitor) {
             "what a relaxation needs of an agent");
         modes_.push_back(make_modes(model_, agent));
         blocks_.emplace_back().total = rewards;
-        monitor.tick_or_throw(64 * rewards.size());
+        monitor.tick_or_throw(modes_work(model_, agent));
     }
     pairs_ = make_pair_blocks(model_, everyone, model_memory_);
     linked_.resize(everyone.size());
@@ -271,15 +276,14 @@ void Relaxation::share_equally() {
 
 // Larger clusters in place of those inside of them, together with the others; none if nothing
 // larger is within reach.
-std::vector<std::vector<AgentId>> Relaxation::wider_groups(double seconds, std::size_t most_agents,
+std::vector<std::vector<AgentId>> Relaxation::wider_groups(double budget, std::size_t most_agents,
                                                            Monitor& monitor) const {
     std::size_t largest = 0;
     double round = 0;
     for (const Cluster& cluster : clusters_) {
         largest = std::max(largest, cluster.agents.size());
-        round += team_cells(model_, cluster.agents) * kSecondsPerCell;
+        round += cluster_work(model_, cluster.agents);
     }
-    round /= work_.threads();
     // Candidates: a cluster and one of its neighbours. What counts is how much the clusters inside
     // of it have at stake.
     std::map<std::vector<AgentId>, double> candidates;
@@ -305,7 +309,7 @@ std::vector<std::vector<AgentId>> Relaxation::wider_groups(double seconds, std::
     };
     struct Choice {
         double worth;
-        double seconds;
+        double work;  // of a round
         const std::vector<AgentId>* agents;
     };
     std::vector<Choice> choices;
@@ -319,21 +323,20 @@ std::vector<std::vector<AgentId>> Relaxation::wider_groups(double seconds, std::
             least = std::min(least, std::abs(cluster.value));
         }
         if (inside < 2) continue;
-        const double cells = team_cells(model_, agents);
         const double bytes = bytes_of(agents);
         if (bytes > tables_memory_.bytes() && !room(bytes - tables_memory_.bytes())) continue;
-        choices.push_back({worth, cells * kSecondsPerCell / work_.threads(), &agents});
+        choices.push_back({worth, cluster_work(model_, agents), &agents});
         monitor.tick(1000);
     }
     std::ranges::stable_sort(choices, [](const Choice& a, const Choice& b) {
-        return a.worth * b.seconds > b.worth * a.seconds;
+        return a.worth * b.work > b.worth * a.work;
     });
     std::vector<std::vector<AgentId>> groups;
     double shares = 0;  // for a while both old and new ones, at worst all of these
     for (const Choice& choice : choices) {
         const double more = entries_of(*choice.agents) * (kShareBytes + kEntryBytes);
-        if (round + choice.seconds > seconds || !room(shares + more)) continue;
-        round += choice.seconds;
+        if (round + choice.work > budget || !room(shares + more)) continue;
+        round += choice.work;
         shares += more;
         groups.push_back(*choice.agents);
     }

@@ -198,6 +198,11 @@ AgentModes make_modes(const CompiledModel& model, AgentId agent) {
     return modes;
 }
 
+std::uint64_t modes_work(const CompiledModel& model, AgentId agent) {
+    return cost::kMode * model.layer_count() +
+           cost::kModeAction * model.agents[at(agent)].action_reward.size();
+}
+
 double modes_bytes(const CompiledModel& model, AgentId who) {
     const CompiledAgent& agent = model.agents[at(who)];
     const auto count = [](std::size_t size) { return static_cast<double>(size); };
@@ -246,6 +251,8 @@ std::vector<PairBlock> make_pair_blocks(const CompiledModel& model,
             const Index afters =
                 first.after_layer_begin[layer + 1] - first.after_layer_begin[layer];
             const double entries = count_entries(found);
+            memory.monitor().tick(cost::kPairLayer +
+                                  cost::kPairEntry * static_cast<std::uint64_t>(entries));
             const std::size_t before = block.column.size();
             memory.take(entries * kEntry + afters * sizeof(Index),
                         "the rewards of pairs of agents");

@@ -57,6 +57,8 @@ struct Mode {
 // All layers of an agent.
 using AgentModes = std::vector<Mode>;
 AgentModes make_modes(const CompiledModel& model, AgentId agent);
+// The work of making them.
+std::uint64_t modes_work(const CompiledModel& model, AgentId agent);
 // The memory that they take, about.
 double modes_bytes(const CompiledModel& model, AgentId agent);
 

@@ -79,10 +79,10 @@ bool ClusterSearch::add(const LocalPolicy& policy) {
     return value_ > before;
 }
 
-bool ClusterSearch::improve(double seconds, std::uint64_t moves) {
+bool ClusterSearch::improve(std::uint64_t budget, std::uint64_t moves) {
     const double before = value_;
     try {
-        work(monitor_.seconds() + seconds, moves);
+        work(monitor_.work_after(budget), moves);
     } catch (const LimitReached& limit) {
         // What was found so far stands. A cluster that finds no room is passed over.
         if (limit.stop == Stop::memory_limit && monitor_.stop() == Stop::none) {
@@ -110,8 +110,8 @@ std::shared_ptr<const Behaviour> ClusterSearch::hold(Behaviour behaviour) const 
             }};
 }
 
-void ClusterSearch::work(double end, std::uint64_t moves) {
-    while (moves_ < moves && monitor_.seconds() < end) {
+void ClusterSearch::work(std::uint64_t end, std::uint64_t moves) {
+    while (moves_ < moves && monitor_.work() < end) {
         if (tries_left_ > 0) {
             profiles_.attempt();
             ++moves_;
@@ -151,6 +151,7 @@ void ClusterSearch::weigh() {
             const auto& chance = group->chance_of(static_cast<Index>(e));
             for (std::size_t v = 0; v < expected.size(); ++v) expected[v] *= chance[v];
         }
+        monitor_.tick(cost::kClash * (1 + expected.size()));
         double sum = 0;
         for (const double each : expected) sum += each;
         for (const InteractionMember& one : interaction.members) {
@@ -255,11 +256,19 @@ void ClusterSearch::finish_rework() {
 }
 
 // The next cluster of the rework answers; false if it is not through.
-bool ClusterSearch::answer(double end) {
+bool ClusterSearch::answer(std::uint64_t end) {
     if (answer_ == nullptr) {
         auto fresh = std::make_unique<Answer>();
         fresh->agents = rework_->parts[rework_->next];
         fresh->model = seen_by(model_, touching_, fresh->agents, groups_);
+        std::uint64_t work = 0;
+        for (const CompiledAgent& agent : fresh->model.agents) {
+            work += cost::kCopy * (agent.action_reward.size() + agent.outcome_next.size());
+        }
+        for (const CompiledInteraction& each : fresh->model.interactions) {
+            work += cost::kClash * (1 + each.values.size());
+        }
+        monitor_.tick_or_throw(work);
         std::vector<std::vector<Index>> actions;
         for (const AgentId who : fresh->agents) actions.push_back(groups_[at(who)]->otherwise[0]);
         if (auto exact = answer_exactly(fresh->model, kExactStates, options_.threads, monitor_)) {
@@ -280,7 +289,7 @@ bool ClusterSearch::answer(double end) {
     const std::uint64_t rounds =
         kRoundsOfAnswer + std::min<std::uint64_t>(reworks_ / model_.agents.size(), 8);
     TeamSearch& search = *answer_->search;
-    search.improve(end - monitor_.seconds(), rounds);
+    search.improve(monitor_.work_until(end), rounds);
     if (monitor_.stop() != Stop::none) return false;
     if (!search.done(rounds)) return false;
     const bool joint = search.rollout() != nullptr && search.exact();

@@ -25,9 +25,9 @@ public:
     ClusterSearch(const CompiledModel& model, const ClusterSearchOptions& options, Monitor& monitor,
                   const LocalPolicy* start = nullptr);
 
-    // Works for about that long, or until that many moves are done in all (a move is a try of the
+    // Does about that much work, or until that many moves are done in all (a move is a try of the
     // local search, or a cluster's answer); true if the value has become better.
-    bool improve(double seconds, std::uint64_t moves = TeamSearch::kNoEnd);
+    bool improve(std::uint64_t budget, std::uint64_t moves = TeamSearch::kNoEnd);
     // Takes this policy if descending from it leads to something better.
     bool add(const LocalPolicy& policy);
 
@@ -51,13 +51,13 @@ private:
         std::unique_ptr<TeamSearch> search;
     };
 
-    void work(double end, std::uint64_t moves);
+    void work(std::uint64_t end, std::uint64_t moves);
     void take_profile();
     [[nodiscard]] std::shared_ptr<const Behaviour> hold(Behaviour behaviour) const;
     void form_clusters();
     void weigh();
     void begin_rework();
-    bool answer(double end);
+    bool answer(std::uint64_t end);
     void take(const std::vector<AgentId>& agents,
               const std::shared_ptr<const Behaviour>& behaviour);
     void finish_rework();

@@ -50,7 +50,7 @@ std::optional<ExactAnswer> answer_exactly(const CompiledModel& model, std::size_
     WalkBuffers buffers;
     const bool whole = solution.stop == Stop::none &&
                        walk(model, prepared.team(), solution, buffers, monitor, note);
-    if (monitor.stop() != Stop::none) monitor.tick_or_throw(1ULL << 40U);
+    if (monitor.stop() != Stop::none) monitor.look_or_throw();
     if (!whole) return std::nullopt;
     return answer;
 }

@@ -51,10 +51,10 @@ PolicySearch::PolicySearch(const CompiledModel& model, const PolicySearchOptions
     }
 }
 
-bool PolicySearch::improve(double seconds, std::uint64_t moves) {
+bool PolicySearch::improve(std::uint64_t budget, std::uint64_t moves) {
     if (broken_ || monitor_.stop() != Stop::none) return false;
     const double before = value();
-    const double share = team_ && clusters_ ? 0.5 * seconds : seconds;
+    const std::uint64_t share = team_ && clusters_ ? budget / 2 : budget;
     try {
         if (team_) team_->improve(share, moves);
         if (clusters_ && monitor_.stop() == Stop::none) clusters_->improve(share, moves);

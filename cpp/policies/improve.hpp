@@ -23,11 +23,11 @@ public:
     // There is a policy from the start; throws if a limit strikes before that.
     PolicySearch(const CompiledModel& model, const PolicySearchOptions& options, Monitor& monitor);
 
-    // Works for about that long, and not at all once a limit has struck; true if the value has
-    // become better. What is done in which order depends on the seed alone; `moves` bounds how far
-    // it goes in all (rollouts of a small team, answers of clusters). If anything is thrown, what
+    // Does about that much work, and none once a limit has struck; true if the value has become
+    // better. What is done in which order depends on the seed alone; `moves` bounds how far it goes
+    // in all (rollouts of a small team, answers of clusters). If anything is thrown, what
     // was found so far stands, and nothing better is looked for any more.
-    bool improve(double seconds, std::uint64_t moves = TeamSearch::kNoEnd);
+    bool improve(std::uint64_t budget, std::uint64_t moves = TeamSearch::kNoEnd);
     // Whether nothing better can be looked for: nobody interacts, or there is no memory for it.
     [[nodiscard]] bool exhausted() const {
         return broken_ || (clusters_ == nullptr && team_->done(TeamSearch::kNoEnd));

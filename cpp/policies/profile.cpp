@@ -114,7 +114,7 @@ double Descent::expected_interactions(std::size_t i) {
                 extra[layer] += expected;
             }
         }
-        monitor_.tick_or_throw(2 * interaction.values.size());
+        monitor_.tick_or_throw(cost::kResponseValue * interaction.values.size());
     }
     double now = 0;
     for (std::size_t k = 0; k < extra_.size(); ++k) now += extra_[k] * profile_.chance[i][k];
@@ -159,9 +159,10 @@ bool Descent::answer(std::size_t i) {
             }
             class_value_[c] = best;
         }
-        monitor_.tick_or_throw(4U * (agent.after_layer_begin[layer + 1] -
-                                     agent.after_layer_begin[layer] + agent.layer_begin[layer + 1] -
-                                     agent.layer_begin[layer]));
+        monitor_.tick_or_throw(cost::kResponseState *
+                               (agent.after_layer_begin[layer + 1] -
+                                agent.after_layer_begin[layer] + agent.layer_begin[layer + 1] -
+                                agent.layer_begin[layer]));
     }
     const double best = class_value_[at(standing_.classes[i])];
     if (absent_[i] == 0 && best <= now + tolerance_) {

@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 #include <span>
+#include <utility>
 
 #include "support/work_list.hpp"
 
@@ -14,7 +15,8 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kTolerance = 1e-13;  // of all that can be earned or lost
-constexpr std::size_t kChunk = 128;   // states between two looks at the clock
+constexpr std::size_t kChunk = 128;   // states per thread between two looks at the clock
+constexpr std::size_t kRound = 512;   // states between two looks at the budget, for any threads
 constexpr std::size_t kWorthThreads = 16;
 constexpr double kLinkBytes = sizeof(Index) + sizeof(double);  // from a state to the next one
 constexpr double kStepBytes = 65536;                           // that are reserved at a time
@@ -107,6 +109,7 @@ public:
             const char mark = base.mark(number, classes);
             if (mark == AgentOutlook::kUnknown) continue;
             base_ = b;
+            work += cost::kDecide * (agents_ + outlooks_.bonds().size());
             start(base, classes);
             if (b == 0) layer.default_value[state] = q_;
             best_value = std::max(best_value, q_);
@@ -132,6 +135,9 @@ public:
         layer.base[state] = winner.base;
         layer.default_q[state] = lookup_.value(*bases_[0], chosen);
     }
+
+    // Of all states so far. What is remembered of others counts as if it were looked up again.
+    std::uint64_t work = 0;
 
 private:
     struct Candidate {
@@ -220,6 +226,7 @@ private:
     // What depends on one agent's action.
     double part(std::size_t i, Index a, const CompiledAgent& agent, const AgentOutlook& outlook) {
         const AfterId after = agent.action_after[a];
+        work += cost::kDecide * (1 + outlooks_.bonds_of(i).size());
         lists_[i] = outlook.list(after);
         double total = agent.action_reward[a] + outlook.value(after);
         if (lists_[i] == 0) return total;
@@ -257,6 +264,7 @@ private:
         double total = lookup_.value(*bases_[0], std::span<const Index>(candidate.actions));
         for_each_outcome(model_, candidate.actions, 0, row_, outcome_, partial_,
                          [&](double probability) {
+                             work += cost::kPeek;
                              const Known known = best_known();
                              total += probability * (known.best - known.usual);
                          });
@@ -337,14 +345,16 @@ Rollout::Rollout(const Outlooks& outlooks, std::vector<std::shared_ptr<const Bas
         if (t > 0 && !monitor.fits(bytes)) break;
         memory_.take(bytes, "remembered sums of a rollout");
         decider_bytes_ += bytes;
+        // Counted once, whatever the number of threads.
+        if (t == 0) monitor.tick(cost::kPage * static_cast<std::uint64_t>(bytes / 4096));
         deciders_.push_back(std::make_unique<Decider>(*this));
     }
 }
 
 Rollout::~Rollout() = default;
 
-bool Rollout::run(double seconds) {
-    const double end = monitor_.seconds() + seconds;
+bool Rollout::run(std::uint64_t budget) {
+    const std::uint64_t end = monitor_.work_after(budget);
     const std::size_t layers = model_.layer_count();
     while (!done_) {
         RolloutLayer& layer = layers_[layer_];
@@ -359,11 +369,14 @@ bool Rollout::run(double seconds) {
             runner_up_.resize(size);
         }
         while (state_ < size) {
-            const std::size_t stop = std::min(size, state_ + kChunk * deciders_.size());
+            const std::size_t round = state_ / kRound * kRound + kRound;
+            const std::size_t stop = std::min({size, round, state_ + kChunk * deciders_.size()});
             decide(state_, stop);
-            monitor_.tick_or_throw((stop - state_) * agents_ * bases_.size() * 16);
+            std::uint64_t work = 0;
+            for (const auto& decider : deciders_) work += std::exchange(decider->work, 0);
+            monitor_.tick_or_throw(work);
             state_ = stop;
-            if (state_ < size && monitor_.seconds() >= end) return false;
+            if (state_ == round && state_ < size && monitor_.work() >= end) return false;
         }
         account();
         states_ += size;
@@ -379,7 +392,7 @@ bool Rollout::run(double seconds) {
             break;
         }
         ++layer_;
-        if (monitor_.seconds() >= end) return false;
+        if (monitor_.work() >= end) return false;
     }
     return true;
 }
@@ -406,7 +419,7 @@ void Rollout::decide(std::size_t begin, std::size_t end) {
                     work(*deciders_[t], begin + count * t / parts, begin + count * (t + 1) / parts);
                 },
                 monitor_);
-    if (!whole) monitor_.tick_or_throw(1ULL << 40U);
+    if (!whole) monitor_.look_or_throw();
 }
 
 void Rollout::account() {
@@ -456,8 +469,9 @@ bool Rollout::expand() {
             return false;
         }
         layer.next_begin.push_back(static_cast<Index>(layer.next.size()));
-        monitor_.tick_or_throw(16 *
-                               (agents_ + 4 * (layer.next_begin[s + 1] - layer.next_begin[s])));
+        monitor_.tick_or_throw(cost::kExpandAgent * agents_ +
+                               cost::kExpandOutcome *
+                                   (layer.next_begin[s + 1] - layer.next_begin[s]));
     }
     next.states = std::move(found);
     const std::size_t before = next.size();
@@ -575,7 +589,7 @@ void Rollout::evaluate() {
             }
         }
         std::swap(lost, lost_next);
-        monitor_.tick_or_throw(4 * layer.next.size() + layer.size());
+        monitor_.tick_or_throw(cost::kLink * (layer.next.size() + layer.size()));
     }
     value_ = decided_ == 0 ? layers_[0].default_value[0] : layers_[0].value[0];
     if (!lost_next.empty()) value_ -= lost_next[0];

@@ -70,8 +70,9 @@ public:
     Rollout(const Rollout&) = delete;
     Rollout& operator=(const Rollout&) = delete;
 
-    // Goes on until all is done (true) or `seconds` have passed; throws if a limit strikes.
-    bool run(double seconds = Monitor::kNoLimit);
+    // Goes on until all is done (true) or about so much work; throws if a limit strikes. Where it
+    // pauses does not depend on the number of threads.
+    bool run(std::uint64_t budget = Monitor::kNoEnd);
 
     // When done:
     [[nodiscard]] double value() const { return value_; }  // without constants

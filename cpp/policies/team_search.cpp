@@ -57,10 +57,10 @@ bool TeamSearch::add(const LocalPolicy& policy) {
     return take_profile();
 }
 
-bool TeamSearch::improve(double seconds, std::uint64_t rounds) {
+bool TeamSearch::improve(std::uint64_t budget, std::uint64_t rounds) {
     const double before = value_;
     try {
-        work(monitor_.seconds() + seconds, rounds);
+        work(monitor_.work_after(budget), rounds);
     } catch (const LimitReached& limit) {
         // What was found so far stands. If it was memory that was short, fewer states may do.
         if (limit.stop == Stop::memory_limit && monitor_.stop() == Stop::none) {
@@ -75,7 +75,7 @@ bool TeamSearch::improve(double seconds, std::uint64_t rounds) {
     return value_ > before;
 }
 
-void TeamSearch::work(double end, std::uint64_t rounds) {
+void TeamSearch::work(std::uint64_t end, std::uint64_t rounds) {
     while (!done(rounds)) {
         switch (step_) {
             case Step::search:
@@ -87,7 +87,7 @@ void TeamSearch::work(double end, std::uint64_t rounds) {
                 step_ = Step::roll;
                 break;
             case Step::roll:
-                if (!rollout_->run(end - monitor_.seconds())) return;
+                if (!rollout_->run(monitor_.work_until(end))) return;
                 finish();
                 step_ = Step::generate;
                 left_ = kStatesPerRound;
@@ -99,13 +99,13 @@ void TeamSearch::work(double end, std::uint64_t rounds) {
                 left_ = kTriesPerRound * model_.agents.size();
                 break;
         }
-        if (monitor_.seconds() >= end) return;
+        if (monitor_.work() >= end) return;
     }
 }
 
-bool TeamSearch::search(double end) {
+bool TeamSearch::search(std::uint64_t end) {
     for (; left_ > 0; --left_) {
-        if (monitor_.seconds() >= end) return false;
+        if (monitor_.work() >= end) return false;
         profiles_.attempt();
         take_profile();
     }
@@ -208,10 +208,10 @@ bool TeamSearch::finish() {
 }
 
 // Best responses from states that the rollout reaches.
-bool TeamSearch::generate(double end) {
+bool TeamSearch::generate(std::uint64_t end) {
     const std::size_t n = model_.agents.size();
     for (; left_ > 0; --left_) {
-        if (monitor_.seconds() >= end) return false;
+        if (monitor_.work() >= end) return false;
         // A layer, and in it a state by how likely it is.
         const std::size_t l = random_.below(rollout_->decided_layers());
         const RolloutLayer& layer = rollout_->layers()[l];

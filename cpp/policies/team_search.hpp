@@ -27,10 +27,10 @@ public:
     TeamSearch(const CompiledModel& model, const TeamSearchOptions& options, Monitor& monitor,
                const LocalPolicy* start = nullptr);
 
-    // Works for about that long, or until `rounds` rollouts are done in all; true if the value has
+    // Does about that much work, or until `rounds` rollouts are done in all; true if the value has
     // become better. A limit ends it early.
-    bool improve(double seconds, std::uint64_t rounds = kNoEnd);
-    static constexpr std::uint64_t kNoEnd = ~std::uint64_t{0};
+    bool improve(std::uint64_t budget, std::uint64_t rounds = kNoEnd);
+    static constexpr std::uint64_t kNoEnd = Monitor::kNoEnd;
     // Whether that many rounds are done, or there is nothing to do.
     [[nodiscard]] bool done(std::uint64_t rounds) const noexcept {
         return trivial_ || rounds_ >= rounds;
@@ -57,9 +57,10 @@ private:
         double worth;
     };
 
-    void work(double end, std::uint64_t rounds);
-    bool search(double end);
-    bool generate(double end);
+    // Until the monitor has counted work up to `end`.
+    void work(std::uint64_t end, std::uint64_t rounds);
+    bool search(std::uint64_t end);
+    bool generate(std::uint64_t end);
     bool prepare();
     bool finish();
     bool take_profile();

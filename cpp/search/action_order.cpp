@@ -229,7 +229,7 @@ double BestFirstActions::look_up(const Factor& factor) const {
 // Decides agents until the best node is complete; false if a limit struck.
 bool BestFirstActions::advance(Monitor& monitor) {
     while (!heap_.empty() && nodes_[heap_.front()].depth < order_.size()) {
-        if (monitor.tick(100)) return false;
+        if (monitor.tick(cost::kOrderStep)) return false;
         std::ranges::pop_heap(heap_, Later{&nodes_});
         const Index parent = heap_.back();
         heap_.pop_back();

@@ -45,6 +45,12 @@ public:
     void prepare(Shape& shape, Monitor& monitor) override;
     [[nodiscard]] std::unique_ptr<Eye> eye() const override;
 
+    // Tables, and agents in them, that a look at a shape's bound goes through.
+    [[nodiscard]] static std::uint64_t look_ups(const Shape& shape) {
+        std::uint64_t count = 0;
+        for (const Part& part : parts_of(shape)) count += 2 + part.places.size();
+        return count;
+    }
     // Hands over all tables; nothing may be asked any more.
     std::vector<ValueTable> take_tables();
 

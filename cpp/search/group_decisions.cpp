@@ -112,7 +112,7 @@ GroupDecisions GroupSearch::decisions(std::size_t most_states, double least, Mon
                                          [&](Index k) { return nodes[k].reach; });
             }
             for (std::size_t x = 0; x < order.size() && sound; ++x) {
-                if (monitor.tick(500)) sound = false;
+                if (monitor.tick(cost::kDecision)) sound = false;
                 Node& node = nodes[order[x]];
                 ++found.states;
                 const ValueTable* exact = node.shape->exact.load(std::memory_order_acquire);

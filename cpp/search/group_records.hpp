@@ -13,6 +13,7 @@
 namespace coreplan {
 
 constexpr Index kNoOption = ~Index{0};
+constexpr Index kNoNumber = ~Index{0};
 constexpr double kEqual = 1e-14;  // of their size: a difference that is rounding
 
 // Differences of numbers of this size that are no more than rounding.
@@ -84,7 +85,7 @@ struct GroupSearch::Record {
     Shape* shape = nullptr;
     Status* first = nullptr;
     Index layer = 0;
-    Index number = 0;
+    Index number = kNoNumber;  // in the order in which they were taken up
     std::atomic<double> lower{0};
     std::atomic<double> upper{0};
     std::atomic<double> settled{0};  // of the gap: rounding, which no work can close
@@ -163,12 +164,17 @@ public:
         std::ranges::copy(where, record.first);
         record.shape = &shape;
         record.layer = layer;
-        record.number = count_.fetch_add(1);
+        record.number = kNoNumber;
         record.lower = lower;
         record.upper = upper;
         *slot = &record;
         if (2 * shard.records.size() > shard.slots.size()) rehash(shard, 2 * shard.slots.size());
         return {&record, true};
+    }
+
+    // Gives a record its number, if it has none. Not on several threads.
+    void number(Record& record) {
+        if (record.number == kNoNumber) record.number = count_++;
     }
 
     // Forgets records that are not to be kept; their memory is used again.
@@ -247,7 +253,7 @@ private:
     }
 
     Shard shards_[kShards];
-    std::atomic<Index> count_{0};
+    Index count_ = 0;
 };
 
 }  // namespace coreplan

@@ -1,12 +1,15 @@
 #include "search/group_search.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <optional>
 #include <thread>
 #include <unordered_set>
 
 #include "bounds/independent.hpp"
 #include "bounds/rounding.hpp"
 #include "search/group_worker.hpp"
+#include "support/crew.hpp"
 #include "support/process_memory.hpp"
 
 namespace coreplan {
@@ -14,13 +17,13 @@ namespace coreplan {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kSmallTable = 2e4;              // joint states that are always worth a table
-constexpr std::uint64_t kSweeps = 3;             // at the beginning
-constexpr double kLeastPart = 1e-5;              // of the gap, that is worth a look in a sweep
-constexpr std::uint64_t kQuicklyFreed = 50'000;  // records
-constexpr double kEnoughFreed = 0.1;             // of all memory, so that it is worth going on
-constexpr double kSecondsPerRecord = 2e-5;       // to forget one, at most about
-constexpr double kPatience = 0.2;                // seconds that a sweep may always take
+constexpr double kSmallTable = 2e4;               // joint states that are always worth a table
+constexpr std::uint64_t kSweeps = 3;              // at the beginning
+constexpr double kLeastPart = 1e-5;               // of the gap, that is worth a look in a sweep
+constexpr std::uint64_t kQuicklyFreed = 50'000;   // records
+constexpr double kEnoughFreed = 0.1;              // of all memory, so that it is worth going on
+constexpr double kSecondsPerRecord = 2e-5;        // to forget one, at most about
+constexpr std::uint64_t kPatience = 200'000'000;  // work that a sweep may always take
 
 // Takes memory for what the search remembers, before anything of it is made.
 double reserved(Reservation& memory, double bytes) {
@@ -71,6 +74,8 @@ GroupSearch::GroupSearch(const CompiledModel& model, const Relaxation& relaxatio
     shapes_.set_prepare([this](Shape& shape, Monitor& own) {
         if (bound_ != nullptr) bound_->prepare(shape, own);  // without one, policies only
         floor_.prepare(shape);
+        shape.look_work = cost::kLookUp * (shape.size() + shape.bonds.size()) * floor_.bases();
+        if (bound_ != nullptr) shape.look_work += cost::kLookUp * RelaxationBound::look_ups(shape);
         if (shape.size() == 1 ||
             (options_.tables && (shape.size() == 2 || shape.cells <= kSmallTable))) {
             shapes_.solve(shape, 1, own);
@@ -83,8 +88,6 @@ GroupSearch::GroupSearch(const CompiledModel& model, const Relaxation& relaxatio
     if (monitor.stop() != Stop::none || full_) {
         throw LimitReached(full_ ? Stop::memory_limit : monitor.stop(), "no room for a search");
     }
-    root_->add_up();
-    note_terms(root_->terms);
 }
 
 GroupSearch::~GroupSearch() {
@@ -104,67 +107,40 @@ GroupSearch::~GroupSearch() {
     }
 }
 
-bool GroupSearch::run(double seconds, double tolerance, Monitor& monitor) {
+bool GroupSearch::run(std::uint64_t budget, double tolerance, Monitor& monitor) {
     try {
-        return work(seconds, tolerance, monitor);
+        return work(budget, tolerance, monitor);
     } catch (...) {
         full_ = true;
         throw;
     }
 }
 
-bool GroupSearch::work(double seconds, double tolerance, Monitor& monitor) {
-    const double end = monitor.seconds() + seconds;
+bool GroupSearch::work(std::uint64_t budget, double tolerance, Monitor& monitor) {
+    const std::uint64_t end = monitor.work_after(budget);
     const auto nearly = [&] { return open() <= tolerance; };
     // Sweeps for good policies, each time twice as much has been done, ever closer looks.
-    const double begin = monitor.seconds();
+    const std::uint64_t begin = monitor.work();
     while (!nearly() && !full_ && monitor.stop() == Stop::none &&
            (sweeps_ < kSweeps || actions_ > 2 * actions_at_sweep_)) {
         const double least =
             std::max(kLeastPart, std::pow(0.1, 2.0 + static_cast<double>(sweeps_)));
-        const double patience = std::max(seconds, kPatience + spent_);
+        const std::uint64_t patience = std::max(budget, kPatience + spent_);
         for (const auto follow : {Worker::Follow::promise, Worker::Follow::policy}) {
             try {
                 workers_[0]->sweep(root_->children, follow, ++sweep_number_, least * open(),
-                                   monitor.seconds() + patience, monitor);
+                                   monitor.work_after(patience), monitor);
             } catch (const LimitReached& limit) {
                 if (limit.stop == Stop::memory_limit) full_ = true;
             }
         }
         ++sweeps_;
         actions_at_sweep_ = actions_;
-        if (monitor.seconds() >= end) break;
+        if (monitor.work() >= end) break;
     }
-    WorkList work(options_.threads);
-    std::atomic<bool> done{false};
-    work.run(
-        workers_.size(),
-        [&](std::size_t, unsigned worker, Monitor& own) {
-            // A worker's clock may have started later.
-            const double own_end = own.seconds() + (end - monitor.seconds());
-            while (!done && !full_ && own.stop() == Stop::none && own.seconds() < own_end) {
-                Record* most = nullptr;
-                double gap = 0;
-                for (const Child& child : root_->children) {
-                    const double each = child.record->open() / (1 + child.record->visitors.load());
-                    if (each > gap) {
-                        gap = each;
-                        most = child.record;
-                    }
-                }
-                if (most == nullptr || nearly()) break;
-                const double share = 0.9 * tolerance / static_cast<double>(root_->children.size());
-                try {
-                    workers_[worker]->work(*most, share, -kInfinity, own_end, own);
-                } catch (const LimitReached& limit) {
-                    if (limit.stop == Stop::memory_limit) full_ = true;
-                }
-                own.tick(1U << 20U);
-            }
-            done = true;
-        },
-        monitor);
-    spent_ += monitor.seconds() - begin;
+    if (options_.deterministic) work_in_rounds(end, tolerance, monitor);
+    else work_freely(end, tolerance, monitor);
+    spent_ += monitor.work() - begin;
     // To forget takes a while, too.
     const bool in_time =
         monitor.seconds_left() > kSecondsPerRecord * static_cast<double>(records_.load());
@@ -172,6 +148,94 @@ bool GroupSearch::work(double seconds, double tolerance, Monitor& monitor) {
         full_ = false;
     }
     return nearly();
+}
+
+// Of the groups at the start, the one to work on next; null if nothing is left.
+GroupSearch::Record* GroupSearch::widest_root() const {
+    Record* most = nullptr;
+    double gap = 0;
+    for (const Child& child : root_->children) {
+        const double each = child.record->open() / (1 + child.record->visitors.load());
+        if (each > gap) {
+            gap = each;
+            most = child.record;
+        }
+    }
+    return most;
+}
+
+// The same for any number of threads.
+void GroupSearch::work_in_rounds(std::uint64_t end, double tolerance, Monitor& monitor) {
+    const double small = 0.9 * tolerance / static_cast<double>(root_->children.size());
+    std::vector<Worker::Walk> walks(std::max<std::size_t>(1, options_.most_lines));
+    std::vector<Worker::Walk*> waiting;
+    std::optional<Crew> crew;
+    const auto leave = [&] {
+        for (Worker::Walk& walk : walks) Worker::leave(walk);
+    };
+    const Crew::Job work = [&](std::size_t k, unsigned worker, Monitor& own) {
+        workers_[worker]->work_on(waiting[k]->job, own);
+    };
+    try {
+        while (!full_ && monitor.stop() == Stop::none && monitor.work() < end &&
+               open() > tolerance) {
+            // Few lines at first: many go where one would not have gone.
+            const std::uint64_t lines = std::clamp<std::uint64_t>(
+                actions_.load() / std::max<std::uint64_t>(1, options_.actions_per_line), 1,
+                walks.size());
+            waiting.clear();
+            for (std::size_t k = 0; k < lines; ++k) {
+                Worker::Walk& walk = walks[k];
+                if (walk.stack.empty()) {
+                    Record* from = widest_root();
+                    if (from == nullptr) break;
+                    Worker::begin_walk(walk, *from, small);
+                }
+                if (workers_[0]->go(walk, end, monitor) == Worker::Pause::job) {
+                    waiting.push_back(&walk);
+                }
+            }
+            monitor.tick(cost::kVisit);
+            if (waiting.size() > 1 && workers_.size() > 1) {
+                if (!crew) crew.emplace(static_cast<unsigned>(workers_.size()), monitor);
+                crew->run(waiting.size(), work);
+            } else {
+                for (std::size_t k = 0; k < waiting.size(); ++k) work(k, 0, monitor);
+            }
+            for (Worker::Walk* walk : waiting) workers_[0]->take_over(walk->job, monitor);
+        }
+    } catch (const LimitReached& limit) {
+        if (limit.stop == Stop::memory_limit) full_ = true;
+    } catch (...) {
+        leave();
+        throw;
+    }
+    leave();
+}
+
+// Threads go their own ways.
+void GroupSearch::work_freely(std::uint64_t end, double tolerance, Monitor& monitor) {
+    const std::uint64_t share = monitor.work_until(end) / workers_.size();
+    const double small = 0.9 * tolerance / static_cast<double>(root_->children.size());
+    std::atomic<bool> done{false};
+    WorkList(static_cast<unsigned>(workers_.size()))
+        .run(
+            workers_.size(),
+            [&](std::size_t, unsigned worker, Monitor& own) {
+                const std::uint64_t own_end = own.work_after(share);
+                while (!done && !full_ && own.stop() == Stop::none && own.work() < own_end) {
+                    Record* most = widest_root();
+                    if (most == nullptr || open() <= tolerance) break;
+                    try {
+                        workers_[worker]->work(*most, small, -kInfinity, own_end, own);
+                    } catch (const LimitReached& limit) {
+                        if (limit.stop == Stop::memory_limit) full_ = true;
+                    }
+                    own.look();
+                }
+                done = true;
+            },
+            monitor);
 }
 
 bool GroupSearch::adopt(const Relaxation& relaxation, Monitor& monitor) {

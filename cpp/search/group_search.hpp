@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <vector>
 
@@ -25,6 +26,13 @@ namespace coreplan {
 struct GroupSearchOptions {
     unsigned threads = 1;
     double most_bytes = 1e9;  // of all that it remembers
+    // The same on every run, for any number of threads. Else threads go their own ways, which is
+    // faster.
+    bool deterministic = true;
+    // Lines of search that go on at the same time then: one more for every so many joint actions
+    // that were built, up to a number. They do not depend on the threads.
+    std::uint64_t actions_per_line = 2'000;
+    std::size_t most_lines = 16;
     // Each idea can be switched off, to see what it gains.
     bool split = true;   // agents that cannot interact any more go apart
     bool skip = true;    // where there is one way on, go on
@@ -101,10 +109,10 @@ public:
     GroupSearch(const GroupSearch&) = delete;
     GroupSearch& operator=(const GroupSearch&) = delete;
 
-    // Works for about that long, or until what work can close of the gap is as small as that; true
+    // Does about that much work, or until what work can close of the gap is as small as that; true
     // if it is. What rounding may have done stays open: `upper` counts it. If anything is thrown,
     // the bounds are valid, and it is full.
-    bool run(double seconds, double tolerance, Monitor& monitor);
+    bool run(std::uint64_t budget, double tolerance, Monitor& monitor);
 
     // Goes by a relaxation that has become better, and keeps what is known. False if there is no
     // room for its tables, or no time; it may then be `full`.
@@ -144,7 +152,10 @@ private:
     class Records;
     class Worker;
 
-    bool work(double seconds, double tolerance, Monitor& monitor);
+    bool work(std::uint64_t budget, double tolerance, Monitor& monitor);
+    void work_in_rounds(std::uint64_t end, double tolerance, Monitor& monitor);
+    void work_freely(std::uint64_t end, double tolerance, Monitor& monitor);
+    [[nodiscard]] Record* widest_root() const;
     bool forget();
     void go_by(const Relaxation& relaxation);
     void note_terms(std::uint64_t terms);
@@ -175,10 +186,11 @@ private:
     std::atomic<std::uint64_t> actions_{0};
     std::atomic<std::uint64_t> records_{0};
     std::atomic<std::uint64_t> most_terms_{0};  // of one sum
+    std::mutex numbering_;
     std::vector<std::unique_ptr<Worker>> workers_;
     std::uint64_t sweeps_ = 0;
     std::uint64_t sweep_number_ = 0;
-    double spent_ = 0;  // seconds
+    std::uint64_t spent_ = 0;  // work
     std::uint64_t actions_at_sweep_ = 0;
 };
 

@@ -9,9 +9,8 @@ namespace coreplan {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kSecondsPerCell = 2e-8;    // of the kernel, at most about
-constexpr double kSecondsPerOption = 5e-5;  // to build one, about
-constexpr double kFewOutcomes = 32;         // combinations that are revealed all at once
+constexpr double kTableWorth = 1.0;  // work on a group, per work of its table, that is worth one
+constexpr double kFewOutcomes = 32;  // combinations that are revealed all at once
 constexpr std::size_t kLevelBits = 12;
 constexpr int kMostStale = 4;  // looks at groups that others work on
 
@@ -135,8 +134,9 @@ void GroupSearch::Worker::reveal(const Partial& from, Index layer, Option& optio
 void GroupSearch::Worker::spread(Index layer, Option& option, Monitor& monitor) {
     for (std::size_t level = levels_.size(); level-- > 0;) {
         for (std::size_t k = 0; k < levels_[level].size(); ++k) {
-            if (monitor.tick(200) || monitor.stop() != Stop::none ||
-                (search_.full_ && !on_arrival)) {
+            if (monitor.tick(cost::kArrival +
+                             cost::kArrivalAgent * levels_[level][k].shape->size()) ||
+                monitor.stop() != Stop::none || (search_.full_ && !on_arrival)) {
                 break;
             }
             const Partial from = levels_[level][k];
@@ -154,7 +154,6 @@ void GroupSearch::Worker::spread(Index layer, Option& option, Monitor& monitor) 
         }
     }
     clear_outcomes();
-    join_children(option);
 }
 
 void GroupSearch::Worker::clear_outcomes() {
@@ -164,9 +163,21 @@ void GroupSearch::Worker::clear_outcomes() {
     used_slots_.clear();
 }
 
-// Going on where there is one way on may have led to the same.
-void GroupSearch::Worker::join_children(Option& option) {
+// Makes an option ready: in the order in which options are taken over, which is the same for any
+// number of threads, records get numbers, and sums go by these. Going on where there is one way on
+// may have led to the same record twice.
+void GroupSearch::Worker::settle(Option& option) {
     auto& children = option.children;
+    {
+        const std::lock_guard lock(search_.numbering_);
+        for (const Child& each : children) search_.table_->number(*each.record);
+    }
+    join(children);
+    option.add_up();
+    search_.note_terms(option.terms);
+}
+
+void GroupSearch::Worker::join(std::vector<Child>& children) {
     if (children.size() < 2) return;
     std::ranges::stable_sort(children, {}, [](const Child& each) { return each.record->number; });
     std::size_t kept = 0;
@@ -237,12 +248,13 @@ bool GroupSearch::Worker::go_on(Shape& shape, Index layer, std::span<const Statu
 }
 
 void GroupSearch::Worker::add_record(Shape& shape, Index layer, std::span<const Status> where,
-                                     double weight, Option& option) {
+                                     double weight, Option& option, Monitor& monitor) {
     Record* record = search_.table_->find(shape, where);
     if (record == nullptr) {
         const double lower = floor_of(shape, layer, where);
         const double upper = std::max(above_->upper(shape, layer, where), lower);
         if (upper - lower <= rounding_of(lower, upper)) {
+            monitor.tick(shape.look_work);
             option.add(weight * lower, weight * upper);
             return;
         }
@@ -252,7 +264,13 @@ void GroupSearch::Worker::add_record(Shape& shape, Index layer, std::span<const 
         }
         const auto made = search_.table_->insert(shape, layer, where, lower, upper);
         record = made.first;
-        if (made.second) search_.records_.fetch_add(1, std::memory_order_relaxed);
+        // Another thread may have been first: what is counted must not depend on that.
+        if (made.second) {
+            search_.records_.fetch_add(1, std::memory_order_relaxed);
+            monitor.tick(cost::kRecord + shape.look_work);
+        } else {
+            search_.room_.give_back(record_bytes(shape));
+        }
     }
     option.lead_to(record, weight);
 }
@@ -276,7 +294,7 @@ void GroupSearch::Worker::arrive(Shape& shape, Index layer, std::span<const Stat
         const Place here = std::move(left.back());
         left.pop_back();
         if (!skips() || !go_on(*here.shape, here.layer, here.where, reward, next)) {
-            add_record(*here.shape, here.layer, here.where, weight, option);
+            add_record(*here.shape, here.layer, here.where, weight, option, monitor);
             continue;
         }
         option.add(weight * reward);
@@ -299,26 +317,32 @@ void GroupSearch::Worker::begin(Record& record, Monitor& monitor) {
         reveal({record.shape, 0, 1.0}, record.layer, option, monitor);
         spread(record.layer, option, monitor);
         if (monitor.stop() != Stop::none || search_.full_) return;  // it may not be whole
-        option.add_up();
-        search_.note_terms(option.terms);
         bytes += option.bytes();
         body->options.push_back(std::move(option));
     }
     if (!search_.room_.take(bytes)) search_.full_ = true;
     record.body = std::move(body);
-    if (hidden_count(record.where()) == 0) order_actions_of(record);
+    if (hidden_count(record.where()) == 0) order_actions_of(record, monitor);
     search_.expanded_.fetch_add(1, std::memory_order_relaxed);
 }
 
 // Makes a record ready to be looked into; false if a limit struck.
 bool GroupSearch::Worker::open(Record& record, Monitor& monitor) {
-    if (record.body == nullptr) begin(record, monitor);
-    if (record.body == nullptr) return false;
-    if (record.body->stale) order_actions_of(record);
+    const bool fresh = record.body == nullptr;
+    if (!prepare(record, monitor)) return false;
+    if (fresh && !record.body->options.empty()) settle(record.body->options.front());
     return true;
 }
 
-void GroupSearch::Worker::order_actions_of(Record& record) {
+// The same, but options are not settled yet.
+bool GroupSearch::Worker::prepare(Record& record, Monitor& monitor) {
+    if (record.body == nullptr) begin(record, monitor);
+    if (record.body == nullptr) return false;
+    if (record.body->stale) order_actions_of(record, monitor);
+    return true;
+}
+
+void GroupSearch::Worker::order_actions_of(Record& record, Monitor& monitor) {
     std::vector<Index> choices;
     std::vector<ClassId> classes;
     for (std::size_t m = 0; m < record.shape->size(); ++m) {
@@ -331,6 +355,7 @@ void GroupSearch::Worker::order_actions_of(Record& record) {
     Body& body = *record.body;
     body.order = order_actions(choices, terms_);
     body.stale = false;
+    monitor.tick(cost::kOrderByte * body.order->bytes());
     const auto bytes = static_cast<double>(body.order->bytes());
     if (bytes > body.order_bytes) {
         if (!search_.room_.take(bytes - body.order_bytes)) search_.full_ = true;
@@ -341,11 +366,18 @@ void GroupSearch::Worker::order_actions_of(Record& record) {
 // Builds the next joint action; false if there is none, or a limit struck.
 bool GroupSearch::Worker::add_option(Record& record, Monitor& monitor) {
     Option option;
+    if (!next_option(record, option, monitor)) return false;
+    return option.actions.empty() || build(record, std::move(option), monitor);
+}
+
+// The next joint action, without any if it is there already; false if there is none, or a limit
+// struck.
+bool GroupSearch::Worker::next_option(Record& record, Option& option, Monitor& monitor) {
     const auto known = [&](const Option& each) { return each.actions == option.actions; };
     if (!record.body->order->next(option.actions, monitor)) return false;
     // What a policy does, or what came before the bound changed, may be there already.
-    if (std::ranges::any_of(record.body->options, known)) return true;
-    return build(record, std::move(option), monitor);
+    if (std::ranges::any_of(record.body->options, known)) option.actions.clear();
+    return true;
 }
 
 // Finds out where an option's actions lead, and keeps it.
@@ -355,13 +387,19 @@ bool GroupSearch::Worker::build(Record& record, Option option, Monitor& monitor)
     lead(*record.shape, record.layer, record.where(), option, monitor);
     if (monitor.stop() != Stop::none || search_.full_) return false;
     record.body->stale = stale;
-    option.add_up();
-    search_.note_terms(option.terms);
+    keep(record, std::move(option), monitor);
+    return true;
+}
+
+void GroupSearch::Worker::keep(Record& record, Option option, Monitor& monitor) {
+    // Not all that was counted meanwhile is the group's own: shapes may have been new.
+    const std::uint64_t work = cost::kOption + option.terms * (cost::kArrival + cost::kRecord);
+    monitor.tick(cost::kOption);
+    settle(option);
     if (!search_.room_.take(option.bytes())) search_.full_ = true;
     record.body->options.push_back(std::move(option));
     search_.actions_.fetch_add(1, std::memory_order_relaxed);
-    record.shape->work.fetch_add(1, std::memory_order_relaxed);
-    return true;
+    record.shape->work.fetch_add(work, std::memory_order_relaxed);
 }
 
 // Bounds of the other options may be out of date, which is safe.
@@ -423,7 +461,7 @@ std::size_t GroupSearch::Worker::known_best(Record& record, Monitor& monitor) {
 }
 
 void GroupSearch::Worker::sweep(std::span<const Child> from, Follow follow, std::uint64_t number,
-                                double least, double end, Monitor& monitor) {
+                                double least, std::uint64_t end, Monitor& monitor) {
     end_ = end;
     // In the order of time; what is hidden is revealed first.
     const std::size_t most = model_.agents.size();
@@ -469,11 +507,15 @@ void GroupSearch::Worker::sweep(std::span<const Child> from, Follow follow, std:
 }
 
 // One look at a record: null if it is done with, else the group to work on next.
-GroupSearch::Record* GroupSearch::Worker::visit(const Frame& frame, Frame& child,
-                                                Monitor& monitor) {
+GroupSearch::Record* GroupSearch::Worker::visit(const Frame& frame, Frame& child, Monitor& monitor,
+                                                Job* later) {
     Record& record = *frame.record;
     if (const ValueTable* exact = record.shape->exact.load(std::memory_order_acquire)) {
         record.close(shapes_.look_up(*exact, *record.shape, record.layer, record.where()));
+        return nullptr;
+    }
+    if (later != nullptr && (record.body == nullptr || record.body->stale)) {
+        later->record = &record;
         return nullptr;
     }
     if (!open(record, monitor)) return nullptr;
@@ -481,6 +523,7 @@ GroupSearch::Record* GroupSearch::Worker::visit(const Frame& frame, Frame& child
     for (int stale = 0;;) {
         const Top top = find_top(record);
         const double rest = update(record, top);
+        monitor.tick(cost::kVisitOption * body.options.size());
         const double best = top.option == kNoOption ? -kInfinity : body.options[top.option].upper;
         const double lower = record.lower.load(std::memory_order_relaxed);
         const double upper = record.upper.load(std::memory_order_relaxed);
@@ -488,11 +531,21 @@ GroupSearch::Record* GroupSearch::Worker::visit(const Frame& frame, Frame& child
         if (record.open() <= frame.tolerance || upper <= frame.floor) return nullptr;
         if (stopping(monitor)) return nullptr;
         if (rest > best) {
-            if (!add_option(record, monitor)) return nullptr;
-            continue;
+            if (later == nullptr) {
+                if (!add_option(record, monitor)) return nullptr;
+                continue;
+            }
+            Option option;
+            if (!next_option(record, option, monitor)) return nullptr;
+            if (option.actions.empty()) continue;
+            later->record = &record;
+            later->builds = true;
+            later->option = std::move(option);
+            return nullptr;
         }
         const Option& option = body.options[top.option];
         branches_.clear();
+        monitor.tick(cost::kVisitChild * option.children.size());
         double gaps = option.fixed_upper - option.fixed_lower;
         double settled = gaps;
         double rounding = rounding_of(option.fixed_lower, option.fixed_upper);
@@ -523,7 +576,7 @@ GroupSearch::Record* GroupSearch::Worker::visit(const Frame& frame, Frame& child
     }
 }
 
-void GroupSearch::Worker::work(Record& record, double tolerance, double floor, double end,
+void GroupSearch::Worker::work(Record& record, double tolerance, double floor, std::uint64_t end,
                                Monitor& monitor) {
     end_ = end;
     stack_.clear();
@@ -547,7 +600,7 @@ void GroupSearch::Worker::work(Record& record, double tolerance, double floor, d
         Frame child{};
         Record* next = nullptr;
         try {
-            next = visit(frame, child, monitor);
+            next = visit(frame, child, monitor, nullptr);
         } catch (...) {
             here.busy.clear(std::memory_order_release);
             leave();
@@ -559,16 +612,89 @@ void GroupSearch::Worker::work(Record& record, double tolerance, double floor, d
             stack_.pop_back();
             continue;
         }
-        // A group that much work goes into is worth a table.
-        Shape& shape = *next->shape;
-        if (search_.options_.tables && shape.exact.load() == nullptr && !shape.refused.load() &&
-            static_cast<double>(shape.work.load(std::memory_order_relaxed)) * kSecondsPerOption >
-                shape.cells * kSecondsPerCell) {
-            shapes_.solve(shape, 1, monitor);
-        }
+        solve_if_worth(*next->shape, 1, monitor);
         next->visitors.fetch_add(1);
         stack_.push_back(child);
     }
+}
+
+// A group that much work goes into is worth a table.
+void GroupSearch::Worker::solve_if_worth(Shape& shape, unsigned threads, Monitor& monitor) {
+    if (search_.options_.tables && shape.exact.load() == nullptr && !shape.refused.load() &&
+        static_cast<double>(shape.work.load(std::memory_order_relaxed)) >
+            kTableWorth * shape.table_work) {
+        shapes_.solve(shape, threads, monitor);
+    }
+}
+
+GroupSearch::Worker::Pause GroupSearch::Worker::go(Walk& walk, std::uint64_t end,
+                                                   Monitor& monitor) {
+    end_ = end;
+    while (!walk.stack.empty()) {
+        const Frame frame = walk.stack.back();
+        if (frame.record->busy.test()) return Pause::waits;
+        Frame child{};
+        walk.job = Job{};
+        Record* next = visit(frame, child, monitor, &walk.job);
+        const bool stops = stopping(monitor);
+        if (walk.job.record != nullptr && !stops) {
+            frame.record->busy.test_and_set();
+            return Pause::job;
+        }
+        // An action that is not going to be built must not get lost.
+        if (walk.job.builds) frame.record->body->stale = true;
+        walk.job = Job{};
+        if (next == nullptr || stops) {
+            frame.record->visitors.fetch_sub(1);
+            walk.stack.pop_back();
+            continue;
+        }
+        solve_if_worth(*next->shape, search_.options_.threads, monitor);
+        next->visitors.fetch_add(1);
+        walk.stack.push_back(child);
+    }
+    return Pause::done;
+}
+
+void GroupSearch::Worker::work_on(Job& job, Monitor& monitor) {
+    Record& record = *job.record;
+    try {
+        if (!job.builds) {
+            job.fresh = record.body == nullptr;
+            job.done = prepare(record, monitor);
+            return;
+        }
+        // If a limit strikes, the option may not be whole, and its action must not get lost.
+        job.stale = std::exchange(record.body->stale, true);
+        lead(*record.shape, record.layer, record.where(), job.option, monitor);
+        job.done = monitor.stop() == Stop::none && !search_.full_;
+    } catch (const LimitReached& limit) {
+        if (limit.stop == Stop::memory_limit) search_.full_ = true;
+    }
+}
+
+void GroupSearch::Worker::take_over(Job& job, Monitor& monitor) {
+    Record& record = *job.record;
+    if (job.done && job.builds) {
+        record.body->stale = job.stale;
+        keep(record, std::move(job.option), monitor);
+    } else if (record.body != nullptr && job.fresh && !record.body->options.empty()) {
+        settle(record.body->options.front());
+    }
+    record.busy.clear();
+    job = Job{};
+}
+
+void GroupSearch::Worker::begin_walk(Walk& walk, Record& record, double tolerance) {
+    walk.stack.push_back({&record, tolerance, -kInfinity});
+    record.visitors.fetch_add(1);
+}
+
+void GroupSearch::Worker::leave(Walk& walk) {
+    for (const Frame& each : walk.stack) each.record->visitors.fetch_sub(1);
+    walk.stack.clear();
+    if (walk.job.record != nullptr) walk.job.record->busy.clear();
+    walk.job = Job{};
 }
 
 }  // namespace coreplan

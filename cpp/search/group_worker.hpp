@@ -20,18 +20,19 @@ public:
 
     // Works on a record until its bounds are near enough, its upper bound has come down far enough,
     // or it is time to stop.
-    void work(Record& record, double tolerance, double floor, double end, Monitor& monitor);
+    void work(Record& record, double tolerance, double floor, std::uint64_t end, Monitor& monitor);
 
     // Follows the most promising actions from some records wherever they are likely to lead, and
     // brings the bounds up to date from the end back. Or follows the best policy that is known.
     enum class Follow { promise, policy };
     void sweep(std::span<const Child> from, Follow follow, std::uint64_t number, double least,
-               double end, Monitor& monitor);
+               std::uint64_t end, Monitor& monitor);
 
     // Where everybody is at first.
     void start(Option& option, Monitor& monitor) {
         const std::vector<Status> where(model_.agents.size(), Status(ClassId{0}));
         enter(shapes_.get(model_.everyone(), monitor), 0, where, 1.0, option, monitor);
+        if (!on_arrival && monitor.stop() == Stop::none && !search_.full_) settle(option);
     }
     // What the option's actions bring in a joint state, and where they lead.
     void lead(Shape& shape, Index layer, std::span<const Status> where, Option& option,
@@ -61,12 +62,39 @@ public:
         std::function<std::optional<double>(Shape&, Index, std::span<const Status>, double)>;
     Hiding on_hidden;
 
-private:
+    // In rounds: lines of search go on, one after the other, until each needs something that takes
+    // long. That is done for all of them on any threads, and taken over in their order. So what
+    // comes out does not depend on the number of threads.
     struct Frame {
         Record* record;
         double tolerance;
         double floor;
     };
+    // What takes long: to open a record, or to build a joint action.
+    struct Job {
+        Record* record = nullptr;
+        bool builds = false;
+        Option option{};
+        bool stale = false;  // what the body's mark was
+        bool fresh = false;  // the record had no body
+        bool done = false;   // no limit struck
+    };
+    // A line of search: where it stands, and what it waits for.
+    struct Walk {
+        std::vector<Frame> stack;
+        Job job;
+    };
+    enum class Pause { job, waits, done };
+    static void begin_walk(Walk& walk, Record& record, double tolerance);
+    // Goes on until there is a job, another line has one at the same record, or it is done with.
+    Pause go(Walk& walk, std::uint64_t end, Monitor& monitor);
+    // On any thread.
+    void work_on(Job& job, Monitor& monitor);
+    // On one thread.
+    void take_over(Job& job, Monitor& monitor);
+    static void leave(Walk& walk);
+
+private:
     // Agents of which some outcomes are not revealed yet, and how likely that is.
     struct Partial {
         Shape* shape;
@@ -79,17 +107,23 @@ private:
         double second;       // no other one promises more
     };
 
-    Record* visit(const Frame& frame, Frame& child, Monitor& monitor);
+    // What takes long is put off if there is somewhere to put it.
+    Record* visit(const Frame& frame, Frame& child, Monitor& monitor, Job* later);
     static Top find_top(Record& record);
     std::size_t promising(Record& record, Monitor& monitor);
     std::size_t known_best(Record& record, Monitor& monitor);
     static double update(Record& record, const Top& top);
     [[nodiscard]] bool skips() const { return search_.options_.skip && model_.unit_mass; }
     bool open(Record& record, Monitor& monitor);
+    bool prepare(Record& record, Monitor& monitor);
+    void solve_if_worth(Shape& shape, unsigned threads, Monitor& monitor);
     void begin(Record& record, Monitor& monitor);
-    void order_actions_of(Record& record);
+    void order_actions_of(Record& record, Monitor& monitor);
     void clear_outcomes();
     bool add_option(Record& record, Monitor& monitor);
+    bool next_option(Record& record, Option& option, Monitor& monitor);
+    void keep(Record& record, Option option, Monitor& monitor);
+    void settle(Option& option);
     bool build(Record& record, Option option, Monitor& monitor);
 
     template <class Meet>
@@ -107,18 +141,18 @@ private:
     void arrive(Shape& shape, Index layer, std::span<const Status> where, double weight,
                 Option& option, Monitor& monitor);
     void add_record(Shape& shape, Index layer, std::span<const Status> where, double weight,
-                    Option& option);
+                    Option& option, Monitor& monitor);
     bool go_on(Shape& shape, Index layer, std::span<const Status> where, double& reward,
                std::vector<Status>& next) const;
     [[nodiscard]] double outcomes(const Shape& shape, std::span<const Status> where) const;
-    static void join_children(Option& option);
+    static void join(std::vector<Child>& children);
 
     [[nodiscard]] std::span<const Status> where_of(const Partial& partial) const {
         return std::span(pool_).subspan(partial.begin, partial.shape->size());
     }
     [[nodiscard]] bool stopping(Monitor& monitor) const {
-        return monitor.stop() != Stop::none || monitor.tick(300) || search_.full_ ||
-               monitor.seconds() >= end_;
+        return monitor.stop() != Stop::none || monitor.tick(cost::kVisit) || search_.full_ ||
+               monitor.work() >= end_;
     }
 
     GroupSearch& search_;
@@ -129,7 +163,7 @@ private:
     std::vector<ActionTerm> terms_;
     std::vector<Frame> stack_;
     std::vector<SearchOrder::Branch> branches_;
-    double end_ = 0;
+    std::uint64_t end_ = 0;
 
     // Of the outcomes in work.
     std::vector<std::vector<Partial>> levels_;  // by how many are not revealed

@@ -32,6 +32,7 @@ Shapes::Shapes(const CompiledModel& model, const Couplings& couplings, Room& roo
     : model_(model), couplings_(couplings), room_(room), memory_(monitor) {
     for (const AgentId agent : model.everyone()) {
         memory_.take(modes_bytes(model, agent), "what the search needs of an agent");
+        monitor.tick(modes_work(model, agent));
         modes_.push_back(make_modes(model, agent));
     }
     blocks_ = make_pair_blocks(model, model.everyone(), memory_);
@@ -80,6 +81,7 @@ Shape& Shapes::get(std::span<const AgentId> agents, Monitor& monitor) {
         for (const Index m : bond.places) ++shape->ties[m];
     }
     shape->cells = team_cells(model_, shape->agents);
+    shape->table_work = kernel_work(model_, shape->agents);
     if (prepare_) prepare_(*shape, monitor);
     bucket.push_back(std::move(shape));
     return *bucket.back();

@@ -85,13 +85,15 @@ struct Shape {
     std::vector<Index> places;          // all positions: 0, 1, ...
     std::vector<Index> ties;            // per position: bonds that it is in
     double cells = 0;                   // joint states of all layers
+    double table_work = 0;              // to work out what it earns at best
+    std::uint64_t look_work = 0;        // to look up both bounds of a joint state
     std::unique_ptr<ShapeNotes> upper;  // notes of the upper bound
     std::unique_ptr<ShapeNotes> lower;  // notes of the lower bound
 
     // What the group earns at best from any joint state on, where that has been worked out.
     std::atomic<const ValueTable*> exact{nullptr};
     std::atomic<bool> refused{false};    // there is no room for it
-    std::atomic<std::uint64_t> work{0};  // expansions of its joint states
+    std::atomic<std::uint64_t> work{0};  // that joint actions of its joint states took
 
     [[nodiscard]] std::size_t size() const noexcept { return agents.size(); }
 };

@@ -11,8 +11,8 @@ namespace coreplan {
 
 namespace {
 
-// Steps between two looks at the clock: well under a millisecond of work.
-constexpr std::uint64_t kBudget = 1U << 15U;
+// Work between two looks at the clock: well under a millisecond.
+constexpr std::uint64_t kLookEvery = 1U << 15U;
 constexpr std::chrono::milliseconds kWatchInterval{50};
 constexpr std::chrono::milliseconds kMeasureInterval{1};
 // The process may grow by that much without anybody counting it: its own affairs.
@@ -51,7 +51,13 @@ Monitor Monitor::helper(Watcher watcher) const {
 
 void Monitor::halt(Stop why) noexcept {
     if (stop_ == Stop::none) stop_ = why;
-    budget_ = 0;
+    next_look_ = 0;
+}
+
+void Monitor::set_time_limit(double seconds) noexcept {
+    time_limit_ = seconds;
+    if (stop_ == Stop::time_limit && this->seconds() < seconds) stop_ = Stop::none;
+    next_look_ = 0;
 }
 
 void Monitor::measure() {
@@ -81,7 +87,7 @@ double Monitor::seconds() const {
 }
 
 bool Monitor::look() {
-    budget_ = kBudget;
+    next_look_ = work_ + kLookEvery;
     if (stop_ != Stop::none) return true;
     const auto now = Clock::now();
     progress.seconds = std::chrono::duration<double>(now - start_).count();
@@ -97,7 +103,14 @@ bool Monitor::look() {
 }
 
 void Monitor::tick_or_throw(std::uint64_t work) {
-    if (!tick(work)) return;
+    if (tick(work)) throw_stop();
+}
+
+void Monitor::look_or_throw() {
+    if (look()) throw_stop();
+}
+
+void Monitor::throw_stop() const {
     switch (stop_) {
         case Stop::time_limit:
             throw LimitReached(stop_, "the time limit struck before there was any plan");

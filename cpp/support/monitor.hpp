@@ -1,4 +1,4 @@
-// Limits and progress: every loop that can run long looks here.
+// Limits, progress and counted work: every loop that can run long reports here.
 #pragma once
 
 #include <chrono>
@@ -7,6 +7,8 @@
 #include <limits>
 #include <stdexcept>
 #include <string>
+
+#include "support/costs.hpp"
 
 namespace coreplan {
 
@@ -34,21 +36,24 @@ public:
     using Watcher = std::function<Stop(const Progress&)>;
 
     static constexpr double kNoLimit = std::numeric_limits<double>::infinity();
+    // A budget of work that never ends.
+    static constexpr std::uint64_t kNoEnd = std::numeric_limits<std::uint64_t>::max();
 
     // `time_limit` counts from now; `memory_limit` is in bytes; `watcher` is asked about 20 times
     // a second and may stop the work.
     explicit Monitor(double time_limit = kNoLimit, double memory_limit = kNoLimit,
                      Watcher watcher = {});
 
-    // Look at the clock once in a while; `work` is about the number of elementary steps (each of
-    // some nanoseconds) done since the last call. True if the work has to stop.
+    // Counts `work` done since the last call, in units of support/costs.hpp, and looks at the
+    // clock once in a while. True if the work has to stop. What is counted must not depend on the
+    // clock or on the number of threads: decisions go by it.
     bool tick(std::uint64_t work = 1) {
-        if (work < budget_) {
-            budget_ -= work;
-            return false;
-        }
-        return look();
+        work_ += work;
+        return work_ >= next_look_ && look();
     }
+    // Looks at the clock at once; counts nothing.
+    bool look();
+    void look_or_throw();
 
     // As `tick`, for places where stopping means that there is no answer.
     void tick_or_throw(std::uint64_t work = 1);
@@ -62,8 +67,24 @@ public:
     // Bytes that are reserved, and what the process has grown by beyond them.
     [[nodiscard]] double used() const noexcept { return reserved_ + uncounted_; }
 
+    // All work so far, in units of support/costs.hpp.
+    [[nodiscard]] std::uint64_t work() const noexcept { return work_; }
+    // What `work` will say after so much more.
+    [[nodiscard]] std::uint64_t work_after(std::uint64_t more) const noexcept {
+        return more > kNoEnd - work_ ? kNoEnd : work_ + more;
+    }
+    // Until `work` gets to an end; 0 if it is beyond.
+    [[nodiscard]] std::uint64_t work_until(std::uint64_t end) const noexcept {
+        return end > work_ ? end - work_ : 0;
+    }
+    // Counts what a helper did.
+    void add_work(std::uint64_t work) noexcept { work_ += work; }
+
     // The work has to stop, from now on, whatever the limits say.
     void halt(Stop why) noexcept;
+    // Another time limit, from the same beginning. Work that the one before stopped may go on if
+    // this one is later.
+    void set_time_limit(double seconds) noexcept;
     // For a helper's thread: the same clock, and the same eye on the growth of the process. What a
     // helper takes is counted by the monitor that it helps.
     [[nodiscard]] Monitor helper(Watcher watcher) const;
@@ -77,7 +98,7 @@ public:
     Progress progress;
 
 private:
-    bool look();
+    void throw_stop() const;
     void measure();
     bool outgrown(Clock::time_point now);
     void trim();
@@ -94,7 +115,8 @@ private:
     double uncounted_ = 0;  // by which the process has grown beyond what is reserved
     Watcher watcher_;
     Stop stop_ = Stop::none;
-    std::uint64_t budget_ = 0;
+    std::uint64_t work_ = 0;
+    std::uint64_t next_look_ = 0;  // the count of work at which to look at the clock
 };
 
 }  // namespace coreplan

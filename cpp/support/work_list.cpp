@@ -18,7 +18,6 @@ namespace coreplan {
 namespace {
 
 constexpr std::chrono::milliseconds kNap{20};
-constexpr std::uint64_t kLook = 1ULL << 40U;  // so much work that the monitor looks at once
 
 }  // namespace
 
@@ -33,6 +32,7 @@ bool WorkList::run(std::size_t count, const Piece& piece, Monitor& monitor) cons
     bool made = false;
     std::size_t prepared = 0;
     std::size_t finished_helpers = 0;
+    std::uint64_t helped = 0;  // work of the helpers
     std::condition_variable finished;
     std::mutex guard;
     std::exception_ptr failure;
@@ -72,6 +72,7 @@ bool WorkList::run(std::size_t count, const Piece& piece, Monitor& monitor) cons
                         [&](const Progress&) { return stopped ? Stop::interrupted : Stop::none; });
                     work(t, own);
                     const std::scoped_lock lock(guard);
+                    helped += own.work();
                     ++finished_helpers;
                     finished.notify_one();
                 });
@@ -94,7 +95,7 @@ bool WorkList::run(std::size_t count, const Piece& piece, Monitor& monitor) cons
             lock.unlock();
             std::exception_ptr thrown;
             try {
-                if (!stopped && monitor.tick(kLook)) stopped = true;
+                if (!stopped && monitor.look()) stopped = true;
             } catch (...) {
                 thrown = std::current_exception();
                 stopped = true;
@@ -105,7 +106,8 @@ bool WorkList::run(std::size_t count, const Piece& piece, Monitor& monitor) cons
     }
     if (failure) std::rethrow_exception(failure);
     if (outgrown) monitor.halt(Stop::memory_limit);
-    if (stopped) monitor.tick(kLook);
+    if (stopped) monitor.look();
+    monitor.add_work(helped);
     return !stopped;
 }
 

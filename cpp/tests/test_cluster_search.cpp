@@ -26,7 +26,7 @@ TEST("clusters of a small team are worth what they say, at most the optimum") {
         ClusterSearch search(model, options, monitor);
         double last = search.value();
         for (std::uint64_t moves = 5; moves <= 20; moves += 5) {
-            search.improve(Monitor::kNoLimit, moves);
+            search.improve(Monitor::kNoEnd, moves);
             CHECK(search.value() >= last);
             last = search.value();
             const TeamPolicy policy = search.policy();
@@ -47,7 +47,7 @@ TEST("the total of 40 agents is what following their clusters gives") {
     const double first = search.value();
     CHECK_NEAR(first, teams::worth(model, search.policy()), relative(first));
     for (const std::uint64_t moves : {190U, 210U, 235U}) {
-        search.improve(Monitor::kNoLimit, moves);
+        search.improve(Monitor::kNoEnd, moves);
         const double value = search.value();
         CHECK_NEAR(value, teams::worth(model, search.policy()), relative(value));
     }
@@ -62,8 +62,8 @@ TEST("a seed gives the same clusters for any number of threads") {
     ClusterSearch one(model, options, monitor);
     options.threads = 3;
     ClusterSearch other(model, options, monitor);
-    one.improve(Monitor::kNoLimit, 130);
-    for (std::uint64_t moves = 1; moves <= 130; ++moves) other.improve(Monitor::kNoLimit, moves);
+    one.improve(Monitor::kNoEnd, 130);
+    for (std::uint64_t moves = 1; moves <= 130; ++moves) other.improve(Monitor::kNoEnd, moves);
     CHECK(one.value() == other.value());
     CHECK(one.policy().otherwise.action == other.policy().otherwise.action);
     CHECK(one.policy().clusters.size() == other.policy().clusters.size());

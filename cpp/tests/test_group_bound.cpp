@@ -32,7 +32,7 @@ struct Case {
     }
     Relaxation& worked(Relaxation& made, int rounds, int grown) {
         for (int k = 0; k < rounds; ++k) made.step(kNone, own);
-        for (int k = 0; k < grown; ++k) made.grow(1e9, 100, own);
+        for (int k = 0; k < grown; ++k) made.grow(1e18, 100, own);
         return made;
     }
     Monitor monitor;

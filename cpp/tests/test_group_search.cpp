@@ -56,6 +56,11 @@ Case random_case(std::uint64_t seed) {
 
 constexpr GroupSearchOptions kNoTables{.tables = false};
 
+// Work of about so many seconds.
+std::uint64_t work_of(double seconds) {
+    return static_cast<std::uint64_t>(seconds * cost::kUnitsPerSecond);
+}
+
 std::vector<std::pair<const char*, GroupSearchOptions>> variants() {
     std::vector<std::pair<const char*, GroupSearchOptions>> all{{"all", {}},
                                                                 {"no tables", kNoTables}};
@@ -86,7 +91,7 @@ TEST("bounds bracket the optimum after every slice, never get worse, and meet th
         double upper = search->upper();
         bool found = false;
         for (double seconds = 1e-6; !found; seconds *= 1.1) {
-            found = search->run(seconds, c.tolerance, c.monitor);
+            found = search->run(work_of(seconds), c.tolerance, c.monitor);
             c.check_bounds(*search);
             CHECK(search->lower() >= lower - c.slack);
             CHECK(search->upper() <= upper + c.slack);
@@ -118,7 +123,7 @@ TEST("every idea of the search can be left out") {
         for (const auto& [name, options] : variants()) {
             const testing::Context variant("variant", name);
             const auto search = c.search(options);
-            CHECK(search->run(10, c.tolerance, c.monitor));
+            CHECK(search->run(work_of(10), c.tolerance, c.monitor));
             c.check_closed(*search);
         }
     }
@@ -128,7 +133,7 @@ TEST("every idea of the search can be left out") {
         for (const auto& [name, options] : variants()) {
             const testing::Context variant("variant", name);
             const auto search = c.search(options);
-            CHECK(search->run(10, c.tolerance, c.monitor));
+            CHECK(search->run(work_of(10), c.tolerance, c.monitor));
             c.check_closed(*search);
         }
     }
@@ -139,7 +144,7 @@ TEST("one thread does the same every time") {
     std::vector<std::uint64_t> counts;
     for (int round = 0; round < 2; ++round) {
         const auto search = c.search(kNoTables);
-        CHECK(search->run(10, c.tolerance, c.monitor));
+        CHECK(search->run(work_of(10), c.tolerance, c.monitor));
         counts.push_back(search->expanded());
         counts.push_back(search->actions());
         counts.push_back(search->records());
@@ -158,8 +163,8 @@ TEST(
         const auto search = c.search(options);
         bool found = false;
         for (int slice = 0; slice < 6 && !found; ++slice) {
-            found = slice == 5 ? search->run(10, c.tolerance, c.monitor)
-                               : slice > 0 && search->run(2e-5, c.tolerance, c.monitor);
+            found = slice == 5 ? search->run(work_of(10), c.tolerance, c.monitor)
+                               : slice > 0 && search->run(work_of(2e-5), c.tolerance, c.monitor);
             const double lower = search->lower();
             const GroupDecisions decisions = search->decisions(100'000, 0.0, c.monitor);
             CHECK(decisions.sound);
@@ -195,7 +200,7 @@ TEST("the proof's records bound what their groups earn at best") {
     const auto check = [&](Case& c, const GroupSearchOptions& options) {
         const auto search = c.search(options);
         for (const double seconds : {0.0, 2e-5, 10.0}) {
-            search->run(seconds, c.tolerance, c.monitor);
+            search->run(work_of(seconds), c.tolerance, c.monitor);
             const SearchProof proof = search->proof();
             for (const SearchProof::Rows& group : proof.groups) {
                 groups::Exact exact(c.model, group.agents);
@@ -247,7 +252,7 @@ TEST("with little memory it forgets and goes on, or is full; bounds hold") {
                 bool found = false;
                 const std::uint64_t before = search->records();
                 for (int slice = 0; slice < 40 && !found && !search->full(); ++slice) {
-                    found = search->run(slice < 3 ? 1e-4 : 1e-2, c.tolerance, c.monitor);
+                    found = search->run(work_of(slice < 3 ? 1e-4 : 1e-2), c.tolerance, c.monitor);
                     c.check_bounds(*search);
                 }
                 // More records were made than there was ever room for.
@@ -308,7 +313,7 @@ TEST("decisions are as good as the lower bound also where large groups were solv
         const auto search = c.search({});
         bool found = false;
         for (double seconds = 1e-3; !found; seconds *= 1.5) {
-            found = search->run(seconds, c.tolerance, c.monitor);
+            found = search->run(work_of(seconds), c.tolerance, c.monitor);
             c.check_bounds(*search);
             const GroupDecisions decisions = search->decisions(1'000'000, 0.0, c.monitor);
             CHECK(decisions.sound);
@@ -322,11 +327,15 @@ TEST("threads find the same optimum") {
     const auto check = [](Case& c) {
         for (const unsigned threads : {1U, 2U, 4U}) {
             const testing::Context number("threads", threads);
-            for (const double seconds : {10.0, 1e-4}) {
-                const auto search = c.search({.threads = threads, .tables = false});
+            for (const double seconds : {10.0, 1e-4, -10.0, -1e-4}) {
+                const bool deterministic = seconds > 0;
+                const auto search = c.search({.threads = threads,
+                                              .deterministic = deterministic,
+                                              .actions_per_line = threads,
+                                              .tables = false});
                 bool found = false;
                 while (!found) {  // in any number of slices
-                    found = search->run(seconds, c.tolerance, c.monitor);
+                    found = search->run(work_of(std::abs(seconds)), c.tolerance, c.monitor);
                     c.check_bounds(*search);
                 }
                 c.check_closed(*search);
@@ -354,9 +363,10 @@ TEST("when a limit of the caller strikes, bounds hold and there is no policy") {
         Case c(teams::ring(7, 5, seed), seed);
         for (const unsigned threads : {1U, 2U}) {
             for (const double limit : {0.0, 1e-5, 1e-4, 1e-3}) {
-                const auto search = c.search({.threads = threads, .tables = false});
+                const auto search =
+                    c.search({.threads = threads, .deterministic = threads == 1, .tables = false});
                 Monitor over(limit);
-                search->run(10, c.tolerance, over);
+                search->run(work_of(10), c.tolerance, over);
                 c.check_bounds(*search);
                 Monitor late(0.0);
                 late.tick(1ULL << 40U);
@@ -377,10 +387,10 @@ TEST("after a limit of the caller, another call goes on to the optimum") {
         const auto search = c.search(kNoTables);
         for (const double limit : {0.0, 1e-5, 1e-4, 1e-3}) {
             Monitor over(limit);
-            search->run(10, c.tolerance, over);
+            search->run(work_of(10), c.tolerance, over);
             c.check_bounds(*search);
         }
-        CHECK(search->run(20, c.tolerance, c.monitor));
+        CHECK(search->run(work_of(20), c.tolerance, c.monitor));
         c.check_closed(*search);
     }
 }
@@ -390,7 +400,7 @@ TEST("decisions that leave some to the default are worth what they say at least"
     const auto check = [&](Case& c, const GroupSearchOptions& options) {
         const auto search = c.search(options);
         for (const double seconds : {0.0, 1e-4, 10.0}) {
-            search->run(seconds, c.tolerance, c.monitor);
+            search->run(work_of(seconds), c.tolerance, c.monitor);
             for (const std::size_t most : {1U, 2U, 5U}) {
                 const testing::Context states("most states", most);
                 const GroupDecisions decisions = search->decisions(most, 0.0, c.monitor);
@@ -426,9 +436,38 @@ TEST("running out of room is no exception") {
                 continue;  // not even for the bounds at the start
             }
             for (int k = 0; k < 5; ++k) {
-                search->run(0.1, c.tolerance, c.monitor);
+                search->run(work_of(0.1), c.tolerance, c.monitor);
                 c.check_bounds(*search);
             }
+        }
+    }
+}
+
+TEST("a search does the same on any number of threads, slice by slice") {
+    for (std::uint64_t seed = 0; seed < 12; ++seed) {
+        const testing::Context context("ring", seed);
+        Case c(teams::ring(7, 5, seed), seed);
+        struct Slice {
+            double lower;
+            double upper;
+            std::uint64_t work;
+            std::uint64_t records;
+            bool operator==(const Slice&) const = default;
+        };
+        std::vector<std::vector<Slice>> runs;
+        for (const unsigned threads : {1U, 2U, 3U, 4U, 1U}) {
+            const auto search = c.search({.threads = threads,
+                                          .actions_per_line = 1 + 10 * (seed % 3),
+                                          .most_lines = 1 + 5 * (seed % 4),
+                                          .tables = seed % 2 == 0});
+            auto& slices = runs.emplace_back();
+            for (bool found = false; !found && slices.size() < 200;) {
+                const std::uint64_t before = c.monitor.work();
+                found = search->run(work_of(1e-4), c.tolerance, c.monitor);
+                slices.push_back({search->lower(), search->upper(), c.monitor.work() - before,
+                                  search->records()});
+            }
+            CHECK(slices == runs.front());
         }
     }
 }
@@ -437,9 +476,12 @@ TEST("wherever the clock strikes, bounds hold") {
     Case c(teams::ring(6, 5, 1), 1);
     for (const unsigned threads : {1U, 2U}) {
         for (int k = 0; k < 80; ++k) {
-            const auto search = c.search({.threads = threads, .tables = false});
+            const auto search = c.search({.threads = threads,
+                                          .deterministic = k % 2 == 0,
+                                          .actions_per_line = 1,
+                                          .tables = false});
             Monitor over(1e-4 * (1 + k % 40));
-            search->run(10, c.tolerance, over);
+            search->run(work_of(10), c.tolerance, over);
             c.check_bounds(*search);
         }
     }

@@ -46,6 +46,21 @@ TEST("the kernel's decisions are as good as those of dp in every joint state") {
     }
 }
 
+TEST("the work of a team is known beforehand, whatever the number of threads") {
+    for (std::uint64_t seed = 0; seed < 100; ++seed) {
+        const testing::Context context("seed", seed);
+        const CompiledModel model = compiled(random_team(seed));
+        for (const bool policy : {false, true}) {
+            for (const unsigned threads : {1U, 3U}) {
+                Monitor monitor;
+                solve_team(model, model.everyone(), {.policy = policy, .threads = threads},
+                           monitor);
+                CHECK(static_cast<double>(monitor.work()) == kernel_work(model, model.everyone()));
+            }
+        }
+    }
+}
+
 TEST("the order of the agents does not change the value") {
     for (std::uint64_t seed = 0; seed < 100; ++seed) {
         const testing::Context context("seed", seed);

@@ -45,6 +45,37 @@ TEST("a monitor without limits never stops the work") {
     CHECK(monitor.fits(1e300));
 }
 
+TEST("work is counted, and looking at the clock is no work") {
+    Monitor monitor;
+    CHECK(monitor.work() == 0);
+    monitor.tick(7);
+    monitor.tick_or_throw(5);
+    monitor.look();
+    monitor.look_or_throw();
+    CHECK(monitor.work() == 12);
+    monitor.add_work(30);
+    CHECK(monitor.work() == 42);
+    CHECK(monitor.work_after(8) == 50);
+    CHECK(monitor.work_after(Monitor::kNoEnd) == Monitor::kNoEnd);
+    CHECK(monitor.work_until(50) == 8);
+    CHECK(monitor.work_until(41) == 0);
+    CHECK(monitor.helper({}).work() == 0);
+}
+
+TEST("work that a time limit stopped may go on after a later one") {
+    Monitor monitor(0);
+    CHECK(monitor.look());
+    monitor.set_time_limit(1e-9);
+    CHECK(monitor.tick());
+    monitor.set_time_limit(1000);
+    CHECK(!monitor.tick());
+    CHECK(monitor.stop() == Stop::none);
+    monitor.halt(Stop::interrupted);
+    monitor.set_time_limit(2000);
+    CHECK(monitor.tick());
+    CHECK(monitor.stop() == Stop::interrupted);
+}
+
 TEST("a time limit of nothing strikes at the first look") {
     Monitor monitor(0);
     CHECK(monitor.tick());

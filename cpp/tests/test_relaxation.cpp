@@ -55,7 +55,7 @@ TEST("larger clusters do not make the bound worse; one for all is exact") {
         for (int size = 0; size < 8; ++size) {
             for (int round = 0; round < 4; ++round) relaxation.step(kNone, monitor);
             const double before = relaxation.upper();
-            if (!relaxation.grow(1e9, 100, monitor)) break;
+            if (!relaxation.grow(1e18, 100, monitor)) break;
             CHECK(relaxation.upper() <= before);
             CHECK(relaxation.upper() >= each.optimum - relative(each.optimum, 1e-12));
         }

@@ -148,9 +148,12 @@ TEST("threads and pauses do not change a rollout") {
         Setting setting(seed);
         Rollout one(setting.outlooks, setting.bases, {50, false, 4, 0, 1}, setting.monitor);
         Rollout many(setting.outlooks, setting.bases, {50, false, 4, 0, 3}, setting.monitor);
+        const std::uint64_t begin = setting.monitor.work();
         one.run();
+        const std::uint64_t between = setting.monitor.work();
         while (!many.run(0)) {
         }
+        CHECK(setting.monitor.work() - between == between - begin);
         CHECK(one.value() == many.value());
         CHECK(one.table().classes == many.table().classes);
         CHECK(one.table().actions == many.table().actions);

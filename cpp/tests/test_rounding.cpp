@@ -152,7 +152,7 @@ TEST("a search has nothing left to do, however large costs are") {
             Relaxation relaxation(model, {}, monitor);
             std::vector<LocalPolicy> policies{independent_bounds(model, monitor).policy};
             GroupSearch search(model, relaxation, policies, {.tables = false}, monitor);
-            while (!search.run(1.0, 0.0, monitor)) {
+            while (!search.run(1'000'000'000, 0.0, monitor)) {
             }
             CHECK(search.open() == 0.0);
             CHECK(search.upper() >= optimum);

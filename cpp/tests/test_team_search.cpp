@@ -41,7 +41,7 @@ TEST("a team's search gets better and better policies of the value that it says"
             TeamSearch search(model, options, monitor);
             double last = search.value();
             for (std::uint64_t round = 1; round <= 4; ++round) {
-                const bool better = search.improve(Monitor::kNoLimit, round);
+                const bool better = search.improve(Monitor::kNoEnd, round);
                 CHECK(search.done(round));
                 CHECK(better == (search.value() > last));
                 CHECK(search.value() >= last);
@@ -123,10 +123,10 @@ TEST("where memory is short a search does without rollouts") {
     const CompiledModel model = compiled(random_team(8));
     Monitor free;
     TeamSearch roomy(model, {}, free);
-    roomy.improve(Monitor::kNoLimit, 2);
+    roomy.improve(Monitor::kNoEnd, 2);
     Monitor monitor(Monitor::kNoLimit, 500);
     TeamSearch search(model, {}, monitor);
-    search.improve(Monitor::kNoLimit, 2);
+    search.improve(Monitor::kNoEnd, 2);
     CHECK(search.done(2));
     CHECK(search.value() <= roomy.value() + relative(roomy.value()));
 }

@@ -22,6 +22,16 @@ TEST("every piece is done once, by any number of threads") {
     }
 }
 
+TEST("the work of all pieces is counted, the same for any number of threads") {
+    for (unsigned threads : {1U, 2U, 4U}) {
+        Monitor monitor;
+        monitor.tick(1);
+        CHECK(WorkList(threads).run(
+            100, [](std::size_t piece, unsigned, Monitor& own) { own.tick(piece); }, monitor));
+        CHECK(monitor.work() == 1 + 99 * 50);
+    }
+}
+
 TEST("what a piece throws comes out, after all have stopped") {
     for (unsigned threads : {1U, 3U}) {
         std::atomic<int> running{0};

@@ -13,7 +13,6 @@ import random
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,7 @@ from explore.configurations import draw_options
 from explore.drawing import draw_problem
 from explore.mutations import mutate_structure
 from explore.shrinking import shorter, smaller_problems
-from helpers import from_file, little_to_go_by
+from helpers import EAGER, from_file
 from judge import optimal_value
 
 TIME_LIMIT = 2.0
@@ -59,8 +58,8 @@ def check(case: Case) -> None:
     optimum = optimal_value(raw)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "certificate.json"
-        with little_to_go_by() if case["eager"] else nullcontext():
-            result = solve(problem, time_limit=TIME_LIMIT, certificate=path, **case["options"])
+        options = {**case["options"], **(EAGER if case["eager"] else {})}
+        result = solve(problem, time_limit=TIME_LIMIT, certificate=path, **options)
         check_result(raw, optimum, result)
         found = verify(problem, path)
         check_soundness(raw, optimum, found)

@@ -36,6 +36,8 @@ def draw_options(drawn: random.Random) -> dict[str, Any]:
     options |= {name: False for name in (*CORE_STEPS, *IDEAS) if drawn.random() < part}
     if drawn.random() < 0.3:
         options["seed"] = drawn.randrange(2**32)
+    if drawn.random() < 0.3:
+        options["deterministic"] = False
     return options
 
 

@@ -10,19 +10,17 @@ import copy
 import math
 import random
 from collections.abc import Iterator
-from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any
-from unittest import mock
 
 from coreplan import LimitError, Progress, Status, solve
-from coreplan.solving.engine import core
 from explore.campaign import Campaign, Case
 from explore.checks import check_progress, check_result
 from explore.complaint import demand
 from explore.configurations import draw_options
 from explore.drawing import draw_problem
 from explore.shrinking import smaller_problems
-from helpers import from_file, little_to_go_by
+from helpers import EAGER, from_file
 from judge import optimal_value
 
 FINAL_LIMIT = 5.0
@@ -36,9 +34,12 @@ def draw(seed: int) -> Case:
     algorithm = drawn.choice(["core", "core", "core", "dp", "spudd", "core-2016", "crg-ps"])
     options = draw_options(drawn) if algorithm == "core" else {}
     stops: dict[str, Any] = {}
-    kind = drawn.choice(["reports", "reports", "memory", "time", "both"])
+    kinds = ["reports", "reports", "memory", "time", "both"]
+    kind = drawn.choice([*kinds, "work"] if algorithm == "core" else kinds)
     if kind == "reports":
         stops["reports"] = drawn.choice([1, 2, 3, 5, 8, 13])
+    if kind == "work":
+        options["work_limit"] = math.exp(drawn.uniform(math.log(1e-6), math.log(0.05)))
     if kind in ("memory", "both"):
         stops["memory_limit"] = math.exp(drawn.uniform(math.log(5e-4), math.log(5)))
     if kind in ("time", "both"):
@@ -58,24 +59,24 @@ def check(case: Case) -> None:
         return len(seen) >= stops.get("reports", math.inf)
 
     limits = {name: stops[name] for name in ("time_limit", "memory_limit") if name in stops}
-    with ExitStack() as stack:
-        stack.enter_context(little_to_go_by())
-        # Short turns, so that bounds are reported often.
-        for name in ("SHORTEST_SLICE", "LONGEST_SLICE"):
-            stack.enter_context(mock.patch.object(core, name, 1e-4))
-        try:
-            result = solve(
-                problem,
-                algorithm=case["algorithm"],
-                callback=watch,
-                **{"time_limit": FINAL_LIMIT, **limits},
-                **case["options"],
-            )
-        except LimitError as error:
-            check_progress(raw, optimum, seen)
-            asked = error.reason in limits or error.reason == "interrupted"
-            demand(asked, "reason", f"stopped by {error.reason}; the limits are {stops}")
-            return
+    # Short turns, so that bounds are reported often.
+    options = {**case["options"]}
+    if case["algorithm"] == "core":
+        short = replace(EAGER["tuning"], shortest_slice=1e-4, longest_slice=1e-4)
+        options["tuning"] = short
+    try:
+        result = solve(
+            problem,
+            algorithm=case["algorithm"],
+            callback=watch,
+            **{"time_limit": FINAL_LIMIT, **limits},
+            **options,
+        )
+    except LimitError as error:
+        check_progress(raw, optimum, seen)
+        asked = error.reason in limits or error.reason == "interrupted"
+        demand(asked, "reason", f"stopped by {error.reason}; the limits are {stops}")
+        return
     check_progress(raw, optimum, seen)
     check_result(raw, optimum, result)
     if seen:

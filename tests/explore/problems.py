@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import random
 from collections.abc import Iterator
-from contextlib import nullcontext
 from typing import Any
 
 from coreplan import Result, Status, solve
@@ -14,7 +13,7 @@ from explore.checks import check_result, check_solved
 from explore.complaint import Complaint
 from explore.drawing import draw_problem
 from explore.shrinking import shorter, smaller_problems
-from helpers import ALGORITHMS, from_file, little_to_go_by
+from helpers import ALGORITHMS, EAGER, from_file
 from judge import Problem, optimal_value
 
 FIRST_LIMIT = 2.0
@@ -43,8 +42,9 @@ def check(case: Case) -> None:
     optimum = optimal_value(raw)
     for algorithm, options in case["solvers"]:
         try:
-            with little_to_go_by() if case.get("eager") else nullcontext():
-                check_answer(raw, optimum, _solve(problem, algorithm, options, case["patience"]))
+            eager = EAGER if case.get("eager") and algorithm == "core" else {}
+            result = _solve(problem, algorithm, {**options, **eager}, case["patience"])
+            check_answer(raw, optimum, result)
         except Complaint as complaint:
             # By algorithm, so that shrinking does not end at another one's failure.
             check_name = f"{algorithm}: {complaint.check}"

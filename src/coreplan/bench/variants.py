@@ -42,7 +42,7 @@ _DEFAULTS: Mapping[str, object] = {
     "absolute_gap": 0,
     **dict.fromkeys(IDEAS, True),
 }
-_NO_MATTER = ("threads", "seed")
+_NO_MATTER = ("threads", "seed", "deterministic")
 
 Options = tuple[tuple[str, object], ...]
 
@@ -56,7 +56,8 @@ class Variant:
     algorithm
         Its name.
     options
-        Options that are not at their defaults, by name; `threads` and `seed` are left out.
+        Options that are not at their defaults, by name; `threads`, `seed` and
+        `deterministic` are left out.
 
     Examples
     --------

@@ -155,6 +155,13 @@ time_limit_option = click.option(
     metavar="SECONDS",
     help="Stop after this time with the best plan so far.",
 )
+work_limit_option = click.option(
+    "--work-limit",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="UNITS",
+    help="Stop after this much work, with the same plan on every run (`core`). One unit takes "
+    "about a second on one thread.",
+)
 memory_limit_option = click.option(
     "--memory-limit",
     type=MemoryAmount(),

@@ -24,6 +24,7 @@ from coreplan.cli.shared import (
     standing_options,
     threads_option,
     time_limit_option,
+    work_limit_option,
 )
 from coreplan.domains.maintenance.formats.schedule import read_plan
 from coreplan.domains.maintenance.problem import MaintenanceProblem
@@ -64,6 +65,7 @@ from coreplan.view.words import describe_calendar, describe_problem, first_steps
     "(`dec-mdp`).",
 )
 @time_limit_option
+@work_limit_option
 @memory_limit_option
 @no_merge_option
 @threads_option
@@ -103,6 +105,7 @@ def solve(
     file: str,
     algorithm: str,
     time_limit: float | None,
+    work_limit: float | None,
     memory_limit: float | None,
     no_merge: bool,
     threads: int | None,
@@ -134,6 +137,7 @@ def solve(
     # Only what was asked for: an algorithm refuses options that it does not have.
     options: dict[str, Any] = {"merge": False} if no_merge else {}
     options |= {"threads": threads} if threads is not None else {}
+    options |= {"work_limit": work_limit} if work_limit is not None else {}
     options |= {"memo": True} if memo else {}
     options |= {"relative_gap": relative_gap} if relative_gap is not None else {}
     options |= {"absolute_gap": absolute_gap} if absolute_gap is not None else {}

@@ -129,6 +129,19 @@ class Limits:
         return time.perf_counter() - self._start
 
     @property
+    def work(self) -> float:
+        """Work of the core so far, in units of about a second of one thread.
+
+        It is counted, not timed: the same on every run of the same problem.
+        """
+        return float(self.monitor.work) / _core.UNITS_PER_SECOND
+
+    @property
+    def timed(self) -> bool:
+        """Whether there is a time limit."""
+        return math.isfinite(self._time_limit)
+
+    @property
     def memory_limit_mb(self) -> float:
         """Megabytes that may be taken."""
         return self._memory_limit / BYTES_PER_MB
@@ -137,6 +150,10 @@ class Limits:
     def seconds_left(self) -> float:
         """Until the time limit; infinite if there is none."""
         return self._time_limit - self.seconds
+
+    def keep_back(self, seconds: float) -> None:
+        """Let the time limit strike so much earlier, so that something is left for the end."""
+        self.monitor.set_time_limit(self._time_limit - seconds)
 
     def _watch(self, progress: _core.Progress) -> _core.Stop:
         """Tell the core whether anybody has asked to stop."""

@@ -68,7 +68,10 @@ def solve(
         schedule ``{contractor: {work: step}}``, to start from; the result is never worse. It also
         has ``certificate``: a file to write a proof of both bounds to, after the result exists, or
         True to get it by :attr:`Result.certificate <coreplan.Result.certificate>`; ``threads``, at
-        most 16 or 4 per usable processor; and, to switch off other steps of shrinking, ``shape``,
+        most 16 or 4 per usable processor; ``work_limit``: stop after so much counted work, of which
+        one unit takes about a second on one thread, with the same result on every run;
+        ``deterministic`` (default True): whether results are the same for any number of threads;
+        and, to switch off other steps of shrinking, ``shape``,
         ``drop``, ``settle`` and ``eliminate``. The searches have ``memo`` (default False, as
         printed): whether to remember solved groups of agents, and ``assignment`` (see
         :func:`coreplan.build_crgs`); ``core-2016`` also ``relative_gap`` and ``absolute_gap``: how

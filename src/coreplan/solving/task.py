@@ -33,6 +33,19 @@ def check_gaps(**options: object) -> None:
             raise SolverError(f"{name} is {value!r}; expected a number of at least 0")
 
 
+def check_work_limit(work_limit: object) -> float:
+    """The limit as a number, infinite for None; raise a SolverError if it makes no sense."""
+    if work_limit is None:
+        return math.inf
+    if (
+        isinstance(work_limit, bool)
+        or not isinstance(work_limit, int | float)
+        or not work_limit > 0
+    ):
+        raise SolverError(f"work_limit is {work_limit!r}; expected a number above 0, or None")
+    return float(work_limit)
+
+
 def check_seed(seed: object) -> None:
     """Raise a SolverError if the random numbers of the core cannot start from a seed."""
     if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed <= LARGEST_SEED:

@@ -15,7 +15,8 @@ from coreplan import _core
 from coreplan.policies.policy import Policy
 from coreplan.policies.rules import LocalRule
 from coreplan.solving.compile import CompiledProblem
-from coreplan.solving.engine.team import CLOSED, CUTS, is_slow
+from coreplan.solving.engine.team import is_slow
+from coreplan.solving.engine.tuning import Tuning
 from coreplan.solving.engine.way_back import make_reduced, map_local, reduce_model
 from coreplan.solving.limits import Limits
 from coreplan.solving.maps import make_maps
@@ -24,6 +25,7 @@ from coreplan.solving.task import SolverTask, check_flags, check_seed
 
 logger = logging.getLogger(__name__)
 
+TUNING = Tuning()
 STEPS = ("shape", "drop", "settle", "eliminate", "merge")
 """Of shrinking. All of them keep the decentralised optimum, too."""
 TRIES = 30
@@ -130,7 +132,7 @@ class _Team:
     def start_relaxation(self, limits: Limits) -> _core.Relaxation | None:
         """A relaxation of the centralised problem; None if there is no memory or time for one."""
         try:
-            self.relaxation = _core.Relaxation(self.model, 1, CUTS, limits.monitor)
+            self.relaxation = _core.Relaxation(self.model, 1, TUNING.cuts, limits.monitor)
         except _core.LimitReached:
             return None
         return self.relaxation
@@ -150,7 +152,7 @@ class _Solver:
     def tolerance(self) -> float:
         """How far the bounds of one team may be apart if the whole is to count as optimal."""
         value = self.offset + sum(team.lower for team in self.teams)
-        return 0.25 * CLOSED * max(1.0, abs(value)) / len(self.teams)
+        return TUNING.closed_by_search * TUNING.closed * max(1.0, abs(value)) / len(self.teams)
 
     def report(self) -> None:
         """Tell the bounds on the whole problem's value."""
@@ -217,9 +219,11 @@ class _Solver:
             budget = ROUND_SECONDS
             if math.isfinite(seconds):
                 budget = min(max(0.3, 0.5 * spent), self.limits.seconds_left / 10)
-            if is_slow(gains, team.gap) or relaxation.settled:
+            if is_slow(gains, team.gap, TUNING) or relaxation.settled:
                 gains.clear()
-                grown = relaxation.grow(budget, len(team.agents), self.limits.monitor)
+                grown = relaxation.grow(
+                    budget * _core.UNITS_PER_SECOND, len(team.agents), self.limits.monitor
+                )
                 if relaxation.settled and not grown:
                     return
             relaxation.step(team.lower, self.limits.monitor)

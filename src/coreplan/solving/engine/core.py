@@ -29,22 +29,22 @@ from coreplan.proof.certificate import Certificate
 from coreplan.solving.compile import CompiledProblem
 from coreplan.solving.engine.certify import TeamProof, certify
 from coreplan.solving.engine.start import Base, Start, StartPlan, take_start
-from coreplan.solving.engine.team import CLOSED, EXACT_AT_ONCE, EngineOptions, Team
+from coreplan.solving.engine.team import EngineOptions, Team
+from coreplan.solving.engine.tuning import Tuning
 from coreplan.solving.engine.way_back import make_reduced, map_local, reduce_model
 from coreplan.solving.maps import make_maps
 from coreplan.solving.result import PendingCertificate, Result, is_closed
-from coreplan.solving.task import SolverTask, check_flags, check_gaps, check_seed
+from coreplan.solving.task import (
+    SolverTask,
+    check_flags,
+    check_gaps,
+    check_seed,
+    check_work_limit,
+)
 from coreplan.support.checks import found
 from coreplan.support.processors import choose_count
 
 logger = logging.getLogger(__name__)
-
-COPIES = 3
-"""Of the compiled problem: a smaller one, those of the teams, and the plan."""
-SHORTEST_SLICE = 0.02
-LONGEST_SLICE = 1.0
-SLICE_OF_TIME = 0.05
-"""Work goes to one bound of one team at a time, for this part of the time spent so far."""
 
 
 def solve_core(
@@ -66,6 +66,9 @@ def solve_core(
     floors: bool = True,
     tables: bool = True,
     start: StartPlan | Start | None = None,
+    work_limit: float | None = None,
+    deterministic: bool = True,
+    tuning: Tuning | None = None,
 ) -> Result:
     """Shape, shrink, decouple; solve small teams exactly, bound the others and search."""
     threads = choose_count(threads)
@@ -73,7 +76,12 @@ def solve_core(
     check_gaps(relative_gap=relative_gap, absolute_gap=absolute_gap)
     steps = {"shape": shape, "drop": drop, "settle": settle, "eliminate": eliminate, "merge": merge}
     ideas = {"split": split, "skip": skip, "floors": floors, "tables": tables}
-    check_flags(exact=exact, search=search, **steps, **ideas)
+    check_flags(exact=exact, search=search, deterministic=deterministic, **steps, **ideas)
+    most_work = check_work_limit(work_limit)
+    if tuning is None:
+        tuning = Tuning()
+    elif not isinstance(tuning, Tuning):
+        raise SolverError(f"tuning is {found(tuning)}; expected a Tuning, or None")
     if certificate is not None and not isinstance(certificate, str | Path | bool):
         raise SolverError(f"certificate is {found(certificate)}; expected a file's name, or True")
     asked = certificate is not None and certificate is not False
@@ -84,7 +92,9 @@ def solve_core(
     given = None if start is None else take_start(task, compiled, start)
     try:
         # Whatever happens later, there has to be room for a plan.
-        limits.monitor.reserve(COPIES * compiled.model.bytes, "what the engine needs at least")
+        limits.monitor.reserve(
+            tuning.copies * compiled.model.bytes, "what the engine needs at least"
+        )
     except _core.LimitReached as error:
         if certificate is not None:
             raise
@@ -92,7 +102,9 @@ def solve_core(
     limits.phase = "shrinking"
     reduction = reduce_model(compiled, steps, limits)
     report = reduction.report
-    options = EngineOptions(limits, threads, seed, exact, search, asked, ideas)
+    options = EngineOptions(
+        limits, threads, seed, exact, search, asked, ideas, deterministic, most_work, tuning
+    )
     teams = [Team(reduction.model, team, options) for team in _core.components(reduction.model)]
     logger.info(
         "%s",
@@ -107,7 +119,7 @@ def solve_core(
     engine.run(float(relative_gap), float(absolute_gap))
     lower, upper = engine.lower, engine.bounds()[1]
     limits.phase = "result"
-    counts = _count(teams)
+    counts = _count(teams) | {"work": limits.work}
     for team in teams:
         team.let_go()
     _core.return_freed_memory()
@@ -206,7 +218,7 @@ def _count(teams: Sequence[Team]) -> dict[str, float]:
 
 
 class _Engine:
-    """All teams, and the time they get."""
+    """All teams, and the work that goes to them."""
 
     def __init__(
         self, teams: Sequence[Team], offset: float, error: float, options: EngineOptions
@@ -214,9 +226,12 @@ class _Engine:
         self.teams = teams
         self.offset = offset
         self.error = error
+        self.options = options
         self.limits = options.limits
         self.limits.alone = offset
         self.stop = _core.Stop.none
+        self.worked_off = False
+        """Whether the work limit struck."""
         self.known = -math.inf
         """What a plan that was given at the start is worth."""
         self.bases: list[Base] | None = None
@@ -256,8 +271,10 @@ class _Engine:
 
     def _run(self, relative_gap: float, absolute_gap: float) -> None:
         # Small teams first: when a limit strikes, most is solved.
-        for team in sorted(self.teams, key=lambda team: team.exact_seconds):
-            if team.exact_seconds <= EXACT_AT_ONCE and not self._stopped():
+        tuning = self.options.tuning
+        for team in sorted(self.teams, key=lambda team: team.exact_work):
+            at_once = min(tuning.exact_at_once, self.options.work_left)
+            if team.exact_work <= at_once and not self._stopped():
                 team.solve_exactly()
         if self.bases is not None:
             for team in self.teams:
@@ -268,14 +285,21 @@ class _Engine:
             lower, upper = self.bounds()
             self.limits.report(lower, upper)
             allowed = max(absolute_gap, relative_gap * abs(lower))
-            closed = 0.5 * CLOSED * max(1.0, abs(lower)) / len(self.teams)
+            closed = tuning.closed_by_teams * tuning.closed * max(1.0, abs(lower)) / len(self.teams)
             left = [t for t in self.teams if (t.gap > closed or t.unproven) and not t.exhausted]
             if not left or upper - lower <= allowed:
                 break
             if self.known > self.lower and is_closed(lower, upper):
                 break  # the plan that was given is optimal
-            slice_ = min(max(SHORTEST_SLICE, SLICE_OF_TIME * self.limits.seconds), LONGEST_SLICE)
-            max(left, key=lambda team: team.gap).work(slice_)
+            budget = max(tuning.shortest_slice, tuning.slice_part * self.limits.work)
+            budget = min(budget, tuning.longest_slice, self.options.work_left)
+            # The clock only says when to stop; what was found has to be written down then.
+            self.limits.keep_back(sum(team.last_seconds for team in self.teams))
+            max(left, key=lambda team: team.gap).work(budget)
+        self.limits.keep_back(0.0)
+        if self.stop == _core.Stop.time_limit:
+            for team in self.teams:
+                team.write_last()
         self.limits.report(*self.bounds())
         if self.stop == _core.Stop.none and any(t.memory_short and t.gap > 0 for t in self.teams):
             self.stop = _core.Stop.memory_limit
@@ -289,16 +313,23 @@ class _Engine:
     def _stopped(self) -> bool:
         if self.limits.monitor.look():
             self.stop = self.limits.monitor.stop
+        elif self.stop == _core.Stop.none and self.options.work_left <= 0:
+            # The formats know no status of its own for that; the message says what it was.
+            self.stop = _core.Stop.time_limit
+            self.worked_off = True
         return self.stop != _core.Stop.none
 
     def say(self, names: Sequence[str]) -> str:
-        """In words: which teams are not solved."""
-        unsolved = [team for team in self.teams if team.solution is None and team.gap > 0]
-        return "; ".join(
+        """In words: whether the work limit struck, and which teams are not solved."""
+        said = [f"the work limit of {self.options.work_limit:g} was reached"]
+        said = said if self.worked_off else []
+        said += [
             f"the team of {len(team.agents)} agents around {names[min(team.agents)]!r} is bounded, "
             f"not solved: its gap is {team.gap:.4g}"
-            for team in unsolved
-        )
+            for team in self.teams
+            if team.solution is None and team.gap > 0
+        ]
+        return "; ".join(said)
 
 
 # -- the way back to the problem's own states and actions --------------------------------------

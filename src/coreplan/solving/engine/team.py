@@ -1,15 +1,15 @@
 """One team of agents that can interact: solved if it is small, else bounded from both sides.
 
 The upper bound comes from a relaxation over clusters of agents, the lower one from policies whose
-value is known; a search over groups of agents, led by both, closes the gap between them. Work goes
-to whoever gained most of late, and ends when the bounds meet, when nothing moves any more, or when
-somebody stops it.
+value is known; a search over groups of agents, led by both, closes the gap between them. Most work
+goes to the side that gained most recently. It ends when the bounds meet, when nothing moves any
+more, or when a limit strikes. All decisions go by counted work, never by a clock: the same problem
+takes the same course on every run.
 """
 
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,73 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coreplan import _core
+from coreplan.solving.engine.tuning import Tuning
 from coreplan.solving.limits import Limits
 
-CLOSED = 1e-9
-"""Part of the value within which the engine brings bounds together, finer than optimality asks."""
-SECONDS_PER_CELL = 3e-9
-"""Of the tensor kernel with a policy, per agent, on one thread, about."""
-SECONDS_PER_BYTE = 8e-9
-"""Of the tables that the search goes by, on one thread, about."""
-EXACT_AT_ONCE = 0.03
-"""Seconds that an exact solution may take before anything else is tried."""
-EXACT_PART = 0.25
-"""Of the time that is left, that an exact solution may take later on."""
-CUTS = 24
-BASES = 6
-STATES_PER_LAYER = 20_000
-JOINT_AGENTS = 10
-"""Teams up to this size act together; larger ones in clusters."""
-SLOW_ROUNDS = 6
-SLOW_GAIN = 0.02
-"""A relaxation is slow if so many rounds closed less than this part of the gap."""
-STUCK_ROUNDS = 40
-STUCK_GAIN = 0.01
-"""Without a time limit, a relaxation is given up if so many rounds closed less of the gap."""
-UPPER_PART = 0.3
-LOWER_PART = 0.3
-SEARCH_PART = 0.4
-"""Of the time, for the relaxation, the policies and the search."""
-LEAST_PART = 0.1
-"""Of its part of the time, that whoever does badly still gets."""
-RATE_MEMORY = 0.5
-"""Seconds of work that tell how well somebody does of late."""
-PREPARE = 0.04
-"""Seconds for relaxation and policies of up to ten agents before the search begins."""
-SHORTEST_GROWTH = 0.05
-"""Seconds that a round with larger clusters may take, right from the start."""
-ROUNDS_LEFT = 30
-"""Rounds for which there should be time after clusters are enlarged."""
-GROWTH_PAUSE = 1.3
-"""Times as much work as so far until they may be enlarged again, if that was out of reach."""
-STALLED_AFTER = 12
-"""Attempts at a better policy without success."""
-SEARCH_CLUSTER = 5
-"""Agents of a cluster that is good for a search."""
-SEARCH_BASES = 8
-"""Policies that the search knows from the start."""
-SEARCH_MEMORY = 0.5
-"""Of the memory that is left, for the search."""
-MOST_MEMORY = 2.0**40
-BETTER_START = 0.1
-"""A search goes by a relaxation that has gained this part of the gap."""
-POLICY_STATES = 100_000
-"""Groups' joint states per stage that the policy of a finished search tells apart at first."""
-LEAST_LOSS = 1e-7
-LEAST_PART_OF_GAP = 1e-5
-"""What a state may lose by a simpler policy: of what counts as closed, and of the gap till then."""
-FEWEST_STATES = 1_000
-"""That any policy of a search tells apart."""
-SECONDS_PER_STATE = 2e-5
-"""That it takes to write one of them down, about."""
-WRITING_PART = 0.1
-"""Of the time so far, that writing down a policy may take while the search goes on."""
-WRITING_PAUSE = 8
-"""Times as long as it took to write a policy down, that the search goes on before the next one."""
-LAST_WRITING = 1.0
-"""Seconds, more or less, that the last writing comes before the end."""
-POLICY_HOPE = 0.2
-"""Of the gap, that the search's policy may be worth more than its bound says."""
+MOST_UNITS = 2**63
+"""Of work, that the core is asked for at a time."""
 
 
 @dataclass(frozen=True)
@@ -102,43 +40,61 @@ class EngineOptions:
     """Whether what the search finds is to be proven to others afterwards."""
     ideas: Mapping[str, bool] = field(default_factory=dict)
     """Ideas of the search that are switched on or off."""
+    deterministic: bool = True
+    """Whether the search does the same on every run, for any number of threads."""
+    work_limit: float = math.inf
+    """Work after which to stop, in units of about a second of one thread."""
+    tuning: Tuning = field(default_factory=Tuning)
+    """How work is shared out."""
+
+    @property
+    def work_left(self) -> float:
+        """Until the work limit; infinite if there is none."""
+        return self.work_limit - self.limits.work
 
 
-def is_slow(gains: Sequence[float], gap: float) -> bool:
+def is_slow(gains: Sequence[float], gap: float, tuning: Tuning) -> bool:
     """Whether the last rounds of a relaxation closed too little of a gap to go on like that."""
-    recent = gains[-SLOW_ROUNDS:]
-    return len(recent) == SLOW_ROUNDS and sum(recent) < SLOW_GAIN * gap
+    recent = gains[-tuning.slow_rounds :]
+    return len(recent) == tuning.slow_rounds and sum(recent) < tuning.slow_gain * gap
 
 
 @dataclass(eq=False)
 class _Side:
     """How well one way to better bounds has been coming along."""
 
-    part: float = 1.0
-    """Of the time, that it gets if it does as well as the others."""
+    part: float
+    """Of the work, that it gets if it does as well as the others."""
+    memory: float
+    """Work that tells how well it has been doing recently."""
     recent_gain: float = 0.0
-    """Of the gap, that it closed of late."""
-    recent_seconds: float = 0.0
+    """Of the gap, that it closed recently."""
+    recent_work: float = 0.0
     idle: int = 0
-    seconds: float = 0.0
+    work: float = 0.0
     credit: float = 0.0
-    """Seconds that it should have had by now, beyond what it had."""
-    idle_seconds: float = 0.0
+    """Work that it should have had by now, beyond what it had."""
+    idle_work: float = 0.0
     done: bool = False
 
     @property
     def rate(self) -> float:
-        """Of the gap, that it closed per second of late."""
-        return self.recent_gain / self.recent_seconds if self.recent_seconds > 0 else math.inf
+        """Of the gap, that it closed per unit of work recently."""
+        return self.recent_gain / self.recent_work if self.recent_work > 0 else math.inf
 
-    def note(self, gain: float, gap: float, seconds: float) -> None:
-        self.seconds += seconds
-        self.credit -= seconds
-        kept = math.exp(-seconds / RATE_MEMORY)
+    def note(self, gain: float, gap: float, work: float) -> None:
+        self.work += work
+        self.credit -= work
+        kept = math.exp(-work / self.memory)
         self.recent_gain = kept * self.recent_gain + gain / max(gap, 1e-300)
-        self.recent_seconds = kept * self.recent_seconds + seconds
+        self.recent_work = kept * self.recent_work + work
         self.idle = 0 if gain > 0 else self.idle + 1
-        self.idle_seconds = 0.0 if gain > 0 else self.idle_seconds + seconds
+        self.idle_work = 0.0 if gain > 0 else self.idle_work + work
+
+
+def _units(work: float) -> int:
+    """Work as the core counts it."""
+    return max(0, int(min(work * _core.UNITS_PER_SECOND, MOST_UNITS)))
 
 
 class Team:
@@ -152,6 +108,7 @@ class Team:
         self.model = _core.restrict_to(model, self.agents)
         self.everyone = list(range(len(self.agents)))
         self.options = options
+        self.tuning = tuning = options.tuning
         alone = _core.independent_bounds(self.model, options.limits.unlimited_monitor())
         self.lower = self._lower_alone = alone.lower
         self.upper = max(alone.upper, alone.lower)
@@ -177,15 +134,17 @@ class Team:
         self.expanded = 0
         self.actions = 0
         self.kernel_cells = 0
-        self._upper_side = _Side(UPPER_PART)
-        self._lower_side = _Side(LOWER_PART)
-        self._search_side = _Side(SEARCH_PART, done=not options.search)
+        memory = tuning.rate_memory
+        self._upper_side = _Side(tuning.upper_part, memory)
+        self._lower_side = _Side(tuning.lower_part, memory)
+        self._search_side = _Side(tuning.search_part, memory, done=not options.search)
         self._start_upper = math.inf
         self._search_memory = 0.0
         self._written = 0.0
         self._written_whole = True
+        self._unwritten = False
         self._writing = 0.0
-        self._left_when_written = math.inf
+        self._writing_seconds = tuning.last_writing
         self._recent: list[float] = []
         self._next_growth = 0.0
 
@@ -215,8 +174,12 @@ class Team:
             return True
         lower = self._lower_side
         stalled = lower.done or (
-            lower.idle >= STALLED_AFTER
-            and lower.idle_seconds >= max(0.5, 0.3 * (lower.seconds + self._upper_side.seconds))
+            lower.idle >= self.tuning.stalled_after
+            and lower.idle_work
+            >= max(
+                self.tuning.stalled_work,
+                self.tuning.stalled_part * (lower.work + self._upper_side.work),
+            )
         )
         done = self._upper_side.done and stalled and self._search_side.done
         return done and not self._fits_exactly
@@ -232,19 +195,18 @@ class Team:
     # -- exactly ------------------------------------------------------------------------------
 
     @cached_property
-    def exact_seconds(self) -> float:
-        """How long an exact solution would take, about; infinite if it does not fit."""
+    def exact_work(self) -> float:
+        """The work of an exact solution, about; infinite if it does not fit."""
         need = _core.kernel_bytes(self.model, self.everyone, True, self.options.threads)
         if not self.options.exact or not math.isfinite(need):
             return math.inf
-        cells = _core.team_cells(self.model, self.everyone)
-        return cells * len(self.agents) * SECONDS_PER_CELL / self.options.threads
+        return _core.kernel_work(self.model, self.everyone) / _core.UNITS_PER_SECOND
 
     @property
     def _fits_exactly(self) -> bool:
-        """Whether there are time and memory for an exact solution."""
-        left = self.options.limits.seconds_left
-        return not self._exact_failed and self.exact_seconds < min(EXACT_PART * left, math.inf)
+        """Whether there are memory for an exact solution and, within a work limit, room for it."""
+        most = min(self.tuning.exact_part * self.options.work_left, math.inf)
+        return not self._exact_failed and self.exact_work < most
 
     def solve_exactly(self) -> bool:
         """Solve it by the tensor kernel; False if it does not fit or a limit strikes."""
@@ -267,53 +229,56 @@ class Team:
 
     # -- from both sides ----------------------------------------------------------------------
 
-    def work(self, seconds: float) -> None:
-        """Improve one of the bounds for about so long."""
+    def work(self, budget: float) -> None:
+        """Improve one of the bounds by about so much work."""
+        tuning = self.tuning
         sides = [side for side in self._sides if not side.done]
         # By now an exact solution would have been found.
-        due = self._spent > self.exact_seconds or not sides
+        due = self._spent > self.exact_work or not sides
         if due and self._fits_exactly and self.solve_exactly():
             return
         if not sides:
             return
         if self.unproven and self._upper_side in sides:
-            self._improve_upper(seconds)  # the bounds of single agents may be better
+            self._improve_upper(budget)  # the bounds of single agents may be better
             return
         # The search needs something to go by, but not much.
-        prepare = PREPARE * max(1.0, (len(self.agents) / 10) ** 1.5)
+        larger = len(self.agents) / tuning.prepare_agents
+        prepare = tuning.prepare * max(1.0, larger**tuning.prepare_power)
         if len(sides) > 1 and (not self._ready or self._spent < prepare):
             sides = [side for side in sides if side is not self._search_side]
         if len(sides) > 1 and self._upper_waits:
             sides = [side for side in sides if side is not self._upper_side]
-        # Whoever does well gets its part of the time, the others less.
+        # The side that does best gets its part of the work, the others less.
         best = max(side.rate for side in sides)
         parts = [
-            side.part * (1.0 if side.rate >= best else max(LEAST_PART, side.rate / best))
+            side.part * (1.0 if side.rate >= best else max(tuning.least_part, side.rate / best))
             for side in sides
         ]
         if self._lower_side in sides:
-            parts[sides.index(self._lower_side)] *= max(LEAST_PART, 0.7**self._lower_side.idle)
+            idle = tuning.idle_factor**self._lower_side.idle
+            parts[sides.index(self._lower_side)] *= max(tuning.least_part, idle)
         if self._search_side is sides[-1] and self._search_behind:
-            parts[-1] = self._search_side.part * LEAST_PART
+            parts[-1] = self._search_side.part * tuning.least_part
         shares = [part / sum(parts) for part in parts]
-        side = max(sides, key=lambda side: side.credit + seconds * shares[sides.index(side)])
-        begin = time.perf_counter()
+        side = max(sides, key=lambda side: side.credit + budget * shares[sides.index(side)])
+        begin = self.options.limits.work
         gap = self._promised_gap
         bound = self._relaxed
         if side is self._upper_side:
-            self._improve_upper(seconds)
+            self._improve_upper(budget)
         elif side is self._lower_side:
-            self._improve_lower(seconds)
+            self._improve_lower(budget)
         else:
-            self._improve_both(seconds)
-        spent = time.perf_counter() - begin
+            self._improve_both(budget)
+        spent = self.options.limits.work - begin
         for each, share in zip(sides, shares, strict=True):
             each.credit += spent * share
         gain = gap - self._promised_gap
         if side is self._upper_side and self.search is not None:
             gain = bound - self._relaxed  # the search can go by it
         side.note(gain, gap, spent)
-        side.credit = max(side.credit, -16 * seconds)  # some work cannot be cut short
+        side.credit = max(side.credit, -tuning.most_debt * budget)
 
     @property
     def _sides(self) -> tuple[_Side, _Side, _Side]:
@@ -321,8 +286,8 @@ class Team:
 
     @property
     def _spent(self) -> float:
-        """Seconds of work so far."""
-        return sum(side.seconds for side in self._sides)
+        """Work on this team so far."""
+        return sum(side.work for side in self._sides)
 
     @property
     def _search_behind(self) -> bool:
@@ -367,9 +332,9 @@ class Team:
             self.policies = _core.PolicySearch(
                 self.model,
                 self.options.seed,
-                BASES,
-                STATES_PER_LAYER,
-                JOINT_AGENTS,
+                self.tuning.bases,
+                self.tuning.states_per_layer,
+                self.tuning.joint_agents,
                 self.options.threads,
                 self._monitor,
             )
@@ -379,12 +344,12 @@ class Team:
             return
         self._take_policy()
 
-    def _improve_lower(self, seconds: float) -> None:
+    def _improve_lower(self, budget: float) -> None:
         self.options.limits.phase = "policies"
         if self.policies is None:
             self._begin_policies()
             return
-        self.policies.improve(seconds)
+        self.policies.improve(_units(budget))
         self._take_policy()
         self._lower_side.done = self.policies.exhausted
 
@@ -394,12 +359,12 @@ class Team:
             self.decisions = None
             self.upper = max(self.upper, self.lower)  # equal up to rounding
 
-    def _improve_upper(self, seconds: float) -> None:
+    def _improve_upper(self, budget: float) -> None:
         self.options.limits.phase = "relaxation"
         if self.relaxation is None:
             try:
                 self.relaxation = _core.Relaxation(
-                    self.model, self.options.threads, CUTS, self._monitor
+                    self.model, self.options.threads, self.tuning.cuts, self._monitor
                 )
             except _core.LimitReached:
                 self._upper_side.done = self._search_side.done = True  # which needs a relaxation
@@ -407,7 +372,7 @@ class Team:
                 return
             self._take_bound()
             return
-        end = time.perf_counter() + seconds
+        end = self.options.limits.work + budget
         while not self._stopped:
             before = self.relaxation.upper
             try:
@@ -417,45 +382,51 @@ class Team:
                 return
             self._recent.append(before - self.relaxation.upper)
             self._take_bound()
-            slow = is_slow(self._recent, self.gap) or self.relaxation.settled
+            slow = is_slow(self._recent, self.gap, self.tuning) or self.relaxation.settled
             if slow and not self._stopped:
                 grown = self._grow()
                 if not grown and (self.relaxation.settled or self._hardly_moves()):
                     self._upper_side.done = self._search_side.done
                     return
-            if time.perf_counter() >= end:
+            if self.options.limits.work >= end:
                 return
 
     def _hardly_moves(self) -> bool:
-        """Whether it is time to give up, if nobody has said how long to go on."""
-        recent = self._recent[-STUCK_ROUNDS:]
+        """Whether it is time to give up, if no limit says how long to go on."""
+        recent = self._recent[-self.tuning.stuck_rounds :]
         return (
-            math.isinf(self.options.limits.seconds_left)
-            and len(recent) == STUCK_ROUNDS
-            and sum(recent) < STUCK_GAIN * self.gap
+            not self.options.limits.timed
+            and math.isinf(self.options.work_limit)
+            and len(recent) == self.tuning.stuck_rounds
+            and sum(recent) < self.tuning.stuck_gain * self.gap
         )
 
     def _grow(self) -> bool:
         """Enlarge the relaxation's clusters."""
         assert self.relaxation is not None
-        limits = self.options.limits
+        tuning = self.tuning
         spent = self._spent
-        left = limits.seconds_left if math.isfinite(limits.seconds_left) else 0.0
-        budget = max(SHORTEST_GROWTH, 0.5 * spent, left / ROUNDS_LEFT)
-        budget = min(budget, limits.seconds_left / 10)
-        if self._search_side.done and self.relaxation.settled:
-            budget = limits.seconds_left / 4  # nothing else is left to do
-        elif spent < self._next_growth:
+        left = self.options.work_left
+        budget = max(tuning.shortest_growth, tuning.growth_part * spent)
+        last = self._search_side.done and self.relaxation.settled  # nothing else is left to do
+        if not last and spent < self._next_growth:
             return False
-        limits.phase = "relaxation"
+        self.options.limits.phase = "relaxation"
         # The search looks into all clusters again and again: large ones would slow it down.
-        most = len(self.agents) if self._search_side.done else SEARCH_CLUSTER
-        grown = self.relaxation.grow(budget, most, self._monitor)
+        most = len(self.agents) if self._search_side.done else tuning.search_cluster
+        grown = self._grow_to(min(budget, left / tuning.rounds_left), most)
+        while last and not grown and not self._stopped and budget < min(left, tuning.most_growth):
+            budget *= tuning.last_growth
+            grown = self._grow_to(min(budget, left), most)
         if grown:
             self._recent.clear()
-        self._next_growth = 0.0 if grown else GROWTH_PAUSE * spent
+        self._next_growth = 0.0 if grown else tuning.growth_pause * spent
         self._take_bound()
         return grown
+
+    def _grow_to(self, budget: float, most: int) -> bool:
+        assert self.relaxation is not None
+        return self.relaxation.grow(budget * _core.UNITS_PER_SECOND, most, self._monitor)
 
     def _take_bound(self) -> None:
         assert self.relaxation is not None
@@ -467,7 +438,7 @@ class Team:
 
     # -- by search ----------------------------------------------------------------------------
 
-    def _improve_both(self, seconds: float) -> None:
+    def _improve_both(self, budget: float) -> None:
         """Search groups of agents, from the bounds that there are."""
         self.options.limits.phase = "search"
         if self.relaxation is None or self.policies is None:
@@ -479,22 +450,22 @@ class Team:
             self._start_upper = self.relaxation.upper
         if self.search is None or self._stopped:
             return
-        closed = 0.25 * CLOSED * max(1.0, abs(self.upper))
-        found = self.search.run(seconds, closed, self._monitor)
+        closed = self._search_tolerance
+        found = self.search.run(_units(budget), closed, self._monitor)
+        self._unwritten = True
         self._take_bound()
         # Written down, the policy is often better than the search's own bound says.
         gain = self.search.lower - self.lower
         last = found or self.search.full
+        tuning = self.tuning
         if last and gain > 0:
-            self._write_policy(POLICY_STATES, LEAST_LOSS * closed)
-        elif not last and self._due_to_write and gain > -POLICY_HOPE * self.gap:
-            layers = self.model.horizon - self.model.first_stage
-            states = WRITING_PART * self._spent / (SECONDS_PER_STATE * layers)
-            most = int(min(max(states, FEWEST_STATES), POLICY_STATES))
-            self._write_policy(most, LEAST_PART_OF_GAP * self.gap)
+            self._write_policy(tuning.policy_states, tuning.least_loss * closed)
+        elif not last and self._due_to_write and self._worth_writing:
+            self._write_draft()
         if found and self.gap > closed and not self._written_whole:
             # The policy has more states than were told apart.
-            self._write_policy(10 * POLICY_STATES, LEAST_LOSS * closed)
+            most = tuning.more_policy_states * tuning.policy_states
+            self._write_policy(most, tuning.least_loss * closed)
         if found:
             # What is left of the gap is rounding: no other way to a better bound is of use.
             for side in self._sides:
@@ -504,15 +475,56 @@ class Team:
             self._search_side.done = True
 
     @property
+    def _search_tolerance(self) -> float:
+        """What the search may leave open."""
+        tuning = self.tuning
+        return tuning.closed_by_search * tuning.closed * max(1.0, abs(self.upper))
+
+    @property
     def _due_to_write(self) -> bool:
-        """Whether it is time to write down the search's policy: now and then, and near the end."""
-        left = self.options.limits.seconds_left
-        if left < 2 * self._writing:
-            return False  # it would not be finished
-        late = 3 * self._writing + LAST_WRITING
-        if left < late:
-            return self._left_when_written >= late
-        return self._search_side.seconds > self._written + WRITING_PAUSE * self._writing
+        """Whether it is time to write down the search's policy, as is done now and then."""
+        pause = self.tuning.writing_pause * self._writing
+        return self._search_side.work > self._written + pause
+
+    @property
+    def _worth_writing(self) -> bool:
+        """Whether the search's policy may be better than the one in hand."""
+        search = self.search
+        hope = self.tuning.policy_hope * self.gap
+        return search is not None and search.lower - self.lower > -hope
+
+    def _write_draft(self) -> None:
+        """Write down the policy of a search that is not finished, within part of the work so far.
+
+        Written down, it is often better than the search's own bound says.
+        """
+        tuning = self.tuning
+        layers = self.model.horizon - self.model.first_stage
+        states = tuning.writing_part * self._spent / (tuning.work_per_state * layers)
+        most = int(min(max(states, tuning.fewest_states), tuning.policy_states))
+        self._write_policy(most, tuning.least_part_of_gap * self.gap)
+
+    @property
+    def _draft_is_old(self) -> bool:
+        """Whether the search has gone on since its policy was written down."""
+        return (
+            not self._search_side.done
+            and self.solution is None
+            and self._unwritten
+            and self._worth_writing
+        )
+
+    @property
+    def last_seconds(self) -> float:
+        """Seconds that it takes to write down the search's policy in the end, about."""
+        return (
+            self.tuning.last_writing_safety * self._writing_seconds if self._draft_is_old else 0.0
+        )
+
+    def write_last(self) -> None:
+        """Write down what the search has found, where it stops for want of time or work."""
+        if self._draft_is_old:
+            self._write_draft()
 
     def _relaxation_helps(self) -> bool:
         """Whether the relaxation is so much better now that the search should go by it."""
@@ -522,28 +534,33 @@ class Team:
             return False  # a certificate has one set of shares for all records
         lower = max(self.lower, self.search.lower)
         gained = self._start_upper - self.relaxation.upper
-        limits = self.options.limits
+        tuning = self.tuning
         size = _core.GroupSearch.table_bytes(self.model, self.relaxation)
-        cost = size * SECONDS_PER_BYTE / self.options.threads
+        cost = size * tuning.work_per_byte
+        most = min(tuning.adopt_left * self.options.work_left, tuning.adopt_part * self._spent)
         return (
-            gained > BETTER_START * (self.search.upper - lower)
-            and size < 0.7 * self._search_memory
-            and cost < min(0.2 * limits.seconds_left, 0.3 * self._spent)
+            gained > tuning.better_start * (self.search.upper - lower)
+            and size < tuning.adopt_memory * self._search_memory
+            and cost < most
         )
 
     def _begin_search(self) -> None:
         assert self.relaxation is not None
         assert self.policies is not None
         ideas = {"split": True, "skip": True, "floors": True, "tables": True}
-        self._search_memory = min(SEARCH_MEMORY * self._monitor.memory_left, MOST_MEMORY)
+        left = self.tuning.search_memory * self._monitor.memory_left
+        self._search_memory = min(left, self.tuning.most_memory)
         try:
             self.search = _core.GroupSearch(
                 self.model,
                 self.relaxation,
                 self.policies,
-                SEARCH_BASES,
+                self.tuning.search_bases,
                 self.options.threads,
                 self._search_memory,
+                self.options.deterministic,
+                self.tuning.actions_per_line,
+                self.tuning.most_lines,
                 **{**ideas, **self.options.ideas},
                 monitor=self._monitor,
             )
@@ -560,11 +577,13 @@ class Team:
         Whoever loses no more than `least` follows a simpler policy.
         """
         assert self.search is not None
-        begin = time.perf_counter()
+        fewest = self.tuning.fewest_states
+        limits = self.options.limits
+        begin, begin_seconds = limits.work, limits.seconds
         decisions = self.search.decisions(most_states, least, self._monitor)
-        while not (decisions.sound or self._stopped) and most_states > FEWEST_STATES:
+        while not (decisions.sound or self._stopped) and most_states > fewest:
             # No memory for so many states.
-            most_states = max(FEWEST_STATES, most_states // 8)
+            most_states = max(fewest, most_states // self.tuning.fewer_policy_states)
             decisions = self.search.decisions(most_states, least, self._monitor)
         if decisions.sound and decisions.value > self.lower:
             self.decisions = decisions
@@ -574,9 +593,10 @@ class Team:
             if not self.lists:
                 self._say_who_belongs_together()
         self._written_whole = decisions.whole
-        self._writing = time.perf_counter() - begin
-        self._left_when_written = self.options.limits.seconds_left
-        self._written = self._search_side.seconds
+        self._unwritten = False
+        self._writing = limits.work - begin
+        self._writing_seconds = limits.seconds - begin_seconds
+        self._written = self._search_side.work
 
     def _say_who_belongs_together(self) -> None:
         assert self.search is not None
@@ -637,5 +657,7 @@ class Team:
         """See to it that the upper bound is a relaxation's: others cannot check the first one."""
         if self.relaxation is None:
             monitor = self.options.limits.unlimited_monitor()
-            self.relaxation = _core.Relaxation(self.model, self.options.threads, CUTS, monitor)
+            self.relaxation = _core.Relaxation(
+                self.model, self.options.threads, self.tuning.cuts, monitor
+            )
             self.certified = self.relaxation.upper
