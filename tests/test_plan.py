@@ -45,7 +45,7 @@ TOGETHER = {"Alpha": {"a1": 2, "a2": 4}, "Beta": {"b1": 2, "b2": 3}}
 
 def inexact() -> Any:
     """Solve no team exactly: the engine has to work with bounds."""
-    return patch.object(Team, "exact_seconds", math.inf)
+    return patch.object(Team, "exact_work", math.inf)
 
 
 def check_start(raw: dict[str, Any], result: Result, value: float) -> None:
