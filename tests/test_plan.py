@@ -89,7 +89,7 @@ def test_an_optimal_policy_to_start_from_is_kept(
     assert known.policy is not None
     check_start(raw, solve(problem, start=known.policy), known.policy.evaluate())
     with inexact():
-        result = solve(problem, start=known.policy, time_limit=0.05)
+        result = solve(problem, start=known.policy, work_limit=0.05)
     check_start(raw, result, known.policy.evaluate())
 
 
