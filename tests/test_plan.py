@@ -45,7 +45,7 @@ TOGETHER = {"Alpha": {"a1": 2, "a2": 4}, "Beta": {"b1": 2, "b2": 3}}
 
 def inexact() -> Any:
     """Solve no team exactly: the engine has to work with bounds."""
-    return patch.object(Team, "exact_seconds", math.inf)
+    return patch.object(Team, "exact_work", math.inf)
 
 
 def check_start(raw: dict[str, Any], result: Result, value: float) -> None:
@@ -89,7 +89,7 @@ def test_an_optimal_policy_to_start_from_is_kept(
     assert known.policy is not None
     check_start(raw, solve(problem, start=known.policy), known.policy.evaluate())
     with inexact():
-        result = solve(problem, start=known.policy, time_limit=0.05)
+        result = solve(problem, start=known.policy, work_limit=0.05)
     check_start(raw, result, known.policy.evaluate())
 
 

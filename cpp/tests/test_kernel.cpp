@@ -53,9 +53,11 @@ TEST("the work of a team is known beforehand, whatever the number of threads") {
         for (const bool policy : {false, true}) {
             for (const unsigned threads : {1U, 3U}) {
                 Monitor monitor;
-                solve_team(model, model.everyone(), {.policy = policy, .threads = threads},
-                           monitor);
-                CHECK(static_cast<double>(monitor.work()) == kernel_work(model, model.everyone()));
+                const PreparedTeam team(model, model.everyone(), monitor);
+                const std::uint64_t before = monitor.work();
+                (void)team.solve({.policy = policy, .threads = threads}, monitor);
+                CHECK(static_cast<double>(monitor.work() - before) ==
+                      kernel_work(model, model.everyone()));
             }
         }
     }
