@@ -271,7 +271,7 @@ class Team:
             self._improve_lower(budget)
         else:
             self._improve_both(budget)
-        spent = self.options.limits.work - begin
+        spent = max(self.options.limits.work - begin, tuning.least_work)
         for each, share in zip(sides, shares, strict=True):
             each.credit += spent * share
         gain = gap - self._promised_gap

@@ -31,6 +31,9 @@ class Tuning:
     slice_part: float = 0.05
     """Of the work so far, in between."""
 
+    least_work: float = 2e-4
+    """That any attempt counts for, also one that finds nothing to do: else it might never end."""
+
     # -- exact solution ---------------------------------------------------------------------------
 
     exact_at_once: float = 0.03
