@@ -78,7 +78,7 @@ def test_times_that_are_given_count() -> None:
     assert policy is not None
     find = policy.indexed.find_state
     late = {"A": {}, "B": ContractorState(done=("b1",), times={"b1": (1, 2)})}
-    assert policy._find_state(3, late) == find(3, late)
+    assert policy.find_state(3, late) == find(3, late)
     situations = plan_graph(policy).situations
     reached = {find(each.stage, each.state) for each in situations}
     for each in situations:
@@ -86,4 +86,4 @@ def test_times_that_are_given_count() -> None:
             name: ContractorState(state.done, state.doing, state.remaining)
             for name, state in each.state.items()
         }
-        assert policy._find_state(each.stage, asked) in reached
+        assert policy.find_state(each.stage, asked) in reached

@@ -531,7 +531,7 @@ def test_progress_is_valid_at_every_call(algorithm: str) -> None:
     assert seen
     for before, after in itertools.pairwise(seen):
         assert before.seconds < after.seconds
-        assert before.phase <= after.phase  # compile, then search
+        assert before.phase == "compile" or after.phase != "compile"  # first compile, then the rest
         assert before.lower_bound <= after.lower_bound
         assert before.upper_bound >= after.upper_bound
         assert before.joint_states_expanded <= after.joint_states_expanded
