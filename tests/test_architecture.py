@@ -64,7 +64,7 @@ def test_imports_inside_functions_are_for_extras() -> None:
 
 
 def test_only_the_compiled_core_comes_from_the_root() -> None:
-    """The root imports everything, so whoever imports the root closes a cycle."""
+    """The root imports everything, so an import of the root closes a cycle."""
     for name, tree in modules():
         for node in ast.walk(tree):
             if isinstance(node, ast.ImportFrom) and node.module == "coreplan" != name:
@@ -119,7 +119,7 @@ def test_old_names_of_modules_work(old: str, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_an_old_module_does_not_hide_a_function(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`coreplan.solve` was a module, too; it stays a function to whoever imports that."""
+    """`coreplan.solve` was a module as well; the name still works as a function."""
     problem = coreplan.read_problem(Path(__file__).parents[1] / "examples" / "two_works.yaml")
     value = coreplan.solve(problem).value
     monkeypatch.setattr(coreplan, "solve", coreplan.solve)

@@ -12,21 +12,19 @@ import math
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from coreplan.analysis.simulator import Runs
 from coreplan.errors import LimitError, ModelError, SolverError
 from coreplan.model.indexed import IndexedEntry, JointState
 from coreplan.model.values import plain_state
 from coreplan.policies.evaluation import Beginning, evaluate_entries
+from coreplan.policies.policy import Policy
 from coreplan.solving.limits import Limits
 from coreplan.solving.solver import errors_of_the_core
 from coreplan.support.checks import found, is_number, unknown_name
 from coreplan.support.frozen import FrozenMapping
 from coreplan.support.late import late, provides
-
-if TYPE_CHECKING:
-    from coreplan.policies.policy import Policy
 
 MOST_JOINT_ACTIONS = 64
 """Up to so many joint actions are all looked at; else single agents' changes, and pairs'."""

@@ -9,18 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from coreplan.errors import ModelError
 from coreplan.model.indexed import IndexedProblem, by_agent
 from coreplan.model.problem import index_problem
 from coreplan.model.rewards import TransitionRewards
+from coreplan.policies.policy import Policy
 from coreplan.solving.compile import AnyProblem
 from coreplan.support.checks import found, unknown_name
 from coreplan.support.late import provides
-
-if TYPE_CHECKING:
-    from coreplan.policies.policy import Policy
 
 
 @dataclass(frozen=True)

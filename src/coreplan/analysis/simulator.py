@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,14 +21,12 @@ from coreplan.errors import LimitError, ModelError
 from coreplan.model.indexed import IndexedAgent
 from coreplan.model.rewards import MatchedTransitions
 from coreplan.policies.evaluation import Beginning, start_of
+from coreplan.policies.policy import Policy
 from coreplan.solving.limits import Limits
 from coreplan.solving.solver import errors_of_the_core
 from coreplan.support.checks import found, is_number
 from coreplan.support.late import provides
 from coreplan.support.processors import choose_count
-
-if TYPE_CHECKING:
-    from coreplan.policies.policy import Policy
 
 Floats = NDArray[np.float64]
 

@@ -6,16 +6,14 @@ import heapq
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from coreplan.errors import ModelError
 from coreplan.policies.graph import Fact, Outcome, PlanGraph, plan_graph
+from coreplan.policies.policy import Policy
 from coreplan.support.checks import found
 from coreplan.support.frozen import FrozenMapping
 from coreplan.support.late import late, provides
-
-if TYPE_CHECKING:
-    from coreplan.policies.policy import Policy
 
 MOST_NODES = 1_000
 """How many nodes a tree has at most where nobody says how many."""

@@ -24,6 +24,9 @@ class StateSpace(Protocol):
     for; then several of them are the same to people, see :meth:`situation`.
     """
 
+    remembers: bool
+    """Whether several states are the same to people, see :meth:`situation`."""
+
     def __len__(self) -> int:
         """The number of local states."""
 
@@ -222,6 +225,8 @@ def by_agent(given: object, names: Sequence[str], what: str) -> list[Any]:
 
 class NamedStates:
     """The state space of an agent whose states have plain names."""
+
+    remembers = False
 
     def __init__(self, agent: str, names: Sequence[str]) -> None:
         self._agent = agent

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING
 
-from coreplan.model.indexed import IndexedAgent, JointState
+from coreplan.model.indexed import JointState
 from coreplan.policies.graph import plan_graph
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class ReachedHistories:
     def __init__(self, policy: Policy) -> None:
         self._indexed = policy.indexed
         self._known: dict[tuple[Hashable, ...], list[tuple[int, ...]]] = {}
-        if not any(map(_remembers, self._indexed.agents)):
+        if not any(agent.states.remembers for agent in self._indexed.agents):
             return
         for situation in plan_graph(policy, MOST_SITUATIONS).situations:
             state = self._indexed.find_state(situation.stage, situation.state)
@@ -65,9 +65,3 @@ class ReachedHistories:
             agent.states.situation(index)
             for agent, index in zip(self._indexed.agents, state, strict=True)
         ]
-
-
-def _remembers(agent: IndexedAgent) -> bool:
-    """Whether states of an agent differ in the past only."""
-    known = {agent.states.situation(k) for k in range(len(agent.states))}
-    return len(known) < len(agent.states)

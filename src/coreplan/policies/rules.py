@@ -182,7 +182,7 @@ def check_disjoint(teams: Iterable[Sequence[int]]) -> None:
 
 
 def check_groups(rule: GroupRule, maps: Sequence[LocalMap], teams: Iterable[TeamRule]) -> None:
-    """It must be about the agents that there are, none of them in a team, and about all classes."""
+    """Its agents must exist and be in no team, and it must have a list for every class."""
     if len(rule.chances) != len(maps) or not rule.agents <= {*range(len(maps))}:
         raise ModelError("a group rule is about other agents")
     if rule.reduced is not None and len(rule.reduced) != len(maps):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from coreplan.errors import SolverError
 from coreplan.solving.crg import ConditionalReturnGraphs, CrgSize
@@ -127,16 +128,9 @@ def stage_range(
 
 
 @provides("ConditionalReturnGraphs.draw")
-def drawing(
-    crgs: ConditionalReturnGraphs,
-    agents: Sequence[str] | str | None,
-    stages: tuple[int, int] | int | None,
-    rewards: bool,
-    bounds: bool,
-    naive: bool,
-) -> Drawing:
-    """The graphs as a picture that notebooks show and that can be saved."""
-    return Drawing(draw_crgs(crgs, agents, stages, rewards, bounds, naive))
+def drawing(*arguments: Any) -> Drawing:
+    """What :func:`draw_crgs` gives, as a picture that notebooks show and that can be saved."""
+    return Drawing(draw_crgs(*arguments))
 
 
 def sizes_between(sizes: Sequence[CrgSize], start: int, first: int, last: int) -> CrgSize:

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from coreplan.domains.maintenance.parts import Task
 from coreplan.domains.maintenance.problem import MaintenanceProblem
 from coreplan.domains.maintenance.states import ContractorState
 from coreplan.errors import ModelError
 from coreplan.policies.graph import Fact, Facts
+from coreplan.policies.policy import Policy
 from coreplan.support.checks import found, unknown_name
 from coreplan.support.frozen import FrozenMapping
 from coreplan.support.late import late, provides
-
-if TYPE_CHECKING:
-    from coreplan.policies.policy import Policy
 
 EXPECTED = ("not delayed", "likelier")
 """What can be expected of tasks whose outcome is not given."""

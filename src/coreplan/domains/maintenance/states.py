@@ -129,6 +129,7 @@ class ContractorStates:
             for k, state in enumerate(self.states)
             if isinstance(state, History)
         }
+        self.remembers = bool(self._any_history)
 
     def __len__(self) -> int:
         return len(self.states)
@@ -144,7 +145,7 @@ class ContractorStates:
             raise self._unreachable(stage, given)
         wanted = read_state(self._contractor, given)
         local = to_local(self._contractor, wanted)
-        if self._any_history:
+        if self.remembers:
             if wanted.times is not None:
                 times = tuple(wanted.times.get(name) for name in self._names)
                 found_at = self.index.get(History(stage, local, times))

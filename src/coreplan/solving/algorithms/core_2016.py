@@ -128,7 +128,7 @@ def _find_classes(crgs: ConditionalReturnGraphs, agent: int) -> _Classes:
     begin = crgs.graphs.layer_begin(agent).astype(np.int64)
     states = crgs.indexed.agents[agent].states
     nodes = np.arange(begin[-1])
-    if not crgs.history:
+    if not crgs.history or not states.remembers:
         return _Classes(nodes - np.repeat(begin[:-1], np.diff(begin)), np.diff(begin), nodes)
     of_node = np.zeros(len(nodes), np.int64)
     count = []

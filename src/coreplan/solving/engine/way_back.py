@@ -56,7 +56,7 @@ def _kept_twins(
     """
     states = compiled.indexed.agents[agent].states
     itself = np.arange(len(gone))
-    if compiled.merged:
+    if compiled.merged or not states.remembers:
         return itself
     number: dict[tuple[int, Hashable], int] = {}
     asked = np.zeros(len(gone), np.int64)

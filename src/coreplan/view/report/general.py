@@ -8,6 +8,7 @@ from html import escape
 from typing import Any
 
 from coreplan.analysis.distribution import return_distribution
+from coreplan.analysis.simulation import QUANTILES
 from coreplan.analysis.tree import plan_tree
 from coreplan.errors import SolverError
 from coreplan.model.calendar import Calendar
@@ -16,7 +17,7 @@ from coreplan.policies.policy import Policy
 from coreplan.solving.result import is_closed
 from coreplan.support.version import __version__
 from coreplan.view.plan_text import tree_in_words
-from coreplan.view.report.page import assemble, part
+from coreplan.view.report.page import assemble
 from coreplan.view.report.plan import ReportedPlan
 from coreplan.view.words import describe_problem, percent, speech, when
 
@@ -26,7 +27,6 @@ MOST_ACTIONS = 3
 """Of an agent at a stage, the likeliest ones."""
 MOST_STAGES = 100
 """That the table of what everybody does shows."""
-QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
 def general_data(
@@ -130,8 +130,8 @@ def general_page(data: dict[str, Any]) -> str:
     sections = [
         _section(
             "In short",
-            f'<p class="headline">{_text(summary["headline"])}</p>'
-            f'<p class="proof {state}">{_text(summary["proof"])}</p>',
+            f'<p class="headline">{escape(summary["headline"])}</p>'
+            f'<p class="proof {state}">{escape(summary["proof"])}</p>',
         ),
     ]
     if data["steps"]:
@@ -146,22 +146,19 @@ def general_page(data: dict[str, Any]) -> str:
     titles = ("in so many cases", "at most this is earned")
     sections.append(_section("How much it may vary", note + _table(titles, rows)))
     body = (
-        f"<header><h1><bdi>{_text(data['title'])}</bdi></h1>"
-        f'<p class="muted">{_text(data["subtitle"])}</p></header>'
+        f"<header><h1><bdi>{escape(data['title'])}</bdi></h1>"
+        f'<p class="muted">{escape(data["subtitle"])}</p></header>'
         f"<main>{''.join(sections)}</main>"
         f'<footer class="muted">Made by coreplan {__version__}. This file needs no network. Steps '
-        "are counted from 0.</footer>"
+        "are counted from 0.</footer>\n"
     )
-    head, mark, rest = part(__package__, "general.html").partition("{body}")
-    assert mark
-    # The marks of the head are filled first, so that nothing in the body is taken for one.
-    return assemble(head, data["title"]) + body + rest
+    return assemble(body, data["title"])
 
 
 def _tree(data: dict[str, Any]) -> str:
     held = data["words"]["held"]
-    note = f'<p class="notice">{_text(held)}</p>' if held else ""
-    lines = "\n".join(map(_text, data["tree"]))
+    note = f'<p class="notice">{escape(held)}</p>' if held else ""
+    lines = "\n".join(map(escape, data["tree"]))
     return f'{note}<div class="scroll" tabindex="0"><pre>{lines}</pre></div>'
 
 
@@ -180,19 +177,15 @@ def _likely(data: dict[str, Any]) -> str:
 
 
 def _section(title: str, content: str) -> str:
-    return f"<section><h2>{_text(title)}</h2>{content}</section>"
+    return f"<section><h2>{escape(title)}</h2>{content}</section>"
 
 
 def _table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    head = "".join(f'<th scope="col"><bdi>{_text(each)}</bdi></th>' for each in titles)
+    head = "".join(f'<th scope="col"><bdi>{escape(each)}</bdi></th>' for each in titles)
     body = "".join(
-        f"<tr>{''.join(f'<td><bdi>{_text(each)}</bdi></td>' for each in row)}</tr>" for row in rows
+        f"<tr>{''.join(f'<td><bdi>{escape(each)}</bdi></td>' for each in row)}</tr>" for row in rows
     )
     return (
         '<div class="scroll" tabindex="0"><table>'
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )
-
-
-def _text(text: str) -> str:
-    return escape(text)

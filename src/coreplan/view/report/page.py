@@ -17,15 +17,14 @@ MOST_TITLE = 200
 
 
 def assemble(
-    template: str, title: str, data: dict[str, Any] | None = None, scripts: Sequence[str] = ()
+    body: str, title: str, data: dict[str, Any] | None = None, scripts: Sequence[str] = ()
 ) -> str:
     """The page as text. It loads nothing, and the browser is told to forbid it.
 
     Parameters
     ----------
-    template
-        The page, with a mark ``{name}`` for its policy, generator, title and style and, where there
-        are scripts, for data and script; in this order.
+    body
+        What stands in the page.
     title
         What the browser's tab is called.
     data
@@ -34,33 +33,29 @@ def assemble(
         Parts of the page's script, in the order in which they build on each other.
     """
     style = part(__package__, "style.css")
-    # One scope for all of them, and none of it outside.
-    script = f'"use strict";\n(() => {{\n{"".join(scripts)}}})();\n'
-    policy = "; ".join(
-        [
-            "default-src 'none'",
-            f"style-src '{_hash(style)}'",
-            *([f"script-src '{_hash(script)}'"] if scripts else []),
-            "base-uri 'none'",
-            "form-action 'none'",
-        ]
-    )
+    rules = ["default-src 'none'", f"style-src '{_hash(style)}'"]
+    if scripts:
+        # One scope for all of them, and none of it outside.
+        script = f'"use strict";\n(() => {{\n{"".join(scripts)}}})();\n'
+        rules.append(f"script-src '{_hash(script)}'")
+        body += (
+            f'<script type="application/json" id="data">{as_script(data)}</script>\n'
+            f"<script>{script}</script>\n"
+        )
     parts = {
-        "policy": policy,
+        "policy": "; ".join([*rules, "base-uri 'none'", "form-action 'none'"]),
         "generator": f"coreplan {__version__}",
         "title": safe(one_line(title)[:MOST_TITLE]),
         "style": style,
-        "script": script,
-        "data": as_script(data),
+        "body": body,
     }
     page = []
-    # Each mark of the template once, from left to right: what is put in is not looked at again.
-    rest = template
-    names = ("policy", "generator", "title", "style", *(("data", "script") if scripts else ()))
-    for name in names:
+    # Each mark of the page once, from left to right: what is put in is not looked at again.
+    rest = part(__package__, "page.html")
+    for name, text in parts.items():
         before, mark, rest = rest.partition("{" + name + "}")
         assert mark, name
-        page += [before, parts[name]]
+        page += [before, text]
     return "".join([*page, rest])
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from coreplan.analysis.distribution import ReturnDistribution
-from coreplan.analysis.simulation import Simulation
+from coreplan.analysis.simulation import QUANTILES, Simulation
 from coreplan.domains.maintenance.coordination import Coordination, value_of_coordination
 from coreplan.domains.maintenance.money import Money
 from coreplan.domains.maintenance.problem import MaintenanceProblem
@@ -20,7 +20,6 @@ from coreplan.view.report.plan import ReportedPlan
 
 BINS = 40
 """How many columns the picture of the distribution has."""
-QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 LARGE = 1e15
 """From here on a number has no cents that mean anything."""
 
