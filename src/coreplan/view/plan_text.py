@@ -65,6 +65,10 @@ def steps_in_words(
     return lines
 
 
+CUT = "only the likeliest ways are shown, and not all to their end: see what is left out"
+"""What is to be said of a tree that is not complete."""
+
+
 @provides("PlanTree.text")
 def tree_in_words(tree: PlanTree) -> list[str]:
     """A contingent plan, indented where it branches."""

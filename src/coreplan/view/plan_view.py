@@ -13,8 +13,8 @@ from coreplan.model.calendar import Calendar
 from coreplan.model.problem import PlanningProblem
 from coreplan.policies.policy import Policy
 from coreplan.support.interrupts import seconds_to_finish
-from coreplan.view.plan_text import tree_in_words
-from coreplan.view.words import count, percent, speech
+from coreplan.view.plan_text import CUT, tree_in_words
+from coreplan.view.words import count, speech
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -61,7 +61,7 @@ class GeneralView:
         """The tree, and the value."""
         yield from tree_in_words(self._tree)
         if not self._tree.complete:
-            yield f"this is {percent(self._tree.covered)} of all that may happen"
+            yield CUT
         yield ""
         speak = speech(self._policy.problem)
         if self._value is not None:

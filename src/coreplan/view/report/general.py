@@ -16,7 +16,7 @@ from coreplan.policies.evaluation import StageRecord, evaluate_stages
 from coreplan.policies.policy import Policy
 from coreplan.solving.result import is_closed
 from coreplan.support.version import __version__
-from coreplan.view.plan_text import tree_in_words
+from coreplan.view.plan_text import CUT, tree_in_words
 from coreplan.view.report.page import assemble
 from coreplan.view.report.plan import ReportedPlan
 from coreplan.view.words import describe_problem, percent, speech, when
@@ -52,7 +52,7 @@ def general_data(
         "title": title or problem.name,
         "subtitle": describe_problem(problem),
         "summary": _summary(plan, value, exact),
-        "words": {"held": "" if tree.complete else _held(tree.covered)},
+        "words": {"held": "" if tree.complete else f"{CUT.capitalize()}."},
         "coordination": {"gain": None},
         "tree": tree_in_words(tree),
         "agents": list(problem.agent_names),
@@ -86,10 +86,6 @@ def _summary(plan: ReportedPlan, value: float, exact: bool) -> dict[str, Any]:
         "upper_bound": upper,
         "proven": proven,
     }
-
-
-def _held(covered: float) -> str:
-    return f"The page shows what is likeliest, {percent(covered)} of all that may happen."
 
 
 def _steps(
