@@ -269,8 +269,14 @@ void bind_model(nb::module_& module) {
         nb::arg("model"), nb::arg("actions"), nb::arg("monitor"),
         nb::call_guard<nb::gil_scoped_release>());
     module.def("mass_error", &mass_error, nb::arg("model"));
-    module.def("compile", &compile, nb::arg("graphs"), nb::arg("merge"), nb::arg("monitor"),
-               nb::call_guard<nb::gil_scoped_release>());
+    module.def(
+        "compile",
+        [](const LocalGraphs& graphs, bool merge, Monitor& monitor,
+           const std::vector<Leaning>& leanings) {
+            return compile(graphs, merge, monitor, leanings);
+        },
+        nb::arg("graphs"), nb::arg("merge"), nb::arg("monitor"),
+        nb::arg("leanings") = std::vector<Leaning>{}, nb::call_guard<nb::gil_scoped_release>());
 }
 
 }  // namespace coreplan::bindings

@@ -83,11 +83,12 @@ void compile_interactions(const LocalGraphs& graphs, CompiledModel& model, Monit
 class AgentCompiler {
 public:
     AgentCompiler(const CompiledModel& model, const LocalGraph& graph, const AgentRewards& rewards,
-                  AgentId id, bool merge, Monitor& monitor)
+                  AgentId id, bool merge, std::span<const double> leaning, Monitor& monitor)
         : model_(model),
           graph_(graph),
           rewards_(rewards),
           id_(id),
+          leaning_(leaning),
           monitor_(monitor),
           builder_(model.layer_count(), merge),
           class_of_(graph.node_count(), 0),
@@ -106,7 +107,7 @@ public:
             for (Index node = graph_.layer_begin[layer]; node < graph_.layer_begin[layer + 1];
                  ++node) {
                 for (Index c = graph_.choice_begin[node]; c < graph_.choice_begin[node + 1]; ++c) {
-                    add(c);
+                    add(c, layer);
                 }
                 class_of_[node] = builder_.end_node();
             }
@@ -125,8 +126,11 @@ private:
         }
     }
 
-    void add(Index choice) {
+    void add(Index choice, Index layer) {
         double reward = 0;
+        if (!leaning_.empty()) {
+            reward = leaning_[at(graph_.choice_base[choice])] * (model_.layer_count() - layer);
+        }
         touched_.clear();
         outcomes_.clear();
         for (Index arc = graph_.arc_begin[choice]; arc < graph_.arc_begin[choice + 1]; ++arc) {
@@ -157,6 +161,7 @@ private:
     const LocalGraph& graph_;
     const AgentRewards& rewards_;
     AgentId id_;
+    std::span<const double> leaning_;
     Monitor& monitor_;
     AgentBuilder builder_;
     std::vector<Index> class_of_;  // per node, within its layer
@@ -169,14 +174,17 @@ private:
 
 }  // namespace
 
-CompiledModel compile(const LocalGraphs& graphs, bool merge, Monitor& monitor) {
+CompiledModel compile(const LocalGraphs& graphs, bool merge, Monitor& monitor,
+                      std::span<const Leaning> leanings) {
     CompiledModel model;
     model.first_stage = graphs.first_stage;
     model.horizon = graphs.horizon;
     compile_interactions(graphs, model, monitor);
     for (std::size_t i = 0; i < graphs.agents.size(); ++i) {
+        const std::span<const double> leaning =
+            leanings.empty() ? std::span<const double>{} : std::span<const double>{leanings[i]};
         model.agents.push_back(AgentCompiler(model, graphs.agents[i], graphs.rewards.agents[i],
-                                             as<AgentId>(i), merge, monitor)
+                                             as<AgentId>(i), merge, leaning, monitor)
                                    .run());
         model.unit_mass = model.unit_mass && has_unit_mass(model.agents.back());
     }

@@ -111,9 +111,14 @@ struct CompiledModel {
     }
 };
 
+// What an agent gets on top of its rewards: per choice of its description, for every stage that is
+// left when it is taken. Empty: nothing.
+using Leaning = std::vector<double>;
+
 // Merges, per stage, the nodes of one agent that have the same actions: equal expected own reward,
 // equal chances of the same signals, equal law over merged next nodes. Without `merge`, every node
-// stays apart and keeps all its actions.
-CompiledModel compile(const LocalGraphs& graphs, bool merge, Monitor& monitor);
+// stays apart and keeps all its actions. `leanings`: one for each agent, or none.
+CompiledModel compile(const LocalGraphs& graphs, bool merge, Monitor& monitor,
+                      std::span<const Leaning> leanings = {});
 
 }  // namespace coreplan

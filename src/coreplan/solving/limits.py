@@ -110,6 +110,7 @@ class Limits:
         self._interrupts = 0
         self._asked_to_stop = False
         self._ends = False
+        self._aside = False
         self.phase = "compile"
         self.lower = -math.inf
         self.upper = math.inf
@@ -179,7 +180,7 @@ class Limits:
 
     def report(self, lower: float, upper: float) -> None:
         """Say that bounds are known, at once if one has become better."""
-        if lower <= self.lower and upper >= self.upper:
+        if self._aside or (lower <= self.lower and upper >= self.upper):
             return
         self.lower = max(self.lower, lower)
         self.upper = min(self.upper, upper)
@@ -195,6 +196,16 @@ class Limits:
             f"gap {self.upper - self.lower:.4g}{lost}, {peak_memory_mb():.0f} MB",
         )
         self._tell(self.monitor.progress)
+
+    @contextmanager
+    def aside(self, phase: str) -> Iterator[None]:
+        """Work on something else than bounds: none that is reported meanwhile counts."""
+        before = self.alone
+        self._aside, self.phase = True, phase
+        try:
+            yield
+        finally:
+            self._aside, self.alone = False, before
 
     @staticmethod
     def unlimited_monitor() -> _core.Monitor:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -28,11 +28,13 @@ from coreplan.policies.rules import (
 from coreplan.proof.certificate import Certificate
 from coreplan.solving.compile import CompiledProblem
 from coreplan.solving.engine.certify import TeamProof, certify
+from coreplan.solving.engine.order import canonical_order, teams_in_order
 from coreplan.solving.engine.start import Base, Start, StartPlan, take_start
 from coreplan.solving.engine.team import EngineOptions, Team
 from coreplan.solving.engine.tuning import Tuning
 from coreplan.solving.engine.way_back import make_reduced, map_local, reduce_model
 from coreplan.solving.maps import make_maps
+from coreplan.solving.preference import Attempt, Preference, check_preference, preferred
 from coreplan.solving.result import PendingCertificate, Result, is_closed
 from coreplan.solving.task import (
     SolverTask,
@@ -69,6 +71,7 @@ def solve_core(
     work_limit: float | None = None,
     deterministic: bool = True,
     tuning: Tuning | None = None,
+    prefer: Preference = "early",
 ) -> Result:
     """Shape, shrink, decouple; solve small teams exactly, bound the others and search."""
     threads = choose_count(threads)
@@ -77,6 +80,7 @@ def solve_core(
     steps = {"shape": shape, "drop": drop, "settle": settle, "eliminate": eliminate, "merge": merge}
     ideas = {"split": split, "skip": skip, "floors": floors, "tables": tables}
     check_flags(exact=exact, search=search, deterministic=deterministic, **steps, **ideas)
+    check_preference(prefer)
     most_work = check_work_limit(work_limit)
     if tuning is None:
         tuning = Tuning()
@@ -99,20 +103,10 @@ def solve_core(
         if certificate is not None:
             raise
         return _plan_alone(task, compiled, given, str(error.args[1]))
-    limits.phase = "shrinking"
-    reduction = reduce_model(compiled, steps, limits)
-    report = reduction.report
     options = EngineOptions(
         limits, threads, seed, exact, search, asked, ideas, deterministic, most_work, tuning
     )
-    teams = [Team(reduction.model, team, options) for team in _core.components(reduction.model)]
-    logger.info(
-        "%s",
-        f"shrunk: {report.classes_before:,} to {report.classes_after:,} local states, "
-        f"{report.joint_before:,.4g} to {report.joint_after:,.4g} joint states; "
-        f"teams of {', '.join(str(len(team.agents)) for team in teams)}",
-    )
-    engine = _Engine(teams, compiled.model.constant + reduction.offset, reduction.error, options)
+    reduction, teams, engine = _set_up(compiled, steps, options)
     if given is not None:
         engine.known = given.value
         engine.bases = given.bases(compiled, reduction)
@@ -120,10 +114,7 @@ def solve_core(
     lower, upper = engine.lower, engine.bounds()[1]
     limits.phase = "result"
     counts = _count(teams) | {"work": limits.work}
-    for team in teams:
-        team.let_go()
-    _core.return_freed_memory()
-    reduced = [make_reduced(compiled, reduction, i) for i in range(len(compiled.indexed.agents))]
+    reduced = _let_go(compiled, reduction, teams)
     try:
         policy, whole = _make_policy(task, compiled, reduction, reduced, teams)
         if not whole:
@@ -138,6 +129,20 @@ def solve_core(
         with suppress(MemoryError, SolverError):
             lower = max(lower, policy.evaluate(memory_limit=limits.memory_limit_mb))
     upper = max(lower, upper)
+    taken = given is not None and given.value >= lower
+    if engine.stop == _core.Stop.none and not taken and is_closed(lower, upper):
+        limited = replace(options, certify=False, work_limit=_work_of_preference(options))
+        wanted = preferred(
+            compiled,
+            prefer,
+            policy,
+            lower,
+            limits,
+            lambda leaning: _solve_again(task, leaning, steps, limited),
+        )
+        if wanted is not None:
+            policy = wanted.policy
+            counts |= {"preference_gap": wanted.gap, "work": limits.work}
     own, worth = policy, lower
 
     def make_certificate() -> Certificate:
@@ -156,7 +161,7 @@ def solve_core(
             proof = replace(proof, policy=given.policy, lower=given.value)
         return proof
 
-    if given is not None and given.value >= lower:
+    if given is not None and taken:
         lower, policy = given.value, given.policy
     result = task.make_result(
         "core",
@@ -173,6 +178,62 @@ def solve_core(
     if asked:
         result = replace(result, pending_certificate=PendingCertificate(make_certificate))
     return result
+
+
+def _set_up(
+    compiled: CompiledProblem, steps: Mapping[str, bool], options: EngineOptions
+) -> tuple[_core.Reduction, list[Team], _Engine]:
+    """Make the problem small and take it apart."""
+    options.limits.phase = "shrinking"
+    reduction = reduce_model(compiled, steps, options.limits)
+    report = reduction.report
+    order = canonical_order(reduction.model, compiled.indexed.agent_names)
+    teams = [
+        Team(reduction.model, team, options)
+        for team in teams_in_order(_core.components(reduction.model), order)
+    ]
+    logger.info(
+        "%s",
+        f"shrunk: {report.classes_before:,} to {report.classes_after:,} local states, "
+        f"{report.joint_before:,.4g} to {report.joint_after:,.4g} joint states; "
+        f"teams of {', '.join(str(len(team.agents)) for team in teams)}",
+    )
+    offset = compiled.model.constant + reduction.offset
+    return reduction, teams, _Engine(teams, offset, reduction.error, options)
+
+
+def _let_go(
+    compiled: CompiledProblem, reduction: _core.Reduction, teams: Sequence[Team]
+) -> list[Reduced]:
+    """Let go of what only served to solve the teams; the way back for each agent."""
+    for team in teams:
+        team.let_go()
+    _core.return_freed_memory()
+    return [make_reduced(compiled, reduction, i) for i in range(len(compiled.indexed.agents))]
+
+
+def _work_of_preference(options: EngineOptions) -> float:
+    """The work, from the very beginning, after which it is enough to have any optimal plan."""
+    tuning, work = options.tuning, options.limits.work
+    most = max(tuning.least_preference, tuning.preference_part * work)
+    return min(options.work_limit, work + most)
+
+
+def _solve_again(
+    task: SolverTask, compiled: CompiledProblem, steps: Mapping[str, bool], options: EngineOptions
+) -> Attempt | None:
+    """Solve a problem much like the one that has just been solved, as far as its work allows."""
+    reduction, teams, engine = _set_up(compiled, steps, options)
+    engine.run(0.0, 0.0)
+    if options.limits.monitor.look():
+        return None
+
+    def make_policy() -> Policy:
+        reduced = _let_go(compiled, reduction, teams)
+        return _make_policy(task, compiled, reduction, reduced, teams)[0]
+
+    quick = all(team.exact_work <= options.tuning.exact_at_once for team in teams)
+    return Attempt(*engine.bounds(), quick, make_policy)
 
 
 def _plan_alone(

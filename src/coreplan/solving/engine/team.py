@@ -103,8 +103,7 @@ class Team:
     def __init__(
         self, model: _core.CompiledModel, agents: Sequence[int], options: EngineOptions
     ) -> None:
-        # The kernel is fast if the agent with the most states comes last.
-        self.agents = sorted(agents, key=lambda i: int(model.layer_begin(i)[-1]))
+        self.agents = list(agents)
         self.model = _core.restrict_to(model, self.agents)
         self.everyone = list(range(len(self.agents)))
         self.options = options

@@ -154,6 +154,13 @@ class Tuning:
     last_writing_safety: float = 2.0
     """Times as long as last time, that is kept for writing before a time limit strikes."""
 
+    # -- the preferred one among optimal plans ----------------------------------------------------
+
+    least_preference: float = 1.0
+    """Work that it may take in any case."""
+    preference_part: float = 0.5
+    """Of the work that the optimum took, that it may take."""
+
     # -- memory -----------------------------------------------------------------------------------
 
     copies: int = 3

@@ -1,0 +1,47 @@
+"""The order in which the engine takes agents and teams: whatever order a file has them in.
+
+What is equally good and equally preferred is told apart by nothing but the order of agents. So it
+goes by what agents are like, and only between agents that are alike by their names: the plan does
+not change if agents are listed in another order.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+from coreplan import _core
+
+
+def canonical_order(model: _core.CompiledModel, names: Sequence[str]) -> list[int]:
+    """Each agent's place: by size, then by what it is like, then by name.
+
+    The kernel is fast if the agent with the most states comes last.
+    """
+    by_place = sorted(range(len(names)), key=lambda i: (*_likeness(model, i), names[i]))
+    places = [0] * len(names)
+    for place, i in enumerate(by_place):
+        places[i] = place
+    return places
+
+
+def teams_in_order(teams: Sequence[Sequence[int]], places: Sequence[int]) -> list[list[int]]:
+    """Teams, and the agents in each of them, by place."""
+    ordered = [sorted(team, key=lambda i: places[i]) for team in teams]
+    return sorted(ordered, key=lambda team: places[team[0]])
+
+
+def _likeness(model: _core.CompiledModel, agent: int) -> tuple[int, bytes]:
+    """What an agent is like, as far as names and the others have no part in it."""
+    digest = hashlib.blake2b(digest_size=16)
+    for part in (
+        model.layer_begin(agent),
+        model.action_begin(agent),
+        model.action_reward(agent),
+        model.action_after(agent),
+        model.outcome_begin(agent),
+        model.outcome_next(agent),
+        model.outcome_probability(agent),
+    ):
+        digest.update(part.tobytes())
+    return int(model.layer_begin(agent)[-1]), digest.digest()
