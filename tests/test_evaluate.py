@@ -192,3 +192,12 @@ def test_memory_of_an_evaluation() -> None:
     with pytest.raises(LimitError, match=r"more memory .* joint states .*estimate") as error:
         policy.evaluate(memory_limit=1e-4)
     assert error.value.reason == "memory_limit"
+
+
+def test_evaluation_can_be_stopped() -> None:
+    """It gives up as soon as the caller says so, and goes on as long as it does not."""
+    policy = random_teams(policy_of(from_file(random_mpp(3, 2, 7))), Random(3))
+    assert evaluate_policy(policy, is_stopped=lambda: False) == policy.evaluate()
+    with pytest.raises(LimitError, match="it was stopped") as error:
+        evaluate_policy(policy, is_stopped=lambda: True)
+    assert error.value.reason == "interrupted"

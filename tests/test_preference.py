@@ -17,7 +17,9 @@ from coreplan import (
     Hindrance,
     MaintenanceProblem,
     Policy,
+    Progress,
     SolverError,
+    Status,
     Task,
     plan_graph,
     solve,
@@ -215,6 +217,26 @@ def test_a_plan_that_was_given_stays() -> None:
     again = solve(problem, start=late)
     assert again.policy is not None
     assert decisions(again.policy) == decisions(late)
+
+
+def test_stopping_meanwhile_leaves_an_optimal_plan() -> None:
+    """Asked to stop once the optimum is proven, it hands over an optimal plan, not a worse one."""
+    works = tuple(Task(f"w{k}", 1, cost=1, revenue=9, delay=Delay(0.5, 1)) for k in range(2))
+    contractors = tuple(Contractor(name, works) for name in "ABCD")
+    network = tuple(
+        Hindrance((f"{one}/w0", f"{other}/w1"), 3) for one, other in itertools.pairwise("ABCD")
+    )
+    problem = MaintenanceProblem(contractors, horizon=16, network=network)
+    proven = solve(problem, exact=False, prefer="any")
+
+    def stop(progress: Progress) -> bool:
+        return progress.lower_bound >= proven.value - 1e-9
+
+    result = solve(problem, exact=False, callback=stop)
+    assert result.policy is not None
+    assert result.policy.evaluate() == pytest.approx(result.value, rel=1e-9)
+    if result.status is Status.OPTIMAL:
+        assert result.value == pytest.approx(proven.value, rel=1e-9)
 
 
 @pytest.mark.parametrize("value", ["soon", None, 1, ["early"]])

@@ -77,6 +77,8 @@ class _Reach(NamedTuple):
     end: float
     """On the clock, in seconds."""
     room: _Room
+    is_stopped: Callable[[], bool] | None
+    """Says whether to give up."""
 
     def within_memory(self, agents: int) -> _Reach:
         """With blocks that fit for a part of so many agents."""
@@ -114,6 +116,7 @@ def evaluate_policy(
     most: int = MOST_JOINT_STATES,
     time_limit: float = math.inf,
     memory_limit: float = math.inf,
+    is_stopped: Callable[[], bool] | None = None,
 ) -> float:
     """The expected value of a policy.
 
@@ -130,14 +133,21 @@ def evaluate_policy(
         Seconds after which it gives up, about.
     memory_limit
         Megabytes that it may take, about.
+    is_stopped
+        Asked now and then whether to give up.
 
     Raises
     ------
     SolverError
-        If there are more joint states, or it takes longer or more memory.
+        If there are more joint states, it takes longer or more memory, or it is stopped.
     """
     return evaluate_and_count(
-        policy, parts, most, time_limit=time_limit, memory_limit=memory_limit
+        policy,
+        parts,
+        most,
+        time_limit=time_limit,
+        memory_limit=memory_limit,
+        is_stopped=is_stopped,
     )[0]
 
 
@@ -177,6 +187,7 @@ def evaluate_and_count(
     records: list[StageRecord] | None = None,
     beginning: Beginning | None = None,
     memory_limit: float = math.inf,
+    is_stopped: Callable[[], bool] | None = None,
 ) -> tuple[float, float]:
     """The same, and how many terms were added up, for whoever wants to bound rounding.
 
@@ -190,7 +201,7 @@ def evaluate_and_count(
     if parts is None and policy.groups is not None:
         grouped = set(policy.groups.components)
     while True:
-        reach = _Reach(most, BLOCK, end, _Room(memory_limit * BYTES_PER_MB))
+        reach = _Reach(most, BLOCK, end, _Room(memory_limit * BYTES_PER_MB), is_stopped)
         try:
             processes = [
                 (_GroupedPart if agents in grouped else _Part)(
@@ -448,6 +459,8 @@ class _Part:
         return states, weights
 
     def _look_at_the_clock(self) -> None:
+        if self._reach.is_stopped is not None and self._reach.is_stopped():
+            raise LimitError("interrupted", "its exact value is not computed: it was stopped")
         if time.monotonic() > self._reach.end:
             raise LimitError(
                 "time_limit",

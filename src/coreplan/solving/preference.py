@@ -31,6 +31,7 @@ from typing import Literal, NamedTuple, get_args
 from coreplan import _core
 from coreplan.errors import LimitError, SolverError
 from coreplan.model.indexed import IndexedAgent, IndexedCondition, IndexedEntry
+from coreplan.policies.evaluation import evaluate_policy
 from coreplan.policies.policy import Policy
 from coreplan.solving.compile import CompiledProblem
 from coreplan.solving.limits import Limits
@@ -47,6 +48,10 @@ CLOSED = 2e-9
 """Part of the value within which bounds count as equal here: far less than one start is worth."""
 ROUNDING = 1e-11
 """Part of the value by which two evaluations of equally good plans may differ."""
+
+
+MOST_JOINT_STATES = 300_000
+"""Of a part of the team at a stage: evaluations of more take longer than a preference is worth."""
 
 
 def check_preference(prefer: object) -> None:
@@ -150,9 +155,13 @@ def lead_of(policy: Policy) -> Policy:
 
 
 def _evaluate(policy: Policy, limits: Limits) -> float:
-    if limits.monitor.look():
-        raise SolverError("a limit has been reached")
-    return policy.evaluate(time_limit=limits.seconds_left, memory_limit=limits.memory_limit_mb)
+    return evaluate_policy(
+        policy,
+        most=MOST_JOINT_STATES,
+        time_limit=limits.seconds_left,
+        memory_limit=limits.memory_limit_mb,
+        is_stopped=lambda: bool(limits.monitor.look()),
+    )
 
 
 def _lean(compiled: CompiledProblem, size: float, limits: Limits) -> CompiledProblem:
