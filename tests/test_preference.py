@@ -24,7 +24,7 @@ from coreplan import (
 )
 from coreplan.model.indexed import IndexedProblem
 from coreplan.model.problem import index_problem
-from coreplan.solving.engine.tuning import Tuning
+from coreplan.solving.tuning import Tuning
 from coreplan.solving.preference import lead_of
 from helpers import from_file
 

@@ -26,7 +26,7 @@ import math
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple
 
 from coreplan import _core
 from coreplan.errors import LimitError, SolverError
@@ -34,7 +34,6 @@ from coreplan.model.indexed import IndexedAgent, IndexedCondition, IndexedEntry
 from coreplan.policies.policy import Policy
 from coreplan.solving.compile import CompiledProblem
 from coreplan.solving.limits import Limits
-from coreplan.support.checks import found
 
 logger = logging.getLogger(__name__)
 
@@ -47,13 +46,6 @@ CLOSED = 2e-9
 """Part of the value within which bounds count as equal here: far less than one start is worth."""
 ROUNDING = 1e-11
 """Part of the value by which two evaluations of equally good plans may differ."""
-
-
-def check_preference(prefer: object) -> None:
-    """Raise a SolverError if it is none."""
-    if prefer not in get_args(Preference):
-        known = ", ".join(repr(each) for each in get_args(Preference))
-        raise SolverError(f"prefer is {found(prefer)}; expected one of {known}")
 
 
 class Attempt(NamedTuple):

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coreplan import _core
-from coreplan.solving.engine.tuning import Tuning
+from coreplan.solving.tuning import Tuning
 from coreplan.solving.limits import Limits
 
 MOST_UNITS = 2**63
