@@ -74,9 +74,9 @@ def compare(
 ) -> int:
     """Solve the problem in FILE by several algorithms, and compare value, bounds, time and work.
 
-    Each algorithm takes those options that it has. A decentralised algorithm shows what it loses against the best plan of all. Ctrl-C stops the
-    algorithm that is running and shows what there is. Ends with 1 if claims contradict each other,
-    with 3 if no algorithm had a plan in time.
+    Each algorithm takes those options that it has. A decentralised algorithm shows what it loses
+    against the best plan of all. Ctrl-C stops the algorithm that is running and shows what there
+    is. Ends with 1 if claims contradict each other, with 3 if no algorithm had a plan in time.
     """
     problem = read_problem(file)
     options: dict[str, Any] = {

@@ -23,6 +23,7 @@ from coreplan.solving.option_fields import (
 from coreplan.solving.options import OWN_OPTIONS, Assigning, OwnAlgorithm
 
 Answer = TypeVar("Answer")
+Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def solver_options(
@@ -49,7 +50,7 @@ def solver_options(
             return command(asked=asked, **parameters)
 
         taking = collect
-        for option, owners in reversed(offered.values()):
+        for option, owners in reversed(list(offered.values())):
             few = len(owners) < len(algorithms or OWN_OPTIONS)
             taking = _make(option, owners if few else [])(taking)
         return taking
@@ -69,7 +70,7 @@ def offered_options(
     return found
 
 
-def _make(option: Option, owners: Collection[str]) -> Callable[[Answer], Answer]:
+def _make(option: Option, owners: Collection[str]) -> Callable[[Command], Command]:
     """An option of a command; without a default, so that it is known whether it was given."""
     kind = option.about.kind
     name = f"--{option.name.replace('_', '-')}"
@@ -97,9 +98,7 @@ def _make(option: Option, owners: Collection[str]) -> Callable[[Answer], Answer]
         text += f" Only for {' and '.join(f'`{each}`' for each in owners)}."
     if option.about.metavar is not None:
         how["metavar"] = option.about.metavar
-    return click.option(
-        name, option.name, default=None, help=text + shown_default(option), **how
-    )
+    return click.option(name, option.name, default=None, help=text + shown_default(option), **how)
 
 
 def shown_default(option: Option) -> str:

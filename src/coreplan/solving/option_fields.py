@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
-from functools import cache
 from types import MappingProxyType
 from typing import Any, TypeGuard, TypeVar
 
@@ -224,7 +223,6 @@ class SolverOptions:
             each.about.kind.check(each.name, getattr(self, each.name))
 
 
-@cache
 def options_in(options: type[SolverOptions]) -> Mapping[str, Option]:
     """The options of an algorithm by name, given the dataclass of them."""
     found: dict[str, Option] = {}

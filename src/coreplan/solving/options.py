@@ -296,7 +296,7 @@ class Core2016Options(_Gaps, _Published):
 
 @dataclass(frozen=True, kw_only=True)
 class DecMdpOptions(_Seeded, _Merging):
-    """Options of `dec-mdp`, the best plan of agents that see themselves only; see docs/dec-mdp.md."""
+    """Options of `dec-mdp`, for agents that see their own state only; see docs/dec-mdp.md."""
 
 
 OwnAlgorithm = Literal["core", "dp", "spudd", "crg-ps", "core-2016", "dec-mdp"]
@@ -313,7 +313,7 @@ OWN_OPTIONS: dict[OwnAlgorithm, type[SolverOptions]] = {
 """The options of each of them."""
 
 
-# -- the same as keywords of `solve`, for type checkers; a test compares them with the fields -------
+# -- the same as keywords of `solve`, for type checkers; a test compares them with the fields ------
 
 
 class SolveKeywords(TypedDict, total=False):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, make_dataclass
+from functools import partial
 from importlib.metadata import EntryPoint, entry_points
 from inspect import Parameter, signature
 from typing import Any, NewType
@@ -203,16 +204,20 @@ def _is_options(value: object) -> bool:
     return isinstance(value, type) and issubclass(value, SolverOptions) and is_dataclass(value)
 
 
+def _same(value: Any) -> Any:
+    return value
+
+
 def _make_options(name: str, parameters: Iterable[Parameter]) -> type[SolverOptions]:
     """A dataclass of what a function takes beside the task."""
     made: list[tuple[str, Any, Any]] = []
     for each in parameters:
         kind = Any if each.annotation is Parameter.empty else each.annotation
-        if each.default is Parameter.empty:
-            made.append((each.name, kind, field()))
-        else:
+        given = field()
+        if each.default is not Parameter.empty:
             # A factory, since a default may be a list.
-            made.append((each.name, kind, field(default_factory=lambda value=each.default: value)))
+            given = field(default_factory=partial(_same, each.default))
+        made.append((each.name, kind, given))
     title = "".join(part.capitalize() for part in name.replace("-", " ").split())
     return make_dataclass(
         f"{title}Options" if title.isidentifier() else "MadeOptions",
