@@ -516,10 +516,12 @@ RIGHT = """
 from pathlib import Path
 from typing import Any
 
+from coreplan import _core
 from coreplan import (
     Core2016Options, CoreOptions, DpOptions, SolverOptions, read_problem, register_algorithm, solve
 )
 
+stop: _core.Stop = _core.Stop.none  # from the stubs of the compiled core
 problem = read_problem("works.yaml")
 value: float = solve(problem).value
 solve(problem, threads=2, prefer="late", certificate=Path("proof.json"), time_limit=5)
