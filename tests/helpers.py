@@ -17,7 +17,7 @@ from typing import Any
 
 import judge
 from coreplan import TIMMDP, ContractorState, MaintenanceProblem, read_problem
-from coreplan.solving.engine.tuning import Tuning
+from coreplan.solving.tuning import Tuning
 
 Algorithm = tuple[str, dict[str, Any]]
 """The name of an algorithm, and options."""

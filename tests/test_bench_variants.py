@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
-
 import pytest
 
 from bench_rows import MEMO, PLAIN, PUBLISHED_SPUDD, make_row
 from coreplan.bench.variants import IDEAS, Solves, Variant, variant_of
-from coreplan.solving.engine.core import solve_core
+from coreplan.solving.option_fields import Flag, options_in
+from coreplan.solving.options import CoreOptions
 from coreplan.solving.registry import ALGORITHMS
 
 
@@ -40,21 +39,17 @@ def test_ideas_are_options_of_the_engine() -> None:
     """Every idea is an option of `core` that is on unless told otherwise, and all are listed."""
     flags = {
         name
-        for name, parameter in inspect.signature(solve_core).parameters.items()
-        if parameter.default is True
+        for name, option in options_in(CoreOptions).items()
+        if isinstance(option.about.kind, Flag)
     }
     assert flags == {*IDEAS, "deterministic"}
+    assert all(options_in(CoreOptions)[name].default is True for name in IDEAS)
 
 
 def test_defaults_are_those_of_the_algorithms() -> None:
     """An option at its algorithm's default makes no other variant."""
     for name, algorithm in ALGORITHMS.items():
-        parameters = inspect.signature(algorithm).parameters.values()
-        options = {
-            each.name: each.default
-            for each in parameters
-            if each.default not in (inspect.Parameter.empty, None)
-        }
+        options = {each.name: each.default for each in options_in(algorithm.options).values()}
         assert variant_of(make_row("mpp", 1, name, options)) == Variant(name), options
 
 

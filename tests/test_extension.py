@@ -90,7 +90,7 @@ def test_a_package_offers_one(monkeypatch: pytest.MonkeyPatch) -> None:
     known = registry._Algorithms()
     assert "theirs" in known
     assert list(known)[:6] == list(registry._OWN)
-    assert known["theirs"].__name__ == "value_iteration"
+    assert known["theirs"].function.__name__ == "value_iteration"
     assert known["core"] is registry._OWN["core"]
 
 

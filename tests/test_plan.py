@@ -32,10 +32,10 @@ from coreplan.cli import example_path
 from coreplan.domains.maintenance.money import split_value
 from coreplan.policies import evaluation
 from coreplan.proof.verify import verify
-from coreplan.solving.engine.start import Start
 from coreplan.solving.engine.team import EngineOptions, Team
-from coreplan.solving.engine.tuning import Tuning
 from coreplan.solving.limits import Limits
+from coreplan.solving.start import Start
+from coreplan.solving.tuning import Tuning
 from helpers import agrees, from_file, judged_policy_value, package_state, random_mpp, scale
 from strategies import problem_dicts
 from test_schedule import Planned, planned_works, try_policy, works

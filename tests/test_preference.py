@@ -26,8 +26,8 @@ from coreplan import (
 )
 from coreplan.model.indexed import IndexedProblem
 from coreplan.model.problem import index_problem
-from coreplan.solving.engine.tuning import Tuning
 from coreplan.solving.preference import lead_of
+from coreplan.solving.tuning import Tuning
 from helpers import from_file
 
 PATIENT = Tuning(least_preference=100.0)

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from coreplan import Result, SolverError, Status, read_problem, solve
 from coreplan.cli import example_path
-from coreplan.solving.engine.tuning import Tuning
+from coreplan.solving.tuning import Tuning
 from helpers import EAGER, coupled_team, from_file, random_mpp, scale
 from judge import optimal_value
 from strategies import problem_dicts

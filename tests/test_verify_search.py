@@ -32,7 +32,7 @@ from coreplan.proof.certificate import (
 )
 from coreplan.proof.verify import Verification, verify
 from coreplan.solving.engine import certify
-from coreplan.solving.engine.tuning import Tuning
+from coreplan.solving.tuning import Tuning
 from helpers import from_file, random_mpp, scale
 from judge import optimal_value
 from strategies import problem_dicts

@@ -63,6 +63,15 @@ from coreplan.solving.crg import (
     build_crgs,
 )
 from coreplan.solving.limits import Progress
+from coreplan.solving.option_fields import SolverOptions
+from coreplan.solving.options import (
+    Core2016Options,
+    CoreOptions,
+    CrgPsOptions,
+    DecMdpOptions,
+    DpOptions,
+    SpuddOptions,
+)
 from coreplan.solving.registry import register_algorithm
 from coreplan.solving.result import Result, Statistics, Status
 from coreplan.solving.solver import solve
@@ -90,10 +99,15 @@ __all__ = [
     "Contractor",
     "ContractorState",
     "Coordination",
+    "Core2016Options",
+    "CoreOptions",
     "CoreplanError",
+    "CrgPsOptions",
     "CrgSize",
+    "DecMdpOptions",
     "Delay",
     "Diagnostic",
+    "DpOptions",
     "Entry",
     "Estimate",
     "ExecutionSequence",
@@ -122,6 +136,8 @@ __all__ = [
     "Simulation",
     "SimulationProgress",
     "SolverError",
+    "SolverOptions",
+    "SpuddOptions",
     "Statistics",
     "Status",
     "Task",

@@ -5,11 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from coreplan.errors import LimitError, SolverError
 from coreplan.model.indexed import JointState
 from coreplan.solving.compile import AnyProblem
 from coreplan.solving.limits import Callback
+from coreplan.solving.option_fields import SolverOptions
 from coreplan.solving.registry import ALGORITHMS, check_algorithm
 from coreplan.solving.result import Result, Status
 from coreplan.solving.solver import check_problem, solve
@@ -105,7 +107,7 @@ def compare(
     started: Callable[[str], object] | None = None,
     stage: int = 0,
     state: JointState | None = None,
-    options: Mapping[str, Mapping[str, object]] | None = None,
+    options: Mapping[str, Mapping[str, Any] | SolverOptions] | None = None,
 ) -> Comparison:
     """Solve a problem by several algorithms, one after the other, and compare what they claim.
 
@@ -128,7 +130,8 @@ def compare(
     stage, state
         Where planning starts; by default at the beginning.
     options
-        Options of algorithms, by the algorithm's name.
+        Options of algorithms, by the algorithm's name: a mapping or an object such as
+        :class:`~coreplan.CoreOptions`.
 
     Raises
     ------
@@ -165,6 +168,8 @@ def compare(
         if started is not None:
             started(name)
         forget_peak_memory()
+        given = (options or {}).get(name, {})
+        asked = {"options": given} if isinstance(given, SolverOptions) else given
         try:
             result = solve(
                 problem,
@@ -174,7 +179,7 @@ def compare(
                 callback=callback,
                 stage=stage,
                 state=state,
-                **(options or {}).get(name, {}),
+                **asked,
             )
         except LimitError as error:
             runs.append(ComparedRun(name, None, error.reason, str(error)))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
 
 from coreplan.analysis.simulation import Estimate
 from coreplan.errors import LimitError, SolverError
@@ -13,10 +13,11 @@ from coreplan.model.problem import index_problem
 from coreplan.policies.evaluation import evaluate_entries
 from coreplan.policies.policy import Policy
 from coreplan.solving.compile import AnyProblem
-from coreplan.solving.engine.start import Start, StartPlan, check_beginning, make_plan
 from coreplan.solving.limits import Callback, Limits
+from coreplan.solving.registry import check_algorithm
 from coreplan.solving.result import Result, Status, is_closed
-from coreplan.solving.solver import check_problem, solve
+from coreplan.solving.solver import check_problem, settle_options, solve
+from coreplan.solving.start import Start, StartPlan, check_beginning, make_plan
 from coreplan.support.late import late
 
 RUNS = 10_000
@@ -182,6 +183,11 @@ def evaluate_plan(
     (19.5, 27.0, 7.5, 27.0)
     """
     check_problem(problem)
+    chosen, settled = settle_options(
+        options.pop("algorithm", None), options.pop("options", None), options
+    )
+    if getattr(settled, "start", None) is not None:
+        raise SolverError("start is no option here: the search starts from the plan itself")
     limits = Limits(time_limit, memory_limit)
     policy, state = _begin(problem, plan, stage, state, limits)
     value, money = _exact_value(policy, EXACT_PART * limits.seconds_left)
@@ -190,9 +196,10 @@ def evaluate_plan(
         estimate = policy.estimate(RUNS if estimate_runs is None else estimate_runs, seed)
     result = None
     message = ""
-    # Only what is worth a known amount is something to start from.
-    start: dict[str, Any] = {} if value is None else {"start": Start(policy, value)}
     if bound:
+        if value is not None:  # else it is nothing to start from
+            check_algorithm(chosen.name, ["start"])
+            settled = replace(cast(Any, settled), start=Start(policy, value))
         left = None if time_limit is None else max(limits.seconds_left, 1e-3)
         try:
             result = solve(
@@ -202,8 +209,8 @@ def evaluate_plan(
                 callback=callback,
                 stage=policy.stage,
                 state=state,
-                **start,
-                **options,
+                algorithm=chosen.name,
+                options=settled,
             )
         except LimitError as error:
             if error.reason == "interrupted":

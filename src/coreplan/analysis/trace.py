@@ -14,8 +14,10 @@ from coreplan.solving.algorithms.core_2016 import build_for
 from coreplan.solving.compile import AnyProblem
 from coreplan.solving.crg import Assignment, ConditionalReturnGraphs
 from coreplan.solving.limits import Limits
+from coreplan.solving.option_fields import Flag
+from coreplan.solving.options import CrgPsOptions
 from coreplan.solving.solver import check_problem, errors_of_the_core
-from coreplan.solving.task import SolverTask, check_flags
+from coreplan.solving.task import SolverTask
 from coreplan.support.checks import found as shown
 from coreplan.support.late import late
 
@@ -321,16 +323,19 @@ def trace_search(
       (wait, wait): bounds [0, 0], pruned: at best 0, 23.5 is certain
     """
     check_problem(problem)
-    check_flags(bounds=bounds, memo=memo)
+    options = CrgPsOptions(merge=merge, memo=memo, assignment=assignment)
+    Flag().check("bounds", bounds)
     if isinstance(most_states, bool) or not isinstance(most_states, int) or most_states < 1:
         raise SolverError(
             f"most_states is {shown(most_states)}; expected a whole number of at least 1"
         )
     limits = Limits(time_limit)
     with limits.catch_interrupts(), errors_of_the_core():
-        crgs = build_for(SolverTask(problem, stage, state, limits), merge, assignment)
+        crgs = build_for(
+            SolverTask(problem, stage, state, limits), options.merge, options.assignment
+        )
         found = _core.solve_core_2016(
-            crgs.core, bounds, memo, 0.0, 0.0, min(most_states, 10**9), limits.monitor
+            crgs.core, bounds, options.memo, 0.0, 0.0, min(most_states, 10**9), limits.monitor
         )
     if found.trace_full:
         raise SolverError(

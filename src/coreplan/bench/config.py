@@ -13,7 +13,8 @@ from coreplan.domains.maintenance import Contractor, Hindrance, MaintenanceProbl
 from coreplan.errors import CoreplanError, Diagnostic, ModelError
 from coreplan.files.reading import Document, Place, read_document
 from coreplan.files.writing import tidy
-from coreplan.solving.registry import check_algorithm
+from coreplan.solving.option_fields import options_in
+from coreplan.solving.registry import ALGORITHMS, check_algorithm
 from coreplan.solving.solver import solve
 from coreplan.support.checks import check_integer, is_number, unknown_name
 from coreplan.support.frozen import FrozenMapping
@@ -46,8 +47,10 @@ class Solver:
     @property
     def threads(self) -> int:
         """How many threads it uses."""
-        default = usable_processors() if self.algorithm == "core" else 1
-        return int(self.options.get("threads") or default)
+        known = options_in(ALGORITHMS[self.algorithm].options)
+        if "threads" not in known:
+            return 1
+        return int(self.options.get("threads", known["threads"].default) or usable_processors())
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from coreplan.bench.store import Row
+from coreplan.solving.option_fields import Option, options_in
+from coreplan.solving.options import CoreOptions
+from coreplan.solving.registry import ALGORITHMS
 
 LABELS = {
     "dp": "DP",
@@ -17,32 +20,8 @@ LABELS = {
 }
 """How figures call the algorithms; in this order, too."""
 
-IDEAS = (
-    "shape",
-    "drop",
-    "settle",
-    "eliminate",
-    "merge",
-    "exact",
-    "search",
-    "split",
-    "skip",
-    "floors",
-    "tables",
-)
+IDEAS = tuple(name for name, each in options_in(CoreOptions).items() if each.about.idea)
 """Options of `core` that switch one of its ideas off."""
-
-_DEFAULTS: Mapping[str, object] = {
-    "merge": True,
-    "memo": False,
-    "assignment": "balanced",
-    "order": "grouped",
-    "actions": "diagram",
-    "relative_gap": 0,
-    "absolute_gap": 0,
-    **dict.fromkeys(IDEAS, True),
-}
-_NO_MATTER = ("threads", "seed", "deterministic")
 
 Options = tuple[tuple[str, object], ...]
 
@@ -56,8 +35,8 @@ class Variant:
     algorithm
         Its name.
     options
-        Options that are not at their defaults, by name; `threads`, `seed` and
-        `deterministic` are left out.
+        Options that are not at their defaults, by name; those that do not change the answer, such
+        as `threads` and `seed`, are left out.
 
     Examples
     --------
@@ -132,12 +111,19 @@ def variant_of(row: Row) -> Variant:
 
 def make_variant(algorithm: str, options: Mapping[str, object]) -> Variant:
     """An algorithm with the options that make a difference."""
-    known = {
+    known = options_in(ALGORITHMS[algorithm].options) if algorithm in ALGORITHMS else {}
+    different = {
         name: _plain(value)
         for name, value in options.items()
-        if name not in _NO_MATTER and value != _DEFAULTS.get(name)
+        if _makes_a_difference(known.get(name), value)
     }
-    return Variant(algorithm, tuple(sorted(known.items())))
+    return Variant(algorithm, tuple(sorted(different.items())))
+
+
+def _makes_a_difference(option: Option | None, value: object) -> bool:
+    if option is None:  # of a version or a package that is not here
+        return value is not None
+    return not option.about.same_answer and value != option.default
 
 
 def _plain(value: object) -> object:

@@ -8,6 +8,7 @@ import click
 
 from coreplan.analysis.comparison import Comparison
 from coreplan.analysis.comparison import compare as compare_algorithms
+from coreplan.cli.options import solver_options
 from coreplan.cli.shared import (
     DISAGREE,
     INTERRUPTED,
@@ -21,8 +22,9 @@ from coreplan.cli.shared import (
     print_json,
     shown_log,
 )
+from coreplan.errors import SolverError
 from coreplan.formats import read_problem
-from coreplan.solving.registry import ALGORITHMS
+from coreplan.solving.registry import ALGORITHMS, options_of
 from coreplan.support.checks import unknown_name
 from coreplan.view.compare_table import print_comparison
 from coreplan.view.terminal import LiveLog, make_console, print_error
@@ -60,22 +62,28 @@ def _check_name(name: str) -> str | None:
     help="For each algorithm.",
 )
 @memory_limit_option
+@solver_options()
 @json_option
 def compare(
     file: str,
     algorithms: tuple[str, ...] | None,
     time_limit: float,
     memory_limit: float | None,
+    asked: dict[str, Any],
     as_json: bool,
 ) -> int:
     """Solve the problem in FILE by several algorithms, and compare value, bounds, time and work.
 
-    A decentralised algorithm shows what it loses against the best plan of all. Ctrl-C stops the
-    algorithm that is running and shows what there is. Ends with 1 if claims contradict each other,
-    with 3 if no algorithm had a plan in time.
+    Each algorithm takes those options that it has. A decentralised algorithm shows what it loses
+    against the best plan of all. Ctrl-C stops the algorithm that is running and shows what there
+    is. Ends with 1 if claims contradict each other, with 3 if no algorithm had a plan in time.
     """
     problem = read_problem(file)
-    options: dict[str, Any] = {"time_limit": time_limit, "memory_limit": memory_limit}
+    options: dict[str, Any] = {
+        "time_limit": time_limit,
+        "memory_limit": memory_limit,
+        "options": _share_out(asked, algorithms or tuple(ALGORITHMS)),
+    }
     if as_json:
         comparison = compare_algorithms(problem, algorithms, **options)
         print_json(comparison.to_dict())
@@ -103,6 +111,19 @@ def compare(
     if comparison.contradictions:
         print_error("this is a mistake in coreplan; please report it with the problem file")
     return _exit_code(comparison)
+
+
+def _share_out(asked: dict[str, Any], algorithms: tuple[str, ...]) -> dict[str, dict[str, Any]]:
+    """Give each algorithm the options that it has; one that nobody has is an error."""
+    known = {name: options_of(name) for name in algorithms}
+    for option in asked:
+        if not any(option in each for each in known.values()):
+            names = " or ".join(algorithms)
+            raise SolverError(f"--{option.replace('_', '-')} is no option of {names}")
+    return {
+        name: {option: value for option, value in asked.items() if option in each}
+        for name, each in known.items()
+    }
 
 
 def _exit_code(comparison: Comparison) -> int:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
+from coreplan.cli.options import solver_options
 from coreplan.cli.outputs import Outputs
 from coreplan.cli.shared import (
     Command,
@@ -15,8 +18,9 @@ from coreplan.cli.shared import (
     print_json,
 )
 from coreplan.formats import read_problem
-from coreplan.solving.crg import ASSIGNMENTS, ConditionalReturnGraphs, build_crgs
+from coreplan.solving.crg import ConditionalReturnGraphs, build_crgs
 from coreplan.solving.limits import Limits
+from coreplan.solving.options import Core2016Options
 from coreplan.view.crg_svg import stage_range
 from coreplan.view.crg_table import crg_dict, print_crg
 from coreplan.view.terminal import make_console
@@ -46,13 +50,7 @@ from coreplan.view.words import describe_problem
     type=StageRange(),
     help="Only from the states of one stage to those of another: 0:2.",
 )
-@click.option(
-    "--assignment",
-    type=click.Choice(ASSIGNMENTS),
-    default="balanced",
-    show_default=True,
-    help="Who answers for which reward function.",
-)
+@solver_options("core-2016", only=("assignment",))
 @click.option(
     "--definition",
     type=click.Choice(["lossless", "literal"]),
@@ -81,7 +79,7 @@ def crg(
     file: str,
     agents: tuple[str, ...],
     stages: tuple[int, int] | None,
-    assignment: str,
+    asked: dict[str, Any],
     definition: str,
     influence: str | None,
     merge: bool,
@@ -102,6 +100,7 @@ def crg(
     elif rewards or bounds or naive:
         raise click.UsageError("--rewards, --bounds and --naive are for pictures; add -o FILE")
     problem = read_problem(file)
+    assignment = Core2016Options(**asked).assignment
 
     def build(reading: str) -> ConditionalReturnGraphs:
         return build_crgs(

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from coreplan.analysis.plan import evaluate_plan
+from coreplan.cli.options import solver_options
 from coreplan.cli.shared import (
     Command,
     check_one_input,
@@ -17,7 +18,6 @@ from coreplan.cli.shared import (
     print_json,
     shown_log,
     standing_options,
-    threads_option,
     time_limit_option,
 )
 from coreplan.domains.maintenance.formats.schedule import read_schedule
@@ -51,7 +51,7 @@ from coreplan.view.words import describe_problem, plan_in_words
 )
 @time_limit_option
 @memory_limit_option
-@threads_option
+@solver_options("core", only=("threads",))
 @standing_options("Follow it", default=None)
 @click.option(
     "--estimate",
@@ -75,7 +75,7 @@ def evaluate(
     bound: bool,
     time_limit: float | None,
     memory_limit: float | None,
-    threads: int | None,
+    asked: dict[str, Any],
     stage: int | None,
     state_file: str | None,
     runs: int | None,
@@ -109,7 +109,7 @@ def evaluate(
         "estimate_runs": runs,
         "seed": seed,
     }
-    options |= {"threads": threads} if threads is not None else {}
+    options |= asked
     if as_json:
         print_json(evaluate_plan(problem, plan, **options).to_dict())
         return

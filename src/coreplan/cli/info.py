@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import click
 
+from coreplan.cli.options import solver_options
 from coreplan.cli.shared import (
     Command,
     file_argument,
     json_option,
     memory_limit_option,
-    no_merge_option,
     print_json,
 )
 from coreplan.formats import read_problem
@@ -31,14 +32,12 @@ from coreplan.view.words import describe_problem
 )
 @file_argument
 @memory_limit_option
-@no_merge_option
+@solver_options("core", only=("merge",))
 @json_option
-def info(file: str, memory_limit: float | None, no_merge: bool, as_json: bool) -> None:
+def info(file: str, memory_limit: float | None, asked: dict[str, Any], as_json: bool) -> None:
     """Show how large the problem in FILE is, before and after merging equivalent states."""
     problem = read_problem(file)
-    compiled = compile_problem(
-        problem, merge=not no_merge, limits=Limits(memory_limit=memory_limit)
-    )
+    compiled = compile_problem(problem, limits=Limits(memory_limit=memory_limit), **asked)
     if as_json:
         agents = [
             {

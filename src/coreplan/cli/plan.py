@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from coreplan.cli.options import solver_options
 from coreplan.cli.outputs import Outputs
 from coreplan.cli.shared import (
     Command,
@@ -22,7 +23,6 @@ from coreplan.cli.shared import (
     save_policy_option,
     shown_log,
     standing_options,
-    threads_option,
     time_limit_option,
 )
 from coreplan.domains.maintenance.view import plan_view as plan_view  # the view of works
@@ -62,13 +62,7 @@ RULES_SHOWN = 8
 )
 @time_limit_option
 @memory_limit_option
-@threads_option
-@click.option(
-    "--relative-gap",
-    type=click.FloatRange(min=0),
-    metavar="PART",
-    help="Stop when the plan is proven to be this near to the optimum (0.01: one per cent).",
-)
+@solver_options("core")
 @standing_options("Plan")
 @click.option(
     "--rules",
@@ -87,8 +81,7 @@ def plan(
     policy_file: str | None,
     time_limit: float | None,
     memory_limit: float | None,
-    threads: int | None,
-    relative_gap: float | None,
+    asked: dict[str, Any],
     stage: int,
     state_file: str | None,
     most_rules: int,
@@ -104,7 +97,7 @@ def plan(
     what is done first and what then, depending on what happens. Ctrl-C while it is solving shows
     the best plan so far, with no more than can be computed in a moment.
     """
-    solving = (time_limit, memory_limit, threads, relative_gap, state_file, stage or None)
+    solving = (time_limit, memory_limit, asked or None, state_file, stage or None)
     if policy_file is not None and any(each is not None for each in solving):
         raise click.UsageError("--policy is shown as it is; limits and states are for solving")
     inputs = {"FILE": file, "--policy": policy_file, "--state": state_file}
@@ -119,8 +112,7 @@ def plan(
         "stage": stage,
         "state": None if state_file is None else read_state(state_file, problem),
     }
-    options |= {"threads": threads} if threads is not None else {}
-    options |= {"relative_gap": relative_gap} if relative_gap is not None else {}
+    options |= asked
     policy = None if policy_file is None else Policy.load(policy_file, problem)
     result = None
     console = None

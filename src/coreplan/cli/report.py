@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from coreplan.analysis.plan import PlanReport, evaluate_plan
+from coreplan.cli.options import solver_options
 from coreplan.cli.outputs import Outputs
 from coreplan.cli.shared import (
     Command,
@@ -73,6 +74,7 @@ HURRIED_PIECES = 1_000
 )
 @time_limit_option
 @memory_limit_option
+@solver_options("core")
 @calendar_options
 @click.option("--title", metavar="TEXT", help="What stands above.  [default: the problem's name]")
 @click.option("--force", is_flag=True, help="Overwrite the HTML file if there is one.")
@@ -84,6 +86,7 @@ def report(
     bound: bool,
     time_limit: float | None,
     memory_limit: float | None,
+    asked: dict[str, Any],
     start_date: datetime.date | None,
     step: str | None,
     title: str | None,
@@ -109,7 +112,7 @@ def report(
     if calendar is not None:
         calendar.last_day(problem.horizon - 1)  # before the work: there must be such a day
     policy = None if policy_file is None else Policy.load(policy_file, problem)
-    options: dict[str, Any] = {"time_limit": time_limit, "memory_limit": memory_limit}
+    options: dict[str, Any] = {"time_limit": time_limit, "memory_limit": memory_limit, **asked}
     console = make_console(patient=True)
     if not as_json:
         console.print(f"{problem.name}: {describe_problem(problem)}", markup=False)

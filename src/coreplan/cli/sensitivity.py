@@ -9,6 +9,7 @@ import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Column
 
+from coreplan.cli.options import solver_options
 from coreplan.cli.shared import (
     Command,
     calendar_options,
@@ -17,7 +18,6 @@ from coreplan.cli.shared import (
     json_option,
     memory_limit_option,
     print_json,
-    threads_option,
 )
 from coreplan.domains.maintenance.changes import KINDS, Change
 from coreplan.domains.maintenance.influence import check_maintenance_problem
@@ -57,7 +57,7 @@ from coreplan.view.words import describe_calendar, describe_problem
 )
 @memory_limit_option
 @calendar_options
-@threads_option
+@solver_options("core", only=("threads",))
 @json_option
 def sensitivity(
     file: str,
@@ -68,7 +68,7 @@ def sensitivity(
     memory_limit: float | None,
     start_date: datetime.date | None,
     step: str | None,
-    threads: int | None,
+    asked: dict[str, Any],
     as_json: bool,
 ) -> None:
     """Say which hindrance rules, windows and delays of the problem in FILE cost most.
@@ -85,7 +85,7 @@ def sensitivity(
         "time_limit": time_limit,
         "memory_limit": memory_limit,
     }
-    options |= {"threads": threads} if threads is not None else {}
+    options |= asked
     if as_json:
         print_json(find_influences(problem, **options).to_dict(top))
         return

@@ -155,31 +155,12 @@ time_limit_option = click.option(
     metavar="SECONDS",
     help="Stop after this time with the best plan so far.",
 )
-work_limit_option = click.option(
-    "--work-limit",
-    type=click.FloatRange(min=0, min_open=True),
-    metavar="UNITS",
-    help="Stop after this much work, with the same plan on every run (`core`). One unit takes "
-    "about a second on one thread.",
-)
 memory_limit_option = click.option(
     "--memory-limit",
     type=MemoryAmount(),
     metavar="MB",
     help="Memory that the solver may take: a number of MB, or 4G.",
 )
-no_merge_option = click.option(
-    "--no-merge",
-    is_flag=True,
-    help="Do not merge equivalent local states (an MPP's then keep start and end times).",
-)
-
-
-threads_option = click.option(
-    "--threads", type=click.IntRange(min=1), help="How many threads may be used."
-)
-
-
 save_policy_option = click.option(
     "--save-policy", type=click.Path(), metavar="FILE", help="Write the plan as policy/1."
 )

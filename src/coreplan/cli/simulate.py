@@ -13,6 +13,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from coreplan.analysis.simulator import SimulationProgress
 from coreplan.analysis.simulator import simulate as simulate_policy
+from coreplan.cli.options import solver_options
 from coreplan.cli.shared import (
     Command,
     calendar_options,
@@ -24,7 +25,6 @@ from coreplan.cli.shared import (
     plan_options,
     print_json,
     shown_log,
-    threads_option,
 )
 from coreplan.domains.maintenance.formats.schedule import read_schedule
 from coreplan.domains.maintenance.problem import MaintenanceProblem
@@ -74,7 +74,7 @@ SHORTEST = 0.1
     show_default=True,
     help="About how likely intervals are to hold the exact values.",
 )
-@threads_option
+@solver_options("core", only=("threads",))
 @click.option(
     "--time-limit",
     type=click.FloatRange(min=0, min_open=True),
@@ -91,7 +91,7 @@ def simulate(
     runs: int,
     seed: int,
     confidence: float,
-    threads: int | None,
+    asked: dict[str, Any],
     time_limit: float | None,
     memory_limit: float | None,
     start_date: datetime.date | None,
@@ -116,8 +116,7 @@ def simulate(
         if calendar is not None:
             console.print(describe_calendar(calendar), markup=False)
     if policy is None:
-        options: dict[str, Any] = {"time_limit": time_limit, "memory_limit": memory_limit}
-        options |= {} if threads is None else {"threads": threads}
+        options: dict[str, Any] = {"time_limit": time_limit, "memory_limit": memory_limit, **asked}
         if as_json:
             result = solve(problem, **options)
         else:
@@ -133,7 +132,7 @@ def simulate(
             runs,
             seed,
             confidence=confidence,
-            threads=threads,
+            threads=asked.get("threads"),
             time_limit=None if math.isinf(left) else max(left / 2, SHORTEST),
             callback=tell,
         )

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from coreplan.cli.options import solver_options
 from coreplan.cli.outputs import Outputs
 from coreplan.cli.shared import (
     Command,
@@ -17,14 +18,11 @@ from coreplan.cli.shared import (
     find_calendar,
     json_option,
     memory_limit_option,
-    no_merge_option,
     print_json,
     save_policy_option,
     shown_log,
     standing_options,
-    threads_option,
     time_limit_option,
-    work_limit_option,
 )
 from coreplan.domains.maintenance.formats.schedule import read_plan
 from coreplan.domains.maintenance.problem import MaintenanceProblem
@@ -65,31 +63,15 @@ from coreplan.view.words import describe_calendar, describe_problem, first_steps
     "(`dec-mdp`).",
 )
 @time_limit_option
-@work_limit_option
 @memory_limit_option
-@no_merge_option
-@threads_option
-@click.option("--memo", is_flag=True, help="Let `crg-ps` and `core-2016` remember solved groups.")
-@click.option(
-    "--relative-gap",
-    type=click.FloatRange(min=0),
-    metavar="PART",
-    help="Stop when the plan is proven to be this near to the optimum, as a part of its value "
-    "(0.01: one per cent; `core` and `core-2016`).",
-)
-@click.option(
-    "--absolute-gap",
-    type=click.FloatRange(min=0),
-    metavar="VALUE",
-    help="The same, as a difference in value.",
-)
+@solver_options()
 @standing_options("Plan")
 @click.option(
     "--start",
     "start_file",
     type=click.Path(),
     metavar="FILE",
-    help="Let `core` start from a plan that there is: a policy/1 file, or a schedule, for instance "
+    help="Let `core` start from an existing plan: a policy/1 file, or a schedule, for instance "
     "'Alpha: {a1: 0, a2: 4}'. The result is never worse.",
 )
 @save_policy_option
@@ -105,13 +87,8 @@ def solve(
     file: str,
     algorithm: str,
     time_limit: float | None,
-    work_limit: float | None,
     memory_limit: float | None,
-    no_merge: bool,
-    threads: int | None,
-    memo: bool,
-    relative_gap: float | None,
-    absolute_gap: float | None,
+    asked: dict[str, Any],
     stage: int,
     state_file: str | None,
     start_file: str | None,
@@ -134,16 +111,9 @@ def solve(
         check_writable(certificate, sources, "the certificate", "--certificate")
     problem = read_problem(file)
     calendar = find_calendar(file, start_date, step)
-    # Only what was asked for: an algorithm refuses options that it does not have.
-    options: dict[str, Any] = {"merge": False} if no_merge else {}
-    options |= {"threads": threads} if threads is not None else {}
-    options |= {"work_limit": work_limit} if work_limit is not None else {}
-    options |= {"memo": True} if memo else {}
-    options |= {"relative_gap": relative_gap} if relative_gap is not None else {}
-    options |= {"absolute_gap": absolute_gap} if absolute_gap is not None else {}
     state = None if state_file is None else read_state(state_file, problem)
     if start_file is not None:
-        options["start"] = read_plan(start_file, problem, stage=stage, state=state)
+        asked["start"] = read_plan(start_file, problem, stage=stage, state=state)
     return solve_and_print(
         problem,
         as_json,
@@ -155,7 +125,7 @@ def solve(
         memory_limit=memory_limit,
         stage=stage,
         state=state,
-        **options,
+        **asked,
     )
 
 

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from coreplan.analysis.trace import MOST_STATES, trace_search
+from coreplan.cli.options import solver_options
 from coreplan.cli.outputs import Outputs
 from coreplan.cli.shared import (
     Command,
     check_writable,
     file_argument,
     json_option,
-    no_merge_option,
     print_json,
     standing_options,
 )
 from coreplan.files.reading import STANDARD_INPUT
 from coreplan.files.writing import write_text
 from coreplan.formats import read_problem, read_state
-from coreplan.solving.crg import Assignment
 from coreplan.view.terminal import make_console
 
 
@@ -34,15 +35,7 @@ from coreplan.view.terminal import make_console
 )
 @file_argument
 @click.option("--no-bounds", is_flag=True, help="Do not prune: CRG-PS instead of CoRe.")
-@click.option("--memo", is_flag=True, help="Remember solved joint states; as printed, it does not.")
-@no_merge_option
-@click.option(
-    "--assignment",
-    multiple=True,
-    metavar="HOW",
-    help="Who answers for which reward function: balanced (default), highest-degree, or K=AGENT "
-    "for each function, by position from 0.",
-)
+@solver_options("core-2016", only=("merge", "memo", "assignment"))
 @standing_options("Search")
 @click.option(
     "--most-states",
@@ -59,9 +52,7 @@ from coreplan.view.terminal import make_console
 def trace(
     file: str,
     no_bounds: bool,
-    memo: bool,
-    no_merge: bool,
-    assignment: tuple[str, ...],
+    asked: dict[str, Any],
     stage: int,
     state_file: str | None,
     most_states: int,
@@ -82,12 +73,10 @@ def trace(
     search = trace_search(
         problem,
         bounds=not no_bounds,
-        memo=memo,
-        merge=not no_merge,
-        assignment=_read_assignment(assignment),
         stage=stage,
         state=None if state_file is None else read_state(state_file, problem),
         most_states=most_states,
+        **asked,
     )
     outputs = Outputs()
     if as_json:
@@ -102,20 +91,3 @@ def trace(
             if not as_json:
                 make_console().print(f"the search is drawn in {output}", markup=False)
     return outputs.code
-
-
-def _read_assignment(given: tuple[str, ...]) -> Assignment:
-    """One word for all reward functions, or an agent for each."""
-    owners: dict[int, str] = {}
-    for each in given:
-        position, equals, agent = each.partition("=")
-        if equals and position.isdecimal():
-            owners[int(position)] = agent
-        elif len(given) > 1 or equals:
-            raise click.BadParameter(
-                f"{each!r} is not K=AGENT, a position and a name, for instance '2=Alpha'",
-                param_hint="'--assignment'",
-            )
-        else:
-            return each
-    return owners or "balanced"

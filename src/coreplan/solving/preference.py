@@ -26,7 +26,7 @@ import math
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple
 
 from coreplan import _core
 from coreplan.errors import LimitError, SolverError
@@ -35,7 +35,6 @@ from coreplan.policies.evaluation import evaluate_policy
 from coreplan.policies.policy import Policy
 from coreplan.solving.compile import CompiledProblem
 from coreplan.solving.limits import Limits
-from coreplan.support.checks import found
 
 logger = logging.getLogger(__name__)
 
@@ -48,17 +47,8 @@ CLOSED = 2e-9
 """Part of the value within which bounds count as equal here: far less than one start is worth."""
 ROUNDING = 1e-11
 """Part of the value by which two evaluations of equally good plans may differ."""
-
-
 MOST_JOINT_STATES = 300_000
 """Of a part of the team at a stage: evaluations of more take longer than a preference is worth."""
-
-
-def check_preference(prefer: object) -> None:
-    """Raise a SolverError if it is none."""
-    if prefer not in get_args(Preference):
-        known = ", ".join(repr(each) for each in get_args(Preference))
-        raise SolverError(f"prefer is {found(prefer)}; expected one of {known}")
 
 
 class Attempt(NamedTuple):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from typing import Any, Literal, Unpack, overload
 
 from coreplan import _core
 from coreplan.errors import (
@@ -19,38 +20,102 @@ from coreplan.model.indexed import JointState
 from coreplan.model.problem import PlanningProblem
 from coreplan.solving.compile import AnyProblem
 from coreplan.solving.limits import Callback, Limits
-from coreplan.solving.registry import ALGORITHMS, check_algorithm
+from coreplan.solving.option_fields import SolverOptions
+from coreplan.solving.options import (
+    Core2016Keywords,
+    CoreKeywords,
+    CrgPsKeywords,
+    DecMdpKeywords,
+    DpKeywords,
+    SolveKeywords,
+    SpuddKeywords,
+)
+from coreplan.solving.registry import (
+    ALGORITHMS,
+    Algorithm,
+    AlgorithmName,
+    algorithm_for,
+    check_algorithm,
+)
 from coreplan.solving.result import Result
 from coreplan.solving.task import SolverTask
+from coreplan.support.checks import found
 from coreplan.support.interrupts import finish_soon
 
 DEFAULT_ALGORITHM = "core"
 
 
+@overload
+def solve(
+    problem: AnyProblem, *, algorithm: Literal["core"] = "core", **options: Unpack[CoreKeywords]
+) -> Result: ...
+@overload
+def solve(
+    problem: AnyProblem, *, algorithm: Literal["dp"], **options: Unpack[DpKeywords]
+) -> Result: ...
+@overload
+def solve(
+    problem: AnyProblem, *, algorithm: Literal["spudd"], **options: Unpack[SpuddKeywords]
+) -> Result: ...
+@overload
+def solve(
+    problem: AnyProblem, *, algorithm: Literal["crg-ps"], **options: Unpack[CrgPsKeywords]
+) -> Result: ...
+@overload
+def solve(
+    problem: AnyProblem, *, algorithm: Literal["core-2016"], **options: Unpack[Core2016Keywords]
+) -> Result: ...
+@overload
+def solve(
+    problem: AnyProblem, *, algorithm: Literal["dec-mdp"], **options: Unpack[DecMdpKeywords]
+) -> Result: ...
+@overload
 def solve(
     problem: AnyProblem,
     *,
-    algorithm: str = DEFAULT_ALGORITHM,
+    options: SolverOptions,
+    algorithm: str | None = None,
+    **limits: Unpack[SolveKeywords],
+) -> Result: ...
+@overload
+def solve(problem: AnyProblem, *, algorithm: AlgorithmName, **options: Any) -> Result: ...
+@overload
+# Any other name: nobody knows its options here. Were they allowed, a name of ours with a wrong
+# option would be such a name, and nobody would complain; docs/extending.md says what to do.
+def solve(problem: AnyProblem, *, algorithm: str, **limits: Unpack[SolveKeywords]) -> Result: ...
+def solve(
+    problem: AnyProblem,
+    *,
+    algorithm: str | None = None,
+    options: SolverOptions | None = None,
     time_limit: float | None = None,
     memory_limit: float | None = None,
     callback: Callback | None = None,
     stage: int = 0,
     state: JointState | None = None,
-    **options: object,
+    **loose: Any,
 ) -> Result:
     """Find an optimal policy, or the best one within limits, with proven bounds.
+
+    Options of the algorithm are keywords, ``solve(problem, algorithm="dp", merge=False)``, or one
+    object, ``solve(problem, options=DpOptions(merge=False))``; docs/options.md lists them.
 
     Parameters
     ----------
     problem
-        A :class:`~coreplan.TIMMDP` or a :class:`~coreplan.MaintenanceProblem`.
+        A :class:`~coreplan.TIMMDP`, a :class:`~coreplan.MaintenanceProblem` or a problem of another
+        domain.
     algorithm
-        ``core`` (default): our own engine; at present it solves exactly what fits into dense
-        tables, and bounds the rest. ``dp``: plain dynamic programming over joint states. ``spudd``:
-        value iteration on algebraic decision diagrams. ``crg-ps``
-        and ``core-2016``: the paper's searches on conditional return graphs, without and with
-        branch-and-bound. ``dec-mdp``: another objective: the best policy of which every agent sees
-        its own local state only.
+        ``core`` (default): the engine of coreplan. It makes the problem smaller, splits it into
+        teams of agents that never interact, solves small teams exactly, and bounds larger ones from
+        both sides while a search over groups of agents closes the gap. ``dp``: plain dynamic
+        programming over joint states. ``spudd``: value iteration on algebraic decision diagrams.
+        ``crg-ps`` and ``core-2016``: the paper's searches on conditional return graphs, without and
+        with branch-and-bound. ``dec-mdp``: another objective, the best policy of which every agent
+        sees its own local state only. Or the name of a registered algorithm.
+    options
+        Options of the algorithm as one object, such as :class:`~coreplan.CoreOptions`. It also says
+        which algorithm, unless `algorithm` does.
     time_limit
         Seconds; None for no limit.
     memory_limit
@@ -61,22 +126,11 @@ def solve(
     stage, state
         Solve from a later situation: the stage, and where every agent stands then. The value is
         what is earned from there on.
-    **options
-        Options of the algorithm. All have ``merge`` (default True): whether to merge equivalent
-        local states; without, a maintenance problem's states keep start and end times, as in the
-        literature. ``core`` has ``start``: a policy for the same problem, stage and state, or a
-        schedule ``{contractor: {work: step}}``, to start from; the result is never worse. It also
-        has ``certificate``: a file to write a proof of both bounds to, after the result exists, or
-        True to get it by :attr:`Result.certificate <coreplan.Result.certificate>`; ``threads``, at
-        most 16 or 4 per usable processor; ``work_limit``: stop after so much counted work, of which
-        one unit takes about a second on one thread, with the same result on every run;
-        ``deterministic`` (default True): whether results are the same for any number of threads;
-        and, to switch off other steps of shrinking, ``shape``,
-        ``drop``, ``settle`` and ``eliminate``. The searches have ``memo`` (default False, as
-        printed): whether to remember solved groups of agents, and ``assignment`` (see
-        :func:`coreplan.build_crgs`); ``core-2016`` also ``relative_gap`` and ``absolute_gap``: how
-        much it may give away. ``spudd`` has ``order`` (``grouped`` or ``interleaved``) and
-        ``actions`` (``diagram`` or ``enumerate``), see docs/spudd.md.
+    **loose
+        Options of the algorithm, one by one: the fields of :class:`~coreplan.CoreOptions`,
+        :class:`~coreplan.DpOptions`, :class:`~coreplan.SpuddOptions`,
+        :class:`~coreplan.CrgPsOptions`, :class:`~coreplan.Core2016Options` or
+        :class:`~coreplan.DecMdpOptions`.
 
     Returns
     -------
@@ -92,8 +146,8 @@ def solve(
     ModelError
         If the state, or a schedule to start from, makes no sense.
     SolverError
-        If an option is not known, a plan to start from is for something else, or the numbers are
-        too large.
+        If an option is not known or makes no sense, options do not fit the algorithm or are given
+        in both ways, a plan to start from is for something else, or the numbers are too large.
 
     Examples
     --------
@@ -109,12 +163,11 @@ def solve(
     {'Alpha': 'start a1', 'Beta': 'wait'}
     """
     check_problem(problem)
-    check_algorithm(algorithm, options)
-    run = ALGORITHMS[algorithm]
+    chosen, settled = settle_options(algorithm, options, loose)
     limits = Limits(time_limit, memory_limit, callback)
     with limits.catch_interrupts(), errors_of_the_core():
-        result = run(SolverTask(problem, stage, state, limits), **options)
-    path = options.get("certificate")
+        result = chosen.run(SolverTask(problem, stage, state, limits), settled)
+    path = getattr(settled, "certificate", None)
     if isinstance(path, str | Path):
         try:
             with finish_soon() if limits.interrupted else nullcontext():
@@ -123,6 +176,53 @@ def solve(
             stopped = Diagnostic((), "the certificate is not written: interrupted")
             raise CertificateError(str(path), [stopped], result) from None
     return result
+
+
+def settle_options(
+    algorithm: str | None, options: SolverOptions | None, loose: Mapping[str, Any]
+) -> tuple[Algorithm, SolverOptions]:
+    """Find the algorithm and its options, given as one object or one by one.
+
+    Parameters
+    ----------
+    algorithm
+        Its name; None for the one that takes `options`, or the default.
+    options
+        Options as one object; None if they are given one by one.
+    loose
+        Options one by one, by name.
+
+    Raises
+    ------
+    SolverError
+        If an algorithm or option is not known, an option makes no sense, or options are given in
+        both ways or for another algorithm.
+    """
+    if options is None:
+        name = DEFAULT_ALGORITHM if algorithm is None else algorithm
+        check_algorithm(name, loose)
+        chosen = ALGORITHMS[name]
+        return chosen, chosen.options(**loose)
+    if not isinstance(options, SolverOptions):
+        raise SolverError(
+            f"options is {found(options)}; expected an object such as CoreOptions(threads=2)"
+        )
+    kind = type(options).__name__
+    if loose:
+        raise SolverError(
+            f"options are given in two ways: as {kind} and as {', '.join(loose)}; put all of them "
+            f"into {kind}"
+        )
+    if algorithm is None:
+        return algorithm_for(options), options
+    check_algorithm(algorithm)
+    chosen = ALGORITHMS[algorithm]
+    if type(options) is not chosen.options:
+        raise SolverError(
+            f"options is a {kind}, but algorithm {algorithm!r} takes {chosen.options.__name__}; "
+            "leave out one of them, or make them fit"
+        )
+    return chosen, options
 
 
 def check_problem(problem: object) -> None:

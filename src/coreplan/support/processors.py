@@ -65,13 +65,10 @@ def choose_count(asked: int | None, what: str = "threads") -> int:
     SolverError
         If it is not a whole number of at least 1.
     """
+    check_count(asked, what)
     usable = usable_processors()
     if asked is None:
         return usable
-    if isinstance(asked, bool) or not isinstance(asked, int):
-        raise SolverError(f"{what} is {found(asked)}; expected a whole number or None")
-    if asked < 1:
-        raise SolverError(f"{what} is {found(asked)}; expected at least 1")
     most = max(ALWAYS_ALLOWED, MOST_PER_PROCESSOR * usable)
     if asked > most:
         logger.warning(
@@ -80,6 +77,16 @@ def choose_count(asked: int | None, what: str = "threads") -> int:
             f"processor{'s' if usable > 1 else ''}",
         )
     return min(asked, most)
+
+
+def check_count(asked: object, what: str = "threads") -> None:
+    """Raise a SolverError for what :func:`choose_count` cannot settle."""
+    if asked is None:
+        return
+    if isinstance(asked, bool) or not isinstance(asked, int):
+        raise SolverError(f"{what} is {found(asked)}; expected a whole number or None")
+    if asked < 1:
+        raise SolverError(f"{what} is {found(asked)}; expected at least 1")
 
 
 def _quotas(root: Path) -> Iterator[float]:

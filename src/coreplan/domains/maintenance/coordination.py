@@ -25,10 +25,10 @@ from coreplan.policies.evaluation import evaluate_entries
 from coreplan.policies.policy import Policy
 from coreplan.policies.rules import LocalRule
 from coreplan.solving.compile import AnyProblem, unroll_problem
-from coreplan.solving.engine.start import make_plan
 from coreplan.solving.limits import Limits
 from coreplan.solving.result import Result
 from coreplan.solving.solver import check_problem
+from coreplan.solving.start import make_plan
 from coreplan.support.checks import found
 from coreplan.support.frozen import FrozenMapping
 from coreplan.support.late import late

@@ -22,10 +22,11 @@ from coreplan.errors import LimitError, ModelError, SolverError
 from coreplan.model.problem import index_problem
 from coreplan.policies.policy import Policy
 from coreplan.solving.compile import AnyProblem
-from coreplan.solving.engine.start import Start
 from coreplan.solving.limits import Callback, Limits, Progress
+from coreplan.solving.options import CoreOptions
 from coreplan.solving.result import OPTIMAL_TOLERANCE, Result, Status
-from coreplan.solving.solver import DEFAULT_ALGORITHM, check_problem, solve
+from coreplan.solving.solver import check_problem, settle_options, solve
+from coreplan.solving.start import Start
 from coreplan.support.checks import unknown_name
 from coreplan.support.interrupts import FINISH_SECONDS, interrupted_since
 from coreplan.support.late import late
@@ -195,7 +196,14 @@ def sensitivity(
     problem = check_maintenance_problem(problem)
     kinds = _check_kinds(only)
     for name in NOT_HERE & options.keys():
-        raise SolverError(f"{name} is no option here: all problems are solved from the beginning")
+        raise _no_option(name)
+    chosen, settled = settle_options(
+        options.pop("algorithm", None), options.pop("options", None), options
+    )
+    for name in NOT_HERE:
+        given = getattr(settled, name, None)
+        if given is not None and given is not False:
+            raise _no_option(name)
     limits = Limits(time_limit, memory_limit)
     changes = find_changes(problem, kinds, relax)
     tell = started or (lambda *_: None)
@@ -206,19 +214,23 @@ def sensitivity(
         asked_to_stop = callback is not None and callback(progress) is True
         return asked_to_stop
 
-    options |= {"memory_limit": memory_limit, "callback": listen}
+    shared: dict[str, Any] = {"memory_limit": memory_limit, "callback": listen}
     begin = time.monotonic()
     tell(None, 0, len(changes))
     part = None if time_limit is None else BASE_PART * time_limit
-    base = solve(problem, time_limit=part, **options)
+    base = solve(problem, time_limit=part, algorithm=chosen.name, options=settled, **shared)
     examination = _Examination(
         problem, base, changes, limits, lambda: asked_to_stop or interrupted_since(begin)
     )
     try:
-        examination.run(tell, options)
+        examination.run(tell, {"algorithm": chosen.name, "options": settled, **shared})
     except KeyboardInterrupt:  # between two searches; what there is counts
         examination.stopped = Status.INTERRUPTED
     return examination.report(relax)
+
+
+def _no_option(name: str) -> SolverError:
+    return SolverError(f"{name} is no option here: all problems are solved from the beginning")
 
 
 def check_maintenance_problem(problem: AnyProblem) -> MaintenanceProblem:
@@ -389,10 +401,11 @@ class _Examination:
         changed = influence.change.apply(self._problem)
         try:
             # Other algorithms cannot start from a plan.
-            core = options.get("algorithm", DEFAULT_ALGORITHM) == DEFAULT_ALGORITHM
-            start = self._start(influence, changed) if core else {}
+            if isinstance(options["options"], CoreOptions):
+                start = self._start(influence, changed)
+                options = {**options, "options": replace(options["options"], start=start)}
             limit = share if math.isfinite(share) else None
-            found = solve(changed, time_limit=limit, **options, **start)
+            found = solve(changed, time_limit=limit, **options)
         except LimitError as error:
             self.stopped = Status(error.reason)
             return
@@ -408,15 +421,15 @@ class _Examination:
         self._narrow(k, low, high)
         self._influences[k] = replace(self._influences[k], examined=True, result=found)
 
-    def _start(self, influence: Influence, changed: MaintenanceProblem) -> dict[str, Any]:
+    def _start(self, influence: Influence, changed: MaintenanceProblem) -> Start | None:
         """A plan to start from: of a search before or, where all move as before, the base's."""
         if influence.result is not None and influence.result.policy is not None:
-            return {"start": Start(influence.result.policy, influence.result.value)}
+            return Start(influence.result.policy, influence.result.value)
         change, policy = influence.change, self._base.policy
         if change.kind != "hindrance" or self._money is None or policy is None:
-            return {}
+            return None
         value = self._money.value + change.part * self._money.hindrances[change.place[0]]
-        return {"start": Start(_carry_over(policy, changed), value)}
+        return Start(_carry_over(policy, changed), value)
 
 
 def _carry_over(policy: Policy, problem: MaintenanceProblem) -> Policy:

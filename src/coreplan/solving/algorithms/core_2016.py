@@ -15,38 +15,25 @@ from coreplan.policies.group_rule import Chances, Event, GroupRule, GroupTable
 from coreplan.policies.policy import Policy
 from coreplan.policies.rules import LocalMap, LocalRule
 from coreplan.solving.crg import Assignment, ConditionalReturnGraphs, build_crgs
+from coreplan.solving.options import Core2016Options, CrgPsOptions
 from coreplan.solving.result import Result
-from coreplan.solving.task import SolverTask, check_flags, check_gaps
+from coreplan.solving.task import SolverTask
 
 
-def solve_crg_ps(
-    task: SolverTask,
-    merge: bool = True,
-    memo: bool = False,
-    assignment: Assignment = "balanced",
-) -> Result:
+def solve_crg_ps(task: SolverTask, options: CrgPsOptions) -> Result:
     """CRG-enabled policy search: decoupling, but no pruning."""
-    return _solve(task, "crg-ps", False, merge, memo, assignment, 0.0, 0.0)
+    return _solve(task, "crg-ps", False, options, 0.0, 0.0)
 
 
-def solve_core_2016(
-    task: SolverTask,
-    merge: bool = True,
-    memo: bool = False,
-    assignment: Assignment = "balanced",
-    relative_gap: float = 0.0,
-    absolute_gap: float = 0.0,
-) -> Result:
+def solve_core_2016(task: SolverTask, options: Core2016Options) -> Result:
     """Conditional return policy search, Algorithm 1 of the paper."""
-    check_gaps(relative_gap=relative_gap, absolute_gap=absolute_gap)
     return _solve(
-        task, "core-2016", True, merge, memo, assignment, float(relative_gap), float(absolute_gap)
+        task, "core-2016", True, options, float(options.relative_gap), float(options.absolute_gap)
     )
 
 
 def build_for(task: SolverTask, merge: bool, assignment: Assignment) -> ConditionalReturnGraphs:
     """The CRGs that a search runs on."""
-    check_flags(merge=merge)
     return build_crgs(
         task.problem,
         assignment=assignment,
@@ -62,20 +49,19 @@ def _solve(
     task: SolverTask,
     algorithm: str,
     bounds: bool,
-    merge: bool,
-    memo: bool,
-    assignment: Assignment,
+    options: CrgPsOptions | Core2016Options,
     relative_gap: float,
     absolute_gap: float,
 ) -> Result:
-    check_flags(memo=memo)
-    crgs = build_for(task, merge, assignment)
+    crgs = build_for(task, options.merge, options.assignment)
     monitor = task.limits.monitor
     # What holds whatever happens to the search.
     model = _core.compile(crgs.graphs, False, monitor)
     alone = _core.independent_bounds(model, monitor)
     task.limits.phase = "search"
-    found = _core.solve_core_2016(crgs.core, bounds, memo, absolute_gap, relative_gap, 0, monitor)
+    found = _core.solve_core_2016(
+        crgs.core, bounds, options.memo, absolute_gap, relative_gap, 0, monitor
+    )
     solved = found.stop == _core.Stop.none
     fallback = [
         crgs.core.local_choice(i) if solved else alone.action(i)

@@ -16,12 +16,13 @@ from coreplan.policies.policy import Policy
 from coreplan.policies.rules import LocalRule
 from coreplan.solving.compile import CompiledProblem
 from coreplan.solving.engine.team import is_slow
-from coreplan.solving.engine.tuning import Tuning
 from coreplan.solving.engine.way_back import make_reduced, map_local, reduce_model
 from coreplan.solving.limits import Limits
 from coreplan.solving.maps import make_maps
+from coreplan.solving.options import DecMdpOptions
 from coreplan.solving.result import Result, Statistics
-from coreplan.solving.task import SolverTask, check_flags, check_seed
+from coreplan.solving.task import SolverTask
+from coreplan.solving.tuning import Tuning
 
 logger = logging.getLogger(__name__)
 
@@ -42,17 +43,16 @@ SLICE = 0.2
 """Seconds of search between two looks at all bounds."""
 
 
-def solve_dec_mdp(task: SolverTask, merge: bool = True, seed: int = 1) -> Result:
+def solve_dec_mdp(task: SolverTask, options: DecMdpOptions) -> Result:
     """Find the best policy of which every agent looks at its own local state only."""
-    check_flags(merge=merge)
-    check_seed(seed)
-    compiled = task.compile(merge)
+    compiled = task.compile(options.merge)
     limits = task.limits
     limits.phase = "shrinking"
-    reduction = reduce_model(compiled, dict.fromkeys(STEPS, merge), limits)
+    reduction = reduce_model(compiled, dict.fromkeys(STEPS, options.merge), limits)
     limits.phase = "policies"
     teams = [
-        _Team(reduction.model, agents, seed, limits) for agents in _core.components(reduction.model)
+        _Team(reduction.model, agents, options.seed, limits)
+        for agents in _core.components(reduction.model)
     ]
     logger.info("teams of %s", ", ".join(str(len(team.agents)) for team in teams))
     error = reduction.error

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from coreplan import _core
 from coreplan.solving.algorithms.joint import make_joint_policy
+from coreplan.solving.options import DpOptions
 from coreplan.solving.result import Result
-from coreplan.solving.task import SolverTask, check_flags
+from coreplan.solving.task import SolverTask
 
 
-def solve_dp(task: SolverTask, merge: bool = True) -> Result:
+def solve_dp(task: SolverTask, options: DpOptions) -> Result:
     """Maximise the Bellman equation over all joint states."""
-    check_flags(merge=merge)
-    compiled = task.compile(merge)
+    compiled = task.compile(options.merge)
     found = _core.solve_dp(compiled.model, task.limits.monitor)
     return task.make_result(
         "dp",

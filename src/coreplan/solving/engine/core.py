@@ -7,7 +7,6 @@ import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,84 +28,57 @@ from coreplan.proof.certificate import Certificate
 from coreplan.solving.compile import CompiledProblem
 from coreplan.solving.engine.certify import TeamProof, certify
 from coreplan.solving.engine.order import canonical_order, teams_in_order
-from coreplan.solving.engine.start import Base, Start, StartPlan, take_start
 from coreplan.solving.engine.team import EngineOptions, Team
-from coreplan.solving.engine.tuning import Tuning
 from coreplan.solving.engine.way_back import make_reduced, map_local, reduce_model
 from coreplan.solving.maps import make_maps
-from coreplan.solving.preference import Attempt, Preference, check_preference, preferred
+from coreplan.solving.options import CoreOptions
+from coreplan.solving.preference import Attempt, preferred
 from coreplan.solving.result import PendingCertificate, Result, is_closed
-from coreplan.solving.task import (
-    SolverTask,
-    check_flags,
-    check_gaps,
-    check_seed,
-    check_work_limit,
-)
-from coreplan.support.checks import found
+from coreplan.solving.start import Base, Start, take_start
+from coreplan.solving.task import SolverTask
+from coreplan.solving.tuning import Tuning
 from coreplan.support.processors import choose_count
 
 logger = logging.getLogger(__name__)
 
 
-def solve_core(
-    task: SolverTask,
-    threads: int | None = None,
-    relative_gap: float = 0.0,
-    absolute_gap: float = 0.0,
-    seed: int = 1,
-    exact: bool = True,
-    search: bool = True,
-    certificate: str | Path | bool | None = None,
-    shape: bool = True,
-    drop: bool = True,
-    settle: bool = True,
-    eliminate: bool = True,
-    merge: bool = True,
-    split: bool = True,
-    skip: bool = True,
-    floors: bool = True,
-    tables: bool = True,
-    start: StartPlan | Start | None = None,
-    work_limit: float | None = None,
-    deterministic: bool = True,
-    tuning: Tuning | None = None,
-    prefer: Preference = "early",
-) -> Result:
+STEPS = ("shape", "drop", "settle", "eliminate", "merge")
+"""Options that switch off a step of shrinking."""
+IDEAS = ("split", "skip", "floors", "tables")
+"""Options that switch off an idea of the search."""
+
+
+def solve_core(task: SolverTask, options: CoreOptions) -> Result:
     """Shape, shrink, decouple; solve small teams exactly, bound the others and search."""
-    threads = choose_count(threads)
-    check_seed(seed)
-    check_gaps(relative_gap=relative_gap, absolute_gap=absolute_gap)
-    steps = {"shape": shape, "drop": drop, "settle": settle, "eliminate": eliminate, "merge": merge}
-    ideas = {"split": split, "skip": skip, "floors": floors, "tables": tables}
-    check_flags(exact=exact, search=search, deterministic=deterministic, **steps, **ideas)
-    check_preference(prefer)
-    most_work = check_work_limit(work_limit)
-    if tuning is None:
-        tuning = Tuning()
-    elif not isinstance(tuning, Tuning):
-        raise SolverError(f"tuning is {found(tuning)}; expected a Tuning, or None")
-    if certificate is not None and not isinstance(certificate, str | Path | bool):
-        raise SolverError(f"certificate is {found(certificate)}; expected a file's name, or True")
-    asked = certificate is not None and certificate is not False
-    if asked and not shape:
-        raise SolverError("a certificate is about losses; it needs shape=True")
-    compiled = task.compile(merge)
+    threads = choose_count(options.threads)
+    steps = {name: bool(getattr(options, name)) for name in STEPS}
+    ideas = {name: bool(getattr(options, name)) for name in IDEAS}
+    tuning = options.tuning or Tuning()
+    compiled = task.compile(options.merge)
     limits = task.limits
-    given = None if start is None else take_start(task, compiled, start)
+    given = None if options.start is None else take_start(task, compiled, options.start)
     try:
         # Whatever happens later, there has to be room for a plan.
         limits.monitor.reserve(
             tuning.copies * compiled.model.bytes, "what the engine needs at least"
         )
     except _core.LimitReached as error:
-        if certificate is not None:
+        if options.certificate is not None:
             raise
         return _plan_alone(task, compiled, given, str(error.args[1]))
-    options = EngineOptions(
-        limits, threads, seed, exact, search, asked, ideas, deterministic, most_work, tuning
+    settings = EngineOptions(
+        limits,
+        threads,
+        options.seed,
+        options.exact,
+        options.search,
+        options.wants_certificate,
+        ideas,
+        options.deterministic,
+        math.inf if options.work_limit is None else float(options.work_limit),
+        tuning,
     )
-    reduction, teams, engine = _set_up(compiled, steps, options)
+    reduction, teams, engine = _set_up(compiled, steps, settings)
     report = reduction.report
     logger.info(
         "%s",
@@ -117,7 +89,7 @@ def solve_core(
     if given is not None:
         engine.known = given.value
         engine.bases = given.bases(compiled, reduction)
-    engine.run(float(relative_gap), float(absolute_gap))
+    engine.run(float(options.relative_gap), float(options.absolute_gap))
     lower, upper = engine.lower, engine.bounds()[1]
     limits.phase = "result"
     counts = _count(teams) | {"work": limits.work}
@@ -138,10 +110,10 @@ def solve_core(
     upper = max(lower, upper)
     taken = given is not None and given.value >= lower
     if engine.stop == _core.Stop.none and not taken and is_closed(lower, upper):
-        limited = replace(options, certify=False, work_limit=_work_of_preference(options))
+        limited = replace(settings, certify=False, work_limit=_work_of_preference(settings))
         wanted = preferred(
             compiled,
-            prefer,
+            options.prefer,
             policy,
             lower,
             limits,
@@ -180,9 +152,9 @@ def solve_core(
         sum(team.actions for team in teams),
         message=engine.say(compiled.indexed.agent_names),
         others=counts,
-        allowed_gap=max(absolute_gap, relative_gap * abs(lower)),
+        allowed_gap=max(options.absolute_gap, options.relative_gap * abs(lower)),
     )
-    if asked:
+    if options.wants_certificate:
         result = replace(result, pending_certificate=PendingCertificate(make_certificate))
     return result
 

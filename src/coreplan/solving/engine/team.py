@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coreplan import _core
-from coreplan.solving.engine.tuning import Tuning
 from coreplan.solving.limits import Limits
+from coreplan.solving.tuning import Tuning
 
 MOST_UNITS = 2**63
 """Of work, that the core is asked for at a time."""

@@ -1,0 +1,383 @@
+"""Options of all algorithms: a dataclass for each, and its fields as keywords of ``solve``.
+
+To add an option: a field here, a line in the keywords below, and its use in the algorithm. Command
+line, benchmarks and docs/options.md are made from the fields.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import NoneType
+from typing import Literal, TypedDict, get_args
+
+from coreplan.errors import SolverError
+from coreplan.model.indexed import JointState
+from coreplan.solving.crg import ASSIGNMENTS, Assignment
+from coreplan.solving.limits import Callback
+from coreplan.solving.option_fields import (
+    Amount,
+    Choice,
+    Count,
+    Flag,
+    Gap,
+    Instance,
+    Kind,
+    Seed,
+    SolverOptions,
+    option,
+)
+from coreplan.solving.preference import Preference
+from coreplan.solving.start import Start, StartPlan
+from coreplan.solving.tuning import Tuning
+from coreplan.support.checks import found, unknown_name
+
+VariableOrder = Literal["grouped", "interleaved"]
+"""In which order `spudd` tests the bits of the agents' states."""
+JointActions = Literal["diagram", "enumerate"]
+"""How `spudd` looks for the best joint action."""
+
+
+class Assigning(Kind):
+    """Which agent answers for which reward function."""
+
+    accepts = (
+        '`"balanced"`, `"highest-degree"`, a mapping from positions or names of functions to '
+        "agents, or a function of a function's name and its agents"
+    )
+
+    def check(self, name: str, value: object) -> None:
+        """Refuse what is no assignment; whether it fits is known when there is a problem."""
+        if isinstance(value, str):
+            if value not in ASSIGNMENTS:
+                raise SolverError(unknown_name(value, name, ASSIGNMENTS, "coreplan"))
+        elif not isinstance(value, Mapping) and not callable(value):
+            raise SolverError(
+                f"{name} is {found(value)}; expected {' or '.join(map(repr, ASSIGNMENTS))}, a "
+                "mapping from reward functions to agents, or a function"
+            )
+
+
+# -- shared by several algorithms ------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Merging(SolverOptions):
+    merge: bool = option(
+        True,
+        "Merge equivalent local states. Without it, the states of a maintenance problem keep the "
+        "start and end times of all works, as in the literature.",
+        Flag(),
+        idea=True,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Gaps(SolverOptions):
+    relative_gap: float = option(
+        0.0,
+        "Stop when the plan is proven to be this close to the optimum, as a part of its value "
+        "(0.01 is one per cent).",
+        Gap(),
+        metavar="PART",
+    )
+    absolute_gap: float = option(
+        0.0,
+        "Stop when the plan is proven to be this close to the optimum, as a difference in value.",
+        Gap(),
+        metavar="VALUE",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Seeded(SolverOptions):
+    seed: int = option(
+        1,
+        "Start of the random numbers in the search for good policies.",
+        Seed(),
+        metavar="N",
+        same_answer=True,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Published(_Merging):
+    memo: bool = option(
+        False,
+        "Remember solved groups of agents. The paper's searches, as printed, do not.",
+        Flag(),
+    )
+    assignment: Assignment = option(
+        "balanced",
+        "Which agent answers for which reward function.",
+        Assigning(),
+        metavar="HOW",
+    )
+
+
+# -- one for each algorithm ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class CoreOptions(_Seeded, _Gaps, _Merging):
+    """Options of `core`, the engine of coreplan; see docs/core.md."""
+
+    threads: int | None = option(
+        None,
+        "Number of threads; by default one for each processor that this process may use. At most "
+        "16 or, if that is more, 4 per processor.",
+        Count(),
+        metavar="N",
+        same_answer=True,
+    )
+    work_limit: float | None = option(
+        None,
+        "Stop after this much work, with the same plan on every run. One unit of work takes about "
+        "a second on one thread.",
+        Amount(),
+        metavar="UNITS",
+    )
+    deterministic: bool = option(
+        True,
+        "Give the same result for any number of threads. Without it, several threads are faster, "
+        "but the plan may differ from run to run.",
+        Flag(),
+        same_answer=True,
+    )
+    prefer: Preference = option(
+        "early",
+        "Which of several optimal plans to take: the one that starts tasks as early or as late as "
+        "possible, or any, which is quickest.",
+        Choice(*get_args(Preference)),
+    )
+    start: StartPlan | Start | None = option(
+        None,
+        "A plan to start from: a policy for the same problem, stage and state, or a schedule "
+        "`{contractor: {work: step}}`. The result is never worse.",
+        Kind("a policy, a schedule or `None`"),
+        on_command_line=False,
+    )
+    certificate: str | Path | bool | None = option(
+        None,
+        "A file for a proof of both bounds, written after the result exists; `True` to get the "
+        "proof by `result.certificate`.",
+        Instance(
+            "the name of a file, `True`, `False` or `None`",
+            "a file's name, or True",
+            str,
+            Path,
+            bool,
+            NoneType,
+        ),
+        on_command_line=False,
+    )
+    shape: bool = option(
+        True,
+        "Shrinking: turn rewards of single agents into losses against what is best alone.",
+        Flag(),
+        on_command_line=False,
+        idea=True,
+    )
+    drop: bool = option(
+        True,
+        "Shrinking: drop interactions at stages at which not all members can take part any more.",
+        Flag(),
+        on_command_line=False,
+        idea=True,
+    )
+    settle: bool = option(
+        True,
+        "Shrinking: in states without further interactions, keep the action that is best alone.",
+        Flag(),
+        on_command_line=False,
+        idea=True,
+    )
+    eliminate: bool = option(
+        True,
+        "Shrinking: drop actions that lose more at once than interactions can cost.",
+        Flag(),
+        on_command_line=False,
+        idea=True,
+    )
+    exact: bool = option(
+        True,
+        "Solve a team exactly where its tables are small.",
+        Flag(),
+        on_command_line=False,
+        idea=True,
+    )
+    search: bool = option(
+        True,
+        "Search over groups of agents for what the bounds leave open.",
+        Flag(),
+        on_command_line=False,
+        idea=True,
+    )
+    split: bool = option(
+        True,
+        "Search: split a group as soon as its parts cannot interact any more.",
+        Flag(),
+        on_command_line=False,
+        idea=True,
+    )
+    skip: bool = option(
+        True,
+        "Search: go on at once where only one joint action with one outcome is possible.",
+        Flag(),
+        on_command_line=False,
+        idea=True,
+    )
+    floors: bool = option(
+        True,
+        "Search: bound groups from below by known policies.",
+        Flag(),
+        on_command_line=False,
+        idea=True,
+    )
+    tables: bool = option(
+        True,
+        "Search: solve small groups that take much work exactly, once, by tables.",
+        Flag(),
+        on_command_line=False,
+        idea=True,
+    )
+    tuning: Tuning | None = option(
+        None,
+        "The numbers by which work is shared out, for experiments. They do not change what is "
+        "proven.",
+        Instance("a `Tuning` or `None`", "a Tuning, or None", Tuning, NoneType),
+        on_command_line=False,
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.wants_certificate and not self.shape:
+            raise SolverError("a certificate is about losses; it needs shape=True")
+
+    @property
+    def wants_certificate(self) -> bool:
+        """Whether a proof is asked for."""
+        return self.certificate is not None and self.certificate is not False
+
+
+@dataclass(frozen=True, kw_only=True)
+class DpOptions(_Merging):
+    """Options of `dp`, dynamic programming over joint states; see docs/dp.md."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpuddOptions(_Merging):
+    """Options of `spudd`, value iteration on decision diagrams; see docs/spudd.md."""
+
+    order: VariableOrder = option(
+        "grouped",
+        "Order in which the bits of the agents' states are tested: agent by agent, or the first "
+        "bits of all agents before the second ones.",
+        Choice(*get_args(VariableOrder)),
+    )
+    actions: JointActions = option(
+        "diagram",
+        "How to find the best joint action: by variables of the diagrams, or by trying all of them "
+        "one by one, as published.",
+        Choice(*get_args(JointActions)),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CrgPsOptions(_Published):
+    """Options of `crg-ps`, the paper's search without branch-and-bound."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Core2016Options(_Gaps, _Published):
+    """Options of `core-2016`, the paper's search with branch-and-bound."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecMdpOptions(_Seeded, _Merging):
+    """Options of `dec-mdp`, for agents that see their own state only; see docs/dec-mdp.md."""
+
+
+OwnAlgorithm = Literal["core", "dp", "spudd", "crg-ps", "core-2016", "dec-mdp"]
+"""The names of the algorithms of coreplan."""
+
+OWN_OPTIONS: dict[OwnAlgorithm, type[SolverOptions]] = {
+    "core": CoreOptions,
+    "dp": DpOptions,
+    "spudd": SpuddOptions,
+    "crg-ps": CrgPsOptions,
+    "core-2016": Core2016Options,
+    "dec-mdp": DecMdpOptions,
+}
+"""The options of each of them."""
+
+
+# -- the same as keywords of `solve`, for type checkers; a test compares them with the fields ------
+
+
+class SolveKeywords(TypedDict, total=False):
+    """What `solve` takes for every algorithm."""
+
+    time_limit: float | None
+    memory_limit: float | None
+    callback: Callback | None
+    stage: int
+    state: JointState | None
+
+
+class DpKeywords(SolveKeywords, total=False):
+    """The fields of DpOptions."""
+
+    merge: bool
+
+
+class SpuddKeywords(DpKeywords, total=False):
+    """The fields of SpuddOptions."""
+
+    order: VariableOrder
+    actions: JointActions
+
+
+class CrgPsKeywords(DpKeywords, total=False):
+    """The fields of CrgPsOptions."""
+
+    memo: bool
+    assignment: Assignment
+
+
+class Core2016Keywords(CrgPsKeywords, total=False):
+    """The fields of Core2016Options."""
+
+    relative_gap: float
+    absolute_gap: float
+
+
+class DecMdpKeywords(DpKeywords, total=False):
+    """The fields of DecMdpOptions."""
+
+    seed: int
+
+
+class CoreKeywords(DecMdpKeywords, total=False):
+    """The fields of CoreOptions."""
+
+    relative_gap: float
+    absolute_gap: float
+    threads: int | None
+    work_limit: float | None
+    deterministic: bool
+    prefer: Preference
+    start: StartPlan | Start | None
+    certificate: str | Path | bool | None
+    shape: bool
+    drop: bool
+    settle: bool
+    eliminate: bool
+    exact: bool
+    search: bool
+    split: bool
+    skip: bool
+    floors: bool
+    tables: bool
+    tuning: Tuning | None
