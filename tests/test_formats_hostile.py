@@ -308,7 +308,7 @@ def test_mutated_files_are_refused_or_solved(
             problem = read_problem(path)
             if problem.horizon <= 10:
                 with suppress(SolverError):  # numbers that are too large, or too much work
-                    solve(problem, time_limit=1)
+                    solve(problem, work_limit=1)
         except FormatError as error:
             assert 1 <= len(error.problems) <= 20
             positions = [(problem.line, problem.column) for problem in error.problems]
