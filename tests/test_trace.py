@@ -295,7 +295,7 @@ def test_options_that_make_no_sense() -> None:
     with pytest.raises(ModelError, match="expected a TIMMDP"):
         trace_search("works.yaml")  # type: ignore[arg-type]
     with pytest.raises(LimitError) as caught, ticking():
-        trace_search(problem, time_limit=0.2, most_states=10**9)
+        trace_search(problem, time_limit=0.02, most_states=10**9)
     assert caught.value.reason == "time_limit"
 
 

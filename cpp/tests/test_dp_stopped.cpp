@@ -123,7 +123,7 @@ TEST("dp that is stopped keeps the best joint action it has evaluated, if that i
         return Stop::none;
     });
     solve_dp(translation.model(), counting);
-    for (int k = 0; k < 20; ++k) {
+    for (std::uint64_t k = 0; k < 20; ++k) {
         const testing::Context context("looks in twentieths", k);
         Monitor monitor = clocks::striking_after(looks * k / 20);
         try {

@@ -476,7 +476,7 @@ TEST("a search does the same on any number of threads, slice by slice") {
 TEST("wherever the clock strikes, bounds hold") {
     Case c(teams::ring(6, 5, 1), 1);
     for (const unsigned threads : {1U, 2U}) {
-        for (int k = 0; k < 80; ++k) {
+        for (std::uint64_t k = 0; k < 80; ++k) {
             const auto search = c.search({.threads = threads,
                                           .deterministic = k % 2 == 0,
                                           .actions_per_line = 1,

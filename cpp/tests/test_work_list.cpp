@@ -58,8 +58,8 @@ TEST("what a piece throws comes out, after all have stopped") {
 
 TEST("a limit stops the pieces that look at their monitors") {
     Monitor monitor = clocks::striking_after(100);
-    const bool finished = WorkList(2).run(
-        4, [](std::size_t, unsigned, Monitor& own) { work_on(own); }, monitor);
+    const bool finished =
+        WorkList(2).run(4, [](std::size_t, unsigned, Monitor& own) { work_on(own); }, monitor);
     CHECK(!finished);
     CHECK(monitor.stop() == Stop::time_limit);
 }
