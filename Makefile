@@ -2,7 +2,9 @@
 # C++20 compiler. A second call does only what has changed.
 #
 #   make demo         solve the bundled example
-#   make test         linters, type checker, C++ tests, Python tests
+#   make test         linters, type checker, C++ tests, Python tests: some minutes
+#   make test-quick   the Python tests that take little time, with few random examples: under a
+#                     minute
 #   make test-extras  tests that need optional packages
 #   make test-browser tests in a real browser; make test runs them, too, if it finds Chromium
 #   make sanitize     the tests on a core built with address and undefined-behaviour sanitizers, the
@@ -36,7 +38,7 @@ CORE := CMakeLists.txt $(SOURCES)
 MODULES := $(shell find src examples -name '*.py' -o -name '*.json' -o -name '*.yaml' \
   -o -name '*.csv' -o -name '*.html' -o -name '*.css' -o -name '*.js')
 
-.PHONY: demo test test-extras test-browser lint types test-cpp test-python sanitize explore fuzz \
+.PHONY: demo test test-quick test-extras test-browser lint types test-cpp test-python sanitize explore fuzz \
   bench reproduce reproduce-hour reproduce-full format clean distclean install FORCE
 
 demo: install
@@ -58,6 +60,10 @@ test-cpp: build/cpp-tests/coreplan_tests
 
 test-python: install $(STAMPS)/test-tools
 	$(BIN)/python -m pytest -q -n auto -m "not extras"
+
+# Which files are left out, and how many examples are drawn: tests/conftest.py.
+test-quick: install $(STAMPS)/test-tools
+	HYPOTHESIS_PROFILE=quick $(BIN)/python -m pytest -q -n auto -m "not extras and not slow"
 
 test-extras: install $(STAMPS)/test-tools $(STAMPS)/extras
 	$(BIN)/python -m pytest -q -n auto -m extras
@@ -84,6 +90,7 @@ bench: install
 	$(BIN)/python benchmarks/dec_mdp.py --seeds 50
 	$(BIN)/python benchmarks/simulate.py --most-agents 8
 	$(BIN)/python benchmarks/reading.py --megabytes 10
+	$(BIN)/python benchmarks/start.py
 
 # $(1): which of the configurations benchmarks/reproduce-*.yaml, $(2): the target's name
 define REPRODUCE

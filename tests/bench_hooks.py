@@ -4,20 +4,36 @@ from __future__ import annotations
 
 import ctypes
 import os
+import signal
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import coreplan
 from coreplan import LimitError, Result, SolverError
+from waiting import wait_for
 
 
-def logged(problem: Any, *, file: str, nap: float = 0.0, **options: Any) -> Result:
-    """Solve, and note in a file that it was done."""
+def lines(path: Path) -> list[str]:
+    """The lines of a file that may not be there yet."""
+    return path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+
+
+def set_gate(log: Path, most: int) -> None:
+    """Let solves wait that would make a log longer than that."""
+    made = log.with_suffix(".made")
+    made.write_text(str(most), encoding="utf-8")
+    made.replace(log.with_suffix(".gate"))
+
+
+def logged(problem: Any, *, file: str, **options: Any) -> Result:
+    """Solve, wait for the gate if there is one, and note in a file that it was done."""
     result = coreplan.solve(problem, **options)
-    time.sleep(nap)
-    with Path(file).open("a", encoding="utf-8") as log:
+    path = Path(file)
+    gate = path.with_suffix(".gate")
+    if gate.exists():
+        wait_for(lambda: len(lines(path)) < int(gate.read_text(encoding="utf-8")))
+    with path.open("a", encoding="utf-8") as log:
         log.write(f"{problem.name} {options['algorithm']}\n")
     return result
 
@@ -27,7 +43,7 @@ def sleeping(problem: Any, *, file: str, **_: Any) -> Result:
     with Path(file).open("a", encoding="utf-8") as log:
         log.write(f"{os.getpid()}\n")
     while True:
-        time.sleep(60)
+        signal.pause()
 
 
 def busy(problem: Any, **_: Any) -> Result:
@@ -37,11 +53,11 @@ def busy(problem: Any, **_: Any) -> Result:
 
 
 def greedy(problem: Any, **_: Any) -> Result:
-    """Take more and more memory."""
-    taken = []
-    while True:
-        taken.append(bytearray(b"x" * 5_000_000))
-        time.sleep(0.002)
+    """Take much more memory than is allowed, little by little, and keep it."""
+    taken = [bytearray(b"x" * 5_000_000) for _ in range(80)]
+    while taken:
+        signal.pause()
+    raise AssertionError
 
 
 def absurd(problem: Any, **_: Any) -> Result:
@@ -64,7 +80,7 @@ def killed(problem: Any, *, file: str, times: int, number: int, **options: Any) 
         log.write("begun\n")
     if before < times:
         os.kill(os.getpid(), number)
-        time.sleep(60)
+        signal.pause()
     return coreplan.solve(problem, **options)
 
 

@@ -14,10 +14,11 @@ from coreplan.bench.config import BenchConfig, SetRun, Solver
 from coreplan.bench.pool import LocalPool
 from coreplan.bench.runner import Run, RunState, plan_solves
 from coreplan.bench.store import Store
+from waiting import HANG
 
 
 def small_config(
-    *algorithms: str, count: int = 3, time_limit: float = 20.0, **options: Any
+    *algorithms: str, count: int = 3, time_limit: float = HANG, **options: Any
 ) -> BenchConfig:
     """A few small problems, by these algorithms, all with these options."""
     solvers = tuple(Solver(name, name, options) for name in algorithms)
@@ -52,6 +53,18 @@ def check_whole(path: Path) -> None:
     connection.close()
 
 
+def stopping(path: Path) -> Path:
+    """A file that a run makes when it has heard Ctrl-C."""
+    return path.with_suffix(".stopping")
+
+
+def tell(state: RunState) -> None:
+    """Let others know that Ctrl-C was heard."""
+    if state.stopping:
+        stopping(Path(sys.argv[1])).touch()
+
+
 if __name__ == "__main__":
     given = small_config("core", "dp", count=int(sys.argv[3]), **json.loads(sys.argv[4]))
-    sys.exit(130 if run_all(given, Path(sys.argv[1]), sys.argv[2]).interrupted else 0)
+    ended = run_all(given, Path(sys.argv[1]), sys.argv[2], tell=tell)
+    sys.exit(130 if ended.interrupted else 0)

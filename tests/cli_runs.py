@@ -15,6 +15,7 @@ import pytest
 import coreplan
 from coreplan import cli
 from helpers import dense_team
+from waiting import HANG
 
 SMALL = """
 format: mpp/1
@@ -88,7 +89,7 @@ def shell(*arguments: object, **options: Any) -> subprocess.CompletedProcess[str
         [sys.executable, "-m", "coreplan.cli", *map(str, arguments)],
         capture_output=True,
         check=False,
-        timeout=60,
+        timeout=HANG,
         **{"encoding": "utf-8", **options},
     )
 

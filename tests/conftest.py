@@ -18,13 +18,60 @@ _COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 # ones, and so does the profile `thorough`.
 settings.register_profile("default", max_examples=100, derandomize=True, **_COMMON)
 settings.register_profile("ci", max_examples=60, derandomize=True, **_COMMON)
+settings.register_profile("quick", max_examples=5, derandomize=True, **_COMMON)
 settings.register_profile("thorough", max_examples=2000, **_COMMON)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
+SLOW = frozenset(
+    f"test_{name}"
+    for name in (
+        # solve at length, or many problems, whatever the number of examples
+        "bench_sets",
+        "compare",
+        "core",
+        "dec_mdp",
+        "judge",
+        "limits",
+        "memory_limit",
+        "preference",
+        "repeats",
+        "rounding",
+        "search",
+        "sensitivity",
+        "simulate",
+        "verify_search",
+        # start many processes
+        "bench_runner",
+        "cli_bench",
+        "cli_plan",
+        "cli_solve",
+        "extension",
+        "interrupts",
+        "reading",
+        # read, write or draw much
+        "bench_figures",
+        "benchmarks",
+        "cli_bench_figures",
+        "docs",
+        "document",
+        "examples",
+        "explore",
+        "formats_hostile",
+        "report",
+        "report_browser",
+        "works_hostile",
+    )
+)
+"""Files that `make test-quick` leaves out."""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave out what cannot run here."""
+    """Leave out what cannot run here, and mark what is slow."""
     skip_without_browser(items)
+    for item in items:
+        if item.path.stem in SLOW:
+            item.add_marker("slow")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

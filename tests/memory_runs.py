@@ -48,12 +48,12 @@ def resident(field: str) -> float:
     raise AssertionError(f"no {field}")
 
 
-def main(name: str, limit: float, seconds: float) -> dict[str, Any]:
+def main(name: str, limit: float, work: float) -> dict[str, Any]:
     """Solve a problem and look at the memory."""
     problem = PROBLEMS[name]()
     before = resident("VmHWM")
     try:
-        result = solve(problem, memory_limit=limit, time_limit=seconds)
+        result = solve(problem, memory_limit=limit, work_limit=work)
     except LimitError as error:
         return {"error": str(error), "reason": error.reason, "peak": resident("VmHWM")}
     peak = resident("VmHWM")

@@ -5,9 +5,7 @@ from __future__ import annotations
 import random
 import signal
 import subprocess
-import time
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import coreplan
-from bench_runs import check_whole, run_all, small_config, start_run
+from bench_hooks import lines, set_gate
+from bench_runs import check_whole, run_all, small_config, start_run, stopping
 from coreplan import SolverError
 from coreplan.bench.config import SetRun, Solver
 from coreplan.bench.live import state_in_words
@@ -27,25 +26,13 @@ from coreplan.bench.runner import MOST_LOSSES, Pace, Run, default_jobs, plan_sol
 from coreplan.bench.sets import generate
 from coreplan.bench.store import Row, Store, read_rows
 from coreplan.bench.worker import MOST_POINTS, BoundsLog
-
-
-def wait_for(condition: Callable[[], object], seconds: float = 30.0) -> None:
-    """Wait until something is so."""
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.02)
-
-
-def lines(path: Path) -> list[str]:
-    """The lines of a file that may not be there yet."""
-    return path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+from waiting import HANG, wait_for
 
 
 def solve_one(tmp_path: Path, hook: str, **options: Any) -> Row:
     """What is recorded of one solve by a function of `bench_hooks`."""
     path = tmp_path / "r.sqlite"
-    limits = {"time_limit": options.pop("time_limit", 20.0)}
+    limits = {"time_limit": options.pop("time_limit", HANG)}
     memory_limit = options.pop("memory_limit", 100.0)
     grace = options.pop("grace", 5.0)
     config = small_config("core", count=1, **limits, **options)
@@ -71,7 +58,7 @@ def test_everything_is_recorded(tmp_path: Path) -> None:
         result = coreplan.solve(instance.problem, algorithm="dp")
         assert (row.set, row.solver, row.algorithm, row.options) == ("rand3", "dp", "dp", {})
         assert row.parameters == dict(instance.parameters)
-        assert (row.time_limit, row.memory_limit) == (20, 500)
+        assert (row.time_limit, row.memory_limit) == (HANG, 500)
         assert (row.outcome, row.message, row.solved) == ("result", "", True)
         assert row.result is not None
         same = {"seconds", "statistics"}
@@ -146,13 +133,13 @@ def test_killed_for_its_time(tmp_path: Path) -> None:
     """A solver that does not stop is killed some time after its limit."""
     row = solve_one(tmp_path, "busy", time_limit=0.4, grace=0.3)
     assert row.outcome == "killed_time"
-    assert 0.8 <= row.wall_seconds < 5
-    assert row.cpu_seconds > 0.2
+    assert row.wall_seconds >= 0.8
+    assert row.cpu_seconds > 0
     assert "the time limit is 0.4 s" in row.message
 
 
 def test_killed_for_its_memory(tmp_path: Path) -> None:
-    """A solver that takes more and more memory is killed soon after its limit."""
+    """A solver that takes more memory than its limit and the margin is killed."""
     row = solve_one(tmp_path, "greedy")
     assert row.outcome == "killed_memory"
     # 100 MB of limit, with the margin 225 MB, and the program itself.
@@ -212,7 +199,7 @@ def test_what_is_done_is_not_done_again(tmp_path: Path) -> None:
     assert run("core") == (3, 0)
     assert run("core", count=4) == (3, 1)
     assert run("dp", "core", count=4) == (4, 4)
-    assert run("core", count=2, time_limit=30) == (0, 2)
+    assert run("core", count=2, time_limit=HANG / 2) == (0, 2)
     assert len(lines(log)) == len(read_rows(path)) == 10
 
 
@@ -255,7 +242,7 @@ def request(hook: str, **options: Any) -> dict[str, Any]:
         "text": next(generate("rand3")).text(),
         "algorithm": "core",
         "options": options,
-        "time_limit": 60.0,
+        "time_limit": HANG,
         "memory_limit": None,
         "grace": 5.0,
     }
@@ -272,10 +259,10 @@ def test_workers_that_are_lost(tmp_path: Path) -> None:
             (worker,) = pool._busy
             worker._process.kill()
             if lost == 1:
-                assert pool.wait(10) == []
+                assert pool.wait(HANG) == []
             else:
                 with pytest.raises(WorkerLostError, match="exit code -9"):
-                    pool.wait(10)
+                    pool.wait(HANG)
             wait_for(lambda child=child: birth(child) is None)  # its child ends with it
 
 
@@ -286,7 +273,7 @@ def test_workers_stay() -> None:
         for number in range(4):
             pool.submit(str(number), request("coreplan.solve:solve"))
             used |= {worker._process.pid for worker in pool._busy}
-            while not (ended := pool.wait(10)):
+            while not (ended := pool.wait(HANG)):
                 pass
             assert [(key, answer["outcome"]) for key, answer in ended] == [(str(number), "result")]
     assert len(used) == 1
@@ -308,23 +295,23 @@ def test_resuming_after_kill(tmp_path: Path) -> None:
     """Killed again and again, a run loses nothing that had finished and repeats next to nothing."""
     path, log = tmp_path / "r.sqlite", tmp_path / "log"
     draw = random.Random(1)
-    before = kills = 0
-    while kills < 5:
-        process = start_run(path, "bench_hooks:logged", 100, file=str(log), nap=0.01)
-        seen = len(lines(log))
-        wait_for(lambda seen=seen: len(lines(log)) > seen)
-        time.sleep(draw.uniform(0.0, 0.25))
+    before = 0
+    for kills in range(1, 6):
+        most = len(lines(log)) + draw.randint(1, 12)
+        set_gate(log, most)
+        process = start_run(path, "bench_hooks:logged", 100, file=str(log))
+        wait_for(lambda most=most: len(lines(log)) >= most)
         process.kill()
         assert process.wait() == -signal.SIGKILL
-        kills += 1
         rows = read_rows(path)
         assert len(rows) >= before
         # What was noted in the log was recorded, but for what was on its way.
         assert len(rows) >= len(lines(log)) - 2 * kills
         before = len(rows)
         check_whole(path)
-    process = start_run(path, "bench_hooks:logged", 100, file=str(log), nap=0.01)
-    assert process.wait(60) == 0
+    set_gate(log, 1000)
+    process = start_run(path, "bench_hooks:logged", 100, file=str(log))
+    assert process.wait(HANG) == 0
     check_whole(path)
     done = Counter((row.instance, row.algorithm) for row in read_rows(path))
     assert len(done) == 200
@@ -335,10 +322,11 @@ def test_resuming_after_kill(tmp_path: Path) -> None:
 def test_two_runs_on_one_store(tmp_path: Path) -> None:
     """Two runs at once share the work: everything is solved, and nothing twice."""
     path, log = tmp_path / "r.sqlite", tmp_path / "log"
-    processes = [
-        start_run(path, "bench_hooks:logged", 20, file=str(log), nap=0.05) for _ in range(2)
-    ]
-    assert [process.wait(60) for process in processes] == [0, 0]
+    set_gate(log, 0)
+    processes = [start_run(path, "bench_hooks:logged", 20, file=str(log)) for _ in range(2)]
+    wait_for(lambda: path.exists() and count(path, "owners") == 2)
+    set_gate(log, 1000)
+    assert [process.wait(HANG) for process in processes] == [0, 0]
     done = Counter((row.instance, row.algorithm) for row in read_rows(path))
     assert len(done) == 40
     assert set(done.values()) == {1}
@@ -349,21 +337,26 @@ def test_two_runs_on_one_store(tmp_path: Path) -> None:
 def test_a_run_takes_over_from_a_dead_one(tmp_path: Path) -> None:
     """A run that waits for what another one claimed goes on with it when that one is killed."""
     path, log = tmp_path / "r.sqlite", tmp_path / "log"
-    options = {"file": str(log), "nap": 1.0}
-    first = start_run(path, "bench_hooks:logged", 1, **options)
-    wait_for(lambda: path.exists() and claims(path) == 2)
-    second = start_run(path, "bench_hooks:logged", 1, **options)
+    set_gate(log, 0)
+    first = start_run(path, "bench_hooks:logged", 1, file=str(log))
+    wait_for(lambda: path.exists() and count(path, "claims") == 2)
+    second = start_run(path, "bench_hooks:logged", 1, file=str(log))
+    wait_for(lambda: count(path, "owners") == 2)
     first.kill()
     first.wait()
-    assert second.wait(30) == 0
+    set_gate(log, 1000)
+    assert second.wait(HANG) == 0
     assert len(read_rows(path)) == 2
 
 
-def claims(path: Path) -> int:
-    """How many claims a store holds."""
-    with Store(path) as store:
-        ((count,),) = store._connection.execute("SELECT COUNT(*) FROM claims").fetchall()
-        return int(count)
+def count(path: Path, table: str) -> int:
+    """How many claims, or owners of them, a store holds."""
+    try:
+        with Store(path) as store:
+            ((number,),) = store._connection.execute(f"SELECT COUNT(*) FROM {table}").fetchall()
+            return int(number)
+    except coreplan.FormatError:  # it is just being made
+        return 0
 
 
 def sleepers(log: Path, process: subprocess.Popen[bytes]) -> list[int]:
@@ -386,7 +379,7 @@ def test_solvers_end_with_their_runner(tmp_path: Path) -> None:
     ]
     process.kill()
     process.wait()
-    wait_for(lambda: not any(birth(each) for each in [*children, *parents]), seconds=5)
+    wait_for(lambda: not any(birth(each) for each in [*children, *parents]))
 
 
 def test_ctrl_c_twice(tmp_path: Path) -> None:
@@ -395,23 +388,26 @@ def test_ctrl_c_twice(tmp_path: Path) -> None:
     process = start_run(path, "bench_hooks:sleeping", 5, file=str(log))
     children = sleepers(log, process)
     process.send_signal(signal.SIGINT)
-    time.sleep(1.5)
+    wait_for(stopping(path).exists)
     assert process.poll() is None
     assert all(birth(child) for child in children)
     process.send_signal(signal.SIGINT)
-    assert process.wait(10) == 130
-    assert not any(birth(child) for child in children)
+    assert process.wait(HANG) == 130
+    wait_for(lambda: not any(birth(child) for child in children))
     assert read_rows(path) == []
-    assert claims(path) == 0
+    assert count(path, "claims") == 0
 
 
 def test_ctrl_c_once(tmp_path: Path) -> None:
     """After one Ctrl-C what runs is finished and kept, and the rest is left for the next run."""
     path, log = tmp_path / "r.sqlite", tmp_path / "log"
-    process = start_run(path, "bench_hooks:logged", 40, file=str(log), nap=0.3)
+    set_gate(log, 2)
+    process = start_run(path, "bench_hooks:logged", 40, file=str(log))
     wait_for(lambda: len(lines(log)) >= 2)
     process.send_signal(signal.SIGINT)
-    assert process.wait(20) == 130
+    wait_for(stopping(path).exists)
+    set_gate(log, 1000)
+    assert process.wait(HANG) == 130
     rows = read_rows(path)
     assert 2 <= len(rows) == len(lines(log)) < 80
 
@@ -419,7 +415,7 @@ def test_ctrl_c_once(tmp_path: Path) -> None:
 def test_a_store_that_cannot_be_written(tmp_path: Path) -> None:
     """If the store fails in the middle, the run ends with an error, and its solvers end."""
     log = tmp_path / "log"
-    config = small_config("core", file=str(log), nap=0.0)
+    config = small_config("core", file=str(log))
     with Store(tmp_path / "r.sqlite", create=True) as store, LocalPool(1) as pool:
         run = Run(plan_solves(config), store, pool, function="bench_hooks:logged")
         store._connection.execute("DROP TABLE claims")

@@ -163,7 +163,7 @@ def test_instances_are_what_they_say(name: str, tmp_path: Path) -> None:
 def test_small_instances_are_solved(name: str) -> None:
     """Small problems can be compiled, and are solved to the optimum."""
     for each in instances(name, 4, seed=3):
-        result = solve(each.problem, threads=1, time_limit=20)
+        result = solve(each.problem, threads=1, work_limit=20)
         assert result.status is Status.OPTIMAL, each.name
 
 

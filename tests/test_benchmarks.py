@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -13,10 +14,18 @@ import dec_mdp
 import search
 import simulate
 import spudd
+from clocks import LOOK, ticking
 from coreplan import MaintenanceProblem, solve, write_problem
 from instances import pyramid, realistic
 
 QUICK = ["--quick", "--seeds", "1", "--time-limit", "0.2"]
+
+
+@pytest.fixture(autouse=True)
+def counted_time() -> Iterator[None]:
+    """Time limits strike after so much work, however busy the machine is."""
+    with ticking(10 * LOOK):
+        yield
 
 
 @pytest.fixture

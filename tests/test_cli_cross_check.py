@@ -9,7 +9,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from cli_runs import Run, one_json
 from coreplan import read_problem
 from coreplan.interop.storm import StormAnswer
 from helpers import random_mpp
+from waiting import HANG, wait_for
 
 
 def test_without_storm(run: Run, small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,14 +86,12 @@ def test_ctrl_c_ends_storm(tmp_path: Path) -> None:
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
-    worker: list[str] = []
-    for _ in range(300):
-        time.sleep(0.1)
-        if worker := children.read_text(encoding="ascii").split():
-            break
-    time.sleep(0.5)
+    wait_for(lambda: children.read_text(encoding="ascii").split())
+    worker = children.read_text(encoding="ascii").split()
+    # Storm is at work, or about to be.
+    wait_for(lambda: "storm" in Path(f"/proc/{worker[0]}/maps").read_text(encoding="utf-8"))
     os.killpg(process.pid, signal.SIGINT)
-    _, err = process.communicate(timeout=30)
+    _, err = process.communicate(timeout=HANG)
     assert process.returncode == 130
     assert err.strip() == "error: interrupted"
     assert len(worker) == 1

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from cli_runs import Run, one_json
+from clocks import ticking
 from coreplan import cli
 
 
@@ -64,8 +65,9 @@ def test_evaluate_says_what_is_left_out(run: Run, small: Path, schedule: Path) -
 def test_evaluate_within_limits(run: Run, large: Path, tmp_path: Path) -> None:
     """The search for a bound keeps to the time limit; the plan's value is exact all the same."""
     plan = tmp_path / "plan.json"
-    assert run("solve", large, "--time-limit", 0.5, "--json", "--save-policy", plan).code == 0
-    code, out, err = run("evaluate", large, "--policy", plan, "--time-limit", 1, "--json")
+    with ticking():
+        assert run("solve", large, "--time-limit", 0.5, "--json", "--save-policy", plan).code == 0
+        code, out, err = run("evaluate", large, "--policy", plan, "--time-limit", 1, "--json")
     assert (code, err) == (0, "")
     report = one_json(out)
     assert report["search_status"] == "time_limit"

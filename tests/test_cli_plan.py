@@ -18,6 +18,7 @@ from coreplan import Policy, SolverError, cli, read_problem, solve, timeline
 from coreplan.domains.maintenance.decision_rules import decision_rules
 from coreplan.domains.maintenance.money import split_value
 from helpers import random_mpp
+from waiting import HANG
 
 plan_module = sys.modules["coreplan.cli.plan"]
 view_module = sys.modules["coreplan.domains.maintenance.view.plan_view"]
@@ -222,7 +223,7 @@ def test_ctrl_c_shows_the_best_plan_so_far(tmp_path: Path) -> None:
                 break
         os.killpg(process.pid, signal.SIGINT)
         out = process.stdout.read()
-        assert process.wait(60) == 0
+        assert process.wait(HANG) == 0
     assert "interrupted; the optimum is at most" in out
     assert "█ work for certain" in out
     assert "expected to earn" in out

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from cli_runs import Run, one_json, shell
+from clocks import ticking
 from coreplan import cli
 from helpers import random_mpp
 from reports import Page
@@ -115,7 +116,8 @@ def test_report_within_a_time_limit(run: Run, tmp_path: Path) -> None:
     problem = tmp_path / "hard.json"
     problem.write_text(json.dumps(random_mpp(6, 4, 14)))
     page = tmp_path / "plan.html"
-    code, out, err = run("report", problem, "-o", page, "--time-limit", 1, "--json")
+    with ticking():
+        code, out, err = run("report", problem, "-o", page, "--time-limit", 1, "--json")
     assert (code, err) == (0, "")
     said = one_json(out)
     assert said["upper_bound"] >= said["value"]

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from cli_runs import Run, one_json
+from clocks import ticking
 from coreplan import read_problem, sensitivity
 from helpers import random_mpp
 
@@ -95,15 +96,16 @@ def test_time_limit(run: Run, tmp_path: Path) -> None:
     """With little time for a large problem there are ranges, and what was left out is said."""
     path = tmp_path / "hard.json"
     path.write_text(json.dumps(random_mpp(6, 3, 12)), encoding="utf-8")
-    code, out, err = run("sensitivity", path, "--time-limit", "1", "--json")
+    with ticking():
+        code, out, err = run("sensitivity", path, "--time-limit", "0.5", "--json")
     assert (code, err) == (0, "")
     report = one_json(out)
-    assert report["seconds"] < 10
     assert report["status"] == "time_limit"
     assert not all(each["examined"] for each in report["influences"])
     for each in report["influences"]:
         assert each["low"] is None or each["high"] is None or each["low"] <= each["high"]
-    code, out, _ = run("sensitivity", path, "--time-limit", "1", "--top", "3")
+    with ticking():
+        code, out, _ = run("sensitivity", path, "--time-limit", "0.5", "--top", "3")
     assert code == 0
     assert "the time was too short: " in out
 

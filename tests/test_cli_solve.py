@@ -17,13 +17,16 @@ import pytest
 
 import coreplan
 from cli_runs import SMALL, Run, run_unread, valid_result
+from clocks import ticking
 from coreplan import Policy, Result, cli, read_problem
 from helpers import random_mpp
+from waiting import HANG
 
 DRIVER = """
-import sys, time
+import sys
 import coreplan.cli
 import coreplan.cli.solve as command
+from coreplan.support import interrupts
 solve = command.solve_problem
 
 def watched(problem, **options):
@@ -31,14 +34,22 @@ def watched(problem, **options):
     def callback(progress):
         if progress.phase not in ("compile", "shrinking"):
             print("searching", file=sys.stderr, flush=True)
-            time.sleep(float(sys.argv[1]))
+            if sys.argv[1] == "hold":
+                while not interrupts._heard:
+                    pass
+                print("heard", file=sys.stderr, flush=True)
+                while True:
+                    pass
         return inner(progress) if inner else None
     return solve(problem, callback=callback, **options)
 
 command.solve_problem = watched
 coreplan.cli.main(sys.argv[2:])
 """
-"""The command line, except that it says when the search runs and takes its time then."""
+"""The command line, except that it says when the search runs.
+
+If it is to hold, the search then stands still until a second Ctrl-C ends it.
+"""
 
 
 def test_solve_prints_header_and_summary(run: Run, small: Path) -> None:
@@ -183,10 +194,11 @@ def test_limits_give_results(run: Run, large: Path) -> None:
         ("dp", "--memory-limit", "20", "memory_limit"),
     ):
         command = ("solve", large, "--algorithm", algorithm, option, value)
-        code, out, err = run(*command, "--json")
-        assert (code, err) == (0, "")
-        assert valid_result(out)["status"] == status
-        assert f"stopped by the {status.replace('_', ' ')}" in run(*command).out
+        with ticking():
+            code, out, err = run(*command, "--json")
+            assert (code, err) == (0, "")
+            assert valid_result(out)["status"] == status
+            assert f"stopped by the {status.replace('_', ' ')}" in run(*command).out
 
 
 @pytest.mark.parametrize("option", ["--time-limit", "--stage", "--algorithm"])
@@ -372,10 +384,10 @@ def test_solve_from_a_plan(run: Run, small: Path, schedule: Path, tmp_path: Path
 # -- Ctrl-C ----------------------------------------------------------------------------------------
 
 
-def start(hold: float, *arguments: object) -> subprocess.Popen[str]:
+def start(hold: str, *arguments: object) -> subprocess.Popen[str]:
     """Start the command line in a process group of its own, and wait for its search to run."""
     process = subprocess.Popen(
-        [sys.executable, "-c", DRIVER, str(hold), *map(str, arguments)],
+        [sys.executable, "-c", DRIVER, hold, *map(str, arguments)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -392,9 +404,11 @@ def start(hold: float, *arguments: object) -> subprocess.Popen[str]:
 def test_one_sigint_gives_a_result(large: Path, tmp_path: Path, as_json: bool) -> None:
     """One Ctrl-C gives the best plan so far, also as a file, and exit code 0."""
     plan = tmp_path / "plan.json"
-    process = start(0, "solve", large, "--save-policy", plan, *(["--json"] if as_json else []))
+    process = start(
+        "go on", "solve", large, "--save-policy", plan, *(["--json"] if as_json else [])
+    )
     os.killpg(process.pid, signal.SIGINT)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=HANG)
     assert process.returncode == 0
     assert set(err.splitlines()) <= {"searching"}
     if as_json:
@@ -407,12 +421,13 @@ def test_one_sigint_gives_a_result(large: Path, tmp_path: Path, as_json: bool) -
 def test_two_sigints_end_at_once(large: Path, tmp_path: Path) -> None:
     """A second Ctrl-C ends at once with exit code 130, without a result and without a plan."""
     plan = tmp_path / "plan.json"
-    process = start(60, "solve", large, "--save-policy", plan, "--json")
+    process = start("hold", "solve", large, "--save-policy", plan, "--json")
     os.killpg(process.pid, signal.SIGINT)
-    with pytest.raises(subprocess.TimeoutExpired):
-        process.wait(timeout=0.5)  # the first one is a request
+    assert process.stderr is not None
+    assert process.stderr.readline() == "heard\n"
+    assert process.poll() is None  # the first one is a request
     os.killpg(process.pid, signal.SIGINT)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=HANG)
     assert process.returncode == 130
     assert out == ""
     assert err.strip() == "error: interrupted"

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import coreplan.analysis.explanation
 import judge
+from clocks import ticking
 from coreplan import (
     Contractor,
     ContractorState,
@@ -229,5 +230,5 @@ def test_what_makes_no_sense_is_refused(options: dict[str, Any], words: str) -> 
 def test_too_little_time() -> None:
     """If there is no time for a single value, it is said so."""
     policy = policy_of(from_file(random_mpp(3, 2, 6)))
-    with pytest.raises(LimitError, match="before there was any value"):
+    with pytest.raises(LimitError, match="before there was any value"), ticking():
         policy.explain(0, time_limit=1e-9)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import json
+import math
 import random
 import signal
 from collections import Counter
@@ -181,7 +182,7 @@ def _verified(folder: Path) -> tuple[Verification, Result]:
 def test_damage_changes_certificates(tmp_path: Path) -> None:
     """Every kind of damage changes some certificate, so none is idle."""
     path = tmp_path / "c.json"
-    options = {"threads": 1, "exact": False, "time_limit": 5, **EAGER}
+    options = {"threads": 1, "exact": False, "work_limit": 5, **EAGER}
     solve(from_file(coupled_team(0)), certificate=path, **options)
     text = path.read_text(encoding="utf-8")
     for kind in certificates.DAMAGES:
@@ -268,7 +269,7 @@ def test_interrupted_processes_are_judged(tmp_path: Path) -> None:
 
 
 def test_an_endless_solver_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A solver that the time limit stops again and again is complained about."""
+    """A solver that only a limit stops is complained about."""
     stopped = dataclasses.replace(solved(), status=Status.TIME_LIMIT)
     monkeypatch.setattr(problems, "solve", lambda *_, **__: stopped)
     case = {"problem": RAW, "solvers": [["core", {}]], "patience": 60.0}
@@ -332,7 +333,7 @@ def test_problems_are_shrunk() -> None:
     campaign = Campaign("toy", lambda _: case, check, problems.smaller)
     complaint = failure_of(campaign, case)
     assert complaint is not None
-    small, still = shrink(campaign, case, complaint)
+    small, still = shrink(campaign, case, complaint, seconds=math.inf)
     assert still.check == "too large"
     assert len(small["problem"]["agents"]) == 1
     assert small["problem"]["horizon"] == 1
@@ -351,7 +352,9 @@ def test_shrinking_keeps_to_the_same_failure() -> None:
     campaign = Campaign(
         "toy", lambda _: {}, check, lambda case: ({"items": i} for i in shorter(case["items"]))
     )
-    small, complaint = shrink(campaign, {"items": list(range(40))}, Complaint("long", ""))
+    small, complaint = shrink(
+        campaign, {"items": list(range(40))}, Complaint("long", ""), seconds=math.inf
+    )
     assert len(small["items"]) == 3
     assert complaint.check == "long"
     crash = failure_of(campaign, {"items": []})

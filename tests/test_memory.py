@@ -16,6 +16,7 @@ from coreplan.support.memory import (
     machine_memory,
     memory_by_rlimits,
 )
+from waiting import HANG
 
 GB = 1_000_000_000
 
@@ -130,7 +131,7 @@ resource.setrlimit(resource.{name}, (2_000_000_000, resource.RLIM_INFINITY))
 print(json.dumps([before, memory_by_rlimits(), available_memory(), Limits().monitor.memory_limit]))
 """
     run = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=120
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=HANG
     )
     before, after, available, limit = json.loads(run.stdout)
     assert before == math.inf

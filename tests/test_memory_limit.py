@@ -21,8 +21,8 @@ from memory_runs import PROBLEMS
 HERE = Path(__file__).parent
 PROGRAM = 60
 """MB that the program itself may take."""
-SECONDS = 2.0
-"""When each run stops; the memory limit holds at any time."""
+WORK = 2.0
+"""Counted work after which each run stops; the memory limit holds at any time."""
 
 pytestmark = pytest.mark.skipif(
     not Path("/proc/self/statm").exists(), reason="the system does not say how much memory is used"
@@ -45,7 +45,7 @@ def run_python(*arguments: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_the_memory_limit_is_kept(name: str, limit: float) -> None:
     """Whatever the shape of a problem, memory stays within the limit; and the result is valid."""
-    run = run_python(str(HERE / "memory_runs.py"), name, str(limit), str(SECONDS))
+    run = run_python(str(HERE / "memory_runs.py"), name, str(limit), str(WORK))
     assert run.returncode == 0, run.stderr
     found = json.loads(run.stdout)
     assert found["peak"] <= 1.1 * limit + PROGRAM
@@ -101,7 +101,7 @@ def test_a_limit_of_addresses(
     """
     file = tmp_path / "problem.json"
     file.write_text(json.dumps(random_mpp(*size)), encoding="utf-8")
-    arguments = ["solve", str(file), "--json", "--threads", "4", "--time-limit", str(SECONDS)]
+    arguments = ["solve", str(file), "--json", "--threads", "4", "--work-limit", str(WORK)]
     if limit is not None:
         arguments += ["--memory-limit", limit]
     run = run_python("-c", ADDRESSES, str(megabytes), *arguments)
@@ -128,7 +128,7 @@ def test_what_was_found_before_memory_ran_out(part: str, monkeypatch: pytest.Mon
     problem = from_file(dense_team(4))
     best = solve(problem).value
     monkeypatch.setattr(Team, part, fail)
-    result = solve(problem, exact=part == "solve_exactly", time_limit=20)
+    result = solve(problem, exact=part == "solve_exactly", work_limit=20)
     assert result.status in (Status.MEMORY_LIMIT, Status.OPTIMAL)
     assert result.lower_bound == result.value <= best + 1e-9 <= result.upper_bound + 2e-9
     assert result.policy is not None

@@ -256,7 +256,7 @@ def test_lines_are_the_bounds(pyplot: Any) -> None:
 def test_a_log_of_a_solver_is_drawn(pyplot: Any) -> None:
     """What a solver reports is what the lines show, the bounds of its result at the end."""
     log = plot.ProgressLog()
-    result = solved(random_mpp(4, 3, 10), callback=log, time_limit=2)
+    result = solved(random_mpp(4, 3, 10), callback=log, work_limit=1)
     upper, lower = plot.convergence(log).get_lines()
     assert lower.get_ydata()[-1] == pytest.approx(result.lower_bound)
     assert upper.get_ydata()[-1] == pytest.approx(result.upper_bound)

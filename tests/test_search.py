@@ -13,15 +13,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from clocks import AT_EVERY_LOOK, ticking
 from coreplan import LimitError, Policy, Progress, Result, Status, solve
 from explore.corpus import read_corpus
 from helpers import (
+    BEFORE_THE_SEARCH,
     EAGER,
     agrees,
+    closes,
     coupled_team,
     from_file,
     judged_policy_value,
     package_state,
+    precise,
     random_mpp,
     scale,
 )
@@ -44,21 +48,6 @@ SOLVERS: list[tuple[str, dict[str, Any]]] = [
 seeds = st.integers(0, 10**6)
 
 
-def precise(raw: dict[str, Any]) -> bool:
-    """Whether probabilities sum to 1; if not, the bounds leave room for that."""
-    return raw["format"] == "mpp/1" or all(
-        abs(sum(law.values()) - 1) < 1e-14
-        for agent in raw["agents"]
-        for by_action in agent["transitions"].values()
-        for law in by_action.values()
-    )
-
-
-def closes(raw: dict[str, Any]) -> bool:
-    """Whether rounding, and what the input leaves open, allow the bounds to meet."""
-    return precise(raw) and scale(raw) < 1e5
-
-
 def search(raw: dict[str, Any], **options: Any) -> Result:
     """Solve a problem without exact tables of whole teams, and check what always holds."""
     optimum = optimal_value(raw)
@@ -69,7 +58,7 @@ def search(raw: dict[str, Any], **options: Any) -> Result:
         assert progress.upper_bound >= optimum - tolerance
 
     limit = 3.0 if closes(raw) else 0.2
-    options = {"time_limit": limit, "threads": 1, "callback": check, **options}
+    options = {"work_limit": limit, "threads": 1, "callback": check, **options}
     result = solve(from_file(raw), algorithm="core", exact=False, **EAGER, **options)
     assert result.lower_bound == result.value <= result.upper_bound
     assert result.value <= optimum + tolerance
@@ -195,7 +184,7 @@ def test_from_a_later_situation(seed: int, data: st.DataObject) -> None:
         from_file(raw),
         exact=False,
         tables=False,
-        time_limit=1.0 if precise(raw) else 0.1,
+        work_limit=1.0 if precise(raw) else 0.1,
         stage=stage,
         state=package_state(raw, state),
         **EAGER,
@@ -235,11 +224,14 @@ def check_stopped(raw: dict[str, Any], optimum: float, result: Result) -> None:
 
 
 @settings(max_examples=12)
-@given(seed=st.integers(1, 5), limit=st.floats(0.01, 0.4), tables=st.booleans())
+@given(seed=st.integers(1, 5), limit=st.floats(0.003, 0.4), tables=st.booleans())
 def test_stopped_by_time(seed: int, limit: float, tables: bool) -> None:
     """Whenever the clock strikes, what there is is valid."""
     raw, optimum = larger(seed)
-    result = solve(from_file(raw), exact=False, tables=tables, threads=1, time_limit=limit, **EAGER)
+    problem = from_file(raw)
+    with ticking():
+        result = solve(problem, exact=False, tables=tables, threads=1, time_limit=limit, **EAGER)
+    assert result.status in (Status.TIME_LIMIT, Status.OPTIMAL)
     check_stopped(raw, optimum, result)
 
 
@@ -255,7 +247,7 @@ def test_stopped_by_memory(seed: int, digits: float, tables: bool) -> None:
             tables=tables,
             threads=1,
             memory_limit=10**digits,
-            time_limit=0.6,
+            work_limit=0.6,
             **EAGER,
         )
     except LimitError as error:
@@ -265,20 +257,21 @@ def test_stopped_by_memory(seed: int, digits: float, tables: bool) -> None:
 
 
 @settings(max_examples=8)
-@given(seed=st.integers(1, 5), calls=st.integers(1, 8))
-def test_stopped_by_the_callback(seed: int, calls: int) -> None:
+@given(seed=st.integers(1, 5), digits=st.floats(0, 3.5))
+def test_stopped_by_the_callback(seed: int, digits: float) -> None:
     """Whoever watches may stop it at any report."""
     raw, optimum = larger(seed)
-    left = [calls]
+    problem = from_file(raw)
+    left = int(10**digits)
 
-    def stop(_: Progress) -> bool:
-        left[0] -= 1
-        return left[0] <= 0
+    def stop(progress: Progress) -> bool:
+        nonlocal left
+        left -= progress.phase not in BEFORE_THE_SEARCH
+        return left <= 0
 
-    result = solve(
-        from_file(raw), exact=False, tables=False, threads=1, time_limit=2.0, callback=stop, **EAGER
-    )
-    assert result.status in (Status.INTERRUPTED, Status.OPTIMAL)
+    with ticking(AT_EVERY_LOOK):
+        result = solve(problem, exact=False, tables=False, threads=1, callback=stop, **EAGER)
+    assert result.status is (Status.INTERRUPTED if left <= 0 else Status.OPTIMAL)
     check_stopped(raw, optimum, result)
 
 
@@ -295,24 +288,27 @@ def test_stopped_by_an_interrupt_in_the_search(plain_sigint: None) -> None:
         if progress.phase == "search":
             raise KeyboardInterrupt("mine")
 
-    options = {"exact": False, "tables": False, "threads": 1, "time_limit": 5, **EAGER}
-    check_stopped(raw, optimum, solve(problem, callback=press, **options))
-    with pytest.raises(KeyboardInterrupt, match="mine"):
-        solve(problem, callback=fail, **options)
+    options = {"exact": False, "tables": False, "threads": 1, **EAGER}
+    with ticking(AT_EVERY_LOOK):
+        result = solve(problem, callback=press, **options)
+        assert result.status is Status.INTERRUPTED
+        check_stopped(raw, optimum, result)
+        with pytest.raises(KeyboardInterrupt, match="mine"):
+            solve(problem, callback=fail, **options)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_a_policy_of_those_who_stay_together() -> None:
     """Where agents never go apart, the policy is worth its value all the same."""
     raw, optimum = larger(2)
-    options = {"exact": False, "tables": False, "threads": 1, "time_limit": 5, **EAGER}
+    options = {"exact": False, "tables": False, "threads": 1, "work_limit": 5.0, **EAGER}
     check_stopped(raw, optimum, solve(from_file(raw), split=False, **options))
 
 
 def test_a_search_without_room_is_said_to_be_short_of_memory() -> None:
     """If there is no memory for a search, that is why the gap stays open."""
     raw, optimum = larger(1)
-    result = solve(from_file(raw), exact=False, threads=1, memory_limit=0.1, time_limit=5, **EAGER)
+    result = solve(from_file(raw), exact=False, threads=1, memory_limit=0.1, work_limit=5, **EAGER)
     check_stopped(raw, optimum, result)
     assert result.status is Status.MEMORY_LIMIT
 
@@ -343,7 +339,7 @@ def test_corpus(line: dict[str, Any]) -> None:
     tolerance = 1e-9 * scale(raw)
     for algorithm, options in SOLVERS:
         both_sides = not options.get("exact", True)
-        limits = {"time_limit": 3.0 if closes(raw) else 0.2} if both_sides else {}
+        limits = {"work_limit": 3.0 if closes(raw) else 0.2} if both_sides else {}
         eager = EAGER if algorithm == "core" else {}
         result = solve(problem, algorithm=algorithm, **options, **limits, **eager)
         assert result.value - tolerance <= optimum <= result.upper_bound + tolerance, algorithm

@@ -6,7 +6,6 @@ import dataclasses
 import importlib
 import json
 import math
-import time
 from random import Random
 from typing import Any
 
@@ -16,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import coreplan.analysis.reward_tables
+from clocks import ticking
 from coreplan import (
     TIMMDP,
     Agent,
@@ -355,12 +355,11 @@ def test_a_callback_sees_progress_and_can_stop() -> None:
 def test_a_time_limit_keeps_the_runs_so_far() -> None:
     """A simulation that would take for ever ends, with all the runs that are through."""
     policy = policy_of(crowd(5))
-    start = time.perf_counter()
-    shown = simulate(policy, 10**12, 1, time_limit=0.3)
-    assert time.perf_counter() - start < 10
+    with ticking():
+        shown = simulate(policy, 10**12, 1, time_limit=0.3)
     assert 2 <= shown.runs < 10**12
     assert len(shown.returns) == shown.runs
-    with pytest.raises(LimitError, match="stopped before two runs were simulated"):
+    with pytest.raises(LimitError, match="stopped before two runs were simulated"), ticking():
         simulate(policy, 10**6, 1, time_limit=1e-9)
 
 
@@ -379,10 +378,9 @@ def tell(progress):
 shown = simulate(policy, 10**12, 1, callback=tell)
 print(json.dumps({"runs": shown.runs, "stopped": shown.stopped, "told": told[-1].runs}))
 """
-    report, seconds = interrupt(script)
+    report = interrupt(script)
     assert report["stopped"]
     assert report["runs"] == report["told"] >= 2
-    assert seconds < 5
 
 
 @pytest.mark.parametrize("threads", [0, -1, True, 1.5, "2"])

@@ -141,7 +141,7 @@ PROBLEMS: dict[str, dict[str, Any]] = {
 def test_what_the_search_found_is_proven(name: str, ideas: dict[str, bool]) -> None:
     """The upper bound that a search found is claimed and confirmed."""
     raw = PROBLEMS[name]
-    certificate, upper = searched(raw, time_limit=10, **ideas)
+    certificate, upper = searched(raw, work_limit=10, **ideas)
     found = verify(from_file(raw), certificate)
     assert found.confirmed, str(found)
     assert found.upper_claimed == upper
@@ -157,7 +157,7 @@ def test_what_the_search_found_is_proven(name: str, ideas: dict[str, bool]) -> N
 def test_there_are_records_to_check() -> None:
     """The problems above need records, also where outcomes are revealed one at a time."""
     for name in ("mpp 0", "wide", "many outcomes"):
-        certificate, _ = searched(PROBLEMS[name], time_limit=10, tables=False)
+        certificate, _ = searched(PROBLEMS[name], work_limit=10, tables=False)
         assert count(certificate) > 0, name
         found = verify(from_file(PROBLEMS[name]), certificate)
         bare = verify(from_file(PROBLEMS[name]), replace(certificate, search=None))
@@ -170,7 +170,7 @@ def test_there_are_records_to_check() -> None:
 @given(raw=problem_dicts(), tables=st.booleans(), split=st.booleans(), skip=st.booleans())
 def test_random_problems(raw: dict[str, Any], tables: bool, split: bool, skip: bool) -> None:
     """What a search claims is confirmed, and the optimum lies within the bounds."""
-    certificate, upper = searched(raw, time_limit=0.2, tables=tables, split=split, skip=skip)
+    certificate, upper = searched(raw, work_limit=0.2, tables=tables, split=split, skip=skip)
     found = verify(from_file(raw), certificate)
     assert found.confirmed, str(found)
     assert certificate.upper >= upper
@@ -227,7 +227,7 @@ def test_no_records_make_the_bound_wrong(raw: dict[str, Any], seed: int, reduced
 
 DAMAGED = wide_mpp()
 DAMAGED_OPTIMUM = optimal_value(DAMAGED)
-WHOLE, _ = searched(DAMAGED, time_limit=10, tables=False)
+WHOLE, _ = searched(DAMAGED, work_limit=10, tables=False)
 PROBLEM = from_file(DAMAGED)
 TEXT = json.dumps(certificate_to_dict(WHOLE))
 
@@ -362,7 +362,7 @@ def test_proofs_that_are_too_long(
     """Then the certificate claims what the clusters show, and the log says so."""
     monkeypatch.setattr(certify, limit, value)
     with caplog.at_level(logging.WARNING, logger="coreplan"):
-        certificate, upper = searched(DAMAGED, time_limit=10, tables=False)
+        certificate, upper = searched(DAMAGED, work_limit=10, tables=False)
     assert certificate.search is None
     assert certificate.upper > upper
     assert verify(PROBLEM, certificate).confirmed

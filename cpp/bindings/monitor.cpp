@@ -3,6 +3,7 @@
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
+#include <memory>
 #include <string>
 
 #include "bindings/module.hpp"
@@ -54,6 +55,19 @@ Monitor::Watcher watch_with(const nb::callable& watcher) {
     };
 }
 
+// A clock of Python. Threads of the core copy and ask it without holding the interpreter.
+Monitor::Clock clock_of(const nb::object& clock) {
+    if (clock.is_none()) return Monitor::steady_seconds;
+    const std::shared_ptr<nb::object> shared(new nb::object(clock), [](const nb::object* last) {
+        const nb::gil_scoped_acquire gil;
+        delete last;
+    });
+    return [shared] {
+        const nb::gil_scoped_acquire gil;
+        return nb::cast<double>((*shared)());
+    };
+}
+
 }  // namespace
 
 void bind_monitor(nb::module_& module) {
@@ -75,12 +89,15 @@ void bind_monitor(nb::module_& module) {
     nb::class_<Monitor>(module, "Monitor")
         .def(
             "__init__",
-            [](Monitor* self, double time_limit, double memory_limit, const nb::callable& watcher) {
-                new (self) Monitor(time_limit, memory_limit, watch_with(watcher));
+            [](Monitor* self, double time_limit, double memory_limit, const nb::callable& watcher,
+               const nb::object& clock) {
+                new (self) Monitor(time_limit, memory_limit, watch_with(watcher), clock_of(clock));
             },
             nb::arg("time_limit"), nb::arg("memory_limit"), nb::arg("watcher"),
+            nb::arg("clock").none() = nb::none(),
             nb::sig("def __init__(self, time_limit: float, memory_limit: float, "
-                    "watcher: collections.abc.Callable[[Progress], Stop]) -> None"))
+                    "watcher: collections.abc.Callable[[Progress], Stop], "
+                    "clock: collections.abc.Callable[[], float] | None = None) -> None"))
         .def_ro("progress", &Monitor::progress)
         .def_prop_ro("stop", &Monitor::stop)
         .def("look", &Monitor::look)

@@ -1,6 +1,7 @@
 #include "support/monitor.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <utility>
@@ -13,15 +14,15 @@ namespace {
 
 // Work between two looks at the clock: well under a millisecond.
 constexpr std::uint64_t kLookEvery = 1U << 15U;
-constexpr std::chrono::milliseconds kWatchInterval{50};
-constexpr std::chrono::milliseconds kMeasureInterval{1};
+constexpr double kWatchInterval = 0.05;  // seconds
+constexpr double kMeasureInterval = 0.001;
 // The process may grow by that much without anybody counting it: its own affairs.
 constexpr double kOwnAffairs = 4e6;
 constexpr double kWorthMeasuring = 1e5;  // bytes
 // A process that takes this part of its memory hands back what it has freed, in one part of the
 // time in so many; one that has grown too large has to, however long it takes.
 constexpr double kLarge = 0.95;
-constexpr int kTrimPart = 10;
+constexpr double kTrimPart = 10;
 
 std::string megabytes(double bytes) {
     char text[64];
@@ -31,8 +32,9 @@ std::string megabytes(double bytes) {
 
 }  // namespace
 
-Monitor::Monitor(double time_limit, double memory_limit, Watcher watcher)
-    : start_(Clock::now()),
+Monitor::Monitor(double time_limit, double memory_limit, Watcher watcher, Clock clock)
+    : clock_(std::move(clock)),
+      start_(clock_()),
       next_watch_(start_ + kWatchInterval),
       next_measure_(start_),
       next_trim_(start_),
@@ -42,8 +44,13 @@ Monitor::Monitor(double time_limit, double memory_limit, Watcher watcher)
       size_at_start_(std::isfinite(memory_limit) ? resident_bytes() : 0),
       watcher_(std::move(watcher)) {}
 
+double Monitor::steady_seconds() {
+    const auto since = std::chrono::steady_clock::now().time_since_epoch();
+    return std::chrono::duration<double>(since).count();
+}
+
 Monitor Monitor::helper(Watcher watcher) const {
-    Monitor own(seconds_left(), kNoLimit, std::move(watcher));
+    Monitor own(seconds_left(), kNoLimit, std::move(watcher), clock_);
     own.most_growth_ = most_growth_;
     own.size_at_start_ = size_at_start_;
     return own;
@@ -54,7 +61,7 @@ void Monitor::halt(Stop why) noexcept {
     next_look_ = 0;
 }
 
-void Monitor::set_time_limit(double seconds) noexcept {
+void Monitor::set_time_limit(double seconds) {
     time_limit_ = seconds;
     if (stop_ == Stop::time_limit && this->seconds() < seconds) stop_ = Stop::none;
     next_look_ = 0;
@@ -66,14 +73,15 @@ void Monitor::measure() {
 }
 
 void Monitor::trim() {
-    const auto begin = Clock::now();
+    const double begin = clock_();
     return_freed_memory();
-    next_trim_ = Clock::now() + kTrimPart * (Clock::now() - begin);
+    const double end = clock_();
+    next_trim_ = end + kTrimPart * (end - begin);
     measure();
 }
 
 // Whether the process has grown too large, also after what is free has been handed back.
-bool Monitor::outgrown(Clock::time_point now) {
+bool Monitor::outgrown(double now) {
     if (!std::isfinite(most_growth_) || now < next_measure_) return false;
     next_measure_ = now + kMeasureInterval;
     measure();
@@ -82,22 +90,20 @@ bool Monitor::outgrown(Clock::time_point now) {
     return used() > most_growth_;
 }
 
-double Monitor::seconds() const {
-    return std::chrono::duration<double>(Clock::now() - start_).count();
-}
+double Monitor::seconds() const { return clock_() - start_; }
 
 bool Monitor::look() {
     next_look_ = work_ + kLookEvery;
     if (stop_ != Stop::none) return true;
-    const auto now = Clock::now();
-    progress.seconds = std::chrono::duration<double>(now - start_).count();
+    const double now = clock_();
+    progress.seconds = now - start_;
     if (progress.seconds >= time_limit_) {
         stop_ = Stop::time_limit;
     } else if (outgrown(now)) {
         stop_ = Stop::memory_limit;
     } else if (watcher_ && now >= next_watch_) {
         stop_ = watcher_(progress);
-        next_watch_ = Clock::now() + kWatchInterval;
+        next_watch_ = clock_() + kWatchInterval;
     }
     return stop_ != Stop::none;
 }

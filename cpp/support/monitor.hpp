@@ -1,7 +1,6 @@
 // Limits, progress and counted work: every loop that can run long reports here.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -32,7 +31,8 @@ public:
 
 class Monitor {
 public:
-    using Clock = std::chrono::steady_clock;
+    // Seconds since some moment; never goes back. Threads that help ask it, too.
+    using Clock = std::function<double()>;
     using Watcher = std::function<Stop(const Progress&)>;
 
     static constexpr double kNoLimit = std::numeric_limits<double>::infinity();
@@ -40,9 +40,12 @@ public:
     static constexpr std::uint64_t kNoEnd = std::numeric_limits<std::uint64_t>::max();
 
     // `time_limit` counts from now; `memory_limit` is in bytes; `watcher` is asked about 20 times
-    // a second and may stop the work.
+    // a second and may stop the work. All times are those of `clock`: tests hand in one of their
+    // own, to let a limit strike at a certain look instead of a certain moment.
     explicit Monitor(double time_limit = kNoLimit, double memory_limit = kNoLimit,
-                     Watcher watcher = {});
+                     Watcher watcher = {}, Clock clock = steady_seconds);
+    // The clock of the machine.
+    static double steady_seconds();
 
     // Counts `work` done since the last call, in units of support/costs.hpp, and looks at the
     // clock once in a while. True if the work has to stop. What is counted must not depend on the
@@ -84,7 +87,7 @@ public:
     void halt(Stop why) noexcept;
     // Another time limit, from the same beginning. Work that the one before stopped may go on if
     // this one is later.
-    void set_time_limit(double seconds) noexcept;
+    void set_time_limit(double seconds);
     // For a helper's thread: the same clock, and the same eye on the growth of the process. What a
     // helper takes is counted by the monitor that it helps.
     [[nodiscard]] Monitor helper(Watcher watcher) const;
@@ -100,13 +103,14 @@ public:
 private:
     void throw_stop() const;
     void measure();
-    bool outgrown(Clock::time_point now);
+    bool outgrown(double now);
     void trim();
 
-    Clock::time_point start_;
-    Clock::time_point next_watch_;
-    Clock::time_point next_measure_;
-    Clock::time_point next_trim_;
+    Clock clock_;
+    double start_;
+    double next_watch_;
+    double next_measure_;
+    double next_trim_;
     double time_limit_;
     double memory_limit_;
     double most_growth_;  // of the process

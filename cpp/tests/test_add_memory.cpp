@@ -4,6 +4,7 @@
 
 #include "add/diagrams.hpp"
 #include "check.hpp"
+#include "clocks.hpp"
 
 namespace coreplan {
 namespace {
@@ -110,7 +111,7 @@ TEST("an operation that runs out of memory goes on with what a collection frees"
 TEST("a limit that strikes within an operation leaves all diagrams intact") {
     int struck = 0;
     Stop answer = Stop::none;
-    Monitor monitor(Monitor::kNoLimit, Monitor::kNoLimit, [&](const Progress&) { return answer; });
+    Monitor monitor = clocks::watched([&](const Progress&) { return answer; });
     Diagrams diagrams(40, monitor);
     // Sums of agents' values: 3^k distinct sums, so that an operation takes long.
     Diagram sum = diagrams.constant(0);

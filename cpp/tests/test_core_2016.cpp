@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "check.hpp"
+#include "clocks.hpp"
 #include "crgs.hpp"
 #include "problems.hpp"
 #include "reference.hpp"
@@ -273,14 +274,14 @@ TEST("a search that is stopped has no value, and says why") {
         CHECK(none.stop == Stop::time_limit);
         CHECK(none.decisions.empty());
 
-        Monitor late(0.02);
+        Monitor late = clocks::striking_after(100);
         CHECK(solve_core_2016(setup.crgs, options_of(bounds, false), late).stop ==
               Stop::time_limit);
 
         std::uint64_t seen = 0;
-        Monitor watched(Monitor::kNoLimit, Monitor::kNoLimit, [&](const Progress& progress) {
+        Monitor watched = clocks::watched([&](const Progress& progress) {
             seen = progress.states_expanded;
-            return Stop::interrupted;
+            return seen > 0 ? Stop::interrupted : Stop::none;
         });
         const CoreResult result = solve_core_2016(setup.crgs, options_of(bounds, false), watched);
         CHECK(result.stop == Stop::interrupted);
@@ -294,7 +295,7 @@ TEST("what the search remembers is counted, whether it remembers values or decis
     // One decision per joint state, 8 at each stage, each of more than 50 bytes.
     for (const bool memo : {false, true}) {
         const testing::Context context("memo", memo);
-        Monitor monitor(1.0, 1000);
+        Monitor monitor = clocks::striking_after(100'000, 1000);
         const CoreResult result = solve_core_2016(setup.crgs, options_of(true, memo), monitor);
         CHECK(result.stop == Stop::memory_limit);
         CHECK(monitor.reserved() <= 1000.0);
@@ -315,7 +316,7 @@ TEST("the clock is looked at between the joint actions of one joint state") {
     WithCrgs setup(crowd(22, 2));
     for (const bool bounds : {false, true}) {
         const testing::Context context("bounds", bounds);
-        Monitor late(0.001);
+        Monitor late = clocks::striking_after(2);
         const CoreResult result = solve_core_2016(setup.crgs, options_of(bounds, true), late);
         CHECK(result.stop == Stop::time_limit);
         CHECK(result.actions_evaluated < (1U << 22U));
@@ -326,7 +327,7 @@ TEST("memory for the joint actions of one joint state is counted before it is ta
     WithCrgs setup(crowd(18, 2));  // a number for each of them is 2 MB
     for (const bool bounds : {false, true}) {
         const testing::Context context("bounds", bounds);
-        Monitor small(1.0, 1e6);
+        Monitor small(Monitor::kNoLimit, 1e6);
         CHECK(solve_core_2016(setup.crgs, options_of(bounds, true), small).stop ==
               Stop::memory_limit);
     }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "check.hpp"
+#include "clocks.hpp"
 
 namespace coreplan {
 namespace {
@@ -44,7 +45,7 @@ TEST("what a job throws comes out of the round, and the crew goes on") {
 
 TEST("a limit that strikes in a job strikes the round") {
     for (const unsigned threads : {1U, 2U}) {
-        Monitor monitor(0.01);
+        Monitor monitor = clocks::striking_after(100);
         Crew crew(threads, monitor);
         crew.run(4, [](std::size_t, unsigned, Monitor& own) {
             while (!own.tick(1000)) {

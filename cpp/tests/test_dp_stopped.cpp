@@ -1,6 +1,7 @@
 // What dp gives when it is stopped before the end: bounds that hold and a policy to follow.
 #include "baselines/dp.hpp"
 #include "check.hpp"
+#include "clocks.hpp"
 #include "policies.hpp"
 #include "problems.hpp"
 
@@ -104,7 +105,7 @@ TEST("dp that is stopped keeps the best joint action it has evaluated, if that i
         Monitor monitor;
         alone = independent_bounds(translation.model(), monitor).lower;
     }
-    Monitor watched(Monitor::kNoLimit, Monitor::kNoLimit, [&](const Progress& progress) {
+    Monitor watched = clocks::watched([&](const Progress& progress) {
         return progress.lower > alone ? Stop::interrupted : Stop::none;
     });
     const DpResult stopped = solve_dp(translation.model(), watched);
@@ -116,9 +117,15 @@ TEST("dp that is stopped keeps the best joint action it has evaluated, if that i
     check_stopped(d, translation, stopped, best);
 
     // At any time: bounds hold wherever the clock strikes, if there is anything yet.
-    for (const double limit : {0.003, 0.006, 0.012, 0.024}) {
-        const testing::Context context("time limit", limit);
-        Monitor monitor(limit);
+    std::uint64_t looks = 0;
+    Monitor counting = clocks::watched([&](const Progress&) {
+        ++looks;
+        return Stop::none;
+    });
+    solve_dp(translation.model(), counting);
+    for (std::uint64_t k = 0; k < 20; ++k) {
+        const testing::Context context("looks in twentieths", k);
+        Monitor monitor = clocks::striking_after(looks * k / 20);
         try {
             const DpResult result = solve_dp(translation.model(), monitor);
             CHECK(result.stop == Stop::time_limit);

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "check.hpp"
+#include "clocks.hpp"
 #include "engine/reduction.hpp"
 #include "policies.hpp"
 #include "problems.hpp"
@@ -89,7 +90,7 @@ TEST("merging and shrinking do not change the decentralised optimum") {
         const policies::Translation translation(d, false);
         const CompiledModel& all = translation.model();
         const CompiledModel merged = compiled(d);
-        Monitor monitor(5);
+        Monitor monitor;
         const Reduction reduction = reduce(merged, {}, monitor);
         DecentralisedSearch plain(all, 1, monitor);
         DecentralisedSearch small(reduction.model, 1, monitor);
@@ -112,10 +113,10 @@ TEST("wherever it stops, the bounds hold") {
         const testing::Context context("seed", seed);
         const CompiledModel model = compiled(random_team(seed));
         if (!model.unit_mass || model.agents.size() > 3) continue;
-        Monitor monitor(20);
+        Monitor monitor(Monitor::kNoLimit, Monitor::kNoLimit, {}, clocks::ticking());
         DecentralisedSearch whole(model, 1, monitor);
-        whole.prepare();
-        if (!whole.run(0, 2)) continue;
+        CHECK(whole.prepare());
+        CHECK(whole.run(0, kLong));
         const double best = whole.lower();
         DecentralisedSearch steps(model, 1, monitor);
         CHECK(steps.prepare());

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "check.hpp"
+#include "clocks.hpp"
 #include "groups.hpp"
 #include "problems.hpp"
 #include "teams.hpp"
@@ -362,10 +363,10 @@ TEST("when a limit of the caller strikes, bounds hold and there is no policy") {
         const testing::Context context("ring", seed);
         Case c(teams::ring(7, 5, seed), seed);
         for (const unsigned threads : {1U, 2U}) {
-            for (const double limit : {0.0, 1e-5, 1e-4, 1e-3}) {
+            for (const std::uint64_t looks : {0U, 1U, 3U, 10U, 30U}) {
                 const auto search =
                     c.search({.threads = threads, .deterministic = threads == 1, .tables = false});
-                Monitor over(limit);
+                Monitor over = clocks::striking_after(looks);
                 search->run(work_of(10), c.tolerance, over);
                 c.check_bounds(*search);
                 Monitor late(0.0);
@@ -385,8 +386,8 @@ TEST("after a limit of the caller, another call goes on to the optimum") {
         const testing::Context context("ring", seed);
         Case c(teams::ring(7, 5, seed), seed);
         const auto search = c.search(kNoTables);
-        for (const double limit : {0.0, 1e-5, 1e-4, 1e-3}) {
-            Monitor over(limit);
+        for (const std::uint64_t looks : {0U, 1U, 3U, 10U, 30U}) {
+            Monitor over = clocks::striking_after(looks);
             search->run(work_of(10), c.tolerance, over);
             c.check_bounds(*search);
         }
@@ -475,12 +476,12 @@ TEST("a search does the same on any number of threads, slice by slice") {
 TEST("wherever the clock strikes, bounds hold") {
     Case c(teams::ring(6, 5, 1), 1);
     for (const unsigned threads : {1U, 2U}) {
-        for (int k = 0; k < 80; ++k) {
+        for (std::uint64_t k = 0; k < 80; ++k) {
             const auto search = c.search({.threads = threads,
                                           .deterministic = k % 2 == 0,
                                           .actions_per_line = 1,
                                           .tables = false});
-            Monitor over(1e-4 * (1 + k % 40));
+            Monitor over = clocks::striking_after(k % 40);
             search->run(work_of(10), c.tolerance, over);
             c.check_bounds(*search);
         }

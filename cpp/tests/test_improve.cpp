@@ -1,6 +1,7 @@
 #include "policies/improve.hpp"
 
 #include "check.hpp"
+#include "clocks.hpp"
 #include "policies.hpp"
 #include "problems.hpp"
 #include "teams.hpp"
@@ -38,8 +39,9 @@ TEST("a policy search never says more than its policy is worth, whatever the tea
 
 TEST("a time limit that strikes while a search improves leaves what it has") {
     const CompiledModel model = teams::ring(30, 10, 1);
-    for (const double limit : {0.01, 0.05, 0.2}) {
-        Monitor monitor(limit);
+    for (const std::uint64_t looks : {300U, 1000U, 3000U}) {
+        const testing::Context context("looks", looks);
+        Monitor monitor = clocks::striking_after(looks);
         PolicySearch search(model, {}, monitor);
         while (monitor.stop() == Stop::none) search.improve(20'000'000);
         CHECK_NEAR(search.value(), teams::worth(model, search.policy()), relative(search.value()));

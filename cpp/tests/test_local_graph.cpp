@@ -3,6 +3,7 @@
 #include <set>
 
 #include "check.hpp"
+#include "clocks.hpp"
 #include "problems.hpp"
 
 namespace coreplan {
@@ -161,7 +162,7 @@ TEST("the memory of a graph is taken from the limit, agent by agent") {
 
 TEST("a time limit stops the unrolling") {
     const Description d = team(4'000'000'000U, {one_state(1)});
-    Monitor monitor(0.02, 1e9);
+    Monitor monitor = clocks::striking_after(100);
     const auto error = testing::caught<LimitReached>([&] { unroll(d, monitor); });
     CHECK(error.stop == Stop::time_limit);
 }

@@ -1,22 +1,19 @@
 #include "support/monitor.hpp"
 
 #include <string>
-#include <thread>
 
 #include "check.hpp"
+#include "clocks.hpp"
 #include "support/process_memory.hpp"
 #include "support/reservation.hpp"
 
 namespace coreplan {
 namespace {
 
-using namespace std::chrono_literals;
-
-// Ticks until the monitor says stop, or far too long.
+// Works until the monitor says stop, or far too long.
 bool stops(Monitor& monitor) {
-    for (int k = 0; k < 100'000'000; ++k) {
-        if (monitor.tick(1000)) return true;
-        if (monitor.seconds() > 5) return false;
+    for (int k = 0; k < 100'000; ++k) {
+        if (monitor.tick(10'000)) return true;
     }
     return false;
 }
@@ -83,21 +80,58 @@ TEST("a time limit of nothing strikes at the first look") {
 }
 
 TEST("a time limit strikes, and not before its time") {
-    Monitor monitor(0.03);
-    CHECK(!monitor.tick());
-    CHECK(stops(monitor));
+    double now = 1000;
+    Monitor monitor(0.03, Monitor::kNoLimit, {}, [&] { return now; });
+    for (const double seconds : {0.0, 0.01, 0.029}) {
+        now = 1000 + seconds;
+        CHECK(!monitor.look());
+        CHECK_NEAR(monitor.seconds(), seconds, 1e-9);
+        CHECK_NEAR(monitor.seconds_left(), 0.03 - seconds, 1e-9);
+    }
+    now = 1000.031;
+    CHECK(monitor.look());
     CHECK(monitor.stop() == Stop::time_limit);
-    CHECK(monitor.seconds() >= 0.03);
-    CHECK(monitor.progress.seconds >= 0.03);
-    CHECK(stops(monitor));
+    CHECK_NEAR(monitor.progress.seconds, 0.031, 1e-9);
+    CHECK(monitor.tick());
+}
+
+TEST("the clock of the machine moves on and never goes back") {
+    Monitor monitor(1e-3);
+    double before = monitor.seconds();
+    for (int k = 0; k < 1000; ++k) {
+        const double now = monitor.seconds();
+        CHECK(now >= before);
+        before = now;
+    }
+    while (!monitor.tick()) {
+    }
+    CHECK(monitor.stop() == Stop::time_limit);
+    CHECK(monitor.seconds() >= 1e-3);
+}
+
+TEST("a helper goes by the same clock") {
+    double now = 0;
+    const Monitor monitor(10, Monitor::kNoLimit, {}, [&] { return now; });
+    now = 4;
+    Monitor helper = monitor.helper({});
+    CHECK(helper.seconds_left() == 6.0);
+    now = 9;
+    CHECK(!helper.look());
+    now = 10;
+    CHECK(helper.look());
+    CHECK(helper.stop() == Stop::time_limit);
 }
 
 TEST("the clock is looked at after little work and not at every step") {
-    Monitor monitor(0.001);
-    CHECK(!monitor.tick());
-    std::this_thread::sleep_for(2ms);
-    CHECK(!monitor.tick());
-    CHECK(monitor.tick(1'000'000));
+    int looks = 0;
+    Monitor monitor(Monitor::kNoLimit, Monitor::kNoLimit, {}, [&] { return ++looks; });
+    monitor.tick();
+    const int at_first = looks;
+    for (int k = 0; k < 1000; ++k) monitor.tick();
+    CHECK(looks == at_first);
+    for (int k = 0; k < 1000; ++k) monitor.tick(1000);
+    CHECK(looks > at_first + 10);
+    CHECK(looks < at_first + 100);
 }
 
 TEST("where stopping means no answer, a limit is an exception that says which") {
@@ -105,9 +139,7 @@ TEST("where stopping means no answer, a limit is an exception that says which") 
     const auto timed = testing::caught<LimitReached>([&] { late.tick_or_throw(); });
     CHECK(timed.stop == Stop::time_limit);
 
-    Monitor watched(Monitor::kNoLimit, Monitor::kNoLimit,
-                    [](const Progress&) { return Stop::interrupted; });
-    std::this_thread::sleep_for(60ms);
+    Monitor watched = clocks::watched([](const Progress&) { return Stop::interrupted; });
     const auto interrupted = testing::caught<LimitReached>([&] { watched.tick_or_throw(); });
     CHECK(interrupted.stop == Stop::interrupted);
 }
@@ -115,16 +147,20 @@ TEST("where stopping means no answer, a limit is an exception that says which") 
 TEST("the watcher is asked only once in a while, sees the progress and can stop the work") {
     int asked = 0;
     double seen = 0;
-    Monitor monitor(Monitor::kNoLimit, Monitor::kNoLimit, [&](const Progress& progress) {
+    double last = 0;
+    const auto watcher = [&](const Progress& progress) {
         seen = progress.lower;
+        CHECK(progress.seconds >= last + 0.05);
+        CHECK(progress.seconds <= last + 0.06);
+        last = progress.seconds;
         return ++asked < 3 ? Stop::none : Stop::interrupted;
-    });
+    };
+    Monitor monitor(Monitor::kNoLimit, Monitor::kNoLimit, watcher, clocks::ticking(1e-3));
     monitor.progress.lower = 7;
     CHECK(stops(monitor));
     CHECK(asked == 3);
     CHECK(seen == 7.0);
     CHECK(monitor.stop() == Stop::interrupted);
-    CHECK(monitor.seconds() >= 0.15);
     // Stopped is stopped: nobody is asked again.
     CHECK(stops(monitor));
     CHECK(asked == 3);
@@ -151,7 +187,7 @@ TEST("memory is refused beyond the limit, by name, and what is released can be u
 TEST("a process that grows beyond what was counted has to stop") {
     if (resident_bytes() == 0) return;  // the system does not say
     return_freed_memory();
-    Monitor monitor(Monitor::kNoLimit, 4e6);
+    Monitor monitor(Monitor::kNoLimit, 4e6, {}, clocks::ticking());
     CHECK(monitor.used() == 0.0);
     const Memory uncounted;
     CHECK(stops(monitor));
@@ -187,7 +223,7 @@ TEST("what has grown uncounted is not there for others, until it is gone") {
 TEST("a helper sees the same growth, and what it takes is not counted again") {
     if (resident_bytes() == 0) return;
     return_freed_memory();
-    const Monitor monitor(Monitor::kNoLimit, 4e6);
+    const Monitor monitor(Monitor::kNoLimit, 4e6, {}, clocks::ticking());
     Monitor helper = monitor.helper([](const Progress&) { return Stop::none; });
     CHECK(helper.fits(1e12));
     const Memory uncounted;

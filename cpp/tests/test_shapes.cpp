@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "check.hpp"
+#include "clocks.hpp"
 #include "groups.hpp"
 #include "problems.hpp"
 #include "teams.hpp"
@@ -250,7 +251,7 @@ TEST("what finds no room is refused for good; what finds no time may be tried ag
 
     Case hasty(compiled(crowd(3, 60, 30)), 1e9);
     Shape& large = hasty.shapes.get(hasty.model.everyone(), hasty.monitor);
-    Monitor soon(0.01);
+    Monitor soon = clocks::striking_after(3);
     CHECK(!hasty.shapes.solve(large, 1, soon));
     CHECK(!large.refused.load());
     CHECK(large.exact.load() == nullptr);

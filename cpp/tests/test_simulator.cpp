@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "check.hpp"
+#include "clocks.hpp"
 
 namespace coreplan {
 namespace {
@@ -116,8 +117,7 @@ TEST("chances that do not add up to 1 count as they are") {
 }
 
 TEST("a limit stops the runs, and those begun count for nothing") {
-    Monitor monitor(Monitor::kNoLimit, Monitor::kNoLimit,
-                    [](const Progress&) { return Stop::interrupted; });
+    Monitor monitor = clocks::watched([](const Progress&) { return Stop::interrupted; });
     Simulator simulator = two_walkers(monitor);
     simulator.begin(1000 * Simulator::kBlock);
     while (!simulator.advance(2) && !simulator.questions().empty()) {

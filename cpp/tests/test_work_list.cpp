@@ -1,16 +1,21 @@
 #include "support/work_list.hpp"
 
 #include <atomic>
-#include <chrono>
 #include <stdexcept>
 #include <thread>
 #include <vector>
 
 #include "check.hpp"
+#include "clocks.hpp"
 #include "support/process_memory.hpp"
 
 namespace coreplan {
 namespace {
+
+// Works until there is a reason to stop.
+void work_on(Monitor& monitor) {
+    while (!monitor.tick(1U << 16U)) std::this_thread::yield();
+}
 
 TEST("every piece is done once, by any number of threads") {
     for (unsigned threads : {1U, 2U, 4U}) {
@@ -52,25 +57,20 @@ TEST("what a piece throws comes out, after all have stopped") {
 }
 
 TEST("a limit stops the pieces that look at their monitors") {
-    Monitor monitor(0.02);
-    const bool finished = WorkList(2).run(
-        4,
-        [](std::size_t, unsigned, Monitor& own) {
-            while (!own.tick(1U << 16U)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-        },
-        monitor);
+    Monitor monitor = clocks::striking_after(100);
+    const bool finished =
+        WorkList(2).run(4, [](std::size_t, unsigned, Monitor& own) { work_on(own); }, monitor);
     CHECK(!finished);
     CHECK(monitor.stop() == Stop::time_limit);
 }
 
 TEST("whoever watches can stop pieces on other threads") {
-    Monitor monitor(Monitor::kNoLimit, Monitor::kNoLimit,
-                    [](const Progress&) { return Stop::interrupted; });
+    Monitor monitor = clocks::watched([](const Progress&) { return Stop::interrupted; });
     const bool finished = WorkList(2).run(
         2,
         [](std::size_t piece, unsigned, Monitor& own) {
             if (piece == 0) return;  // the other one needs the watcher
-            while (!own.tick(1U << 16U)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            work_on(own);
         },
         monitor);
     CHECK(!finished);
@@ -80,13 +80,13 @@ TEST("whoever watches can stop pieces on other threads") {
 TEST("a process that grows too large on a helper's thread stops all") {
     if (resident_bytes() == 0) return;  // the system does not say
     return_freed_memory();
-    Monitor monitor(Monitor::kNoLimit, 4e6);
+    Monitor monitor(Monitor::kNoLimit, 4e6, {}, clocks::ticking());
     std::vector<std::vector<char>> taken(2);
     const bool finished = WorkList(2).run(
         2,
         [&](std::size_t piece, unsigned, Monitor& own) {
             taken[piece].assign(64'000'000, 1);
-            while (!own.tick(1U << 16U)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            work_on(own);
         },
         monitor);
     CHECK(!finished);

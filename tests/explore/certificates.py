@@ -30,7 +30,7 @@ from explore.shrinking import shorter, smaller_problems
 from helpers import EAGER, from_file
 from judge import optimal_value
 
-TIME_LIMIT = 2.0
+WORK_LIMIT = 2.0
 
 
 def draw(seed: int) -> Case:
@@ -59,7 +59,7 @@ def check(case: Case) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "certificate.json"
         options = {**case["options"], **(EAGER if case["eager"] else {})}
-        result = solve(problem, time_limit=TIME_LIMIT, certificate=path, **options)
+        result = solve(problem, work_limit=WORK_LIMIT, certificate=path, **options)
         check_result(raw, optimum, result)
         found = verify(problem, path)
         check_soundness(raw, optimum, found)

@@ -1,7 +1,7 @@
 """Campaign: tiny limits, and stops at any report; what is known then has to hold.
 
-Stops are counted in reports of the solver, not in seconds. Time limits are drawn too: they strike
-at moments that vary, and whatever the moment the same claims have to hold.
+Stops are counted in reports of the solver, not in seconds, and time limits go by a clock that
+moves on when the solver looks at it: what strikes on one thread strikes there every time.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from clocks import ticking
 from coreplan import LimitError, Progress, Status, solve
 from explore.campaign import Campaign, Case
 from explore.checks import check_progress, check_result
@@ -24,7 +25,7 @@ from helpers import EAGER, from_file
 from judge import optimal_value
 
 FINAL_LIMIT = 5.0
-"""Seconds after which every run stops."""
+"""Seconds of that clock after which every run stops."""
 
 
 def draw(seed: int) -> Case:
@@ -65,13 +66,14 @@ def check(case: Case) -> None:
         short = replace(EAGER["tuning"], shortest_slice=1e-4, longest_slice=1e-4)
         options["tuning"] = short
     try:
-        result = solve(
-            problem,
-            algorithm=case["algorithm"],
-            callback=watch,
-            **{"time_limit": FINAL_LIMIT, **limits},
-            **options,
-        )
+        with ticking():
+            result = solve(
+                problem,
+                algorithm=case["algorithm"],
+                callback=watch,
+                **{"time_limit": FINAL_LIMIT, **limits},
+                **options,
+            )
     except LimitError as error:
         check_progress(raw, optimum, seen)
         asked = error.reason in limits or error.reason == "interrupted"

@@ -7,6 +7,7 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
+from clocks import ticking
 from coreplan import Result, Status, solve
 from explore.campaign import Campaign, Case
 from explore.checks import check_result, check_solved
@@ -17,10 +18,10 @@ from helpers import ALGORITHMS, EAGER, from_file
 from judge import Problem, optimal_value
 
 FIRST_LIMIT = 2.0
-"""Seconds for a first try; problems are so small that most need a few milliseconds."""
+"""Seconds for a first try, counted by looks at a clock; most problems need a few milliseconds."""
 
 PATIENCE = 60.0
-"""Seconds after which `core` counts as endless on a problem this small."""
+"""Counted work after which `core` counts as endless on a problem this small."""
 
 
 ENDLESS = "endless"
@@ -52,18 +53,15 @@ def check(case: Case) -> None:
 
 
 def _solve(problem: Any, algorithm: str, options: dict[str, Any], patience: float) -> Result:
-    """Solve; insist that `core` comes to an end where the first time limit strikes."""
-    result = solve(problem, algorithm=algorithm, time_limit=FIRST_LIMIT, **options)
-    # The published searches may take exponential time; the engine must not, on so little.
-    tries = 2 if patience > FIRST_LIMIT else 1  # a busy machine may be slow once
-    for _ in range(tries if algorithm == "core" and patience else 0):
-        if result.status is not Status.TIME_LIMIT:
-            return result
-        if patience > FIRST_LIMIT:
-            result = solve(problem, algorithm=algorithm, time_limit=patience, **options)
-    if algorithm == "core" and patience and result.status is Status.TIME_LIMIT:
+    """Solve; insist that `core` comes to an end."""
+    if algorithm != "core":  # the published searches may take exponential time
+        with ticking():
+            return solve(problem, algorithm=algorithm, time_limit=FIRST_LIMIT, **options)
+    # The engine must not, on so little.
+    result = solve(problem, algorithm=algorithm, work_limit=patience or FIRST_LIMIT, **options)
+    if patience and result.status is Status.TIME_LIMIT:
         gap = result.upper_bound - result.value
-        raise Complaint(ENDLESS, f"not done after {patience} s; gap {gap:.3g}")
+        raise Complaint(ENDLESS, f"not done after {patience} units of work; gap {gap:.3g}")
     return result
 
 
@@ -76,7 +74,7 @@ def check_answer(raw: Problem, optimum: float, result: Result) -> None:
 
 def smaller(case: Case) -> Iterator[Case]:
     """Fewer solvers, fewer options, then smaller problems."""
-    # Insisting for a minute is for the first time and the last; in between, seconds have to do.
+    # So much patience is for the first time and the last; in between, less has to do.
     if case["patience"] > FIRST_LIMIT:
         yield {**case, "patience": FIRST_LIMIT}
     for fewer in shorter(case["solvers"]):

@@ -251,7 +251,7 @@ def _policies() -> list[bytes]:
     made = []
     ways: list[dict[str, Any]] = [{}, {"exact": False}, {"merge": False}]
     for options in ways:
-        policy = solve(small_problem(), threads=1, time_limit=5, **options).policy
+        policy = solve(small_problem(), threads=1, work_limit=5, **options).policy
         assert policy is not None
         made.append(_saved(policy.save, "p.json"))
     return made
@@ -261,7 +261,7 @@ def _certificates() -> list[bytes]:
     return [
         _saved(
             lambda path, exact=exact: solve(
-                small_problem(), threads=1, time_limit=5, exact=exact, certificate=path
+                small_problem(), threads=1, work_limit=5, exact=exact, certificate=path
             ),
             "c.json",
         )

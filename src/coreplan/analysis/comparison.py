@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +14,7 @@ from coreplan.solving.option_fields import SolverOptions
 from coreplan.solving.registry import ALGORITHMS, check_algorithm
 from coreplan.solving.result import Result, Status
 from coreplan.solving.solver import check_problem, solve
+from coreplan.support.clock import now
 from coreplan.support.interrupts import interrupted_since
 from coreplan.support.memory import forget_peak_memory
 
@@ -160,7 +160,7 @@ def compare(
     if not names:
         raise SolverError("no algorithms to compare; name one or more")
     runs: list[ComparedRun] = []
-    begin = time.monotonic()
+    begin = now()
     for name in names:
         if interrupted_since(begin) or (runs and _interrupted(runs[-1])):
             runs.append(ComparedRun(name, None, "not_run", "interrupted before"))

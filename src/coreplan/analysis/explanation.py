@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +22,7 @@ from coreplan.policies.policy import Policy
 from coreplan.solving.limits import Limits
 from coreplan.solving.solver import errors_of_the_core
 from coreplan.support.checks import found, is_number, unknown_name
+from coreplan.support.clock import now
 from coreplan.support.frozen import FrozenMapping
 from coreplan.support.late import late, provides
 
@@ -297,13 +297,13 @@ class _Judge:
         self._policy = policy
         self._stage = stage
         self._state = state
-        self._end = time.monotonic() + time_limit
+        self._end = now() + time_limit
         self._seed = seed
         self._exact = True
 
     def worth(self, choices: tuple[int, ...], seconds: float | None) -> _Worth | None:
         """What it is worth to do something once; None if there is no time left."""
-        left = self._end - time.monotonic()
+        left = self._end - now()
         if left <= 0:
             return None
         beginning = Beginning(self._stage, self._state, choices)
@@ -318,7 +318,7 @@ class _Judge:
         return self._estimate(beginning)
 
     def _estimate(self, beginning: Beginning) -> _Worth | None:
-        left = self._end - time.monotonic()
+        left = self._end - now()
         if left <= 0:
             return None
         limits = Limits(left)
@@ -379,8 +379,8 @@ class _Words:
             what = self._part(entry)
             sums[what] = sums.get(what, 0.0) + amount - own
             if entry.kind == "revenue":
-                now, else_ = (f"{100 * each / entry.value:.3g} %" for each in (amount, own))
-                notes[what] = f"completed with a chance of {now} instead of {else_}"
+                this, else_ = (f"{100 * each / entry.value:.3g} %" for each in (amount, own))
+                notes[what] = f"completed with a chance of {this} instead of {else_}"
         largest = max((abs(each) for each in (*amounts, *self._own.amounts)), default=0.0)
         told = [
             Difference(what, amount, notes.get(what, ""))

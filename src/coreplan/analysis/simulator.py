@@ -7,7 +7,6 @@ it has not seen before.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -25,6 +24,7 @@ from coreplan.policies.policy import Policy
 from coreplan.solving.limits import Limits
 from coreplan.solving.solver import errors_of_the_core
 from coreplan.support.checks import found, is_number
+from coreplan.support.clock import now
 from coreplan.support.late import provides
 from coreplan.support.processors import choose_count
 
@@ -189,14 +189,14 @@ class Runs:
         at_once = _core.Simulator.block
         total = 0.0
         while simulator.runs < runs:
-            begun = time.perf_counter()
+            begun = now()
             simulator.begin(min(at_once, runs - simulator.runs))
             if not self._go_on(workers):
                 break
             self._returns.append(np.array(simulator.totals()))
             if simulator.decision_bytes > MOST_DECISION_BYTES:
                 simulator.forget()
-            if time.perf_counter() - begun < SECONDS_AT_ONCE:
+            if now() - begun < SECONDS_AT_ONCE:
                 at_once = min(2 * at_once, MOST_AT_ONCE)
             if callback is not None:
                 total += float(self._returns[-1].sum())

@@ -20,7 +20,6 @@ import logging
 import math
 import operator
 import sys
-import time
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
@@ -32,6 +31,7 @@ from coreplan.errors import LimitError, SolverError
 from coreplan.model.indexed import IndexedProblem
 from coreplan.model.rewards import TransitionRewards
 from coreplan.support.checks import found
+from coreplan.support.clock import now
 from coreplan.support.memory import BYTES_PER_MB
 from coreplan.support.rows import distinct_rows
 
@@ -194,7 +194,7 @@ def evaluate_and_count(
     What each entry is expected to earn is put in its place in `added`, what happens at each stage
     at the end of `records`.
     """
-    end = time.monotonic() + time_limit
+    end = now() + time_limit
     start = beginning or start_of(policy)
     laws = Laws(policy.indexed)
     grouped: set[tuple[int, ...]] = set()
@@ -461,7 +461,7 @@ class _Part:
     def _look_at_the_clock(self) -> None:
         if self._reach.is_stopped is not None and self._reach.is_stopped():
             raise LimitError("interrupted", "its exact value is not computed: it was stopped")
-        if time.monotonic() > self._reach.end:
+        if now() > self._reach.end:
             raise LimitError(
                 "time_limit",
                 "its exact value takes too long to compute; Policy.estimate gives an interval for "

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import math
-import time
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from numbers import Real
 
 from coreplan import _core
 from coreplan.errors import LimitError, SolverError
+from coreplan.support.clock import clock_instead, now
 from coreplan.support.interrupts import catch_interrupts
 from coreplan.support.memory import (
     BYTES_PER_MB,
@@ -96,7 +96,7 @@ class Limits:
                 continue
             if isinstance(value, bool) or not isinstance(value, Real) or not value > 0:
                 raise SolverError(f"{name} is {value!r}; expected a number above 0, or None")
-        self._start = time.perf_counter()
+        self._start = now()
         self._time_limit = math.inf if time_limit is None else float(time_limit)
         # Leave the machine some air where no limit is given.
         self._memory_limit = (
@@ -122,12 +122,12 @@ class Limits:
             method = watch()
             return method(progress) if method else _core.Stop.interrupted
 
-        self.monitor = _core.Monitor(self._time_limit, self._memory_limit, look)
+        self.monitor = _core.Monitor(self._time_limit, self._memory_limit, look, clock_instead())
 
     @property
     def seconds(self) -> float:
         """Time since the limits were set up."""
-        return time.perf_counter() - self._start
+        return now() - self._start
 
     @property
     def work(self) -> float:

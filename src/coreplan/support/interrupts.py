@@ -16,6 +16,8 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import NoReturn
 
+from coreplan.support.clock import now
+
 FINISH_SECONDS = 1.5
 """How long outputs may take after the first Ctrl-C."""
 STUCK_SECONDS = 0.5
@@ -34,7 +36,7 @@ def forget_interrupts() -> None:
 
 
 def interrupted_since(moment: float) -> bool:
-    """Whether a Ctrl-C was taken as a request to stop after a moment of ``time.monotonic()``."""
+    """Whether a Ctrl-C was taken as a request to stop after a moment of ``clock.now()``."""
     return _noted is not None and _noted >= moment
 
 
@@ -42,7 +44,7 @@ def seconds_to_finish() -> float:
     """How long outputs may still take; infinite if Ctrl-C has not been pressed."""
     if _noted is None:
         return math.inf
-    return max(0.0, _noted + FINISH_SECONDS - time.monotonic())
+    return max(0.0, _noted + FINISH_SECONDS - now())
 
 
 def raise_interrupt(_: int, __: FrameType | None) -> NoReturn:
@@ -75,7 +77,7 @@ def catch_interrupts(note: Callable[[], object]) -> Iterator[None]:
         _heard += 1
         if pressed > 1:
             raise KeyboardInterrupt
-        _noted = time.monotonic()
+        _noted = now()
         note()
 
     signal.signal(signal.SIGINT, handle)

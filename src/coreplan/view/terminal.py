@@ -6,7 +6,6 @@ import logging
 import math
 import os
 import sys
-import time
 from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
@@ -19,6 +18,7 @@ from coreplan.errors import Diagnostic
 from coreplan.solving.compile import CompiledProblem, count_in_words
 from coreplan.solving.limits import Progress
 from coreplan.solving.result import Result, Status
+from coreplan.support.clock import now
 from coreplan.view.words import count
 
 INTERVAL = 0.5
@@ -101,14 +101,14 @@ class LiveLog:
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self._next = time.monotonic() + INTERVAL
+        self._next = now() + INTERVAL
         self._lines = 0
 
     def __call__(self, progress: Progress) -> None:
         """Print a line if it is time."""
-        if time.monotonic() < self._next or progress.phase == "compile":
+        if now() < self._next or progress.phase == "compile":
             return
-        self._next = time.monotonic() + INTERVAL
+        self._next = now() + INTERVAL
         if self._lines % HEADER_EVERY == 0:
             _print_or_drop(self._console, _COLUMNS, style="dim")
         self._lines += 1

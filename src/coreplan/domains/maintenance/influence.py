@@ -8,7 +8,6 @@ both problems are solved.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -28,6 +27,7 @@ from coreplan.solving.result import OPTIMAL_TOLERANCE, Result, Status
 from coreplan.solving.solver import check_problem, settle_options, solve
 from coreplan.solving.start import Start
 from coreplan.support.checks import unknown_name
+from coreplan.support.clock import now
 from coreplan.support.interrupts import FINISH_SECONDS, interrupted_since
 from coreplan.support.late import late
 
@@ -215,7 +215,7 @@ def sensitivity(
         return asked_to_stop
 
     shared: dict[str, Any] = {"memory_limit": memory_limit, "callback": listen}
-    begin = time.monotonic()
+    begin = now()
     tell(None, 0, len(changes))
     part = None if time_limit is None else BASE_PART * time_limit
     base = solve(problem, time_limit=part, algorithm=chosen.name, options=settled, **shared)

@@ -1,0 +1,59 @@
+"""How long it takes to import coreplan, beside numpy and Python itself.
+
+Run by hand: .venv/bin/python benchmarks/start.py [--runs 15]
+
+Every import happens in a fresh process, the kinds in turns, so that a busy machine slows all of
+them. Bytecode is written by a first run that does not count. The table has, per kind, the least
+and the median processor time of a process and what it takes beyond Python itself, by the least.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+
+KINDS = {
+    "Python itself": "",
+    "import numpy": "import numpy",
+    "import coreplan": "import coreplan",
+    "import coreplan.cli": "import coreplan.cli",
+}
+
+
+def processor_seconds(statement: str, bytecode: str) -> float:
+    """Processor time of a fresh process that executes a statement."""
+    environment = {**os.environ, "PYTHONPYCACHEPREFIX": bytecode}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    process = subprocess.Popen([sys.executable, "-c", statement], env=environment)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise SystemExit(f"{statement!r} failed")
+    return usage.ru_utime + usage.ru_stime
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--runs", type=int, default=15, help="processes per kind")
+    runs = parser.parse_args().runs
+    times: dict[str, list[float]] = {kind: [] for kind in KINDS}
+    with tempfile.TemporaryDirectory() as bytecode:
+        for number in range(runs + 1):
+            for kind, statement in KINDS.items():
+                seconds = processor_seconds(statement, bytecode)
+                if number:
+                    times[kind].append(seconds)
+    bare = min(times["Python itself"])
+    print(f"{'':22}{'least':>9}{'median':>9}{'beyond Python':>15}")
+    for kind, seconds in times.items():
+        least, median = min(seconds), statistics.median(seconds)
+        print(f"{kind:22}{least:8.3f}s{median:8.3f}s{least - bare:14.3f}s")
+
+
+if __name__ == "__main__":
+    main()
