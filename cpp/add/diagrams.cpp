@@ -102,39 +102,33 @@ Index Diagrams::node_of(const Diagram& f) const {
 
 // -- nodes ---------------------------------------------------------------------------------------
 
-Diagrams::Diagrams(Index variables, Monitor& monitor) : variables_(variables), monitor_(monitor) {
+Diagrams::Diagrams(Index variables, Monitor& monitor)
+    : variables_(variables), monitor_(monitor), memory_(monitor) {
     if (variables > kMostVariables) throw std::invalid_argument("too many variables");
     resize(kFirstCapacity);
     terminal(0);
     terminal(1);
 }
 
-Diagrams::~Diagrams() { monitor_.release(reserved_); }
-
 // Makes room for so many nodes, with a table to find them and one to remember results.
 void Diagrams::resize(std::size_t capacity) {
     const Sizes sizes(capacity);
     // Old and new are there at the same time.
-    monitor_.reserve(sizes.bytes(), "the decision diagrams");
-    try {
-        nodes_ = nodes_.resized(capacity, used_);
-        if (sizes.buckets != buckets_.size()) {
-            buckets_ = LargeArray<Index>(sizes.buckets, kNone);
-            link_all();
-        }
-        if (sizes.cache != cache_.size()) {
-            LargeArray<Remembered> old(sizes.cache, {kNone, kNone, kNone, kNone});
-            std::swap(old, cache_);
-            for (const Remembered& each : old) {
-                if (each.result != kNone) cache_[slot_of(each.f, each.g, each.what)] = each;
-            }
-        }
-    } catch (const std::bad_alloc&) {
-        monitor_.release(sizes.bytes());
-        throw;
+    Reservation fresh(monitor_);
+    fresh.take(sizes.bytes(), "the decision diagrams");
+    nodes_ = nodes_.resized(capacity, used_);
+    if (sizes.buckets != buckets_.size()) {
+        buckets_ = LargeArray<Index>(sizes.buckets, kNone);
+        link_all();
     }
-    monitor_.release(reserved_);
-    reserved_ = sizes.bytes();
+    if (sizes.cache != cache_.size()) {
+        LargeArray<Remembered> old(sizes.cache, {kNone, kNone, kNone, kNone});
+        std::swap(old, cache_);
+        for (const Remembered& each : old) {
+            if (each.result != kNone) cache_[slot_of(each.f, each.g, each.what)] = each;
+        }
+    }
+    swap(memory_, fresh);
 }
 
 void Diagrams::grow() {

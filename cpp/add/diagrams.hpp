@@ -18,7 +18,7 @@
 
 #include "support/ids.hpp"
 #include "support/large_array.hpp"
-#include "support/monitor.hpp"
+#include "support/reservation.hpp"
 
 namespace coreplan {
 
@@ -58,7 +58,6 @@ public:
     Diagrams(Index variables, Monitor& monitor);
     Diagrams(const Diagrams&) = delete;
     Diagrams& operator=(const Diagrams&) = delete;
-    ~Diagrams();
 
     // -- building. Variables have to be ascending, and above all that the parts test ------------
 
@@ -200,7 +199,7 @@ private:
 
     Index variables_;
     Monitor& monitor_;
-    double reserved_ = 0;
+    Reservation memory_;
 
     LargeArray<Node> nodes_;
     std::size_t used_ = 0;    // nodes ever made; those behind are untouched

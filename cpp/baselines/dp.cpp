@@ -7,6 +7,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "support/reservation.hpp"
+
 namespace coreplan {
 
 namespace {
@@ -27,7 +29,8 @@ double flip(double value) {
 class JointRewards {
 public:
     // Stops early if the monitor says so; then nothing here is to be used.
-    JointRewards(const CompiledModel& model, Monitor& monitor) : model_(model), monitor_(monitor) {
+    JointRewards(const CompiledModel& model, Monitor& monitor)
+        : model_(model), monitor_(monitor), memory_(monitor) {
         const std::size_t n = model.agents.size();
         layers_.resize(model.layer_count());
         label_offset_.resize(n);
@@ -112,7 +115,7 @@ private:
         const double bytes = static_cast<double>(cells * sizeof(double));
         if (cells_in_all + cells > kMostTableCellsInAll || !monitor_.fits(bytes)) return;
         cells_in_all += cells;
-        monitor_.reserve(bytes, "the tables of joint rewards");
+        memory_.take(bytes, "the tables of joint rewards");
 
         std::size_t stride = 1;
         for (std::size_t i = n; i-- > 0;) {
@@ -139,6 +142,7 @@ private:
 
     const CompiledModel& model_;
     Monitor& monitor_;
+    Reservation memory_;
     std::vector<std::vector<double>> layers_;
     std::vector<std::vector<std::size_t>> label_offset_;  // per agent and after-state
 };
@@ -439,7 +443,8 @@ DpResult solve_dp(const CompiledModel& model, Monitor& monitor) {
                          in_words(layout.most_actions()) + " joint actions each";
         return result;
     }
-    monitor.reserve(bytes, "the table of joint states");
+    Reservation memory(monitor);
+    memory.take(bytes, "the table of joint states");
 
     double constant = 0;
     if (model.unit_mass) {
@@ -464,6 +469,8 @@ DpResult solve_dp(const CompiledModel& model, Monitor& monitor) {
         }
         result.upper = std::max(result.upper, result.lower);
     }
+    // What is handed over stays reserved, as long as the monitor is asked.
+    if (result.actions != nullptr) memory.keep(layout.state_count() * kBytesPerState);
     return result;
 }
 

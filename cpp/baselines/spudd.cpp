@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "add/diagrams.hpp"
+#include "support/reservation.hpp"
 
 namespace coreplan {
 
@@ -454,6 +455,8 @@ public:
           layout_(layout),
           monitor_(monitor),
           result_(result),
+          candidates_memory_(monitor),
+          policy_memory_(monitor),
           diagrams_(variables.count(), monitor),
           value_(diagrams_.constant(0)) {}
 
@@ -467,7 +470,8 @@ public:
     // Writes the policy of every stage into tables as soon as it is solved.
     void run_with_tables() {
         const auto states = static_cast<std::uint64_t>(layout_.state_count());
-        monitor_.reserve(static_cast<double>(states) * kBytesPerState, "the table of joint states");
+        Reservation table(monitor_);
+        table.take(static_cast<double>(states) * kBytesPerState, "the table of joint states");
         const FallbackFirst fallback_first(model_, layout_, result_.fallback, monitor_);
         CArray<std::uint32_t> actions = zeros<std::uint32_t>(states);
         CArray<double> values = zeros<double>(states);
@@ -488,10 +492,11 @@ public:
                           actions.get() + layout_.layer_begin(layer + 1), 0U);
                 if (result_.actions == nullptr && layer + 1 < model_.layer_count()) {
                     result_.actions = std::move(actions);
+                    table.keep_all();
                 }
                 throw;
             }
-            monitor_.release(std::exchange(candidate_bytes_, 0));
+            candidates_memory_.give_back(candidates_memory_.bytes());
             ++result_.iterations;
             result_.lower = std::max(
                 result_.lower, fallback_first.value(layer, &values[layout_.layer_begin(layer)]));
@@ -501,6 +506,7 @@ public:
         result_.lower = result_.upper = values[0];
         result_.actions = std::move(actions);
         result_.values = std::move(values);
+        table.keep_all();  // what is handed over stays reserved, as long as the monitor is asked
     }
 
     // Keeps the diagrams of all stages, then writes down what the policy gets into.
@@ -516,7 +522,8 @@ public:
         std::vector<std::uint64_t> here{0}, next;
         for (Index layer = 0; layer < model_.layer_count(); ++layer) {
             Chooser chooser(model_, variables_, diagrams_, monitor_, layer);
-            monitor_.reserve(2 * kBytesPerNumber * static_cast<double>(here.size()), "the policy");
+            policy_memory_.take(2 * kBytesPerNumber * static_cast<double>(here.size()),
+                                "the policy");
             for (const std::uint64_t state : here) {
                 const std::vector<Index> classes = classes_of(layer, state);
                 chooser.visit(
@@ -589,8 +596,7 @@ private:
             if (i == model_.agents.size()) {
                 Diagram value = diagrams_.plus(f, r);
                 best = best ? diagrams_.max(*best, value) : value;
-                monitor_.reserve(kBytesPerCandidate, "the values of joint actions");
-                candidate_bytes_ += kBytesPerCandidate;
+                candidates_memory_.take(kBytesPerCandidate, "the values of joint actions");
                 candidates.push_back({std::move(value), diagrams_.constant(0), actions});
                 return;
             }
@@ -639,7 +645,7 @@ private:
                 make_unique(next);
                 const std::size_t room = std::max<std::size_t>(1024, 2 * next.size());
                 if (room > next.capacity()) {
-                    monitor_.reserve(
+                    policy_memory_.take(
                         static_cast<double>(room - next.capacity()) * sizeof(std::uint64_t),
                         "the policy");
                     next.reserve(room);
@@ -674,9 +680,10 @@ private:
     const JointLayout& layout_;
     Monitor& monitor_;
     SpuddResult& result_;
+    Reservation candidates_memory_;
+    Reservation policy_memory_;
     Diagrams diagrams_;
     Diagram value_;
-    double candidate_bytes_ = 0;
 };
 
 }  // namespace
@@ -698,7 +705,6 @@ SpuddResult solve_spudd(const CompiledModel& model, const SpuddOptions& options,
     // Diagrams need most of the memory.
     const bool tables =
         layout.state_count() <= options.most_table_states && monitor.fits(4 * bytes);
-    const double reserved = monitor.reserved();
     try {
         ValueIteration iteration(model, options, variables, layout, monitor, result);
         if (tables) {
@@ -711,9 +717,6 @@ SpuddResult solve_spudd(const CompiledModel& model, const SpuddOptions& options,
         if (struck.stop == Stop::memory_limit) result.message = struck.what();
         result.upper = std::max(result.upper, result.lower);
     }
-    // What is handed over stays reserved, as long as the monitor is asked.
-    monitor.release(monitor.reserved() - reserved -
-                    (tables && result.actions != nullptr ? bytes : 0));
     return result;
 }
 

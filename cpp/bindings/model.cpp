@@ -9,6 +9,7 @@
 #include "model/joint_layout.hpp"
 #include "model/remaining_signals.hpp"
 #include "model/unit_mass.hpp"
+#include "support/reservation.hpp"
 
 namespace coreplan::bindings {
 
@@ -246,6 +247,7 @@ void bind_model(nb::module_& module) {
                      [](const CompiledModel& self) { return JointLayout(self).state_count(); })
         .def("remaining_signal_counts",
              [](const CompiledModel& self, std::size_t agent, Monitor& monitor) {
+                 const Lease lease(monitor);
                  const SignalRuns runs = remaining_signals(self, as<AgentId>(agent), monitor);
                  std::vector<Index> counts;
                  for (const Index list : runs.list_of_class) {

@@ -105,7 +105,6 @@ void bind_monitor(nb::module_& module) {
         .def("set_time_limit", &Monitor::set_time_limit, nb::arg("seconds"))
         .def("halt", &Monitor::halt, nb::arg("why"))
         .def("reserve", &Monitor::reserve, nb::arg("bytes"), nb::arg("what"))
-        .def("release", &Monitor::release, nb::arg("bytes"))
         .def_prop_ro("reserved", &Monitor::reserved)
         .def_prop_ro("memory_limit", &Monitor::memory_limit)
         .def_prop_ro("memory_left", [](const Monitor& self) {

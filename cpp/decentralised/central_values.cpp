@@ -46,7 +46,7 @@ double CentralValues::bytes_of(const CompiledModel& model) {
 }
 
 CentralValues::CentralValues(const CompiledModel& model, Monitor& monitor)
-    : model_(model), monitor_(monitor), matching_(model.agents.size()) {
+    : model_(model), monitor_(monitor), memory_(monitor), matching_(model.agents.size()) {
     const auto [all, widest] = cells_of(model);
     const double passing = 2 * widest * sizeof(double);
     const double bytes = bytes_of(model);
@@ -54,11 +54,10 @@ CentralValues::CentralValues(const CompiledModel& model, Monitor& monitor)
         throw LimitReached(Stop::memory_limit,
                            "the table of centralised values is beyond any memory");
     }
-    monitor.reserve(bytes, "the table of centralised values");
-    reserved_ = all * sizeof(double) + passing;
-    monitor.release(bytes - reserved_);  // the kernel takes its own part
-    const double before = monitor.reserved();
-    try {
+    memory_.take(bytes, "the table of centralised values");
+    memory_.set(all * sizeof(double) + passing, "");  // the kernel takes its own part
+    {
+        const Lease kernel(monitor);
         const TeamSolution solution = solve_team(model, model.everyone(), kValuesOnly, monitor);
         if (solution.stop != Stop::none) {
             throw LimitReached(solution.stop, "stopped before all centralised values were found");
@@ -72,16 +71,10 @@ CentralValues::CentralValues(const CompiledModel& model, Monitor& monitor)
                        last ? nullptr : solution.values.data() + solution.layer_begin[layer + 1]);
             add_interactions(layer);
         }
-    } catch (...) {
-        monitor.release(monitor.reserved() - before + reserved_);
-        throw;
     }
     other_ = {};
-    monitor.release(monitor.reserved() - before + passing);
-    reserved_ -= passing;
+    memory_.give_back(passing);
 }
-
-CentralValues::~CentralValues() { monitor_.release(reserved_); }
 
 // The expected value of the next layer, one agent after the other: its next classes become its
 // after-states.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "model/compiled_model.hpp"
+#include "support/reservation.hpp"
 
 namespace coreplan {
 
@@ -18,7 +19,6 @@ public:
 
     // Throws LimitReached if a limit strikes.
     CentralValues(const CompiledModel& model, Monitor& monitor);
-    ~CentralValues();
     CentralValues(const CentralValues&) = delete;
     CentralValues& operator=(const CentralValues&) = delete;
 
@@ -37,13 +37,13 @@ private:
 
     const CompiledModel& model_;
     Monitor& monitor_;
+    Reservation memory_;
     std::vector<std::vector<double>> after_;
     std::vector<double> other_;
     // Per agent, for one interaction: (after-state within the layer, chance); all of them if it is
     // not a member.
     std::vector<std::vector<std::pair<Index, double>>> matching_;
     double value_ = 0;
-    double reserved_ = 0;
     std::uint64_t cells_ = 0;
 };
 

@@ -26,6 +26,7 @@ DecentralisedSearch::DecentralisedSearch(const CompiledModel& model, std::uint64
       signals_(signal_counts(model)),
       rounding_(kRounding * reward_scale(model)),
       left_out_(kNothing),
+      memory_(monitor),
       next_(model.agents.size()),
       signal_(model.agents.size()) {
     // Quick, and without it there is no answer.
@@ -35,8 +36,6 @@ DecentralisedSearch::DecentralisedSearch(const CompiledModel& model, std::uint64
     lower_ = bounds.lower - model.constant();
     start_upper_ = bounds.upper - model.constant();
 }
-
-DecentralisedSearch::~DecentralisedSearch() { monitor_.release(reserved_); }
 
 void DecentralisedSearch::note(const LimitReached& limit) {
     stop_ = limit.stop;
@@ -168,11 +167,7 @@ bool DecentralisedSearch::advance(const Open& open, double slack) {
         return true;
     }
     const double bytes = node.solver->bytes();
-    if (bytes > node.solver_bytes) {
-        monitor_.reserve(bytes - node.solver_bytes, "the search in a Bayesian game");
-        reserved_ += bytes - node.solver_bytes;
-        node.solver_bytes = bytes;
-    }
+    if (bytes > node.memory->bytes()) node.memory->set(bytes, "the search in a Bayesian game");
     const double bound = std::min(node.past + node.solver->value(), open.bound);
     if (node.layer + 1 == model_.layer_count()) {
         complete(open.node, node.solver->solution());
@@ -194,9 +189,7 @@ void DecentralisedSearch::finish(Node& node) {
     if (!node.solver) return;
     work_.partial_solutions += node.solver->partial_solutions();
     node.solver.reset();
-    monitor_.release(node.solver_bytes);
-    reserved_ -= node.solver_bytes;
-    node.solver_bytes = 0;
+    node.memory.reset();
 }
 
 // The game of a node: what a joint action of a joint type is worth at most, by the chance of it.
@@ -230,9 +223,8 @@ void DecentralisedSearch::make_solver(Node& node) {
         work_.types += chance.size();
     }
     const double bytes = cells * sizeof(double);
-    monitor_.reserve(bytes, "a Bayesian game of " + std::to_string(n) + " agents");
-    reserved_ += bytes;
-    node.solver_bytes += bytes;
+    Reservation memory(monitor_);
+    memory.take(bytes, "a Bayesian game of " + std::to_string(n) + " agents");
 
     game.payoff.resize(static_cast<std::size_t>(cells));
     const std::vector<double>& after = central_->after(node.layer);
@@ -264,6 +256,7 @@ void DecentralisedSearch::make_solver(Node& node) {
         }
     }
     node.solver = std::make_unique<GameSolver>(std::move(game));
+    node.memory.emplace(std::move(memory));
     ++work_.games;
     work_.joint_types += static_cast<std::uint64_t>(joint_types);
     work_.joint_actions += static_cast<std::uint64_t>(cells);
@@ -333,8 +326,7 @@ void DecentralisedSearch::make_child(Index parent, const GameSolution& solution,
         static_cast<double>((child.rule.size() + child.type.size() + child.type_begin.size()) *
                                 sizeof(Index) +
                             child.chance.size() * sizeof(double));
-    monitor_.reserve(bytes, "the search over partial policies");
-    reserved_ += bytes;
+    memory_.take(bytes, "the search over partial policies");
     const std::size_t hash = hash_of(child);
     if (again) {
         nodes_[known].replaced = true;

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -21,6 +22,7 @@
 #include "decentralised/central_values.hpp"
 #include "model/compiled_model.hpp"
 #include "policies/profile.hpp"
+#include "support/reservation.hpp"
 
 namespace coreplan {
 
@@ -40,7 +42,6 @@ class DecentralisedSearch {
 public:
     // Begins with everyone doing what is best alone.
     DecentralisedSearch(const CompiledModel& model, std::uint64_t seed, Monitor& monitor);
-    ~DecentralisedSearch();
     DecentralisedSearch(const DecentralisedSearch&) = delete;
     DecentralisedSearch& operator=(const DecentralisedSearch&) = delete;
 
@@ -77,8 +78,8 @@ private:
         std::vector<Index> type_begin;  // per agent: its types in the arrays below
         std::vector<Index> type;        // classes of the layer that have a chance
         std::vector<double> chance;
+        std::optional<Reservation> memory;  // of the solver
         std::unique_ptr<GameSolver> solver;
-        double solver_bytes = 0;
         bool replaced = false;  // another node leads to the same with more in hand
     };
     struct Open {
@@ -115,8 +116,8 @@ private:
     std::deque<Node> nodes_;
     std::vector<Open> open_;                             // a heap
     std::unordered_multimap<std::size_t, Index> known_;  // by layer and distributions
-    double left_out_;  // the highest bound of what was not worth following
-    double reserved_ = 0;
+    double left_out_;     // the highest bound of what was not worth following
+    Reservation memory_;  // of nodes, without their solvers
     Stop stop_ = Stop::none;
     std::string message_;
     DecentralisedWork work_;

@@ -44,6 +44,7 @@ public:
         for (;;) {
             const std::uint64_t before = measure();
             mark_all();
+            if (options_.settle || options_.eliminate) find_alone();
             if (options_.settle) settle();
             if (options_.eliminate) eliminate();
             rebuild();
@@ -87,33 +88,48 @@ private:
         double scale = 0;
         std::vector<std::vector<double>> alone;
         for (const CompiledAgent& agent : model().agents) {
-            auto& value = alone.emplace_back(agent.class_count(), 0.0);
-            for (Index layer = model().layer_count(); layer-- > 0;) {
-                for (Index c = agent.layer_begin[layer]; c < agent.layer_begin[layer + 1]; ++c) {
-                    double best = -kInfinity;
-                    for (Index a = agent.action_begin[c]; a < agent.action_begin[c + 1]; ++a) {
-                        best = std::max(best, q(agent, a, value));
-                        scale = std::max(scale, std::abs(agent.action_reward[a]));
-                    }
-                    value[c] = best;
-                    scale = std::max(scale, std::abs(best));
-                    monitor_.tick_or_throw(16);
-                }
-            }
+            monitor_.tick_or_throw(16 * std::uint64_t{agent.layer_begin[model().layer_count()]});
+            alone.push_back(solve_alone(agent));
+            for (const double each : agent.action_reward) scale = std::max(scale, std::abs(each));
+            for (const double each : alone.back()) scale = std::max(scale, std::abs(each));
         }
         if (!std::isfinite(scale)) return;  // the solver finds out and says so
+        shaped_ = true;
         grid_ = scale > 0 ? std::exp2(std::ceil(std::log2(scale * kGridOfScale))) : 0;
         for (std::size_t i = 0; i < model().agents.size(); ++i) {
             CompiledAgent& agent = model().agents[i];
+            std::vector<double> losses;
             for (Index c = 0; c < agent.class_count(); ++c) {
                 for (Index a = agent.action_begin[c]; a < agent.action_begin[c + 1]; ++a) {
-                    shaped_.push_back(q(agent, a, alone[i]) - alone[i][c]);
+                    losses.push_back(q(agent, a, alone[i]) - alone[i][c]);
                 }
             }
-            agent.action_reward = std::move(shaped_);
-            shaped_.clear();
+            agent.action_reward = std::move(losses);
             result_.offset += alone[i][0];
             result_.offset_of[i] = alone[i][0];
+        }
+    }
+
+    // Best values without interactions, by class.
+    std::vector<double> solve_alone(const CompiledAgent& agent) {
+        std::vector<double> value(agent.class_count(), 0.0);
+        for (Index c = agent.layer_begin[model().layer_count()]; c-- > 0;) {
+            double best = -kInfinity;
+            for (Index a = agent.action_begin[c]; a < agent.action_begin[c + 1]; ++a) {
+                best = std::max(best, q(agent, a, value));
+            }
+            value[c] = best;
+        }
+        return value;
+    }
+
+    // The same of all agents, once for a round. Where rewards are losses, it is zero everywhere:
+    // the best action loses nothing, and one that loses nothing is always kept.
+    void find_alone() {
+        alone_.clear();
+        for (const CompiledAgent& agent : model().agents) {
+            alone_.push_back(shaped_ ? std::vector<double>(agent.class_count(), 0.0)
+                                     : solve_alone(agent));
         }
     }
 
@@ -139,23 +155,19 @@ private:
             const CompiledAgent& agent = model().agents[i];
             const Lease lease(monitor_);
             const SignalRuns runs = remaining_signals(model(), as<AgentId>(i), monitor_);
-            std::vector<double> value(agent.class_count(), 0.0);
-            for (Index layer = model().layer_count(); layer-- > 0;) {
-                for (Index c = agent.layer_begin[layer]; c < agent.layer_begin[layer + 1]; ++c) {
-                    Index best = agent.action_begin[c];
-                    double most = -kInfinity;
-                    for (Index a = agent.action_begin[c]; a < agent.action_begin[c + 1]; ++a) {
-                        const double here = q(agent, a, value);
-                        if (here > most) {
-                            most = here;
-                            best = a;
-                        }
+            for (Index c = 0; c < agent.layer_begin[model().layer_count()]; ++c) {
+                const Index list = runs.list_of_class[c];
+                if (runs.list_begin[list] != runs.list_begin[list + 1]) continue;
+                Index best = agent.action_begin[c];
+                double most = -kInfinity;
+                for (Index a = agent.action_begin[c]; a < agent.action_begin[c + 1]; ++a) {
+                    const double here = q(agent, a, alone_[i]);
+                    if (here > most) {
+                        most = here;
+                        best = a;
                     }
-                    value[c] = most;
-                    const Index list = runs.list_of_class[c];
-                    if (runs.list_begin[list] != runs.list_begin[list + 1]) continue;
-                    keep_only(i, c, best, result_.report.actions_settled);
                 }
+                keep_only(i, c, best, result_.report.actions_settled);
             }
         }
     }
@@ -178,14 +190,10 @@ private:
             if (worst[i].empty()) continue;
             const CompiledAgent& agent = model().agents[i];
             std::vector<double> value(agent.class_count(), 0.0);  // W
-            std::vector<double> alone(agent.class_count(), 0.0);  // best value without interactions
+            const std::vector<double>& alone = alone_[i];
             for (Index layer = model().layer_count(); layer-- > 0;) {
                 for (Index c = agent.layer_begin[layer]; c < agent.layer_begin[layer + 1]; ++c) {
-                    double most = -kInfinity;
-                    for (Index a = agent.action_begin[c]; a < agent.action_begin[c + 1]; ++a) {
-                        most = std::max(most, q(agent, a, alone));
-                    }
-                    alone[c] = most;
+                    const double most = alone[c];
                     double least = kInfinity;
                     Index safest = agent.action_begin[c];
                     for (Index a = agent.action_begin[c]; a < agent.action_begin[c + 1]; ++a) {
@@ -440,9 +448,10 @@ private:
     ReductionOptions options_;
     Monitor& monitor_;
     Reduction result_;
-    std::vector<std::vector<bool>> keep_;  // per agent and action
-    std::vector<double> shaped_;
-    double grid_ = 0;  // losses in one cell of it count as equal
+    std::vector<std::vector<bool>> keep_;     // per agent and action
+    std::vector<std::vector<double>> alone_;  // per agent and class: its best value alone
+    bool shaped_ = false;                     // rewards are losses
+    double grid_ = 0;                         // losses in one cell of it count as equal
     std::size_t signal_bound_ = 0;
 };
 

@@ -525,35 +525,9 @@ bool Relaxation::work_on(double lower, Monitor& monitor) {
 
 bool Relaxation::grow(double round, std::size_t most_agents, Monitor& monitor) {
     std::vector<std::vector<AgentId>> groups = wider_groups(round, most_agents, monitor);
-    const double before = shares_memory_.bytes();
-    const double needed = share_bytes(groups);
-    if (groups.empty() || !monitor.fits(needed)) return false;
-    Layout old;
-    old.clusters_of.resize(blocks_.size());
-    old.offset.resize(blocks_.size());
-    swap_layout(old);
-    const auto go_back = [&]() noexcept {
-        swap_layout(old);
-        shares_memory_.give_back(shares_memory_.bytes() - before);
-    };
-    try {
-        set_clusters(std::move(groups));
-        take_over(old);
-        for (Cluster& cluster : clusters_) cluster.trial = cluster.centre;
-        balance();
-        if (!solve_all(monitor)) {
-            go_back();
-            return false;
-        }
-    } catch (const LimitReached&) {
-        go_back();
-        return false;
-    } catch (...) {
-        go_back();
-        throw;
-    }
-    old = Layout{};
-    shares_memory_.give_back(before);
+    if (groups.empty() || !monitor.fits(share_bytes(groups))) return false;
+    if (!exchange_clusters(std::move(groups), monitor)) return false;
+    // Cuts begin anew.
     cuts_memory_.set(0, "");
     settled_ = false;
     null_steps_ = 0;
@@ -566,6 +540,23 @@ bool Relaxation::grow(double round, std::size_t most_agents, Monitor& monitor) {
         throw;
     }
     return true;
+}
+
+// Other clusters, with the shares of those before, solved. False if a limit struck: then, and if
+// anything is thrown, all is as it was.
+bool Relaxation::exchange_clusters(std::vector<std::vector<AgentId>> groups, Monitor& monitor) {
+    try {
+        Exchange exchange(*this);
+        set_clusters(std::move(groups));
+        take_over(exchange.old());
+        for (Cluster& cluster : clusters_) cluster.trial = cluster.centre;
+        balance();
+        if (!solve_all(monitor)) return false;
+        exchange.settle();
+        return true;
+    } catch (const LimitReached&) {
+        return false;
+    }
 }
 
 std::vector<double> Relaxation::share_of_agent(std::size_t cluster, std::size_t member) const {

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "engine/kernel.hpp"
@@ -126,6 +127,29 @@ private:
         std::vector<bool> mark;
     };
 
+    // Other clusters, none at first; those before come back unless it is settled.
+    class Exchange {
+    public:
+        explicit Exchange(Relaxation& relaxation);
+        ~Exchange();
+        Exchange(const Exchange&) = delete;
+        Exchange& operator=(const Exchange&) = delete;
+        [[nodiscard]] const Layout& old() const noexcept { return old_; }
+        void settle();
+
+    private:
+        Relaxation& relaxation_;
+        double bytes_;  // of the old shares
+        Layout old_;
+        bool settled_ = false;
+    };
+    // A cluster that could be formed.
+    struct Candidate {
+        double worth;
+        double work;  // of a round
+        std::vector<AgentId> agents;
+    };
+
     static constexpr double kPartOfMemory = 0.5;  // that it takes at most: others need some, too
 
     void make_blocks(Monitor& monitor);
@@ -134,6 +158,11 @@ private:
     void set_clusters(std::vector<std::vector<AgentId>> groups);
     void swap_layout(Layout& other) noexcept;
     void take_over(const Layout& old);
+    bool exchange_clusters(std::vector<std::vector<AgentId>> groups, Monitor& monitor);
+    [[nodiscard]] std::set<std::vector<AgentId>> extended_clusters(std::size_t most_agents) const;
+    [[nodiscard]] bool has_room(double bytes, const Monitor& monitor) const;
+    [[nodiscard]] std::vector<Candidate> candidates(std::size_t most_agents,
+                                                    Monitor& monitor) const;
     [[nodiscard]] std::vector<std::vector<AgentId>> wider_groups(double budget,
                                                                  std::size_t most_agents,
                                                                  Monitor& monitor) const;

@@ -1,8 +1,6 @@
 // Which clusters a relaxation has, how rewards are laid out over them, and what memory that takes.
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <map>
 #include <set>
 
 #include "bounds/independent.hpp"
@@ -12,7 +10,6 @@ namespace coreplan {
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Bytes of one share of a cluster: where it is, centre, trial and sum.
 constexpr double kShareBytes = sizeof(std::size_t) + 3 * sizeof(double);
 constexpr double kFlatBytes = 2 * sizeof(double) + 1.0 / 8;
@@ -274,19 +271,9 @@ void Relaxation::share_equally() {
     }
 }
 
-// Larger clusters in place of those inside of them, together with the others; none if nothing
-// larger is within reach.
-std::vector<std::vector<AgentId>> Relaxation::wider_groups(double budget, std::size_t most_agents,
-                                                           Monitor& monitor) const {
-    std::size_t largest = 0;
-    double round = 0;
-    for (const Cluster& cluster : clusters_) {
-        largest = std::max(largest, cluster.agents.size());
-        round += cluster_work(model_, cluster.agents);
-    }
-    // Candidates: a cluster and one of its neighbours. What counts is how much the clusters inside
-    // of it have at stake.
-    std::map<std::vector<AgentId>, double> candidates;
+// A cluster and one of its neighbours, for each of them.
+std::set<std::vector<AgentId>> Relaxation::extended_clusters(std::size_t most_agents) const {
+    std::set<std::vector<AgentId>> found;
     for (const Cluster& cluster : clusters_) {
         if (cluster.agents.size() >= most_agents) continue;
         std::set<AgentId> neighbours;
@@ -300,45 +287,57 @@ std::vector<std::vector<AgentId>> Relaxation::wider_groups(double budget, std::s
             if (std::ranges::find(cluster.agents, agent) != cluster.agents.end()) continue;
             std::vector<AgentId> wider = cluster.agents;
             wider.insert(std::ranges::upper_bound(wider, agent), agent);
-            candidates.emplace(std::move(wider), 0.0);
+            found.insert(std::move(wider));
         }
     }
-    const double most = kPartOfMemory * monitor.memory_limit();
-    const auto room = [&](double bytes) {
-        return monitor.fits(bytes) && all_bytes() + bytes <= most;
-    };
-    struct Choice {
-        double worth;
-        double work;  // of a round
-        const std::vector<AgentId>* agents;
-    };
-    std::vector<Choice> choices;
-    for (auto& [agents, worth] : candidates) {
+    return found;
+}
+
+// Whether so much more may be taken.
+bool Relaxation::has_room(double bytes, const Monitor& monitor) const {
+    return monitor.fits(bytes) && all_bytes() + bytes <= kPartOfMemory * monitor.memory_limit();
+}
+
+// Larger clusters that could be solved, those first that promise most for the work.
+std::vector<Relaxation::Candidate> Relaxation::candidates(std::size_t most_agents,
+                                                          Monitor& monitor) const {
+    std::vector<Candidate> found;
+    for (const std::vector<AgentId>& agents : extended_clusters(most_agents)) {
         std::size_t inside = 0;
-        double least = kInfinity;
+        double worth = 0;  // how much the clusters inside of it have at stake
         for (const Cluster& cluster : clusters_) {
             if (!contains(agents, cluster.agents)) continue;
             ++inside;
             worth += std::abs(cluster.value);
-            least = std::min(least, std::abs(cluster.value));
         }
         if (inside < 2) continue;
         const double bytes = bytes_of(agents);
-        if (bytes > tables_memory_.bytes() && !room(bytes - tables_memory_.bytes())) continue;
-        choices.push_back({worth, cluster_work(model_, agents), &agents});
+        if (bytes > tables_memory_.bytes() && !has_room(bytes - tables_memory_.bytes(), monitor)) {
+            continue;
+        }
+        found.push_back({worth, cluster_work(model_, agents), agents});
         monitor.tick(1000);
     }
-    std::ranges::stable_sort(choices, [](const Choice& a, const Choice& b) {
+    std::ranges::stable_sort(found, [](const Candidate& a, const Candidate& b) {
         return a.worth * b.work > b.worth * a.work;
     });
+    return found;
+}
+
+// Larger clusters in place of those inside of them, together with the others; none if nothing
+// larger is within reach.
+std::vector<std::vector<AgentId>> Relaxation::wider_groups(double budget, std::size_t most_agents,
+                                                           Monitor& monitor) const {
+    double round = 0;
+    for (const Cluster& cluster : clusters_) round += cluster_work(model_, cluster.agents);
     std::vector<std::vector<AgentId>> groups;
     double shares = 0;  // for a while both old and new ones, at worst all of these
-    for (const Choice& choice : choices) {
-        const double more = entries_of(*choice.agents) * (kShareBytes + kEntryBytes);
-        if (round + choice.work > budget || !room(shares + more)) continue;
-        round += choice.work;
+    for (Candidate& candidate : candidates(most_agents, monitor)) {
+        const double more = entries_of(candidate.agents) * (kShareBytes + kEntryBytes);
+        if (round + candidate.work > budget || !has_room(shares + more, monitor)) continue;
+        round += candidate.work;
         shares += more;
-        groups.push_back(*choice.agents);
+        groups.push_back(std::move(candidate.agents));
     }
     if (groups.empty()) return groups;
     for (const Cluster& cluster : clusters_) {
@@ -358,6 +357,25 @@ void Relaxation::swap_layout(Layout& other) noexcept {
     std::swap(total_sum_, other.total_sum);
     std::swap(part_, other.part);
     std::swap(mark_, other.mark);
+}
+
+Relaxation::Exchange::Exchange(Relaxation& relaxation)
+    : relaxation_(relaxation), bytes_(relaxation.shares_memory_.bytes()) {
+    old_.clusters_of.resize(relaxation.blocks_.size());
+    old_.offset.resize(relaxation.blocks_.size());
+    relaxation.swap_layout(old_);
+}
+
+Relaxation::Exchange::~Exchange() {
+    if (settled_) return;
+    relaxation_.swap_layout(old_);
+    relaxation_.shares_memory_.give_back(relaxation_.shares_memory_.bytes() - bytes_);
+}
+
+void Relaxation::Exchange::settle() {
+    settled_ = true;
+    old_ = Layout{};
+    relaxation_.shares_memory_.give_back(bytes_);
 }
 
 // Old clusters go over into those that contain them, in equal parts.

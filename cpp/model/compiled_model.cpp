@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "model/agent_builder.hpp"
+#include "support/reservation.hpp"
 
 namespace coreplan {
 
@@ -42,14 +43,15 @@ std::vector<std::vector<bool>> signals_seen(const LocalGraph& graph, const Agent
 }
 
 // Keeps interactions only at stages at which all their members can match.
-void compile_interactions(const LocalGraphs& graphs, CompiledModel& model, Monitor& monitor) {
+void compile_interactions(const LocalGraphs& graphs, CompiledModel& model, Reservation& memory) {
+    Monitor& monitor = memory.monitor();
     const Index layers = model.layer_count();
     double signals = 0;
     for (const AgentRewards& agent : graphs.rewards.agents) {
         signals += static_cast<double>(agent.signal_count());
     }
-    monitor.reserve(layers * (signals / 8 + 64.0 * static_cast<double>(graphs.agents.size() + 2)),
-                    "the stages of one agent");
+    memory.take(layers * (signals / 8 + 64.0 * static_cast<double>(graphs.agents.size() + 2)),
+                "the stages of one agent");
     std::vector<std::vector<std::vector<bool>>> seen;
     for (std::size_t i = 0; i < graphs.agents.size(); ++i) {
         seen.push_back(signals_seen(graphs.agents[i], graphs.rewards.agents[i], layers));
@@ -70,7 +72,7 @@ void compile_interactions(const LocalGraphs& graphs, CompiledModel& model, Monit
             model.interactions_at[layer].push_back(static_cast<Index>(model.interactions.size()));
             model.values_at[layer].push_back(value);
             compiled.values.emplace_back(stage, value);
-            monitor.reserve(32, "the interactions");
+            memory.take(32, "the interactions");
         }
         if (!compiled.values.empty()) model.interactions.push_back(std::move(compiled));
     }
@@ -83,13 +85,13 @@ void compile_interactions(const LocalGraphs& graphs, CompiledModel& model, Monit
 class AgentCompiler {
 public:
     AgentCompiler(const CompiledModel& model, const LocalGraph& graph, const AgentRewards& rewards,
-                  AgentId id, bool merge, std::span<const double> leaning, Monitor& monitor)
+                  AgentId id, bool merge, std::span<const double> leaning, Reservation& memory)
         : model_(model),
           graph_(graph),
           rewards_(rewards),
           id_(id),
           leaning_(leaning),
-          monitor_(monitor),
+          monitor_(memory.monitor()),
           builder_(model.layer_count(), merge),
           class_of_(graph.node_count(), 0),
           live_(rewards.signal_count(), false),
@@ -97,7 +99,7 @@ public:
         const double choices = static_cast<double>(graph_.choice_base.size());
         const double nodes = static_cast<double>(graph_.node_count());
         const double arcs = static_cast<double>(graph_.arc_next.size());
-        monitor_.reserve(nodes * 16 + choices * 28 + arcs * 12, "the compiled states of one agent");
+        memory.take(nodes * 16 + choices * 28 + arcs * 12, "the compiled states of one agent");
     }
 
     CompiledAgent run() {
@@ -179,15 +181,17 @@ CompiledModel compile(const LocalGraphs& graphs, bool merge, Monitor& monitor,
     CompiledModel model;
     model.first_stage = graphs.first_stage;
     model.horizon = graphs.horizon;
-    compile_interactions(graphs, model, monitor);
+    Reservation memory(monitor);
+    compile_interactions(graphs, model, memory);
     for (std::size_t i = 0; i < graphs.agents.size(); ++i) {
         const std::span<const double> leaning =
             leanings.empty() ? std::span<const double>{} : std::span<const double>{leanings[i]};
         model.agents.push_back(AgentCompiler(model, graphs.agents[i], graphs.rewards.agents[i],
-                                             as<AgentId>(i), merge, leaning, monitor)
+                                             as<AgentId>(i), merge, leaning, memory)
                                    .run());
         model.unit_mass = model.unit_mass && has_unit_mass(model.agents.back());
     }
+    memory.keep_all();  // the model may outlive the monitor
     return model;
 }
 

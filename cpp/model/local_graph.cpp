@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "support/reservation.hpp"
+
 namespace coreplan {
 
 namespace {
@@ -27,15 +29,16 @@ struct Layers {
 
 class Unroller {
 public:
-    Unroller(const Description& description, AgentId id, Monitor& monitor)
+    Unroller(const Description& description, AgentId id, Reservation& memory)
         : description_(description),
           agent_(description.agents[at(id)]),
           id_(id),
-          monitor_(monitor) {}
+          memory_(memory),
+          monitor_(memory.monitor()) {}
 
     LocalGraph run(const AgentRewards& rewards) {
         const Layers layers = find_layers();
-        monitor_.reserve(layers.bytes(), "the unrolled local states of one agent");
+        memory_.take(layers.bytes(), "the unrolled local states of one agent");
         return fill(layers, rewards);
     }
 
@@ -59,8 +62,8 @@ private:
             current = std::move(next);
             // Stop counting as soon as the answer is no.
             if (!monitor_.fits(layers.bytes()) || layers.arcs > kMostIds) {
-                monitor_.reserve(std::max(layers.bytes(), 1e30 * (layers.arcs > kMostIds ? 1 : 0)),
-                                 "the unrolled local states of one agent");
+                memory_.take(std::max(layers.bytes(), 1e30 * (layers.arcs > kMostIds ? 1 : 0)),
+                             "the unrolled local states of one agent");
             }
         }
         layers.nodes += current.size();
@@ -147,6 +150,7 @@ private:
     const Description& description_;
     const AgentDescription& agent_;
     AgentId id_;
+    Reservation& memory_;
     Monitor& monitor_;
 };
 
@@ -158,10 +162,12 @@ LocalGraphs unroll(const Description& description, Monitor& monitor) {
     graphs.first_stage = description.first_stage;
     graphs.horizon = description.horizon;
     graphs.rewards = sort_rewards(description);
+    Reservation memory(monitor);
     for (std::size_t i = 0; i < description.agents.size(); ++i) {
         graphs.agents.push_back(
-            Unroller(description, as<AgentId>(i), monitor).run(graphs.rewards.agents[i]));
+            Unroller(description, as<AgentId>(i), memory).run(graphs.rewards.agents[i]));
     }
+    memory.keep_all();  // the graphs may outlive the monitor
     return graphs;
 }
 

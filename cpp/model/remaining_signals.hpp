@@ -23,6 +23,7 @@ struct SignalRuns {
     std::vector<SignalRun> runs;
 };
 
+// What it takes stays reserved: a `Lease` gives it back.
 SignalRuns remaining_signals(const CompiledModel& model, AgentId agent, Monitor& monitor);
 
 }  // namespace coreplan

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "support/ids.hpp"
-#include "support/monitor.hpp"
+#include "support/reservation.hpp"
 #include "support/sequence_pool.hpp"
 
 namespace coreplan {
@@ -46,11 +46,13 @@ inline void normalise(std::vector<StageRun>& runs) {
 }
 
 // Backwards over the layers. `visit(node, signal, next)` calls `signal(s)` for every signal that
-// the node can give at its own stage and `next(node)` for every node that it can lead to.
+// the node can give at its own stage and `next(node)` for every node that it can lead to. What the
+// result takes stays reserved, for the caller to give back.
 template <class Visit>
 StageRuns collect_runs(Index first_stage, Index layers, const std::vector<Index>& layer_begin,
                        Visit visit, Monitor& monitor) {
     using Word = SequencePool::Word;
+    Reservation memory(monitor);
     SequencePool pool;
     pool.intern({});
     StageRuns result;
@@ -85,8 +87,8 @@ StageRuns collect_runs(Index first_stage, Index layers, const std::vector<Index>
             }
             const auto [list, is_new] = pool.intern(words);
             if (is_new) {
-                monitor.reserve(static_cast<double>(words.size()) * 2 * sizeof(Word),
-                                "the lists of what can still happen");
+                memory.take(static_cast<double>(words.size()) * 2 * sizeof(Word),
+                            "the lists of what can still happen");
             }
             result.list_of[node] = list;
             monitor.tick_or_throw(16 + 4 * words.size());
@@ -97,6 +99,7 @@ StageRuns collect_runs(Index first_stage, Index layers, const std::vector<Index>
         unpack(list, result.runs);
         result.list_begin.push_back(static_cast<Index>(result.runs.size()));
     }
+    memory.keep_all();
     return result;
 }
 

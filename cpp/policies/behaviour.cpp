@@ -229,6 +229,74 @@ Behaviour behave(const CompiledModel& model, const std::vector<std::vector<Index
     return behaviour;
 }
 
+namespace {
+
+// Interactions that some of the agents take part in, ascending.
+std::vector<Index> interactions_of(const std::vector<AgentId>& agents,
+                                   const std::vector<std::vector<Index>>& touching) {
+    std::vector<Index> all;
+    for (const AgentId agent : agents) {
+        all.insert(all.end(), touching[at(agent)].begin(), touching[at(agent)].end());
+    }
+    std::ranges::sort(all);
+    const auto repeated = std::ranges::unique(all);
+    all.erase(repeated.begin(), repeated.end());
+    return all;
+}
+
+// An interaction as its members inside see it: the others match as often as their groups do.
+CompiledInteraction seen_inside(const CompiledInteraction& interaction, Index number,
+                                const std::vector<std::size_t>& position,
+                                const std::vector<std::shared_ptr<const Behaviour>>& group_of) {
+    CompiledInteraction inside;
+    std::vector<const Behaviour*> others;
+    for (const InteractionMember& member : interaction.members) {
+        const std::size_t m = position[at(member.agent)];
+        const Behaviour* group = group_of[at(member.agent)].get();
+        if (m != kOutside) {
+            inside.members.push_back({as<AgentId>(m), member.signal});
+        } else if (std::ranges::find(others, group) == others.end()) {
+            others.push_back(group);
+        }
+    }
+    inside.values = interaction.values;
+    for (const Behaviour* other : others) {
+        const auto& chance = other->chance_of(number);
+        for (std::size_t v = 0; v < chance.size(); ++v) inside.values[v].second *= chance[v];
+    }
+    std::erase_if(inside.values, [](const auto& each) { return each.second == 0; });
+    return inside;
+}
+
+// What an agent gets for its signals, beside its own rewards: [signal * layers + layer].
+void add_extra(std::vector<double>& extra, SignalId signal, const CompiledModel& model,
+               const CompiledInteraction& inside) {
+    const std::size_t layers = model.layer_count();
+    if (extra.size() < (at(signal) + 1) * layers) extra.resize((at(signal) + 1) * layers, 0.0);
+    for (const auto& [stage, value] : inside.values) {
+        extra[at(signal) * layers + stage - model.first_stage] += value;
+    }
+}
+
+void pay_extra(CompiledAgent& agent, const std::vector<double>& extra, std::size_t layers) {
+    if (extra.empty()) return;
+    for (std::size_t layer = 0; layer < layers; ++layer) {
+        const Index begin = agent.action_begin[agent.layer_begin[layer]];
+        const Index end = agent.action_begin[agent.layer_begin[layer + 1]];
+        for (Index a = begin; a < end; ++a) {
+            const std::size_t label = at(agent.after_label[at(agent.action_after[a])]);
+            for (Index f = agent.label_begin[label]; f < agent.label_begin[label + 1]; ++f) {
+                const std::size_t where = at(agent.label_factor[f].signal) * layers + layer;
+                if (where < extra.size()) {
+                    agent.action_reward[a] += extra[where] * agent.label_factor[f].chance;
+                }
+            }
+        }
+    }
+}
+
+}  // namespace
+
 CompiledModel seen_by(const CompiledModel& model, const std::vector<std::vector<Index>>& touching,
                       const std::vector<AgentId>& agents,
                       const std::vector<std::shared_ptr<const Behaviour>>& group_of) {
@@ -240,46 +308,14 @@ CompiledModel seen_by(const CompiledModel& model, const std::vector<std::vector<
     seen.constant_at.assign(layers, 0.0);
     seen.interactions_at.resize(layers);
     seen.values_at.resize(layers);
+    for (const AgentId agent : agents) seen.agents.push_back(model.agents[at(agent)]);
     const auto position = positions(model, agents);
-    std::vector<Index> interactions;
-    std::vector<std::vector<double>> extra(agents.size());  // [signal * layers + layer]
-    for (std::size_t m = 0; m < agents.size(); ++m) {
-        const auto& list = touching[at(agents[m])];
-        interactions.insert(interactions.end(), list.begin(), list.end());
-        seen.agents.push_back(model.agents[at(agents[m])]);
-    }
-    std::ranges::sort(interactions);
-    const auto repeated = std::ranges::unique(interactions);
-    interactions.erase(repeated.begin(), repeated.end());
-    std::vector<const Behaviour*> others;
-    for (const Index e : interactions) {
-        const CompiledInteraction& interaction = model.interactions[e];
-        CompiledInteraction inside;
-        others.clear();
-        for (const InteractionMember& member : interaction.members) {
-            const std::size_t m = position[at(member.agent)];
-            if (m != kOutside) {
-                inside.members.push_back({as<AgentId>(m), member.signal});
-            } else if (std::ranges::find(others, group_of[at(member.agent)].get()) ==
-                       others.end()) {
-                others.push_back(group_of[at(member.agent)].get());
-            }
-        }
-        inside.values = interaction.values;
-        for (const Behaviour* other : others) {
-            const auto& chance = other->chance_of(e);
-            for (std::size_t v = 0; v < chance.size(); ++v) inside.values[v].second *= chance[v];
-        }
-        std::erase_if(inside.values, [](const auto& each) { return each.second == 0; });
+    std::vector<std::vector<double>> extra(agents.size());
+    for (const Index e : interactions_of(agents, touching)) {
+        CompiledInteraction inside = seen_inside(model.interactions[e], e, position, group_of);
         if (inside.members.size() == 1) {
             const InteractionMember& member = inside.members[0];
-            auto& mine = extra[at(member.agent)];
-            if (mine.size() < (at(member.signal) + 1) * layers) {
-                mine.resize((at(member.signal) + 1) * layers, 0.0);
-            }
-            for (const auto& [stage, value] : inside.values) {
-                mine[at(member.signal) * layers + stage - model.first_stage] += value;
-            }
+            add_extra(extra[at(member.agent)], member.signal, model, inside);
             continue;
         }
         if (inside.values.empty()) continue;
@@ -291,23 +327,7 @@ CompiledModel seen_by(const CompiledModel& model, const std::vector<std::vector<
         }
         seen.interactions.push_back(std::move(inside));
     }
-    for (std::size_t m = 0; m < agents.size(); ++m) {
-        CompiledAgent& agent = seen.agents[m];
-        if (extra[m].empty()) continue;
-        for (std::size_t layer = 0; layer < layers; ++layer) {
-            const Index begin = agent.action_begin[agent.layer_begin[layer]];
-            const Index end = agent.action_begin[agent.layer_begin[layer + 1]];
-            for (Index a = begin; a < end; ++a) {
-                const std::size_t label = at(agent.after_label[at(agent.action_after[a])]);
-                for (Index f = agent.label_begin[label]; f < agent.label_begin[label + 1]; ++f) {
-                    const std::size_t where = at(agent.label_factor[f].signal) * layers + layer;
-                    if (where < extra[m].size()) {
-                        agent.action_reward[a] += extra[m][where] * agent.label_factor[f].chance;
-                    }
-                }
-            }
-        }
-    }
+    for (std::size_t m = 0; m < agents.size(); ++m) pay_extra(seen.agents[m], extra[m], layers);
     return seen;
 }
 

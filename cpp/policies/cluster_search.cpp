@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "policies/exact_answer.hpp"
+#include "support/reservation.hpp"
 
 namespace coreplan {
 
@@ -95,19 +96,9 @@ bool ClusterSearch::improve(std::uint64_t budget, std::uint64_t moves) {
 
 // A behaviour whose memory is counted as long as anybody has it.
 std::shared_ptr<const Behaviour> ClusterSearch::hold(Behaviour behaviour) const {
-    const double bytes = behaviour.bytes();
-    monitor_.reserve(bytes, "what a cluster of agents does");
-    Behaviour* held = nullptr;
-    try {
-        held = new Behaviour(std::move(behaviour));
-    } catch (...) {
-        monitor_.release(bytes);
-        throw;
-    }
-    return {held, [&monitor = monitor_, bytes](const Behaviour* each) {
-                monitor.release(bytes);
-                delete each;
-            }};
+    Reservation memory(monitor_);
+    memory.take(behaviour.bytes(), "what a cluster of agents does");
+    return counted(std::move(memory), std::move(behaviour));
 }
 
 void ClusterSearch::work(std::uint64_t end, std::uint64_t moves) {

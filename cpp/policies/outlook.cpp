@@ -195,123 +195,172 @@ void Outlooks::mark_reached(const CompiledAgent& agent, AgentOutlook& outlook, C
     }
 }
 
-std::shared_ptr<const AgentOutlook> Outlooks::look(std::size_t i, const std::vector<Index>& action,
-                                                   Index from, std::optional<ClassId> start) {
-    const CompiledAgent& agent = model_.agents[i];
-    // Most bases differ in a few agents only.
+// Looks ahead for one agent that follows a policy, from the last layer back.
+class Outlooks::Lookout {
+public:
+    Lookout(Outlooks& all, std::size_t agent, AgentOutlook& outlook)
+        : agent_(all.model_.agents[agent]),
+          outlook_(outlook),
+          lists_(all.lists_[agent]),
+          signals_(all.signals_[agent]),
+          heard_(all.heard_[agent]),
+          bytes_(all.bytes_),
+          monitor_(all.monitor_) {}
+
+    void look_at_layer(std::size_t layer) {
+        for (Index c = agent_.layer_begin[layer]; c < agent_.layer_begin[layer + 1]; ++c) {
+            const char mark = outlook_.mark(ClassId{c});
+            if (mark == AgentOutlook::kUnknown) continue;
+            const Index usual = agent_.action_begin[c] + outlook_.action[c];
+            for (Index a = agent_.action_begin[c]; a < agent_.action_begin[c + 1]; ++a) {
+                if (a != usual && mark != AgentOutlook::kDeviated) continue;
+                const auto k = static_cast<Index>(at(agent_.action_after[a]));
+                if (outlook_.after_list[k - outlook_.first_after] == kNoList) look_after(layer, k);
+            }
+            const std::size_t k = at(agent_.action_after[usual]) - outlook_.first_after;
+            const std::size_t here = c - outlook_.first_class;
+            outlook_.class_value[here] = agent_.action_reward[usual] + outlook_.after_value[k];
+            outlook_.class_list[here] = outlook_.after_list[k];
+        }
+        monitor_.tick_or_throw(agent_.layer_begin[layer + 1] - agent_.layer_begin[layer] + 1U);
+    }
+
+private:
+    // After an action, its outcome not known yet.
+    void look_after(std::size_t layer, Index k) {
+        const std::size_t label = at(agent_.after_label[k]);
+        list_signals(layer, label);
+        origin_.clear();
+        if (!now_.empty()) origin_.push_back(when(layer, label));
+        const double value = add_outcomes(k);
+        std::size_t work = 8 + 4 * origin_.size();
+        outlook_.after_list[k - outlook_.first_after] = list_of(k, work);
+        outlook_.after_value[k - outlook_.first_after] = value;
+        monitor_.tick_or_throw(work);
+    }
+
+    // The signals that are given now and that somebody listens to.
+    void list_signals(std::size_t layer, std::size_t label) {
+        now_.clear();
+        made_.clear();
+        for (Index f = agent_.label_begin[label]; f < agent_.label_begin[label + 1]; ++f) {
+            const Factor& factor = agent_.label_factor[f];
+            if (at(factor.signal) >= signals_ ||
+                heard_[layer * signals_ + at(factor.signal)] == 0) {
+                continue;
+            }
+            made_.emplace_back(when(layer, at(factor.signal)), factor.chance);
+        }
+        std::ranges::sort(made_);
+        for (const auto& [key, chance] : made_) {
+            now_.push_back(key);
+            now_.push_back(std::bit_cast<Word>(chance));
+        }
+    }
+
+    // Adds the lists of outcomes to the origin; returns the expected value.
+    double add_outcomes(Index k) {
+        double value = 0;
+        for (Index o = agent_.outcome_begin[k]; o < agent_.outcome_begin[k + 1]; ++o) {
+            const std::size_t next = at(agent_.outcome_next[o]) - outlook_.first_class;
+            value += agent_.outcome_probability[o] * outlook_.class_value[next];
+            const Index list = outlook_.class_list[next];
+            if (list == 0) continue;
+            origin_.push_back(list);
+            origin_.push_back(std::bit_cast<Word>(agent_.outcome_probability[o]));
+        }
+        return value;
+    }
+
+    // The list that has this origin, made if there is none.
+    Index list_of(Index k, std::size_t& work) {
+        if (origin_.empty()) return 0;
+        // What is certain to follow is all there is.
+        const Index begin = agent_.outcome_begin[k];
+        if (now_.empty() && agent_.outcome_begin[k + 1] - begin == 1 &&
+            agent_.outcome_probability[begin] == 1) {
+            return static_cast<Index>(origin_[0]);
+        }
+        const auto [id, is_new] = lists_.origins.intern(origin_);
+        if (is_new) add_list(work);
+        return id;
+    }
+
+    void add_list(std::size_t& work) {
+        sum_.clear();
+        for (std::size_t w = now_.empty() ? 0 : 1; w < origin_.size(); w += 2) {
+            add_weighted(sum_, lists_[static_cast<Index>(origin_[w])],
+                         std::bit_cast<double>(origin_[w + 1]), wider_);
+            std::swap(sum_, wider_);
+            work += 2 * sum_.size();
+        }
+        // What happens now comes before all that happens later.
+        lists_.add(now_, sum_);
+        bytes_ +=
+            static_cast<double>((origin_.size() + now_.size() + sum_.size() + 5) * sizeof(Word));
+    }
+
+    const CompiledAgent& agent_;
+    AgentOutlook& outlook_;
+    Lists& lists_;
+    std::size_t signals_;
+    const std::vector<char>& heard_;
+    double& bytes_;  // of all lists
+    Monitor& monitor_;
+    std::vector<std::pair<Word, double>> made_;
+    std::vector<Word> now_;     // what is given now
+    std::vector<Word> origin_;  // what a list is made of
+    std::vector<Word> sum_;
+    std::vector<Word> wider_;
+};
+
+// What is known of an agent that acts like this, at least from a layer on; null if there is
+// nothing.
+std::shared_ptr<const AgentOutlook> Outlooks::find(std::size_t i, const std::vector<Index>& action,
+                                                   Index from) {
+    const auto begin = static_cast<std::ptrdiff_t>(model_.agents[i].layer_begin[from]);
     std::erase_if(known_[i], [](const auto& known) { return known.expired(); });
     for (const auto& weak : known_[i]) {
-        const auto known = weak.lock();
-        const auto begin = static_cast<std::ptrdiff_t>(agent.layer_begin[from]);
+        auto known = weak.lock();
         if (known->from <= from &&
             std::equal(action.begin() + begin, action.end(), known->action.begin() + begin)) {
             return known;
         }
     }
-    const double bytes =
-        static_cast<double>(agent.class_count() * (sizeof(double) + 2 * sizeof(Index)) +
-                            agent.after_label.size() * (sizeof(double) + sizeof(Index)));
+    return nullptr;
+}
+
+// Nothing is known yet.
+std::shared_ptr<AgentOutlook> Outlooks::begin(std::size_t i, const std::vector<Index>& action,
+                                              Index from) {
+    const CompiledAgent& agent = model_.agents[i];
     Reservation memory(monitor_);
-    memory.take(bytes, "what is expected of an agent");
-    auto fresh = std::make_unique<AgentOutlook>();
-    memory.keep(bytes);  // from here on it goes with the outlook
-    const std::shared_ptr<AgentOutlook> outlook(fresh.release(),
-                                                [&monitor = monitor_, bytes](AgentOutlook* each) {
-                                                    monitor.release(bytes);
-                                                    delete each;
-                                                });
+    memory.take(static_cast<double>(agent.class_count() * (sizeof(double) + 2 * sizeof(Index)) +
+                                    agent.after_label.size() * (sizeof(double) + sizeof(Index))),
+                "what is expected of an agent");
+    const std::shared_ptr<AgentOutlook> outlook = counted(std::move(memory), AgentOutlook{});
     outlook->action = action;
     outlook->from = from;
-    const Index first_class = outlook->first_class = agent.layer_begin[from];
-    const Index first_after = outlook->first_after = agent.after_layer_begin[from];
-    const std::size_t layers = model_.layer_count();
-    outlook->class_value.assign(agent.class_count() - first_class, 0.0);
-    outlook->class_list.assign(agent.class_count() - first_class, 0);
-    outlook->after_value.assign(agent.after_label.size() - first_after, 0.0);
-    outlook->after_list.assign(agent.after_label.size() - first_after, kNoList);
-    if (start) mark_reached(agent, *outlook, *start, layers);
-    std::vector<std::pair<Word, double>> made;
-    Lists& lists = lists_[i];
-    std::vector<Word> origin;
-    std::vector<Word> now;
-    std::vector<Word> sum;
-    std::vector<Word> wider;
-    for (std::size_t layer = layers; layer-- > from;) {
+    outlook->first_class = agent.layer_begin[from];
+    outlook->first_after = agent.after_layer_begin[from];
+    outlook->class_value.assign(agent.class_count() - outlook->first_class, 0.0);
+    outlook->class_list.assign(agent.class_count() - outlook->first_class, 0);
+    outlook->after_value.assign(agent.after_label.size() - outlook->first_after, 0.0);
+    outlook->after_list.assign(agent.after_label.size() - outlook->first_after, kNoList);
+    return outlook;
+}
+
+std::shared_ptr<const AgentOutlook> Outlooks::look(std::size_t i, const std::vector<Index>& action,
+                                                   Index from, std::optional<ClassId> start) {
+    // Most bases differ in a few agents only.
+    if (auto known = find(i, action, from)) return known;
+    const std::shared_ptr<AgentOutlook> outlook = begin(i, action, from);
+    if (start) mark_reached(model_.agents[i], *outlook, *start, model_.layer_count());
+    Lookout lookout(*this, i, *outlook);
+    for (std::size_t layer = model_.layer_count(); layer-- > from;) {
         if (bytes_ > most_bytes_) return nullptr;
         if (bytes_ > memory_.bytes()) memory_.set(bytes_, "the lists of what agents will do");
-        const auto look_after = [&](Index k) {
-            now.clear();
-            made.clear();
-            const std::size_t label = at(agent.after_label[k]);
-            for (Index f = agent.label_begin[label]; f < agent.label_begin[label + 1]; ++f) {
-                const Factor& factor = agent.label_factor[f];
-                if (at(factor.signal) >= signals_[i] ||
-                    heard_[i][layer * signals_[i] + at(factor.signal)] == 0) {
-                    continue;
-                }
-                made.emplace_back(when(layer, at(factor.signal)), factor.chance);
-            }
-            std::ranges::sort(made);
-            for (const auto& [key, chance] : made) {
-                now.push_back(key);
-                now.push_back(std::bit_cast<Word>(chance));
-            }
-            const Index begin = agent.outcome_begin[k];
-            const Index end = agent.outcome_begin[k + 1];
-            double value = 0;
-            bool something = !now.empty();
-            origin.clear();
-            if (something) origin.push_back(when(layer, label));
-            for (Index o = begin; o < end; ++o) {
-                const std::size_t next = at(agent.outcome_next[o]) - first_class;
-                value += agent.outcome_probability[o] * outlook->class_value[next];
-                const Index list = outlook->class_list[next];
-                if (list == 0) continue;
-                something = true;
-                origin.push_back(list);
-                origin.push_back(std::bit_cast<Word>(agent.outcome_probability[o]));
-            }
-            std::size_t work = 8 + 4 * origin.size();
-            Index& list = outlook->after_list[k - first_after];
-            if (!something) {
-                list = 0;
-            } else if (now.empty() && origin.size() == 2 && agent.outcome_probability[begin] == 1 &&
-                       end - begin == 1) {
-                list = static_cast<Index>(origin[0]);
-            } else if (const auto [id, is_new] = lists.origins.intern(origin); !is_new) {
-                list = id;
-            } else {
-                list = id;
-                sum.clear();
-                for (std::size_t w = now.empty() ? 0 : 1; w < origin.size(); w += 2) {
-                    add_weighted(sum, lists[static_cast<Index>(origin[w])],
-                                 std::bit_cast<double>(origin[w + 1]), wider);
-                    std::swap(sum, wider);
-                    work += 2 * sum.size();
-                }
-                // What happens now comes before all that happens later.
-                lists.add(now, sum);
-                bytes_ += static_cast<double>((origin.size() + now.size() + sum.size() + 5) *
-                                              sizeof(Word));
-            }
-            outlook->after_value[k - first_after] = value;
-            monitor_.tick_or_throw(work);
-        };
-        for (Index c = agent.layer_begin[layer]; c < agent.layer_begin[layer + 1]; ++c) {
-            const char mark = outlook->mark(ClassId{c});
-            if (mark == AgentOutlook::kUnknown) continue;
-            const Index usual = agent.action_begin[c] + action[c];
-            for (Index a = agent.action_begin[c]; a < agent.action_begin[c + 1]; ++a) {
-                if (a != usual && mark != AgentOutlook::kDeviated) continue;
-                const auto k = static_cast<Index>(at(agent.action_after[a]));
-                if (outlook->after_list[k - first_after] == kNoList) look_after(k);
-            }
-            const std::size_t k = at(agent.action_after[usual]) - first_after;
-            outlook->class_value[c - first_class] =
-                agent.action_reward[usual] + outlook->after_value[k];
-            outlook->class_list[c - first_class] = outlook->after_list[k];
-        }
-        monitor_.tick_or_throw(agent.layer_begin[layer + 1] - agent.layer_begin[layer] + 1U);
+        lookout.look_at_layer(layer);
     }
     if (!start) known_[i].push_back(outlook);
     return outlook;

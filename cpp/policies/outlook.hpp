@@ -99,8 +99,14 @@ public:
     [[nodiscard]] double bytes() const noexcept { return bytes_; }
 
 private:
+    class Lookout;
+
     std::shared_ptr<const AgentOutlook> look(std::size_t i, const std::vector<Index>& action,
                                              Index from, std::optional<ClassId> start);
+    std::shared_ptr<const AgentOutlook> find(std::size_t i, const std::vector<Index>& action,
+                                             Index from);
+    std::shared_ptr<AgentOutlook> begin(std::size_t i, const std::vector<Index>& action,
+                                        Index from);
     static void mark_reached(const CompiledAgent& agent, AgentOutlook& outlook, ClassId start,
                              std::size_t layers);
     std::shared_ptr<const Base> add(const LocalPolicy& policy, const Standing* from);

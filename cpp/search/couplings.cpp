@@ -69,7 +69,7 @@ void join(std::vector<SignalRun>& runs) {
 }  // namespace
 
 Couplings::Couplings(const CompiledModel& model, Monitor& monitor)
-    : model_(model), lease_(monitor) {
+    : model_(model), lease_(monitor), memory_(monitor) {
     for (std::size_t i = 0; i < model.agents.size(); ++i) {
         SignalRuns found = remaining_signals(model, as<AgentId>(i), monitor);
         Lists& lists = agents_.emplace_back();
@@ -79,6 +79,7 @@ Couplings::Couplings(const CompiledModel& model, Monitor& monitor)
         unite_outcomes(model.agents[i], lists);
         monitor.tick_or_throw(16 * lists.of_after.size());
     }
+    lease_.settle();
     std::map<std::vector<AgentId>, std::vector<Index>> bonds;
     for (std::size_t e = 0; e < model.interactions.size(); ++e) {
         if (model.interactions[e].values.empty()) continue;
@@ -97,7 +98,7 @@ Couplings::Couplings(const CompiledModel& model, Monitor& monitor)
             const std::size_t columns = list_count(agents[1]);
             const auto bytes = static_cast<double>(rows) * static_cast<double>(columns);
             if (rows <= kMostKnown / columns && bytes <= left) {
-                monitor.reserve(bytes, "what is known of who can still interact");
+                memory_.take(bytes, "what is known of who can still interact");
                 left -= bytes;
                 memo.columns = columns;
                 memo.known = std::make_unique<std::atomic<char>[]>(rows * columns);
@@ -105,7 +106,6 @@ Couplings::Couplings(const CompiledModel& model, Monitor& monitor)
         }
         bonds_.push_back({agents, std::move(interactions)});
     }
-    lease_.settle();
 }
 
 // Lists of after-states: what any of the outcomes can still take part in.

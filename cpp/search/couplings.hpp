@@ -67,7 +67,8 @@ private:
     [[nodiscard]] bool find_alive(const Bond& bond, std::span<const Index> lists) const;
 
     const CompiledModel& model_;
-    Lease lease_;
+    Lease lease_;         // of lists
+    Reservation memory_;  // of memos
     std::vector<Lists> agents_;
     std::vector<Bond> bonds_;
     std::vector<Memo> memos_;

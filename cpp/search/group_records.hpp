@@ -12,7 +12,7 @@
 
 namespace coreplan {
 
-constexpr Index kNoOption = ~Index{0};
+constexpr Index kNoAction = ~Index{0};
 constexpr Index kNoNumber = ~Index{0};
 constexpr double kEqual = 1e-14;  // of their size: a difference that is rounding
 
@@ -39,9 +39,9 @@ struct GroupSearch::Child {
 };
 
 // A joint action and where it leads.
-struct GroupSearch::Option {
+struct GroupSearch::JointAction {
     [[nodiscard]] double bytes() const {
-        return static_cast<double>(sizeof(Option) + children.capacity() * sizeof(Child) +
+        return static_cast<double>(sizeof(JointAction) + children.capacity() * sizeof(Child) +
                                    actions.capacity() * sizeof(Index));
     }
 
@@ -72,13 +72,13 @@ struct GroupSearch::Option {
     }
 };
 
-// What can be done in a joint state; where outcomes are not revealed, the one option is to wait.
+// What can be done in a joint state; where outcomes are not revealed, one waits for them.
 struct GroupSearch::Body {
     std::unique_ptr<ActionOrder> order;
     double order_bytes = 0;
     bool stale = false;  // the order goes by a bound that has changed, or an action is missing
-    std::vector<Option> options;
-    std::size_t best = kNoOption;  // the option that the lower bound comes from; none: a policy's
+    std::vector<JointAction> joint_actions;
+    std::size_t best = kNoAction;  // the one that the lower bound comes from; none: a policy's
 };
 
 struct GroupSearch::Record {
@@ -110,16 +110,16 @@ struct GroupSearch::Record {
         lower.store(value, std::memory_order_relaxed);
         upper.store(value, std::memory_order_relaxed);
     }
-    // Takes an option's lower bound, as last added up, if it is better.
-    void raise_lower(std::size_t option) {
-        const double value = body->options[option].lower;
+    // Takes a joint action's lower bound, as last added up, if it is better.
+    void raise_lower(std::size_t action) {
+        const double value = body->joint_actions[action].lower;
         if (value <= lower.load(std::memory_order_relaxed)) return;
         lower.store(value, std::memory_order_relaxed);
-        body->best = option;
+        body->best = action;
     }
 };
 
-inline double GroupSearch::Option::total_lower() const {
+inline double GroupSearch::JointAction::total_lower() const {
     double total = fixed_lower;
     for (const Child& child : children) {
         total += child.weight * child.record->lower.load(std::memory_order_relaxed);
@@ -127,7 +127,7 @@ inline double GroupSearch::Option::total_lower() const {
     return total;
 }
 
-inline double GroupSearch::Option::total_upper() const {
+inline double GroupSearch::JointAction::total_upper() const {
     double total = fixed_upper;
     for (const Child& child : children) {
         total += child.weight * child.record->upper.load(std::memory_order_relaxed);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <thread>
 #include <unordered_set>
 
 #include "bounds/independent.hpp"
@@ -67,7 +66,7 @@ GroupSearch::GroupSearch(const CompiledModel& model, const Relaxation& relaxatio
       usual_(policies.front()),
       lowest_(-2 * std::max(reward_scale(model), 1e-300)),
       table_(std::make_unique<Records>()),
-      root_(std::make_unique<Option>()) {
+      root_(std::make_unique<JointAction>()) {
     go_by(relaxation);
     const double threads = std::max(1U, options_.threads);
     memory_.take(threads * floor_.eye_bytes(), "what the search's threads remember");
@@ -84,10 +83,11 @@ GroupSearch::GroupSearch(const CompiledModel& model, const Relaxation& relaxatio
     for (unsigned t = 0; t < std::max(1U, options_.threads); ++t) {
         workers_.push_back(std::make_unique<Worker>(*this));
     }
-    workers_[0]->start(*root_, monitor);
+    workers_[0]->start({*root_, monitor});
     if (monitor.stop() != Stop::none || full_) {
         throw LimitReached(full_ ? Stop::memory_limit : monitor.stop(), "no room for a search");
     }
+    workers_[0]->settle(*root_);
 }
 
 GroupSearch::~GroupSearch() {
@@ -96,14 +96,14 @@ GroupSearch::~GroupSearch() {
     struct Rest {
         std::unique_ptr<Records> records;
         std::vector<ValueTable> tables;
-        std::vector<ValueTable> more;
+        std::vector<ValueTable> more{};
     };
     try {
-        Rest rest{std::move(table_), {}, shapes_.take_tables()};
-        if (bound_ != nullptr) rest.tables = bound_->take_tables();
-        std::thread([rest = std::move(rest)]() mutable { rest = Rest{}; }).detach();
-    } catch (const std::exception&) {
-        // No memory or no thread to be had: it is done here after all.
+        auto rest = std::make_shared<Rest>(std::move(table_), shapes_.take_tables());
+        if (bound_ != nullptr) rest->more = bound_->take_tables();
+        free_aside(std::move(rest));
+    } catch (const std::bad_alloc&) {
+        // It is done here after all.
     }
 }
 
@@ -170,6 +170,8 @@ void GroupSearch::work_in_rounds(std::uint64_t end, double tolerance, Monitor& m
     std::vector<Worker::Walk> walks(std::max<std::size_t>(1, options_.most_lines));
     std::vector<Worker::Walk*> waiting;
     std::optional<Crew> crew;
+    // Where memory can run out at any request, short rounds on threads are not worth the trouble.
+    const bool on_threads = workers_.size() > 1 && !shares_one_heap();
     const auto leave = [&] {
         for (Worker::Walk& walk : walks) Worker::leave(walk);
     };
@@ -196,7 +198,7 @@ void GroupSearch::work_in_rounds(std::uint64_t end, double tolerance, Monitor& m
                 }
             }
             monitor.tick(cost::kVisit);
-            if (waiting.size() > 1 && workers_.size() > 1) {
+            if (waiting.size() > 1 && on_threads) {
                 if (!crew) crew.emplace(static_cast<unsigned>(workers_.size()), monitor);
                 crew->run(waiting.size(), work);
             } else {
@@ -278,12 +280,12 @@ bool GroupSearch::adopt(const Relaxation& relaxation, Monitor& monitor) {
 // Makes room: keeps the policy in hand and the bounds of records that work went into, but forgets
 // how they came about. False if that is of little use.
 bool GroupSearch::forget() {
-    // The policy in hand: records whose lower bounds it needs, each with the option it takes.
+    // The policy in hand: records whose lower bounds it needs, each with the joint action it takes.
     std::unordered_set<const Record*> kept;
     std::unordered_set<const Record*> used;
     std::vector<Record*> left;
-    const auto follow = [&](const Option& option) {
-        for (const Child& child : option.children) {
+    const auto follow = [&](const JointAction& joint) {
+        for (const Child& child : joint.children) {
             if (used.insert(child.record).second) left.push_back(child.record);
         }
     };
@@ -292,30 +294,30 @@ bool GroupSearch::forget() {
     while (!left.empty()) {
         Record& record = *left.back();
         left.pop_back();
-        if (record.body == nullptr || record.body->best == kNoOption) continue;
+        if (record.body == nullptr || record.body->best == kNoAction) continue;
         kept.insert(&record);
-        follow(record.body->options[record.body->best]);
+        follow(record.body->joint_actions[record.body->best]);
     }
     table_->for_each([&](Record& record) {
         if (record.body == nullptr) return;
         Body& body = *record.body;
         const bool keep = kept.contains(&record);
-        for (std::size_t k = 0; k < body.options.size(); ++k) {
-            if (!keep || k != body.best) freed += body.options[k].bytes();
+        for (std::size_t k = 0; k < body.joint_actions.size(); ++k) {
+            if (!keep || k != body.best) freed += body.joint_actions[k].bytes();
         }
         freed += body.order_bytes;
         if (keep) {
-            Option option = std::move(body.options[body.best]);
-            body.options.clear();
-            body.options.push_back(std::move(option));
+            JointAction joint = std::move(body.joint_actions[body.best]);
+            body.joint_actions.clear();
+            body.joint_actions.push_back(std::move(joint));
             body.best = 0;
             body.stale = hidden_count(record.where()) == 0;
             body.order.reset();
             body.order_bytes = 0;
             return;
         }
-        // Without its options the lower bound has to stand by itself.
-        if (body.best != kNoOption && record.shape->exact.load() == nullptr) {
+        // Without its joint actions the lower bound has to stand by itself.
+        if (body.best != kNoAction && record.shape->exact.load() == nullptr) {
             record.lower = workers_[0]->floor_of(*record.shape, record.layer, record.where());
         }
         freed += sizeof(Body);

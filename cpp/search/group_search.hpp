@@ -147,10 +147,11 @@ public:
 private:
     struct Record;
     struct Child;
-    struct Option;
+    struct JointAction;
     struct Body;
     class Records;
     class Worker;
+    class PolicyWriter;
 
     bool work(std::uint64_t budget, double tolerance, Monitor& monitor);
     void work_in_rounds(std::uint64_t end, double tolerance, Monitor& monitor);
@@ -160,10 +161,6 @@ private:
     void go_by(const Relaxation& relaxation);
     void note_terms(std::uint64_t terms);
     static double record_bytes(const Shape& shape);
-    [[nodiscard]] double claim(Worker& worker, Shape& shape, Index layer,
-                               std::span<const Status> where, const ValueTable* exact);
-    [[nodiscard]] std::vector<Index> decide(Worker& worker, Shape& shape, Index layer,
-                                            std::span<const Status> where, const ValueTable* exact);
 
     const CompiledModel& model_;
     GroupSearchOptions options_;
@@ -180,7 +177,7 @@ private:
     double operations_ = 0;  // roundings of one number at one stage
     double lowest_;          // nobody can earn less
     std::unique_ptr<Records> table_;
-    std::unique_ptr<Option> root_;
+    std::unique_ptr<JointAction> root_;
     std::atomic<bool> full_{false};
     std::atomic<std::uint64_t> expanded_{0};
     std::atomic<std::uint64_t> actions_{0};

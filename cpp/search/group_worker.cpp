@@ -54,13 +54,13 @@ void GroupSearch::Worker::put(Shape& shape, std::span<const Status> where, doubl
 // `meet(shape, where)` for every other group.
 template <class Meet>
 void GroupSearch::Worker::part(Shape& shape, Index layer, std::span<const Status> where,
-                               double weight, Option& option, Monitor& monitor, const Meet& meet) {
+                               double weight, const Way& way, const Meet& meet) {
     const auto take = [&](Shape& mine, std::span<const Status> own) {
         const ValueTable* exact = mine.exact.load(std::memory_order_acquire);
-        if (exact == nullptr || on_arrival) {
+        if (exact == nullptr || way.follower != nullptr) {
             meet(mine, own);
         } else {
-            option.add(weight * shapes_.look_up(*exact, mine, layer, own));
+            way.joint.add(weight * shapes_.look_up(*exact, mine, layer, own));
         }
     };
     Index parts = 1;
@@ -88,14 +88,14 @@ void GroupSearch::Worker::part(Shape& shape, Index layer, std::span<const Status
             agents.push_back(shape.agents[m]);
             own.push_back(where[m]);
         }
-        take(shapes_.get(agents, monitor), own);
+        take(shapes_.get(agents, way.monitor), own);
     }
 }
 
 // The same for outcomes in work: they are put with the others.
 void GroupSearch::Worker::part_and_put(Shape& shape, Index layer, std::span<const Status> where,
-                                       double weight, Option& option, Monitor& monitor) {
-    part(shape, layer, where, weight, option, monitor,
+                                       double weight, const Way& way) {
+    part(shape, layer, where, weight, way,
          [&](Shape& mine, std::span<const Status> own) { put(mine, own, weight); });
 }
 
@@ -112,8 +112,7 @@ double GroupSearch::Worker::outcomes(const Shape& shape, std::span<const Status>
 }
 
 // Reveals the outcome of the agent that most others are tied to.
-void GroupSearch::Worker::reveal(const Partial& from, Index layer, Option& option,
-                                 Monitor& monitor) {
+void GroupSearch::Worker::reveal(const Partial& from, Index layer, const Way& way) {
     const auto before = where_of(from);
     std::vector<Status> where(before.begin(), before.end());
     std::size_t who = where.size();
@@ -125,35 +124,38 @@ void GroupSearch::Worker::reveal(const Partial& from, Index layer, Option& optio
     const std::size_t after = at(where[who].after_id());
     for (Index o = agent.outcome_begin[after]; o < agent.outcome_begin[after + 1]; ++o) {
         where[who] = Status(agent.outcome_next[o]);
-        part_and_put(*from.shape, layer, where, from.weight * agent.outcome_probability[o], option,
-                     monitor);
+        part_and_put(*from.shape, layer, where, from.weight * agent.outcome_probability[o], way);
     }
 }
 
 // Reveals what is hidden as far as that is little, and hands over what is reached.
-void GroupSearch::Worker::spread(Index layer, Option& option, Monitor& monitor) {
-    for (std::size_t level = levels_.size(); level-- > 0;) {
-        for (std::size_t k = 0; k < levels_[level].size(); ++k) {
-            if (monitor.tick(cost::kArrival +
-                             cost::kArrivalAgent * levels_[level][k].shape->size()) ||
-                monitor.stop() != Stop::none || (search_.full_ && !on_arrival)) {
+void GroupSearch::Worker::spread(Index layer, const Way& way) {
+    for (std::size_t hidden = levels_.size(); hidden-- > 0;) {
+        for (std::size_t k = 0; k < levels_[hidden].size(); ++k) {
+            const Partial from = levels_[hidden][k];
+            if (way.monitor.tick(cost::kArrival + cost::kArrivalAgent * from.shape->size()) ||
+                way.monitor.stop() != Stop::none || (search_.full_ && way.follower == nullptr)) {
                 break;
             }
-            const Partial from = levels_[level][k];
-            const bool few = level > 0 && outcomes(*from.shape, where_of(from)) <= kFewOutcomes;
-            if (level > 0 && !few && on_arrival) {
-                const auto value = on_hidden(*from.shape, layer, where_of(from), from.weight);
-                if (value) option.add(from.weight * *value);
-                else reveal(from, layer, option, monitor);
-            } else if (few) {
-                reveal(from, layer, option, monitor);
-            } else {
-                const auto where = where_of(from);
-                arrive(*from.shape, layer, where, from.weight, option, monitor);
-            }
+            hand_over(from, hidden, layer, way);
         }
     }
     clear_outcomes();
+}
+
+// The same for one group, of which so many outcomes are hidden.
+void GroupSearch::Worker::hand_over(const Partial& from, std::size_t hidden, Index layer,
+                                    const Way& way) {
+    const auto where = where_of(from);
+    if (hidden > 0 && outcomes(*from.shape, where) <= kFewOutcomes) {
+        reveal(from, layer, way);
+    } else if (hidden > 0 && way.follower != nullptr) {
+        const auto value = way.follower->value_hidden(*from.shape, layer, where, from.weight);
+        if (value) way.joint.add(from.weight * *value);
+        else reveal(from, layer, way);
+    } else {
+        arrive(*from.shape, layer, where, from.weight, way);
+    }
 }
 
 void GroupSearch::Worker::clear_outcomes() {
@@ -163,18 +165,18 @@ void GroupSearch::Worker::clear_outcomes() {
     used_slots_.clear();
 }
 
-// Makes an option ready: in the order in which options are taken over, which is the same for any
+// Makes a joint action ready: in the order in which they are taken over, which is the same for any
 // number of threads, records get numbers, and sums go by these. Going on where there is one way on
 // may have led to the same record twice.
-void GroupSearch::Worker::settle(Option& option) {
-    auto& children = option.children;
+void GroupSearch::Worker::settle(JointAction& joint) {
+    auto& children = joint.children;
     {
         const std::lock_guard lock(search_.numbering_);
         for (const Child& each : children) search_.table_->number(*each.record);
     }
     join(children);
-    option.add_up();
-    search_.note_terms(option.terms);
+    joint.add_up();
+    search_.note_terms(joint.terms);
 }
 
 void GroupSearch::Worker::join(std::vector<Child>& children) {
@@ -193,21 +195,21 @@ void GroupSearch::Worker::join(std::vector<Child>& children) {
 }
 
 void GroupSearch::Worker::enter(Shape& shape, Index layer, std::span<const Status> where,
-                                double weight, Option& option, Monitor& monitor) {
+                                double weight, const Way& way) {
     clear_outcomes();  // a limit may have struck the last time
-    part_and_put(shape, layer, where, weight, option, monitor);
-    spread(layer, option, monitor);
+    part_and_put(shape, layer, where, weight, way);
+    spread(layer, way);
 }
 
 void GroupSearch::Worker::lead(Shape& shape, Index layer, std::span<const Status> where,
-                               Option& option, Monitor& monitor) {
+                               const Way& way) {
     double reward = 0;
     double mass = 1;  // of agents with one outcome: 1, up to what the input says
     std::vector<AfterId> afters;
     std::vector<Status> next;
     for (std::size_t m = 0; m < where.size(); ++m) {
         const CompiledAgent& agent = model_.agents[at(shape.agents[m])];
-        const Index action = agent.action_begin[at(where[m].class_id())] + option.actions[m];
+        const Index action = agent.action_begin[at(where[m].class_id())] + way.joint.actions[m];
         const AfterId after = agent.action_after[action];
         const Index o = agent.outcome_begin[at(after)];
         reward += agent.action_reward[action];
@@ -220,8 +222,8 @@ void GroupSearch::Worker::lead(Shape& shape, Index layer, std::span<const Status
         }
     }
     reward += shapes_.interactions(shape, layer, afters);
-    option.add(reward);
-    if (layer + 1 < model_.layer_count()) enter(shape, layer + 1, next, mass, option, monitor);
+    way.joint.add(reward);
+    if (layer + 1 < model_.layer_count()) enter(shape, layer + 1, next, mass, way);
 }
 
 // Whether there is one way on for all; if so, what it brings and where it leads.
@@ -248,14 +250,14 @@ bool GroupSearch::Worker::go_on(Shape& shape, Index layer, std::span<const Statu
 }
 
 void GroupSearch::Worker::add_record(Shape& shape, Index layer, std::span<const Status> where,
-                                     double weight, Option& option, Monitor& monitor) {
+                                     double weight, const Way& way) {
     Record* record = search_.table_->find(shape, where);
     if (record == nullptr) {
         const double lower = floor_of(shape, layer, where);
         const double upper = std::max(above_->upper(shape, layer, where), lower);
         if (upper - lower <= rounding_of(lower, upper)) {
-            monitor.tick(shape.look_work);
-            option.add(weight * lower, weight * upper);
+            way.monitor.tick(shape.look_work);
+            way.joint.add(weight * lower, weight * upper);
             return;
         }
         if (!search_.room_.take(record_bytes(shape))) {
@@ -267,19 +269,19 @@ void GroupSearch::Worker::add_record(Shape& shape, Index layer, std::span<const 
         // Another thread may have been first: what is counted must not depend on that.
         if (made.second) {
             search_.records_.fetch_add(1, std::memory_order_relaxed);
-            monitor.tick(cost::kRecord + shape.look_work);
+            way.monitor.tick(cost::kRecord + shape.look_work);
         } else {
             search_.room_.give_back(record_bytes(shape));
         }
     }
-    option.lead_to(record, weight);
+    way.joint.lead_to(record, weight);
 }
 
 // A group that is reached: goes on while there is one way on, then makes it a child.
 void GroupSearch::Worker::arrive(Shape& shape, Index layer, std::span<const Status> where,
-                                 double weight, Option& option, Monitor& monitor) {
-    if (on_arrival) {
-        on_arrival(shape, layer, where, weight);
+                                 double weight, const Way& way) {
+    if (way.follower != nullptr) {
+        way.follower->meet(shape, layer, where, weight);
         return;
     }
     struct Place {
@@ -294,12 +296,12 @@ void GroupSearch::Worker::arrive(Shape& shape, Index layer, std::span<const Stat
         const Place here = std::move(left.back());
         left.pop_back();
         if (!skips() || !go_on(*here.shape, here.layer, here.where, reward, next)) {
-            add_record(*here.shape, here.layer, here.where, weight, option, monitor);
+            add_record(*here.shape, here.layer, here.where, weight, way);
             continue;
         }
-        option.add(weight * reward);
+        way.joint.add(weight * reward);
         if (here.layer + 1 == model_.layer_count()) continue;
-        part(*here.shape, here.layer + 1, next, weight, option, monitor,
+        part(*here.shape, here.layer + 1, next, weight, way,
              [&](Shape& mine, std::span<const Status> own) {
                  left.push_back({&mine, here.layer + 1, {own.begin(), own.end()}});
              });
@@ -311,14 +313,15 @@ void GroupSearch::Worker::begin(Record& record, Monitor& monitor) {
     double bytes = sizeof(Body);
     if (hidden_count(record.where()) > 0) {
         // Reveal one outcome at least.
-        Option option;
+        JointAction joint;
         clear_outcomes();
         pool_.assign(record.where().begin(), record.where().end());
-        reveal({record.shape, 0, 1.0}, record.layer, option, monitor);
-        spread(record.layer, option, monitor);
+        const Way way{joint, monitor};
+        reveal({record.shape, 0, 1.0}, record.layer, way);
+        spread(record.layer, way);
         if (monitor.stop() != Stop::none || search_.full_) return;  // it may not be whole
-        bytes += option.bytes();
-        body->options.push_back(std::move(option));
+        bytes += joint.bytes();
+        body->joint_actions.push_back(std::move(joint));
     }
     if (!search_.room_.take(bytes)) search_.full_ = true;
     record.body = std::move(body);
@@ -330,11 +333,11 @@ void GroupSearch::Worker::begin(Record& record, Monitor& monitor) {
 bool GroupSearch::Worker::open(Record& record, Monitor& monitor) {
     const bool fresh = record.body == nullptr;
     if (!prepare(record, monitor)) return false;
-    if (fresh && !record.body->options.empty()) settle(record.body->options.front());
+    if (fresh && !record.body->joint_actions.empty()) settle(record.body->joint_actions.front());
     return true;
 }
 
-// The same, but options are not settled yet.
+// The same, but joint actions are not settled yet.
 bool GroupSearch::Worker::prepare(Record& record, Monitor& monitor) {
     if (record.body == nullptr) begin(record, monitor);
     if (record.body == nullptr) return false;
@@ -364,63 +367,64 @@ void GroupSearch::Worker::order_actions_of(Record& record, Monitor& monitor) {
 }
 
 // Builds the next joint action; false if there is none, or a limit struck.
-bool GroupSearch::Worker::add_option(Record& record, Monitor& monitor) {
-    Option option;
-    if (!next_option(record, option, monitor)) return false;
-    return option.actions.empty() || build(record, std::move(option), monitor);
+bool GroupSearch::Worker::add_action(Record& record, Monitor& monitor) {
+    JointAction joint;
+    if (!next_action(record, joint, monitor)) return false;
+    return joint.actions.empty() || build(record, std::move(joint), monitor);
 }
 
 // The next joint action, without any if it is there already; false if there is none, or a limit
 // struck.
-bool GroupSearch::Worker::next_option(Record& record, Option& option, Monitor& monitor) {
-    const auto known = [&](const Option& each) { return each.actions == option.actions; };
-    if (!record.body->order->next(option.actions, monitor)) return false;
+bool GroupSearch::Worker::next_action(Record& record, JointAction& joint, Monitor& monitor) {
+    const auto known = [&](const JointAction& each) { return each.actions == joint.actions; };
+    if (!record.body->order->next(joint.actions, monitor)) return false;
     // What a policy does, or what came before the bound changed, may be there already.
-    if (std::ranges::any_of(record.body->options, known)) option.actions.clear();
+    if (std::ranges::any_of(record.body->joint_actions, known)) joint.actions.clear();
     return true;
 }
 
-// Finds out where an option's actions lead, and keeps it.
-bool GroupSearch::Worker::build(Record& record, Option option, Monitor& monitor) {
-    // If a limit strikes, the option may not be whole, and its action must not get lost.
+// Finds out where a joint action leads, and keeps it.
+bool GroupSearch::Worker::build(Record& record, JointAction joint, Monitor& monitor) {
+    // If a limit strikes, it may not be whole, and it must not get lost.
     const bool stale = std::exchange(record.body->stale, true);
-    lead(*record.shape, record.layer, record.where(), option, monitor);
+    lead(*record.shape, record.layer, record.where(), {joint, monitor});
     if (monitor.stop() != Stop::none || search_.full_) return false;
     record.body->stale = stale;
-    keep(record, std::move(option), monitor);
+    keep(record, std::move(joint), monitor);
     return true;
 }
 
-void GroupSearch::Worker::keep(Record& record, Option option, Monitor& monitor) {
+void GroupSearch::Worker::keep(Record& record, JointAction joint, Monitor& monitor) {
     // Not all that was counted meanwhile is the group's own: shapes may have been new.
-    const std::uint64_t work = cost::kOption + option.terms * (cost::kArrival + cost::kRecord);
-    monitor.tick(cost::kOption);
-    settle(option);
-    if (!search_.room_.take(option.bytes())) search_.full_ = true;
-    record.body->options.push_back(std::move(option));
+    const std::uint64_t work = cost::kAction + joint.terms * (cost::kArrival + cost::kRecord);
+    monitor.tick(cost::kAction);
+    settle(joint);
+    if (!search_.room_.take(joint.bytes())) search_.full_ = true;
+    record.body->joint_actions.push_back(std::move(joint));
     search_.actions_.fetch_add(1, std::memory_order_relaxed);
     record.shape->work.fetch_add(work, std::memory_order_relaxed);
 }
 
-// Bounds of the other options may be out of date, which is safe.
+// Bounds of the other joint actions may be out of date, which is safe.
 GroupSearch::Worker::Top GroupSearch::Worker::find_top(Record& record) {
     Body& body = *record.body;
     for (;;) {
-        Top top{kNoOption, -kInfinity};
-        for (std::size_t k = 0; k < body.options.size(); ++k) {
-            if (top.option == kNoOption || body.options[k].upper > body.options[top.option].upper) {
-                if (top.option != kNoOption) top.second = body.options[top.option].upper;
-                top.option = k;
+        Top top{kNoAction, -kInfinity};
+        for (std::size_t k = 0; k < body.joint_actions.size(); ++k) {
+            if (top.action == kNoAction ||
+                body.joint_actions[k].upper > body.joint_actions[top.action].upper) {
+                if (top.action != kNoAction) top.second = body.joint_actions[top.action].upper;
+                top.action = k;
             } else {
-                top.second = std::max(top.second, body.options[k].upper);
+                top.second = std::max(top.second, body.joint_actions[k].upper);
             }
         }
-        if (top.option == kNoOption) return top;
-        Option& option = body.options[top.option];
-        const double before = option.upper;
-        option.add_up();
-        record.raise_lower(top.option);
-        if (option.upper >= std::min(before, top.second)) return top;
+        if (top.action == kNoAction) return top;
+        JointAction& joint = body.joint_actions[top.action];
+        const double before = joint.upper;
+        joint.add_up();
+        record.raise_lower(top.action);
+        if (joint.upper >= std::min(before, top.second)) return top;
     }
 }
 
@@ -429,7 +433,7 @@ double GroupSearch::Worker::update(Record& record, const Top& top) {
     Body& body = *record.body;
     if (body.stale) return kInfinity;
     const double rest = body.order == nullptr ? -kInfinity : body.order->next_bound();
-    const double best = top.option == kNoOption ? -kInfinity : body.options[top.option].upper;
+    const double best = top.action == kNoAction ? -kInfinity : body.joint_actions[top.action].upper;
     const double upper =
         std::min(record.upper.load(std::memory_order_relaxed), std::max(best, rest));
     record.upper.store(std::max(upper, record.lower.load(std::memory_order_relaxed)),
@@ -437,27 +441,28 @@ double GroupSearch::Worker::update(Record& record, const Top& top) {
     return rest;
 }
 
-// The most promising option, built if it is not there yet; none if a limit struck.
+// The most promising joint action, built if it is not there yet; none if a limit struck.
 std::size_t GroupSearch::Worker::promising(Record& record, Monitor& monitor) {
     Top top = find_top(record);
     const double best =
-        top.option == kNoOption ? -kInfinity : record.body->options[top.option].upper;
-    if (update(record, top) <= best) return top.option;
-    if (!add_option(record, monitor)) return kNoOption;
-    return find_top(record).option;  // another one, if it does not keep its promise
+        top.action == kNoAction ? -kInfinity : record.body->joint_actions[top.action].upper;
+    if (update(record, top) <= best) return top.action;
+    if (!add_action(record, monitor)) return kNoAction;
+    return find_top(record).action;  // another one, if it does not keep its promise
 }
 
-// The option that the lower bound comes from, built if it is a policy's; none if a limit struck.
+// The joint action that the lower bound comes from, built if it is a policy's; none if a limit
+// struck.
 std::size_t GroupSearch::Worker::known_best(Record& record, Monitor& monitor) {
     Body& body = *record.body;
-    if (body.best != kNoOption) return body.best;
+    if (body.best != kNoAction) return body.best;
     if (body.order == nullptr) return 0;
-    Option option;
-    below_->act(*record.shape, record.layer, record.where(), option.actions);
-    for (std::size_t k = 0; k < body.options.size(); ++k) {
-        if (body.options[k].actions == option.actions) return k;
+    JointAction joint;
+    below_->act(*record.shape, record.layer, record.where(), joint.actions);
+    for (std::size_t k = 0; k < body.joint_actions.size(); ++k) {
+        if (body.joint_actions[k].actions == joint.actions) return k;
     }
-    return build(record, std::move(option), monitor) ? body.options.size() - 1 : kNoOption;
+    return build(record, std::move(joint), monitor) ? body.joint_actions.size() - 1 : kNoAction;
 }
 
 void GroupSearch::Worker::sweep(std::span<const Child> from, Follow follow, std::uint64_t number,
@@ -489,18 +494,18 @@ void GroupSearch::Worker::sweep(std::span<const Child> from, Follow follow, std:
                 continue;
             }
             if (!open(*record, monitor)) break;
-            const std::size_t option = follow == Follow::promise ? promising(*record, monitor)
+            const std::size_t action = follow == Follow::promise ? promising(*record, monitor)
                                                                  : known_best(*record, monitor);
-            if (option == kNoOption) break;
-            passed.emplace_back(record, option);
-            for (const Child& child : record->body->options[option].children) {
+            if (action == kNoAction) break;
+            passed.emplace_back(record, action);
+            for (const Child& child : record->body->joint_actions[action].children) {
                 reach(*child.record, record->reach * child.weight);
             }
         }
     }
     for (std::size_t k = passed.size(); k-- > 0;) {
         Record& record = *passed[k].first;
-        record.body->options[passed[k].second].add_up();
+        record.body->joint_actions[passed[k].second].add_up();
         record.raise_lower(passed[k].second);
         update(record, find_top(record));
     }
@@ -523,8 +528,9 @@ GroupSearch::Record* GroupSearch::Worker::visit(const Frame& frame, Frame& child
     for (int stale = 0;;) {
         const Top top = find_top(record);
         const double rest = update(record, top);
-        monitor.tick(cost::kVisitOption * body.options.size());
-        const double best = top.option == kNoOption ? -kInfinity : body.options[top.option].upper;
+        monitor.tick(cost::kVisitAction * body.joint_actions.size());
+        const double best =
+            top.action == kNoAction ? -kInfinity : body.joint_actions[top.action].upper;
         const double lower = record.lower.load(std::memory_order_relaxed);
         const double upper = record.upper.load(std::memory_order_relaxed);
         if (record.open() <= rounding_of(lower, upper)) record.settle();
@@ -532,24 +538,24 @@ GroupSearch::Record* GroupSearch::Worker::visit(const Frame& frame, Frame& child
         if (stopping(monitor)) return nullptr;
         if (rest > best) {
             if (later == nullptr) {
-                if (!add_option(record, monitor)) return nullptr;
+                if (!add_action(record, monitor)) return nullptr;
                 continue;
             }
-            Option option;
-            if (!next_option(record, option, monitor)) return nullptr;
-            if (option.actions.empty()) continue;
+            JointAction joint;
+            if (!next_action(record, joint, monitor)) return nullptr;
+            if (joint.actions.empty()) continue;
             later->record = &record;
             later->builds = true;
-            later->option = std::move(option);
+            later->joint = std::move(joint);
             return nullptr;
         }
-        const Option& option = body.options[top.option];
+        const JointAction& joint = body.joint_actions[top.action];
         branches_.clear();
-        monitor.tick(cost::kVisitChild * option.children.size());
-        double gaps = option.fixed_upper - option.fixed_lower;
+        monitor.tick(cost::kVisitChild * joint.children.size());
+        double gaps = joint.fixed_upper - joint.fixed_lower;
         double settled = gaps;
-        double rounding = rounding_of(option.fixed_lower, option.fixed_upper);
-        for (const Child& each : option.children) {
+        double rounding = rounding_of(joint.fixed_lower, joint.fixed_upper);
+        for (const Child& each : joint.children) {
             const double open = each.record->open();
             branches_.push_back(
                 {each.weight, open, each.record->visitors.load(std::memory_order_relaxed)});
@@ -558,7 +564,7 @@ GroupSearch::Record* GroupSearch::Worker::visit(const Frame& frame, Frame& child
             settled += each.weight * each.record->settled.load(std::memory_order_relaxed);
         }
         // Other threads may have closed groups since they were added up.
-        if (option.upper - option.lower > gaps + rounding && ++stale < kMostStale) continue;
+        if (joint.upper - joint.lower > gaps + rounding && ++stale < kMostStale) continue;
         record.settled.store(std::min(settled, upper - lower), std::memory_order_relaxed);
         if (record.open() <= rounding) record.settle();
         if (record.open() <= frame.tolerance) return nullptr;
@@ -570,7 +576,7 @@ GroupSearch::Record* GroupSearch::Worker::visit(const Frame& frame, Frame& child
             record.settle();
             return nullptr;
         }
-        Record* next = option.children[choice.branch].record;
+        Record* next = joint.children[choice.branch].record;
         child = {next, choice.tolerance, next->upper.load(std::memory_order_relaxed) - choice.drop};
         return next;
     }
@@ -664,9 +670,9 @@ void GroupSearch::Worker::work_on(Job& job, Monitor& monitor) {
             job.done = prepare(record, monitor);
             return;
         }
-        // If a limit strikes, the option may not be whole, and its action must not get lost.
+        // If a limit strikes, it may not be whole, and it must not get lost.
         job.stale = std::exchange(record.body->stale, true);
-        lead(*record.shape, record.layer, record.where(), job.option, monitor);
+        lead(*record.shape, record.layer, record.where(), {job.joint, monitor});
         job.done = monitor.stop() == Stop::none && !search_.full_;
     } catch (const LimitReached& limit) {
         if (limit.stop == Stop::memory_limit) search_.full_ = true;
@@ -677,9 +683,9 @@ void GroupSearch::Worker::take_over(Job& job, Monitor& monitor) {
     Record& record = *job.record;
     if (job.done && job.builds) {
         record.body->stale = job.stale;
-        keep(record, std::move(job.option), monitor);
-    } else if (record.body != nullptr && job.fresh && !record.body->options.empty()) {
-        settle(record.body->options.front());
+        keep(record, std::move(job.joint), monitor);
+    } else if (record.body != nullptr && job.fresh && !record.body->joint_actions.empty()) {
+        settle(record.body->joint_actions.front());
     }
     record.busy.clear();
     job = Job{};

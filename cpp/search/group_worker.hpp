@@ -1,7 +1,6 @@
 // What one thread of the search does; for the search's own files only.
 #pragma once
 
-#include <functional>
 #include <optional>
 
 #include "search/group_records.hpp"
@@ -28,15 +27,33 @@ public:
     void sweep(std::span<const Child> from, Follow follow, std::uint64_t number, double least,
                std::uint64_t end, Monitor& monitor);
 
+    // Is told of groups that are reached, for which records are made otherwise.
+    class Follower {
+    public:
+        virtual ~Follower() = default;
+        // A group, all outcomes revealed, also one whose value is known.
+        virtual void meet(Shape& shape, Index layer, std::span<const Status> where,
+                          double weight) = 0;
+        // Many outcomes are hidden: nothing if they are to be revealed, else the group's value.
+        virtual std::optional<double> value_hidden(Shape& shape, Index layer,
+                                                   std::span<const Status> where,
+                                                   double weight) = 0;
+    };
+    // Whatever finds out where a joint action leads: what it adds to, counts by and tells.
+    struct Way {
+        JointAction& joint;
+        Monitor& monitor;
+        Follower* follower = nullptr;
+    };
     // Where everybody is at first.
-    void start(Option& option, Monitor& monitor) {
+    void start(const Way& way) {
         const std::vector<Status> where(model_.agents.size(), Status(ClassId{0}));
-        enter(shapes_.get(model_.everyone(), monitor), 0, where, 1.0, option, monitor);
-        if (!on_arrival && monitor.stop() == Stop::none && !search_.full_) settle(option);
+        enter(shapes_.get(model_.everyone(), way.monitor), 0, where, 1.0, way);
     }
-    // What the option's actions bring in a joint state, and where they lead.
-    void lead(Shape& shape, Index layer, std::span<const Status> where, Option& option,
-              Monitor& monitor);
+    // What a joint action brings in a joint state, and where it leads.
+    void lead(Shape& shape, Index layer, std::span<const Status> where, const Way& way);
+    // Makes a joint action ready, after all that it leads to is known.
+    void settle(JointAction& joint);
 
     // What some policy earns from there on.
     [[nodiscard]] double floor_of(const Shape& shape, Index layer, std::span<const Status> where) {
@@ -53,15 +70,6 @@ public:
     // The bound has changed.
     void look_again() { above_ = search_.bound_->eye(); }
 
-    // Who is told of every group that is reached, all outcomes revealed, instead of making records.
-    using Arrival = std::function<void(Shape&, Index, std::span<const Status>, double)>;
-    Arrival on_arrival;
-    // Who is asked then whether many outcomes are worth revealing: nothing if they are, else the
-    // value.
-    using Hiding =
-        std::function<std::optional<double>(Shape&, Index, std::span<const Status>, double)>;
-    Hiding on_hidden;
-
     // In rounds: lines of search go on, one after the other, until each needs something that takes
     // long. That is done for all of them on any threads, and taken over in their order. So what
     // comes out does not depend on the number of threads.
@@ -74,7 +82,7 @@ public:
     struct Job {
         Record* record = nullptr;
         bool builds = false;
-        Option option{};
+        JointAction joint{};
         bool stale = false;  // what the body's mark was
         bool fresh = false;  // the record had no body
         bool done = false;   // no limit struck
@@ -103,7 +111,7 @@ private:
     };
 
     struct Top {
-        std::size_t option;  // the most promising one, its bounds up to date
+        std::size_t action;  // the most promising one, its bounds up to date
         double second;       // no other one promises more
     };
 
@@ -120,28 +128,28 @@ private:
     void begin(Record& record, Monitor& monitor);
     void order_actions_of(Record& record, Monitor& monitor);
     void clear_outcomes();
-    bool add_option(Record& record, Monitor& monitor);
-    bool next_option(Record& record, Option& option, Monitor& monitor);
-    void keep(Record& record, Option option, Monitor& monitor);
-    void settle(Option& option);
-    bool build(Record& record, Option option, Monitor& monitor);
+    bool add_action(Record& record, Monitor& monitor);
+    bool next_action(Record& record, JointAction& joint, Monitor& monitor);
+    void keep(Record& record, JointAction joint, Monitor& monitor);
+    bool build(Record& record, JointAction joint, Monitor& monitor);
 
     template <class Meet>
     void part(Shape& shape, Index layer, std::span<const Status> where, double weight,
-              Option& option, Monitor& monitor, const Meet& meet);
+              const Way& way, const Meet& meet);
     void part_and_put(Shape& shape, Index layer, std::span<const Status> where, double weight,
-                      Option& option, Monitor& monitor);
+                      const Way& way);
     void put(Shape& shape, std::span<const Status> where, double weight);
     void grow_slots();
-    void reveal(const Partial& from, Index layer, Option& option, Monitor& monitor);
-    void spread(Index layer, Option& option, Monitor& monitor);
-    // Agents who stand somewhere, all of their interactions ahead: adds them to an option.
+    void reveal(const Partial& from, Index layer, const Way& way);
+    void spread(Index layer, const Way& way);
+    void hand_over(const Partial& from, std::size_t hidden, Index layer, const Way& way);
+    // Agents who stand somewhere, all of their interactions ahead: adds them to a joint action.
     void enter(Shape& shape, Index layer, std::span<const Status> where, double weight,
-               Option& option, Monitor& monitor);
+               const Way& way);
     void arrive(Shape& shape, Index layer, std::span<const Status> where, double weight,
-                Option& option, Monitor& monitor);
+                const Way& way);
     void add_record(Shape& shape, Index layer, std::span<const Status> where, double weight,
-                    Option& option, Monitor& monitor);
+                    const Way& way);
     bool go_on(Shape& shape, Index layer, std::span<const Status> where, double& reward,
                std::vector<Status>& next) const;
     [[nodiscard]] double outcomes(const Shape& shape, std::span<const Status> where) const;

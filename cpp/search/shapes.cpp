@@ -250,10 +250,53 @@ double Shapes::interactions(const Shape& shape, Index layer,
     return total;
 }
 
-std::vector<double> action_values(const CompiledModel& model, const Team& team,
-                                  const ValueTable& table, Index layer,
-                                  std::span<const ClassId> classes) {
-    const std::size_t n = classes.size();
+namespace {
+
+// What joint actions are worth in one joint state, by a table of what follows.
+class ActionValues {
+public:
+    ActionValues(const CompiledModel& model, const Team& team, const ValueTable& table, Index layer,
+                 std::span<const ClassId> classes)
+        : model_(model),
+          team_(team),
+          table_(table),
+          layer_(layer),
+          last_(layer + 1 == model.layer_count()),
+          agents_(classes.size()),
+          after_(classes.size()),
+          outcome_(classes.size()) {
+        std::uint64_t stride = 1;
+        for (std::size_t m = classes.size(); m-- > 0;) {
+            const CompiledAgent& agent = model.agents[at(team.agents[m])];
+            const std::size_t c = at(classes[m]);
+            agents_[m] = {&agent,
+                          agent.action_begin[c],
+                          agent.action_begin[c + 1] - agent.action_begin[c],
+                          agent.after_layer_begin[layer],
+                          agent.layer_begin[layer + 1],
+                          stride};
+            if (!last_) stride *= agent.layer_size(layer + 1);
+        }
+    }
+
+    // Of all of them, the last agent's actions fastest.
+    std::vector<double> all() {
+        std::size_t cells = 1;
+        for (const Agent& agent : agents_) cells *= agent.count;
+        std::vector<double> values(cells);
+        std::vector<Index> digit(agents_.size(), 0);
+        for (double& value : values) {
+            value = earned_now(digit);
+            if (!last_) value += expected_later();
+            for (std::size_t m = agents_.size(); m-- > 0;) {
+                if (++digit[m] < agents_[m].count) break;
+                digit[m] = 0;
+            }
+        }
+        return values;
+    }
+
+private:
     struct Agent {
         const CompiledAgent* model;
         Index first;  // action
@@ -262,81 +305,78 @@ std::vector<double> action_values(const CompiledModel& model, const Team& team,
         Index class_first;
         std::uint64_t stride;
     };
-    std::vector<Agent> agents(n);
-    std::size_t cells = 1;
-    const bool last = layer + 1 == model.layer_count();
-    std::uint64_t stride = 1;
-    for (std::size_t m = n; m-- > 0;) {
-        const CompiledAgent& agent = model.agents[at(team.agents[m])];
-        const std::size_t c = at(classes[m]);
-        agents[m] = {&agent,
-                     agent.action_begin[c],
-                     agent.action_begin[c + 1] - agent.action_begin[c],
-                     agent.after_layer_begin[layer],
-                     agent.layer_begin[layer + 1],
-                     stride};
-        cells *= agents[m].count;
-        if (!last) stride *= agent.layer_size(layer + 1);
-    }
-    std::vector<double> values(cells);
-    const std::uint64_t future = last ? 0 : table.layer_begin[layer + 1];
-    std::vector<Index> digit(n, 0);
-    std::vector<AfterId> after(n);
-    std::vector<Index> outcome(n);
-    for (std::size_t cell = 0; cell < cells; ++cell) {
+
+    // What a joint action brings at once; notes where it leads.
+    double earned_now(const std::vector<Index>& digit) {
         double value = 0;
-        for (std::size_t m = 0; m < n; ++m) {
-            const Index action = agents[m].first + digit[m];
-            after[m] = agents[m].model->action_after[action];
-            value += team.rewards[m][action];
+        for (std::size_t m = 0; m < agents_.size(); ++m) {
+            const Index action = agents_[m].first + digit[m];
+            after_[m] = agents_[m].model->action_after[action];
+            value += team_.rewards[m][action];
         }
-        for (const Team::Pair& pair : team.pairs) {
+        for (const Team::Pair& pair : team_.pairs) {
             value += pair_value(
-                *pair.block, pair.value, after[pair.first],
-                static_cast<Index>(at(after[pair.second])) - agents[pair.second].after_first);
+                *pair.block, pair.value, after_[pair.first],
+                static_cast<Index>(at(after_[pair.second])) - agents_[pair.second].after_first);
         }
-        for (const Index e : team.wide) {
-            const CompiledInteraction& interaction = model.interactions[e];
-            double gain = interaction.value_at(model.first_stage + layer);
+        for (const Index e : team_.wide) {
+            const CompiledInteraction& interaction = model_.interactions[e];
+            double gain = interaction.value_at(model_.first_stage + layer_);
             for (const InteractionMember& member : interaction.members) {
                 if (gain == 0) break;
-                const std::size_t m = position_in(team.agents, member.agent);
-                gain *= agents[m].model->chance(at(after[m]), member.signal);
+                const std::size_t m = position_in(team_.agents, member.agent);
+                gain *= agents_[m].model->chance(at(after_[m]), member.signal);
             }
             value += gain;
         }
-        if (!last) {
-            // All combinations of outcomes, the last agent's fastest.
-            for (std::size_t m = 0; m < n; ++m)
-                outcome[m] = agents[m].model->outcome_begin[at(after[m])];
-            double sum = 0;
-            for (bool more = true; more;) {
-                double chance = 1;
-                std::uint64_t to = 0;
-                for (std::size_t m = 0; m < n; ++m) {
-                    chance *= agents[m].model->outcome_probability[outcome[m]];
-                    to += agents[m].stride *
-                          (at(agents[m].model->outcome_next[outcome[m]]) - agents[m].class_first);
-                }
-                sum += chance * table.at(future + to);
-                more = false;
-                for (std::size_t m = n; m-- > 0;) {
-                    if (++outcome[m] < agents[m].model->outcome_begin[at(after[m]) + 1]) {
-                        more = true;
-                        break;
-                    }
-                    outcome[m] = agents[m].model->outcome_begin[at(after[m])];
-                }
-            }
-            value += sum;
-        }
-        values[cell] = value;
-        for (std::size_t m = n; m-- > 0;) {
-            if (++digit[m] < agents[m].count) break;
-            digit[m] = 0;
-        }
+        return value;
     }
-    return values;
+
+    // Over all combinations of outcomes, the last agent's fastest.
+    double expected_later() {
+        for (std::size_t m = 0; m < agents_.size(); ++m) {
+            outcome_[m] = agents_[m].model->outcome_begin[at(after_[m])];
+        }
+        double sum = 0;
+        do {
+            double chance = 1;
+            std::uint64_t to = table_.layer_begin[layer_ + 1];
+            for (std::size_t m = 0; m < agents_.size(); ++m) {
+                const CompiledAgent& agent = *agents_[m].model;
+                chance *= agent.outcome_probability[outcome_[m]];
+                to += agents_[m].stride *
+                      (at(agent.outcome_next[outcome_[m]]) - agents_[m].class_first);
+            }
+            sum += chance * table_.at(to);
+        } while (next_outcomes());
+        return sum;
+    }
+
+    bool next_outcomes() {
+        for (std::size_t m = agents_.size(); m-- > 0;) {
+            const auto& begin = agents_[m].model->outcome_begin;
+            if (++outcome_[m] < begin[at(after_[m]) + 1]) return true;
+            outcome_[m] = begin[at(after_[m])];
+        }
+        return false;
+    }
+
+    const CompiledModel& model_;
+    const Team& team_;
+    const ValueTable& table_;
+    Index layer_;
+    bool last_;  // nothing follows
+    std::vector<Agent> agents_;
+    std::vector<AfterId> after_;
+    std::vector<Index> outcome_;
+};
+
+}  // namespace
+
+std::vector<double> action_values(const CompiledModel& model, const Team& team,
+                                  const ValueTable& table, Index layer,
+                                  std::span<const ClassId> classes) {
+    return ActionValues(model, team, table, layer, classes).all();
 }
 
 }  // namespace coreplan

@@ -54,41 +54,58 @@ Simulator::Simulator(Index stages, std::size_t sums, std::vector<SimulatedAgent>
       tables_(std::move(tables)),
       key_(key),
       monitor_(monitor),
+      counts_memory_(monitor),
+      blocks_memory_(monitor),
       decisions_(stages),
       moments_(sums) {
-    for (SimulatedAgent& given : agents) {
-        Agent& agent = agents_.emplace_back();
-        const std::size_t outcomes = given.outcome_next.size();
-        require(!given.outcome_begin.empty() && given.outcome_begin.back() == outcomes &&
-                    given.outcome_probability.size() == outcomes &&
-                    (given.outcome_event.empty() || given.outcome_event.size() == outcomes),
-                "the arrays of an agent have different lengths");
-        agent.start = given.start;
-        agent.event_count = given.event_count;
-        agent.upper.assign(outcomes, 0.0);
-        for (std::size_t c = 0; c + 1 < given.outcome_begin.size(); ++c) {
-            Law law{given.outcome_begin[c], given.outcome_begin[c + 1], 0.0};
-            require(law.begin < law.end, "a choice has no outcome");
-            Index likely = law.begin;  // the last outcome that can come about
-            for (Index o = law.begin; o < law.end; ++o) {
-                law.mass += given.outcome_probability[o];
-                agent.upper[o] = law.mass;
-                if (given.outcome_probability[o] > 0) likely = o;
-            }
-            for (Index o = law.begin; o < law.end; ++o) agent.upper[o] /= law.mass;
-            // Rounding must not lead to what cannot come about, nor beyond the end.
-            agent.upper[likely] = std::numeric_limits<double>::infinity();
-            law.end = likely + 1;
-            if (std::abs(law.mass - 1) <= kRounding) law.mass = 1;
-            if (law.mass != 1) lossy_ = true;
-            agent.laws.push_back(law);
-        }
-        for (const Index event : given.outcome_event) {
-            require(event == kNoEvent || event < given.event_count, "an event has no place");
-        }
-        agent.next = std::move(given.outcome_next);
-        agent.event = std::move(given.outcome_event);
+    for (SimulatedAgent& given : agents) add_agent(std::move(given));
+    check_parts();
+    for (const RewardTable& table : tables_) {
+        check_table(table);
+        counts_bytes_ += static_cast<double>(table.values.size()) * sizeof(std::uint64_t);
     }
+    for (const Agent& agent : agents_) {
+        counts_bytes_ += static_cast<double>(agent.event_count) * stages_ * sizeof(std::uint64_t);
+    }
+    counts_memory_.take(counts_bytes_, "counts of a simulation");
+    counts_ = make_counts();
+}
+
+void Simulator::add_agent(SimulatedAgent given) {
+    Agent& agent = agents_.emplace_back();
+    const std::size_t outcomes = given.outcome_next.size();
+    require(!given.outcome_begin.empty() && given.outcome_begin.back() == outcomes &&
+                given.outcome_probability.size() == outcomes &&
+                (given.outcome_event.empty() || given.outcome_event.size() == outcomes),
+            "the arrays of an agent have different lengths");
+    agent.start = given.start;
+    agent.event_count = given.event_count;
+    agent.upper.assign(outcomes, 0.0);
+    for (std::size_t c = 0; c + 1 < given.outcome_begin.size(); ++c) {
+        Law law{given.outcome_begin[c], given.outcome_begin[c + 1], 0.0};
+        require(law.begin < law.end, "a choice has no outcome");
+        Index likely = law.begin;  // the last outcome that can come about
+        for (Index o = law.begin; o < law.end; ++o) {
+            law.mass += given.outcome_probability[o];
+            agent.upper[o] = law.mass;
+            if (given.outcome_probability[o] > 0) likely = o;
+        }
+        for (Index o = law.begin; o < law.end; ++o) agent.upper[o] /= law.mass;
+        // Rounding must not lead to what cannot come about, nor beyond the end.
+        agent.upper[likely] = std::numeric_limits<double>::infinity();
+        law.end = likely + 1;
+        if (std::abs(law.mass - 1) <= kRounding) law.mass = 1;
+        if (law.mass != 1) lossy_ = true;
+        agent.laws.push_back(law);
+    }
+    for (const Index event : given.outcome_event) {
+        require(event == kNoEvent || event < given.event_count, "an event has no place");
+    }
+    agent.next = std::move(given.outcome_next);
+    agent.event = std::move(given.outcome_event);
+}
+
+void Simulator::check_parts() const {
     std::vector<bool> placed(agents_.size());
     for (const std::vector<AgentId>& part : parts_) {
         require(!part.empty(), "a part has no agents");
@@ -99,38 +116,28 @@ Simulator::Simulator(Index stages, std::size_t sums, std::vector<SimulatedAgent>
         }
     }
     require(std::ranges::all_of(placed, [](bool each) { return each; }), "an agent is in no part");
-    double& bytes = counts_bytes_;
-    for (const RewardTable& table : tables_) {
-        const std::size_t cells = table.cell_count();
-        require(table.members.size() == table.classes.size() &&
-                    table.members.size() == table.class_count.size() && table.sum < sums_ &&
-                    !table.values.empty() && table.values.size() % cells == 0,
-                "the parts of a table do not fit together");
-        require(table.variant_at.empty() || table.variant_at.size() == stages_,
-                "a table does not know all stages");
-        for (const Index variant : table.variant_at) {
-            require(variant == kNothing || variant < table.values.size() / cells,
-                    "a table has no such values");
-        }
-        for (std::size_t m = 0; m < table.members.size(); ++m) {
-            require(at(table.members[m]) < agents_.size() &&
-                        table.classes[m].size() == agents_[at(table.members[m])].next.size(),
-                    "a table does not know all outcomes");
-            for (const Index each : table.classes[m]) {
-                require(each < table.class_count[m], "a table has no such class");
-            }
-        }
-        bytes += static_cast<double>(table.values.size()) * sizeof(std::uint64_t);
-    }
-    for (const Agent& agent : agents_) {
-        bytes += static_cast<double>(agent.event_count) * stages_ * sizeof(std::uint64_t);
-    }
-    monitor_.reserve(bytes, "counts of a simulation");
-    counts_ = make_counts();
 }
 
-Simulator::~Simulator() {
-    monitor_.release(counts_bytes_ * static_cast<double>(1 + scratch_.size()) + blocks_bytes_);
+void Simulator::check_table(const RewardTable& table) const {
+    const std::size_t cells = table.cell_count();
+    require(table.members.size() == table.classes.size() &&
+                table.members.size() == table.class_count.size() && table.sum < sums_ &&
+                !table.values.empty() && table.values.size() % cells == 0,
+            "the parts of a table do not fit together");
+    require(table.variant_at.empty() || table.variant_at.size() == stages_,
+            "a table does not know all stages");
+    for (const Index variant : table.variant_at) {
+        require(variant == kNothing || variant < table.values.size() / cells,
+                "a table has no such values");
+    }
+    for (std::size_t m = 0; m < table.members.size(); ++m) {
+        require(at(table.members[m]) < agents_.size() &&
+                    table.classes[m].size() == agents_[at(table.members[m])].next.size(),
+                "a table does not know all outcomes");
+        for (const Index each : table.classes[m]) {
+            require(each < table.class_count[m], "a table has no such class");
+        }
+    }
 }
 
 Simulator::Counts Simulator::make_counts() const {
@@ -149,12 +156,10 @@ std::uint64_t Simulator::work_of_step() const noexcept {
 void Simulator::begin(std::size_t runs) {
     require(runs_ % kBlock == 0, "a smaller block must be the last one");
     blocks_.clear();
-    monitor_.release(blocks_bytes_);
-    blocks_bytes_ = 0;
+    blocks_memory_.give_back(blocks_memory_.bytes());
     const double each = static_cast<double>(sizeof(Index) * agents_.size() +
                                             sizeof(double) * (sums_ + 2) + sizeof(Random));
-    monitor_.reserve(each * static_cast<double>(runs), "runs of a simulation");
-    blocks_bytes_ = each * static_cast<double>(runs);
+    blocks_memory_.take(each * static_cast<double>(runs), "runs of a simulation");
     for (std::size_t done = 0; done < runs; done += kBlock) {
         Block& block = blocks_.emplace_back();
         block.first_run = runs_ + done;
@@ -177,7 +182,7 @@ void Simulator::begin_block(Block& block, std::size_t count) const {
 bool Simulator::advance(unsigned threads) {
     const WorkList workers(threads);
     while (scratch_.size() < workers.threads()) {
-        monitor_.reserve(counts_bytes_, "counts of a simulation");
+        counts_memory_.take(counts_bytes_, "counts of a simulation");
         scratch_.emplace_back().counts = make_counts();
     }
     questions_.clear();

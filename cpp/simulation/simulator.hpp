@@ -13,7 +13,7 @@
 #include "policies/random.hpp"
 #include "simulation/decisions.hpp"
 #include "support/ids.hpp"
-#include "support/monitor.hpp"
+#include "support/reservation.hpp"
 
 namespace coreplan {
 
@@ -67,7 +67,6 @@ public:
     static constexpr std::size_t kBlock = 1024;
 
     // Parts are agents that decide together; every agent is in one of them.
-    ~Simulator();
     Simulator(const Simulator&) = delete;
     Simulator& operator=(const Simulator&) = delete;
     Simulator(Index stages, std::size_t sums, std::vector<SimulatedAgent> agents,
@@ -137,6 +136,9 @@ private:
         Counts counts;
     };
 
+    void add_agent(SimulatedAgent given);
+    void check_parts() const;
+    void check_table(const RewardTable& table) const;
     void begin_block(Block& block, std::size_t count) const;
     bool choose(Block& block, Scratch& scratch) const;
     void move(Block& block, Scratch& scratch) const;
@@ -154,8 +156,9 @@ private:
     std::vector<RewardTable> tables_;
     std::array<std::uint64_t, 2> key_;
     Monitor& monitor_;
-    double counts_bytes_ = 0;
-    double blocks_bytes_ = 0;
+    double counts_bytes_ = 0;  // of one `Counts`
+    Reservation counts_memory_;
+    Reservation blocks_memory_;
     bool lossy_ = false;  // whether some chances do not add up to 1
 
     std::vector<std::vector<Decisions>> decisions_;  // per stage and part

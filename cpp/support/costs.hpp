@@ -54,7 +54,7 @@ inline constexpr std::uint64_t kLink = 4;
 
 // Per look at a record; per joint action and per group that is looked at there.
 inline constexpr std::uint64_t kVisit = 600;
-inline constexpr std::uint64_t kVisitOption = 8;
+inline constexpr std::uint64_t kVisitAction = 8;
 inline constexpr std::uint64_t kVisitChild = 12;
 // Per group that is reached, and per agent of it.
 inline constexpr std::uint64_t kArrival = 300;
@@ -66,7 +66,7 @@ inline constexpr std::uint64_t kLookUp = 8;
 inline constexpr std::uint64_t kOrderByte = 1;
 inline constexpr std::uint64_t kOrderStep = 100;
 // Per joint action that is built, beside what it leads to.
-inline constexpr std::uint64_t kOption = 2'000;
+inline constexpr std::uint64_t kAction = 2'000;
 // Per state of a policy that is written down.
 inline constexpr std::uint64_t kDecision = 500;
 

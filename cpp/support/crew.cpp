@@ -3,6 +3,7 @@
 #include <chrono>
 #include <new>
 #include <system_error>
+#include <utility>
 
 #include "support/process_memory.hpp"
 
@@ -14,19 +15,36 @@ constexpr std::chrono::milliseconds kNap{20};
 
 }  // namespace
 
-Crew::Crew(unsigned threads, Monitor& monitor) : monitor_(monitor) {
-    // Where memory can run out at any request, threads are not worth the trouble.
-    if (shares_one_heap()) return;
+Crew::Crew(unsigned threads, Monitor& monitor) : monitor_(monitor), careful_(shares_one_heap()) {
+    std::vector<RoomForThread> rooms;
     try {
+        threads_.reserve(threads);
         for (unsigned t = 1; t < threads; ++t) {
             helpers_.push_back(std::make_unique<Helper>(Helper{monitor.helper(
                 [this](const Progress&) { return stopped_ ? Stop::interrupted : Stop::none; })}));
         }
+        // Stacks come out of the same memory as what the runtime needs for threads.
+        for (unsigned t = 1; careful_ && t < threads; ++t) rooms.emplace_back();
         for (unsigned t = 1; t < threads; ++t) threads_.emplace_back([this, t] { help(t); });
     } catch (const std::system_error&) {
         // The system has no more threads, or no memory for them: fewer do it, too.
     } catch (const std::bad_alloc&) {
     }
+    if (!careful_) return;
+    std::unique_lock lock(guard_);
+    rooms.clear();
+    made_ = true;
+    begun_.notify_all();
+    begun_.wait(lock, [this] { return prepared_ == threads_.size(); });
+}
+
+// Where memory can run out at any request, nobody takes any before all threads are prepared.
+void Crew::prepare(std::unique_lock<std::mutex>& lock) {
+    begun_.wait(lock, [this] { return made_; });
+    prepare_thread();
+    ++prepared_;
+    begun_.notify_all();
+    begun_.wait(lock, [this] { return prepared_ == threads_.size(); });
 }
 
 Crew::~Crew() {
@@ -57,6 +75,7 @@ void Crew::work(unsigned worker, Monitor& monitor, std::unique_lock<std::mutex>&
 
 void Crew::help(unsigned worker) {
     std::unique_lock lock(guard_);
+    if (careful_) prepare(lock);
     for (;;) {
         begun_.wait(lock, [this] { return quits_ || next_ < count_; });
         if (quits_) return;
@@ -96,6 +115,15 @@ void Crew::run(std::size_t count, const Job& job) {
     }
     if (failure_) std::rethrow_exception(failure_);
     if (struck) monitor_.look();
+}
+
+void free_aside(std::shared_ptr<void> rest) {
+    try {
+        std::thread([rest = std::move(rest)]() mutable { rest.reset(); }).detach();
+    } catch (const std::system_error&) {
+        // It went with what the thread should have done.
+    } catch (const std::bad_alloc&) {
+    }
 }
 
 }  // namespace coreplan

@@ -1,5 +1,6 @@
-// Threads that stay for many short rounds of work. What a job gives must not depend on who does it
-// or when: then neither do results.
+// Threads: nobody else starts any. A crew stays for many short rounds of work; `WorkList` is one
+// round by a crew of its own. What a job gives must not depend on who does it or when: then neither
+// do results.
 #pragma once
 
 #include <atomic>
@@ -21,7 +22,8 @@ public:
     // Does one job, as worker number `worker`; looks at the monitor it is given.
     using Job = std::function<void(std::size_t job, unsigned worker, Monitor& monitor)>;
 
-    // The caller's thread is the first worker. The monitor has to outlive it.
+    // The caller's thread is the first worker; where there are no more threads to be had, the crew
+    // is smaller. The monitor has to outlive it.
     Crew(unsigned threads, Monitor& monitor);
     ~Crew();
     Crew(const Crew&) = delete;
@@ -31,12 +33,16 @@ public:
     // thrown here, after all have stopped.
     void run(std::size_t count, const Job& job);
 
+    // From now on the monitors of the other threads say that their jobs have to stop.
+    void interrupt() noexcept { stopped_ = true; }
+
 private:
     struct Helper {
         Monitor monitor;
         std::uint64_t counted = 0;  // of its work
     };
 
+    void prepare(std::unique_lock<std::mutex>& lock);
     void help(unsigned worker);
     void work(unsigned worker, Monitor& monitor, std::unique_lock<std::mutex>& lock);
 
@@ -51,10 +57,17 @@ private:
     std::size_t left_ = 0;  // not finished
     bool quits_ = false;
     std::exception_ptr failure_;
+    bool made_ = false;         // all threads are there
+    std::size_t prepared_ = 0;  // threads that took what the runtime needs for them
 
+    const bool careful_;  // memory can run out at any request
     std::atomic<bool> stopped_{false};
     std::vector<std::unique_ptr<Helper>> helpers_;
     std::vector<std::jthread> threads_;
 };
+
+// Gives something's memory back beside all other work, if nobody else has it; here and now if there
+// is no thread to be had.
+void free_aside(std::shared_ptr<void> rest);
 
 }  // namespace coreplan

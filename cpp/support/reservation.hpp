@@ -1,7 +1,9 @@
 // Memory that is reserved of a monitor for as long as something lives.
 #pragma once
 
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "support/monitor.hpp"
 
@@ -13,8 +15,15 @@ public:
     // The monitor has to outlive it.
     explicit Reservation(Monitor& monitor) : monitor_(&monitor) {}
     ~Reservation() { monitor_->release(bytes_); }
+    Reservation(Reservation&& other) noexcept
+        : monitor_(other.monitor_), bytes_(std::exchange(other.bytes_, 0)) {}
     Reservation(const Reservation&) = delete;
     Reservation& operator=(const Reservation&) = delete;
+
+    friend void swap(Reservation& one, Reservation& other) noexcept {
+        std::swap(one.monitor_, other.monitor_);
+        std::swap(one.bytes_, other.bytes_);
+    }
 
     // More than before; throws, and changes nothing, if that does not fit.
     void take(double bytes, const std::string& what) {
@@ -38,8 +47,10 @@ public:
     }
     // So much has been reserved already, and is released with the rest.
     void adopt(double bytes) noexcept { bytes_ += bytes; }
-    // So much of it stays reserved when this is gone: it is for the caller to release.
+    // So much of it stays reserved when this is gone: it goes with what is handed to the caller,
+    // who may `adopt` it; what outlives the monitor is reserved as long as the monitor is asked.
     void keep(double bytes) noexcept { bytes_ -= bytes; }
+    void keep_all() noexcept { bytes_ = 0; }
     [[nodiscard]] double bytes() const noexcept { return bytes_; }
     [[nodiscard]] Monitor& monitor() const noexcept { return *monitor_; }
 
@@ -47,6 +58,17 @@ private:
     Monitor* monitor_;
     double bytes_ = 0;
 };
+
+// Something whose memory is reserved as long as anybody has it.
+template <class Value>
+std::shared_ptr<Value> counted(Reservation memory, Value value) {
+    struct Held {
+        Reservation memory;  // goes last
+        Value value;
+    };
+    const auto held = std::make_shared<Held>(Held{std::move(memory), std::move(value)});
+    return {held, &held->value};
+}
 
 // Gives back what has been reserved of a monitor since it was made.
 class Lease {

@@ -1,5 +1,6 @@
-// Independent pieces of work, shared out over threads. What a piece gives must not depend on who
-// does it or when: then neither do results.
+// Independent pieces of work, shared out over threads: one round by a `Crew`, which ends when a
+// limit strikes. What a piece gives must not depend on who does it or when: then neither do
+// results.
 #pragma once
 
 #include <cstddef>

@@ -16,16 +16,16 @@ bool allowed(const AgentDescription& agent, Index choice, Index stage) {
 }
 
 // Calls `visit` with every combination of one item per agent.
-void for_each_combination(const std::vector<std::vector<Index>>& options,
+void for_each_combination(const std::vector<std::vector<Index>>& items,
                           const std::function<void(const std::vector<Index>&)>& visit) {
     std::vector<Index> chosen;
     const std::function<void()> extend = [&] {
-        if (chosen.size() == options.size()) {
+        if (chosen.size() == items.size()) {
             visit(chosen);
             return;
         }
-        for (const Index option : options[chosen.size()]) {
-            chosen.push_back(option);
+        for (const Index item : items[chosen.size()]) {
+            chosen.push_back(item);
             extend();
             chosen.pop_back();
         }
