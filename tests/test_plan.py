@@ -174,7 +174,7 @@ def test_starts_that_make_no_sense() -> None:
     with pytest.raises(SolverError, match="'dp' has no option 'start'"):
         solve(works(), algorithm="dp", start=TOGETHER)
     robots = read_problem(example_path("two_robots.yaml"))
-    with pytest.raises(SolverError, match="a schedule is for a maintenance problem"):
+    with pytest.raises(SolverError, match="expected a Policy"):
         solve(robots, start={"r1": {"go": 1}})
 
 
