@@ -39,7 +39,7 @@ class Words(NamedTuple):
 
 
 class RewardKind(NamedTuple):
-    """What people say of all rewards of one kind, see :class:`~coreplan.model.indexed.IndexedEntry`."""
+    """What people say of rewards of one kind (:class:`~coreplan.model.indexed.IndexedEntry`)."""
 
     verb: str = ""
     """How people say that it takes something from the value, such as ``costs``; empty where they
