@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from cli_runs import Run, one_json
-from coreplan import read_problem, sensitivity
+from coreplan import read_problem
+from coreplan.domains.maintenance import sensitivity
 from helpers import random_mpp
 
 

@@ -23,8 +23,8 @@ from coreplan import (
     Policy,
     SolverError,
     Task,
-    plan_graph,
 )
+from coreplan.policies import plan_graph
 from group_rules import make_rule, with_groups
 from helpers import coupled_team, from_file, judge_state, package_state, random_mpp, scale
 from strategies import mpp_dicts, problem_dicts

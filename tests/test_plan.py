@@ -22,16 +22,16 @@ from coreplan import (
     SolverError,
     Status,
     _core,
-    compile_problem,
     evaluate_plan,
     read_problem,
-    schedule_policy,
     solve,
 )
 from coreplan.cli import example_path
+from coreplan.domains.maintenance import schedule_policy
 from coreplan.domains.maintenance.money import split_value
 from coreplan.policies import evaluation
 from coreplan.proof.verify import verify
+from coreplan.solving import compile_problem
 from coreplan.solving.engine.start import Start
 from coreplan.solving.engine.team import EngineOptions, Team
 from coreplan.solving.engine.tuning import Tuning

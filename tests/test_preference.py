@@ -19,11 +19,11 @@ from coreplan import (
     Policy,
     SolverError,
     Task,
-    plan_graph,
     solve,
 )
 from coreplan.model.indexed import IndexedProblem
 from coreplan.model.problem import index_problem
+from coreplan.policies import plan_graph
 from coreplan.solving.engine.tuning import Tuning
 from coreplan.solving.preference import lead_of
 from helpers import from_file
