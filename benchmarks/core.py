@@ -16,7 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-from coreplan import FormatError, MaintenanceProblem, _core, compile_problem, read_problem, solve
+from coreplan import FormatError, MaintenanceProblem, _core, read_problem, solve
+from coreplan.solving import compile_problem
 from coreplan.solving.compile import AnyProblem
 from coreplan.solving.limits import Limits
 from instances import pyramid, random_mpp

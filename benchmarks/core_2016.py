@@ -13,7 +13,8 @@ import argparse
 import statistics
 from dataclasses import dataclass
 
-from coreplan import LimitError, MaintenanceProblem, build_crgs, solve
+from coreplan import LimitError, MaintenanceProblem, solve
+from coreplan.solving import build_crgs
 from instances import random_mpp
 
 

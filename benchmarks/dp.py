@@ -9,7 +9,8 @@ import multiprocessing
 import statistics
 from dataclasses import dataclass
 
-from coreplan import TIMMDP, MaintenanceProblem, compile_problem, solve
+from coreplan import TIMMDP, MaintenanceProblem, solve
+from coreplan.solving import compile_problem
 from coreplan.support.memory import peak_memory_mb
 from instances import random_mpp
 

@@ -9,8 +9,9 @@ import sys
 import time
 from pathlib import Path
 
-from coreplan import MaintenanceProblem, _core, compile_problem, read_problem
+from coreplan import MaintenanceProblem, _core, read_problem
 from coreplan.model.timmdp import TIMMDP
+from coreplan.solving import compile_problem
 from coreplan.solving.limits import Limits
 from coreplan.support.processors import usable_processors
 from instances import random_mpp

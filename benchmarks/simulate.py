@@ -12,7 +12,8 @@ import argparse
 import math
 import sys
 
-from coreplan import Policy, SolverError, schedule_policy, simulate, solve
+from coreplan import Policy, SolverError, simulate, solve
+from coreplan.domains.maintenance import schedule_policy
 from coreplan.support.processors import usable_processors
 from instances import random_mpp
 

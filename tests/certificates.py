@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from coreplan import TIMMDP, MaintenanceProblem, _core, compile_problem, solve
+from coreplan import TIMMDP, MaintenanceProblem, _core, solve
 from coreplan.model.indexed import IndexedAgent, IndexedProblem
 from coreplan.policies.rules import GONE, Reduced
 from coreplan.proof.certificate import (
@@ -19,6 +19,7 @@ from coreplan.proof.certificate import (
     agent_classes,
     index_problem,
 )
+from coreplan.solving import compile_problem
 from coreplan.solving.limits import Limits
 from coreplan.solving.maps import make_maps
 

@@ -104,7 +104,7 @@ def one_json(text: str) -> Any:
 def valid_result(text: str) -> dict[str, Any]:
     """The one result/1 object that a text consists of."""
     result: dict[str, Any] = one_json(text)
-    jsonschema.validate(result, coreplan.schema("result/1"))
+    jsonschema.validate(result, coreplan.formats.schema("result/1"))
     assert result["lower_bound"] == result["value"] <= result["upper_bound"]
     assert result["gap"] == result["upper_bound"] - result["value"]
     return result

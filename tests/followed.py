@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from coreplan import ContractorState, ExecutionSequence, MaintenanceProblem, Policy
+from coreplan import ContractorState, MaintenanceProblem, Policy
+from coreplan.analysis import ExecutionSequence
 
 
 class Run(NamedTuple):

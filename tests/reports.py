@@ -13,11 +13,11 @@ from coreplan import (
     Hindrance,
     MaintenanceProblem,
     Policy,
-    Report,
     Task,
     make_report,
     solve,
 )
+from coreplan.view.report import Report
 
 LONG = "L" * 10_000
 HOSTILE = [

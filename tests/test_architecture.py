@@ -9,12 +9,14 @@ import sys
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import coreplan
+from coreplan import solve
 from coreplan.support.late import late
-from coreplan.support.moved import MOVED
+from coreplan.support.moved import MOVED, MOVED_NAMES
 
 SOURCE = Path(coreplan.__file__).parent
 WITHOUT_CORE = ("errors", "support", "files", "model", "policies", "proof")
@@ -72,6 +74,54 @@ def test_only_the_compiled_core_comes_from_the_root() -> None:
                 assert name.split(".")[1] not in WITHOUT_CORE, name
 
 
+PROBLEM = """
+from coreplan.model import TIMMDP, Agent, Condition, Entry, RewardFunction
+
+moves = {"s": {"go": {"s": 0.5, "t": 0.5}, "stay": {"s": 1.0}}, "t": {"go": {"t": 1.0}}}
+agents = tuple(Agent(name, "s", moves) for name in "AB")
+own = tuple(Entry({name: Condition(action="go")}, 1.0) for name in "AB")
+both = Entry({name: Condition(action="go") for name in "AB"}, -3.0)
+problem = TIMMDP(agents, (RewardFunction(("A", "B"), (*own, both)),), horizon=4)
+"""
+WITHOUT_SOLVERS = f"""
+import importlib, pkgutil, sys, types
+from importlib.abc import MetaPathFinder
+
+class Refuse(MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name.startswith(("coreplan._core", "coreplan.solving")):
+            raise ImportError(name + " is out of reach")
+
+sys.meta_path.insert(0, Refuse())
+source, certificate = sys.argv[1:]
+# The package itself imports everything, so it is not the real one.
+package = sys.modules["coreplan"] = types.ModuleType("coreplan")
+package.__path__ = [source]
+import coreplan.proof
+for module in pkgutil.iter_modules(coreplan.proof.__path__, "coreplan.proof."):
+    importlib.import_module(module.name)
+{PROBLEM}
+print(coreplan.proof.verify.verify(problem, certificate).confirmed)
+"""
+"""Checks a certificate where neither the core nor any solver can be imported."""
+
+
+def test_proofs_are_checked_without_solvers(tmp_path: Path) -> None:
+    """A certificate is confirmed in a process in which no solver can be imported."""
+    made: dict[str, Any] = {}
+    exec(PROBLEM, made)
+    file = tmp_path / "proof.json"
+    assert solve(made["problem"], exact=False, certificate=file).policy is not None
+    run = subprocess.run(
+        [sys.executable, "-c", WITHOUT_SOLVERS, str(SOURCE), str(file)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    assert run.stdout == "True\n"
+
+
 def test_imports_run_one_way() -> None:
     """The contracts of pyproject.toml hold."""
     program = Path(sys.executable).with_name("lint-imports")
@@ -103,8 +153,8 @@ def test_old_names_of_modules_work(old: str, monkeypatch: pytest.MonkeyPatch) ->
     """For one version, with a warning that names the new one."""
     name = f"coreplan.{old}"
     parent, _, child = name.rpartition(".")
-    if parent == "coreplan" and hasattr(coreplan, child):
-        monkeypatch.setattr(coreplan, child, getattr(coreplan, child))  # as it was, at the end
+    if parent == "coreplan":
+        monkeypatch.setitem(vars(coreplan), child, None)  # as it was before, at the end
     for known in [each for each in sys.modules if each == name or each.startswith(f"{name}.")]:
         del sys.modules[known]
     with warnings.catch_warnings(record=True) as said:
@@ -128,3 +178,43 @@ def test_an_old_module_does_not_hide_a_function(monkeypatch: pytest.MonkeyPatch)
     del sys.modules["coreplan.solve"]
     assert coreplan.solve is module  # as Python does it
     assert coreplan.solve(problem).value == value
+
+
+def test_names_to_start_with() -> None:
+    """The package itself has few names; each can be asked for, without any warning."""
+    assert len(coreplan.__all__) <= 35
+    for name in coreplan.__all__:
+        assert getattr(coreplan, name) is not None
+    assert not set(coreplan.__all__) & set(MOVED_NAMES)
+
+
+@pytest.mark.parametrize("old", sorted(MOVED_NAMES))
+def test_old_names_of_the_package_work(old: str) -> None:
+    """For one version, with a warning that names the new place and blames who asked."""
+    place, _, new = f"coreplan.{MOVED_NAMES[old]}".rpartition(".")
+    with pytest.warns(DeprecationWarning, match=rf"coreplan\.{old} is now {place}\.{new};") as said:
+        value = getattr(coreplan, old)
+    assert said[0].filename == __file__
+    assert value is getattr(importlib.import_module(place), new)
+    module = importlib.import_module(place)
+    assert place == "coreplan" or new in getattr(module, "__all__", [new])
+
+
+def test_old_names_are_known_to_type_checkers() -> None:
+    """What works when it is run is also typed: under TYPE_CHECKING stands the same table."""
+    (tree,) = (tree for name, tree in modules() if name == "coreplan")
+    (typed,) = (node for node in tree.body if isinstance(node, ast.If))
+    known = {
+        each.asname: f"{node.module}.{each.name}"
+        for node in typed.body
+        if isinstance(node, ast.ImportFrom)
+        for each in node.names
+    }
+    known["Problem"] = "coreplan.Diagnostic"  # an assignment
+    assert known == {old: f"coreplan.{new}" for old, new in MOVED_NAMES.items()}
+
+
+def test_names_that_never_were() -> None:
+    """An unknown name is an AttributeError, as in every module."""
+    with pytest.raises(AttributeError, match="module 'coreplan' has no attribute 'nothing'"):
+        coreplan.nothing  # noqa: B018 - to ask is the test

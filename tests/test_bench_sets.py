@@ -23,12 +23,12 @@ from coreplan import (
     MaintenanceProblem,
     ModelError,
     Status,
-    compile_problem,
     read_problem,
     solve,
 )
 from coreplan.bench.sets import TEST_SETS, Instance, count_instances, generate
 from coreplan.bench.sets.draw import Draw, cosine, season
+from coreplan.solving import compile_problem
 from helpers import agrees
 
 PAPER = ("rand3", "rand4", "rand5", "coordint", "mpp", "pyra")

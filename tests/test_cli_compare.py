@@ -11,7 +11,8 @@ import pytest
 
 import coreplan
 from cli_runs import Run, one_json
-from coreplan import ComparedRun, Result, Status, read_problem
+from coreplan import Result, Status, read_problem
+from coreplan.analysis import ComparedRun
 from coreplan.analysis.comparison import judge_runs
 from coreplan.solving.registry import ALGORITHMS
 
@@ -34,7 +35,7 @@ def test_compare_as_json(run: Run, small: Path) -> None:
     report = one_json(out)
     assert [each["algorithm"] for each in report["runs"]] == ["dp", "core"]
     for each in report["runs"]:
-        jsonschema.validate(each["result"], coreplan.schema("result/1"))
+        jsonschema.validate(each["result"], coreplan.formats.schema("result/1"))
     assert report["contradictions"] == []
     assert report["lower_bound"] == pytest.approx(report["upper_bound"])
 

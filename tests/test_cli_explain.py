@@ -52,3 +52,14 @@ def test_what_cannot_be_explained(run: Run, tmp_path: Path) -> None:
         code, out, err = run("explain", *arguments)
         assert (code, out) == (2, "")
         assert words in err
+
+
+def test_what_was_called_so_before(run: Run) -> None:
+    """Options of the analysis of influences still lead there, with a warning."""
+    code, out, err = run("explain", WORKS, "--only", "delays", "--json")
+    assert code == 0
+    assert "is now coreplan sensitivity" in err
+    again = run("sensitivity", WORKS, "--only", "delays", "--json")
+    assert again.err == ""
+    known, said = one_json(again.out), one_json(out)
+    assert said["influences"] == known["influences"]

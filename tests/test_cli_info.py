@@ -16,7 +16,7 @@ def test_info(run: Run, small: Path) -> None:
     code, out, err = run("info", small, "--json")
     assert (code, err) == (0, "")
     report = one_json(out)
-    compiled = coreplan.compile_problem(read_problem(small))
+    compiled = coreplan.solving.compile_problem(read_problem(small))
     assert [agent["name"] for agent in report["agents"]] == ["Alpha", "Beta"]
     assert [agent["merged"] for agent in report["agents"]] == [s.merged for s in compiled.sizes]
     assert report["joint_states"] == compiled.joint_states

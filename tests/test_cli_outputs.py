@@ -14,8 +14,9 @@ from typing import Any, NoReturn
 import pytest
 
 from cli_runs import Run
-from coreplan import CertificateError, FormatError, Policy, SolverError, cli, read_problem, solve
+from coreplan import FormatError, Policy, SolverError, cli, read_problem, solve
 from coreplan.bench.store import Store
+from coreplan.errors import CertificateError
 from coreplan.files.writing import is_special, write_bytes
 from coreplan.proof.certificate import read_certificate, write_certificate
 from coreplan.proof.verify import verify

@@ -14,9 +14,10 @@ from unittest import mock
 import pytest
 
 from cli_runs import Run, one_json, run_unread, shell
-from coreplan import Policy, SolverError, cli, read_problem, solve, timeline
+from coreplan import Policy, SolverError, cli, read_problem, solve
 from coreplan.domains.maintenance.decision_rules import decision_rules
 from coreplan.domains.maintenance.money import split_value
+from coreplan.domains.maintenance.timeline import timeline
 from helpers import random_mpp
 from waiting import HANG
 

@@ -29,7 +29,7 @@ def test_schema(run: Run, name: str | None) -> None:
     assert (code, err) == (0, "")
     schema = json.loads(out)
     jsonschema.Draft202012Validator.check_schema(schema)
-    assert schema == coreplan.schema(name)
+    assert schema == coreplan.formats.schema(name)
 
 
 def test_schema_of_an_unknown_format(run: Run) -> None:

@@ -9,7 +9,8 @@ import pytest
 
 from cli_runs import Run, one_json
 from clocks import ticking
-from coreplan import read_problem, sensitivity
+from coreplan import read_problem
+from coreplan.domains.maintenance import sensitivity
 from helpers import random_mpp
 
 

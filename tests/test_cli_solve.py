@@ -58,7 +58,7 @@ def test_solve_prints_header_and_summary(run: Run, small: Path) -> None:
     assert (code, err) == (0, "")
     assert coreplan.__version__ in out
     assert "small: 2 contractors, 3 tasks, horizon 6, 1 hindrance rule" in out
-    sizes = coreplan.compile_problem(read_problem(small)).sizes
+    sizes = coreplan.solving.compile_problem(read_problem(small)).sizes
     assert (
         f"local states: {sum(s.states for s in sizes)}, {sum(s.unrolled for s in sizes)} unrolled, "
         f"{sum(s.merged for s in sizes)} merged" in out

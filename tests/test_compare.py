@@ -13,7 +13,8 @@ from hypothesis import given, settings
 import coreplan
 import judge
 from clocks import ticking
-from coreplan import ComparedRun, LimitError, ModelError, Result, SolverError, Status, compare
+from coreplan import LimitError, ModelError, Result, SolverError, Status, compare
+from coreplan.analysis import ComparedRun
 from coreplan.analysis.comparison import judge_runs
 from coreplan.support.memory import forget_peak_memory, peak_memory_mb
 from helpers import agrees, dense_team, from_file, random_mpp, scale
@@ -26,7 +27,7 @@ def result(algorithm: str, lower: float, upper: float, objective: str = "central
     return Result("p", algorithm, status, lower, lower, upper, 0.1, objective=objective)
 
 
-def judged(*results: Result) -> coreplan.Comparison:
+def judged(*results: Result) -> coreplan.analysis.Comparison:
     """Results put together."""
     return judge_runs("p", [ComparedRun(each.algorithm, each) for each in results])
 

@@ -13,7 +13,6 @@ import judge
 from coreplan import (
     TIMMDP,
     Agent,
-    AgentSize,
     Condition,
     Contractor,
     Entry,
@@ -22,9 +21,9 @@ from coreplan import (
     ModelError,
     RewardFunction,
     Task,
-    compile_problem,
     solve,
 )
+from coreplan.solving import AgentSize, compile_problem
 from coreplan.solving.limits import Limits
 from helpers import from_file
 from strategies import mpp_dicts, timmdp_dicts

@@ -13,14 +13,13 @@ from coreplan import (
     Contractor,
     Hindrance,
     MaintenanceProblem,
-    Money,
     Result,
     SolverError,
     Status,
     Task,
     solve,
 )
-from coreplan.domains.maintenance import coordination
+from coreplan.domains.maintenance import Money, coordination
 from coreplan.domains.maintenance.coordination import plan_alone, value_of_coordination
 from coreplan.domains.maintenance.money import split_value
 from helpers import agrees, from_file, judged_policy_value, package_state, scale

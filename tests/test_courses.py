@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coreplan import MaintenanceProblem, ModelError, Policy, read_problem, schedule_policy, solve
+from coreplan import MaintenanceProblem, ModelError, Policy, read_problem, solve
 from coreplan.cli import example_path
+from coreplan.domains.maintenance import schedule_policy
 from coreplan.domains.maintenance.courses import Courses, find_courses
 from followed import follow
 from helpers import from_file, random_mpp

@@ -14,18 +14,17 @@ from coreplan import (
     TIMMDP,
     Agent,
     Condition,
-    ConditionalReturnGraphs,
     Entry,
-    ExecutionSequence,
     ModelError,
     RewardFunction,
     SolverError,
-    build_crgs,
     read_problem,
     solve,
 )
+from coreplan.analysis import ExecutionSequence
 from coreplan.cli import example_path
 from coreplan.model.rewards import TransitionRewards
+from coreplan.solving import ConditionalReturnGraphs, build_crgs
 from crg_reference import Reference
 from helpers import from_file, package_state, scale
 from judge import joint_states, optimal_values

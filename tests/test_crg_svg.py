@@ -13,20 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coreplan import (
-    TIMMDP,
-    Agent,
-    Condition,
-    ConditionalReturnGraphs,
-    CrgSize,
-    Entry,
-    RewardFunction,
-    SolverError,
-    build_crgs,
-    cli,
-    read_problem,
-)
+from coreplan import TIMMDP, Agent, Condition, Entry, RewardFunction, SolverError, cli, read_problem
 from coreplan.cli import example_path
+from coreplan.solving import ConditionalReturnGraphs, CrgSize, build_crgs
 from coreplan.view.crg_content import Content, Panel, make_moves
 from coreplan.view.crg_labels import Labels, number
 from coreplan.view.crg_layout import Placed, lay_out

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coreplan import Calendar, ContractorState, ModelError, Policy, execution_sequences, solve
+from coreplan import Calendar, ContractorState, ModelError, Policy, solve
+from coreplan.analysis import execution_sequences
 from coreplan.domains.maintenance.decision_rules import (
     LEAST_CHANGE,
     DecisionRule,

@@ -6,14 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from coreplan import (
-    Policy,
-    SolverError,
-    execution_sequences,
-    read_problem,
-    return_distribution,
-    solve,
-)
+from coreplan import Policy, SolverError, read_problem, solve
+from coreplan.analysis import execution_sequences, return_distribution
 from coreplan.analysis.distribution import exact_distribution
 from coreplan.analysis.sequences import returns
 from coreplan.cli import example_path

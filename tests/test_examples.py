@@ -11,15 +11,8 @@ import pytest
 import yaml
 
 import judge
-from coreplan import (
-    MaintenanceProblem,
-    Status,
-    evaluate_plan,
-    read_problem,
-    read_schedule,
-    read_works,
-    solve,
-)
+from coreplan import MaintenanceProblem, Status, evaluate_plan, read_problem, read_works, solve
+from coreplan.domains.maintenance import read_schedule
 from coreplan.formats.state import read_state
 from helpers import agrees
 

@@ -24,11 +24,11 @@ from coreplan import (
     Policy,
     SolverError,
     Task,
-    plan_graph,
 )
+from coreplan.policies import plan_graph
 from group_rules import make_rule, with_groups
 from helpers import coupled_team, from_file, judge_state, package_state, random_mpp, scale
-from strategies import problem_dicts
+from strategies import mpp_dicts, problem_dicts
 from team_rules import random_teams
 from test_policy import policy_of
 
@@ -86,6 +86,30 @@ def test_values_are_those_of_the_judge(raw: dict[str, Any], optimal: bool, seed:
         assert min(losses, default=0.0) >= -tolerance
     json.dumps(told.to_dict(), allow_nan=False)
     assert str(told).startswith(f"in step {situation.stage}:")
+
+
+@given(mpp_dicts(max_agents=2, max_work=300), st.integers(0, 10**6))
+def test_a_past_that_is_not_given_is_the_one_that_act_means(raw: dict[str, Any], seed: int) -> None:
+    """Asked by what has been done, a plan that keeps times explains what it decides there."""
+    # At random, so that actions differ from one past to the next.
+    policy = random_teams(policy_of(from_file(raw), merge=False), Random(seed))
+    assert policy.history
+    graph = plan_graph(policy)
+    find = policy.indexed.find_state
+    reached = {find(each.stage, each.state): each for each in graph.situations}
+    numbers = range(graph.stage_begin[-2])
+    for number in Random(seed).sample(numbers, min(5, len(numbers))):
+        situation = graph.situations[number]
+        asked = {
+            name: ContractorState(state.done, state.doing, state.remaining)
+            for name, state in situation.state.items()
+        }
+        told = policy.explain(situation.stage, asked, agents=())
+        assert told.action == policy.act(situation.stage, asked)
+        meant = reached[find(told.stage, told.state)]
+        assert meant.stage == told.stage
+        assert told.action == meant.action
+        assert abs(told.value - (meant.value or 0.0)) <= 1e-9 * scale(raw)
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -14,7 +14,8 @@ import pytest
 from hypothesis import given
 
 import coreplan.solving.registry as registry
-from coreplan import SolverError, compare, compile_problem, register_algorithm, solve
+from coreplan import SolverError, compare, register_algorithm, solve
+from coreplan.solving import compile_problem
 from helpers import agrees, from_file, random_mpp
 from strategies import mpp_dicts, timmdp_dicts
 

@@ -17,7 +17,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coreplan import TIMMDP, FormatError, MaintenanceProblem, ModelError, Policy, schema, solve
+from coreplan import TIMMDP, FormatError, MaintenanceProblem, ModelError, Policy, solve
+from coreplan.formats import schema
 from helpers import from_file, package_state
 from judge import Problem, available_actions, joint_states
 from strategies import problem_dicts

@@ -14,16 +14,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coreplan import (
-    FormatError,
-    Result,
-    Statistics,
-    Status,
-    read_result,
-    schema,
-    solve,
-    write_result,
-)
+from coreplan import FormatError, Result, Status, solve
+from coreplan.formats import read_result, schema, write_result
+from coreplan.solving import Statistics
 from helpers import from_file
 from judge import Problem
 from strategies import problem_dicts

@@ -25,11 +25,10 @@ from coreplan import (
     RewardFunction,
     Task,
     read_problem,
-    schema,
     solve,
     write_problem,
 )
-from coreplan.formats import problem_to_dict
+from coreplan.formats import problem_to_dict, schema
 from helpers import from_file
 from judge import Problem
 from strategies import NAMES, problem_dicts

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 import judge
-from coreplan import ContractorState, plan_graph, solve
+from coreplan import ContractorState, solve
+from coreplan.policies import plan_graph
 from helpers import from_file, judged_policy_value
 
 WORKS: dict[str, Any] = {

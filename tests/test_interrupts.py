@@ -16,18 +16,9 @@ import pytest
 import coreplan.support.interrupts
 from cli_runs import Run
 from clocks import standing, ticking
-from coreplan import (
-    CertificateError,
-    LimitError,
-    Policy,
-    Progress,
-    Status,
-    cli,
-    compare,
-    read_problem,
-    solve,
-)
+from coreplan import LimitError, Policy, Progress, Status, cli, compare, read_problem, solve
 from coreplan.domains.maintenance.influence import sensitivity
+from coreplan.errors import CertificateError
 from coreplan.support.clock import now
 from coreplan.support.interrupts import (
     catch_interrupts,

@@ -24,13 +24,13 @@ from coreplan import (
     MaintenanceProblem,
     ModelError,
     Task,
-    compile_problem,
     solve,
 )
 from coreplan.domains.maintenance.feasibility import NEVER, Feasibility
 from coreplan.domains.maintenance.states import ContractorStates
 from coreplan.domains.maintenance.translate import index_maintenance
 from coreplan.model.problem import index_problem
+from coreplan.solving import compile_problem
 from helpers import agrees, from_file, package_state
 from strategies import infeasible_mpp_dicts, mpp_dicts
 

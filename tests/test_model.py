@@ -13,16 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coreplan import (
-    TIMMDP,
-    Agent,
-    Condition,
-    Entry,
-    ModelError,
-    RewardFunction,
-    Transition,
-    solve,
-)
+from coreplan import TIMMDP, Agent, Condition, Entry, ModelError, RewardFunction, solve
+from coreplan.model import Transition
 from coreplan.model.timmdp import same_feature
 from coreplan.support.frozen import FrozenMapping
 from helpers import agrees, from_file

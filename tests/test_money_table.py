@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from coreplan import Money, solve
+from coreplan import solve
+from coreplan.domains.maintenance import Money
 from coreplan.domains.maintenance.money import split_value
 from coreplan.domains.maintenance.parts import Contractor, Hindrance, Task
 from coreplan.domains.maintenance.problem import MaintenanceProblem

@@ -16,22 +16,15 @@ import pytest
 import coreplan.solving.options as options_module
 from coreplan import (
     Contractor,
-    Core2016Options,
     CoreOptions,
-    CrgPsOptions,
-    DecMdpOptions,
-    DpOptions,
     MaintenanceProblem,
     Result,
     SolverError,
-    SolverOptions,
-    SpuddOptions,
     Task,
     compare,
     evaluate_plan,
     read_problem,
     register_algorithm,
-    sensitivity,
     solve,
     write_problem,
 )
@@ -39,6 +32,15 @@ from coreplan.bench.config import Solver
 from coreplan.bench.variants import Variant, make_variant
 from coreplan.cli import cli, example_path
 from coreplan.cli.options import offered_options, shown_default
+from coreplan.domains.maintenance import sensitivity
+from coreplan.solving import (
+    Core2016Options,
+    CrgPsOptions,
+    DecMdpOptions,
+    DpOptions,
+    SolverOptions,
+    SpuddOptions,
+)
 from coreplan.solving.option_fields import Choice, Flag, option, options_in
 from coreplan.solving.options import OWN_OPTIONS, OwnAlgorithm, SolveKeywords
 from coreplan.solving.registry import ALGORITHMS, AlgorithmName, algorithm_for, forget_algorithm
@@ -517,9 +519,8 @@ from pathlib import Path
 from typing import Any
 
 from coreplan import _core
-from coreplan import (
-    Core2016Options, CoreOptions, DpOptions, SolverOptions, read_problem, register_algorithm, solve
-)
+from coreplan import CoreOptions, read_problem, register_algorithm, solve
+from coreplan.solving import Core2016Options, DpOptions, SolverOptions
 
 stop: _core.Stop = _core.Stop.none  # from the stubs of the compiled core
 problem = read_problem("works.yaml")
@@ -548,7 +549,8 @@ def run(name: str, options: SolverOptions, loose: dict[str, Any]) -> float:
 run("dp", DpOptions(merge=False), {})
 """
 WRONG = """
-from coreplan import CoreOptions, DecMdpOptions, SpuddOptions, read_problem, solve
+from coreplan import CoreOptions, read_problem, solve
+from coreplan.solving import DecMdpOptions, SpuddOptions
 
 problem = read_problem("works.yaml")
 solve(problem, thread=2)

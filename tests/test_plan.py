@@ -23,16 +23,16 @@ from coreplan import (
     SolverError,
     Status,
     _core,
-    compile_problem,
     evaluate_plan,
     read_problem,
-    schedule_policy,
     solve,
 )
 from coreplan.cli import example_path
+from coreplan.domains.maintenance import schedule_policy
 from coreplan.domains.maintenance.money import split_value
 from coreplan.policies import evaluation
 from coreplan.proof.verify import verify
+from coreplan.solving import compile_problem
 from coreplan.solving.engine.team import EngineOptions, Team
 from coreplan.solving.limits import Limits
 from coreplan.solving.start import Start
@@ -177,7 +177,7 @@ def test_starts_that_make_no_sense() -> None:
     with pytest.raises(SolverError, match="'dp' has no option 'start'"):
         solve(works(), algorithm="dp", start=TOGETHER)
     robots = read_problem(example_path("two_robots.yaml"))
-    with pytest.raises(SolverError, match="a schedule is for a maintenance problem"):
+    with pytest.raises(SolverError, match="expected a Policy"):
         solve(robots, start={"r1": {"go": 1}})
 
 

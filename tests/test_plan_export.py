@@ -13,9 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coreplan import ContractorState, FormatError, SolverError, plan_graph
+from coreplan import ContractorState, FormatError, SolverError
 from coreplan.analysis.tables import graph_to_dict, situation_table, write_csv, write_json
 from coreplan.files.writing import cell_text
+from coreplan.policies import plan_graph
 from helpers import coupled_team, from_file, random_mpp
 from strategies import problem_dicts
 from test_policy import policy_of

@@ -20,9 +20,9 @@ from coreplan import (
     ModelError,
     Policy,
     Task,
-    execution_sequences,
     solve,
 )
+from coreplan.analysis import execution_sequences
 from coreplan.policies.graph import PlanGraph, plan_graph
 from helpers import agrees, coupled_team, from_file, judge_state, random_mpp, scale
 from strategies import mpp_dicts, problem_dicts

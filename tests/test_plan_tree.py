@@ -15,14 +15,12 @@ from coreplan import (
     Agent,
     Condition,
     Entry,
-    ExecutionSequence,
     MaintenanceProblem,
     ModelError,
     Policy,
     RewardFunction,
-    execution_sequences,
-    plan_tree,
 )
+from coreplan.analysis import ExecutionSequence, execution_sequences, plan_tree
 from coreplan.analysis.tree import PlanTree
 from coreplan.policies.graph import Fact
 from helpers import agrees, from_file, random_mpp

@@ -16,13 +16,11 @@ from coreplan import (
     Delay,
     MaintenanceProblem,
     ModelError,
-    PlannedSchedule,
     Policy,
     Task,
-    execution_sequences,
-    planned_schedule,
-    schedule_policy,
 )
+from coreplan.analysis import execution_sequences
+from coreplan.domains.maintenance import PlannedSchedule, planned_schedule, schedule_policy
 from helpers import from_file, random_mpp
 from strategies import mpp_dicts, timmdp_dicts
 from test_policy import policy_of

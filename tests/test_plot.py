@@ -22,11 +22,11 @@ from coreplan import (
     Result,
     SolverError,
     Status,
-    execution_sequences,
     plot,
     read_problem,
     solve,
 )
+from coreplan.analysis import execution_sequences
 from coreplan.analysis.distribution import ReturnDistribution
 from coreplan.cli import example_path
 from coreplan.model.calendar import Calendar

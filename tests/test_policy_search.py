@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from coreplan import _core, compile_problem, read_problem, solve
+from coreplan import _core, read_problem, solve
 from coreplan.cli import example_path
+from coreplan.solving import compile_problem
 from coreplan.solving.limits import Limits
 
 

@@ -21,11 +21,11 @@ from coreplan import (
     SolverError,
     Status,
     Task,
-    plan_graph,
     solve,
 )
 from coreplan.model.indexed import IndexedProblem
 from coreplan.model.problem import index_problem
+from coreplan.policies import plan_graph
 from coreplan.solving.preference import lead_of
 from coreplan.solving.tuning import Tuning
 from helpers import from_file

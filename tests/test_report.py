@@ -25,16 +25,15 @@ from coreplan import (
     evaluate_plan,
     make_report,
     read_problem,
-    read_result,
-    return_distribution,
-    schedule_policy,
     simulate,
     solve,
-    value_of_coordination,
 )
+from coreplan.analysis import return_distribution
 from coreplan.cli import example_path
+from coreplan.domains.maintenance import schedule_policy, value_of_coordination
 from coreplan.domains.maintenance.courses import find_courses
 from coreplan.domains.maintenance.money import split_value
+from coreplan.formats import read_result
 from helpers import agrees, from_file, random_mpp, scale
 from reports import HOSTILE, TITLE, Page, hostile_problem, report_of
 from strategies import mpp_dicts

@@ -11,10 +11,11 @@ import jsonschema
 import pytest
 from hypothesis import given
 
-from coreplan import FormatError, ModelError, schema, solve
+from coreplan import FormatError, ModelError, solve
 from coreplan.bench.config import read_config
 from coreplan.files.reading import read_document
 from coreplan.files.schemas import FORMATS
+from coreplan.formats import schema
 from coreplan.proof.certificate import certificate_to_dict
 from group_rules import random_groups
 from helpers import from_file, random_mpp

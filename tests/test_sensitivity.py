@@ -21,13 +21,12 @@ from coreplan import (
     MaintenanceProblem,
     ModelError,
     Result,
-    Sensitivity,
     SolverError,
     Status,
     Task,
-    sensitivity,
     solve,
 )
+from coreplan.domains.maintenance import Sensitivity, sensitivity
 from coreplan.domains.maintenance.changes import KINDS, Change, find_changes
 from coreplan.domains.maintenance.coordination import plan_alone
 from coreplan.domains.maintenance.influence import Influence, _carry_over

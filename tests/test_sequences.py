@@ -18,15 +18,14 @@ from coreplan import (
     ContractorState,
     Delay,
     Entry,
-    ExecutionSequence,
     Hindrance,
     MaintenanceProblem,
     ModelError,
     RewardFunction,
     Task,
-    execution_sequences,
     solve,
 )
+from coreplan.analysis import ExecutionSequence, execution_sequences
 from coreplan.solving.compile import AnyProblem
 from helpers import from_file, judge_state, package_state, scale
 from strategies import mpp_dicts, timmdp_dicts

@@ -27,14 +27,13 @@ from coreplan import (
     ModelError,
     Policy,
     RewardFunction,
-    SimulationProgress,
     SolverError,
-    execution_sequences,
-    plan_graph,
     simulate,
 )
+from coreplan.analysis import SimulationProgress, execution_sequences
 from coreplan.analysis.sequences import returns
 from coreplan.domains.maintenance.money import split_value
+from coreplan.policies import plan_graph
 from coreplan.policies.evaluation import evaluate_entries
 from coreplan.policies.rules import TeamRule
 from helpers import coupled_team, from_file, interrupt, judged_policy_value, random_mpp, scale

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import judge
-from coreplan import ModelError, SolverError, execution_sequences, solve
+from coreplan import ModelError, SolverError, solve
+from coreplan.analysis import execution_sequences
 from coreplan.domains.maintenance.money import split_value
 from coreplan.domains.maintenance.timeline import Timeline, likely_works, timeline
 from coreplan.policies.evaluation import evaluate_stages

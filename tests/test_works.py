@@ -15,7 +15,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import coreplan
-from coreplan import Delay, FormatError, ModelError, WorksList, read_works
+from coreplan import Delay, FormatError, ModelError, read_works
+from coreplan.domains.maintenance import WorksList
 from coreplan.domains.maintenance.parts import Hindrance
 from coreplan.domains.maintenance.problem import MaintenanceProblem
 from coreplan.domains.maintenance.works import WorksListError

@@ -11,7 +11,8 @@ from unittest import mock
 
 import pytest
 
-from coreplan import CoreplanError, Delay, FormatError, WorksList, read_works
+from coreplan import CoreplanError, Delay, FormatError, read_works
+from coreplan.domains.maintenance import WorksList
 from coreplan.domains.maintenance.works.excel import write_workbook
 from coreplan.domains.maintenance.works.template import HORIZON, START, write_templates
 

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from coreplan import FormatError, WorksList, read_works
+from coreplan import FormatError, read_works
+from coreplan.domains.maintenance import WorksList
 from coreplan.domains.maintenance.works import columns, table, workbook_scan
 from coreplan.domains.maintenance.works.cells import NumberStyle, read_cost
 from coreplan.domains.maintenance.works.columns import LONGEST_TITLE, WORKS, recognise, suggest

@@ -2,23 +2,17 @@
 
 The way of the data: a file or Python description → :class:`TIMMDP` or :class:`MaintenanceProblem`
 → :func:`solve` → :class:`Result` with a :class:`Policy`.
+
+Here are the names that most users start with. The rest is in the packages below, such as
+:mod:`coreplan.analysis` and :mod:`coreplan.domains.maintenance`.
 """
 
 import logging
-import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from coreplan import view as view
+from coreplan.analysis import compare, evaluate_plan, simulate
 from coreplan.analysis import tables as tables
-from coreplan.analysis.comparison import ComparedRun, Comparison, compare
-from coreplan.analysis.distribution import ReturnDistribution, return_distribution
-from coreplan.analysis.explanation import Alternative, Explanation
-from coreplan.analysis.plan import PlanReport, evaluate_plan
-from coreplan.analysis.sequences import ExecutionSequence, Returns, execution_sequences
-from coreplan.analysis.simulation import Completion, Estimate, Simulation
-from coreplan.analysis.simulator import SimulationProgress, simulate
-from coreplan.analysis.trace import SearchTrace, trace_search
-from coreplan.analysis.tree import PlanTree, plan_tree
 from coreplan.domains.maintenance import (
     Contractor,
     ContractorState,
@@ -26,17 +20,9 @@ from coreplan.domains.maintenance import (
     Hindrance,
     MaintenanceProblem,
     Task,
+    read_works,
 )
-from coreplan.domains.maintenance.coordination import Coordination, value_of_coordination
-from coreplan.domains.maintenance.formats.schedule import read_schedule, write_schedule
-from coreplan.domains.maintenance.influence import Influence, Sensitivity, sensitivity
-from coreplan.domains.maintenance.money import Money
-from coreplan.domains.maintenance.planned import PlannedSchedule, PlannedWork, planned_schedule
-from coreplan.domains.maintenance.schedule import schedule_policy
-from coreplan.domains.maintenance.timeline import Timeline, timeline
-from coreplan.domains.maintenance.works import WorksList, read_works
 from coreplan.errors import (
-    CertificateError,
     CoreplanError,
     Diagnostic,
     FormatError,
@@ -44,40 +30,67 @@ from coreplan.errors import (
     ModelError,
     SolverError,
 )
-from coreplan.formats import (
-    read_problem,
-    read_result,
-    schema,
-    write_problem,
-    write_result,
-)
+from coreplan.formats import read_problem, write_problem
+from coreplan.model import TIMMDP, Agent, Condition, Entry, RewardFunction
 from coreplan.model.calendar import Calendar
-from coreplan.model.timmdp import TIMMDP, Agent, Condition, Entry, RewardFunction, Transition
-from coreplan.policies.graph import PlanGraph, plan_graph
-from coreplan.policies.policy import Policy
-from coreplan.solving.compile import AgentSize, CompiledProblem, compile_problem
-from coreplan.solving.crg import (
-    ConditionalReturnGraph,
-    ConditionalReturnGraphs,
-    CrgSize,
-    build_crgs,
-)
-from coreplan.solving.limits import Progress
-from coreplan.solving.option_fields import SolverOptions
-from coreplan.solving.options import (
-    Core2016Options,
-    CoreOptions,
-    CrgPsOptions,
-    DecMdpOptions,
-    DpOptions,
-    SpuddOptions,
-)
-from coreplan.solving.registry import register_algorithm
-from coreplan.solving.result import Result, Statistics, Status
-from coreplan.solving.solver import solve
-from coreplan.support.moved import let_old_names_work
+from coreplan.policies import Policy
+from coreplan.solving import CoreOptions, Progress, Result, Status, register_algorithm, solve
+from coreplan.support.moved import let_old_names_work, moved_name
 from coreplan.support.version import __version__ as __version__
-from coreplan.view.report import Report, make_report
+from coreplan.view.report import make_report
+
+if TYPE_CHECKING:  # old names, see coreplan.support.moved: type checkers still know them
+    from coreplan.analysis import Alternative as Alternative
+    from coreplan.analysis import ComparedRun as ComparedRun
+    from coreplan.analysis import Comparison as Comparison
+    from coreplan.analysis import Completion as Completion
+    from coreplan.analysis import Estimate as Estimate
+    from coreplan.analysis import ExecutionSequence as ExecutionSequence
+    from coreplan.analysis import Explanation as Explanation
+    from coreplan.analysis import PlanReport as PlanReport
+    from coreplan.analysis import PlanTree as PlanTree
+    from coreplan.analysis import ReturnDistribution as ReturnDistribution
+    from coreplan.analysis import Returns as Returns
+    from coreplan.analysis import SearchTrace as SearchTrace
+    from coreplan.analysis import Simulation as Simulation
+    from coreplan.analysis import SimulationProgress as SimulationProgress
+    from coreplan.analysis import execution_sequences as execution_sequences
+    from coreplan.analysis import plan_tree as plan_tree
+    from coreplan.analysis import return_distribution as return_distribution
+    from coreplan.analysis import trace_search as trace_search
+    from coreplan.domains.maintenance import Coordination as Coordination
+    from coreplan.domains.maintenance import Influence as Influence
+    from coreplan.domains.maintenance import Money as Money
+    from coreplan.domains.maintenance import PlannedSchedule as PlannedSchedule
+    from coreplan.domains.maintenance import PlannedWork as PlannedWork
+    from coreplan.domains.maintenance import Sensitivity as Sensitivity
+    from coreplan.domains.maintenance import WorksList as WorksList
+    from coreplan.domains.maintenance import planned_schedule as planned_schedule
+    from coreplan.domains.maintenance import read_schedule as read_schedule
+    from coreplan.domains.maintenance import schedule_policy as schedule_policy
+    from coreplan.domains.maintenance import sensitivity as sensitivity
+    from coreplan.domains.maintenance import value_of_coordination as value_of_coordination
+    from coreplan.domains.maintenance import write_schedule as write_schedule
+    from coreplan.domains.maintenance.timeline import Timeline as Timeline
+    from coreplan.domains.maintenance.timeline import timeline as timeline
+    from coreplan.errors import CertificateError as CertificateError
+    from coreplan.formats import read_result as read_result
+    from coreplan.formats import schema as schema
+    from coreplan.formats import write_result as write_result
+    from coreplan.model import Transition as Transition
+    from coreplan.policies import PlanGraph as PlanGraph
+    from coreplan.policies import plan_graph as plan_graph
+    from coreplan.solving import AgentSize as AgentSize
+    from coreplan.solving import CompiledProblem as CompiledProblem
+    from coreplan.solving import ConditionalReturnGraph as ConditionalReturnGraph
+    from coreplan.solving import ConditionalReturnGraphs as ConditionalReturnGraphs
+    from coreplan.solving import CrgSize as CrgSize
+    from coreplan.solving import Statistics as Statistics
+    from coreplan.solving import build_crgs as build_crgs
+    from coreplan.solving import compile_problem as compile_problem
+    from coreplan.view.report import Report as Report
+
+    Problem = Diagnostic
 
 let_old_names_work()
 logging.getLogger(__name__).addHandler(logging.NullHandler())
@@ -85,100 +98,38 @@ logging.getLogger(__name__).addHandler(logging.NullHandler())
 __all__ = [
     "TIMMDP",
     "Agent",
-    "AgentSize",
-    "Alternative",
     "Calendar",
-    "CertificateError",
-    "ComparedRun",
-    "Comparison",
-    "CompiledProblem",
-    "Completion",
     "Condition",
-    "ConditionalReturnGraph",
-    "ConditionalReturnGraphs",
     "Contractor",
     "ContractorState",
-    "Coordination",
-    "Core2016Options",
     "CoreOptions",
     "CoreplanError",
-    "CrgPsOptions",
-    "CrgSize",
-    "DecMdpOptions",
     "Delay",
     "Diagnostic",
-    "DpOptions",
     "Entry",
-    "Estimate",
-    "ExecutionSequence",
-    "Explanation",
     "FormatError",
     "Hindrance",
-    "Influence",
     "LimitError",
     "MaintenanceProblem",
     "ModelError",
-    "Money",
-    "PlanGraph",
-    "PlanReport",
-    "PlanTree",
-    "PlannedSchedule",
-    "PlannedWork",
     "Policy",
     "Progress",
-    "Report",
     "Result",
-    "ReturnDistribution",
-    "Returns",
     "RewardFunction",
-    "SearchTrace",
-    "Sensitivity",
-    "Simulation",
-    "SimulationProgress",
     "SolverError",
-    "SolverOptions",
-    "SpuddOptions",
-    "Statistics",
     "Status",
     "Task",
-    "Timeline",
-    "Transition",
-    "WorksList",
-    "build_crgs",
     "compare",
-    "compile_problem",
     "evaluate_plan",
-    "execution_sequences",
     "make_report",
-    "plan_graph",
-    "plan_tree",
-    "planned_schedule",
     "read_problem",
-    "read_result",
-    "read_schedule",
     "read_works",
     "register_algorithm",
-    "return_distribution",
-    "schedule_policy",
-    "schema",
-    "sensitivity",
     "simulate",
     "solve",
-    "timeline",
-    "trace_search",
-    "value_of_coordination",
     "write_problem",
-    "write_result",
-    "write_schedule",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    if name == "Problem":
-        warnings.warn(
-            "coreplan.Problem is now coreplan.Diagnostic; the old name goes with the next version",
-            DeprecationWarning,
-            stacklevel=2,
-        )
-        return Diagnostic
-    raise AttributeError(f"module 'coreplan' has no attribute {name!r}")
+    return moved_name(name)

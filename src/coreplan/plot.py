@@ -364,15 +364,15 @@ def cost_distribution(
     SolverError
         If matplotlib is not installed.
     """
-    works = False
+    money = False
     if isinstance(plan, ReturnDistribution):
         known = plan
     else:
         policy = _policy_of(plan)
-        works = isinstance(policy.problem, MaintenanceProblem)
+        money = policy.problem.words.money
         options = {} if runs is None else {"runs": runs}
         known = return_distribution(policy, seed=seed, **options)
-    costs = works and known.mean < 0
+    costs = money and known.mean < 0
     values = -known.values[::-1] if costs else known.values
     chances = known.probabilities[::-1] if costs else known.probabilities
     axes, size = _axes(ax, 2.0)

@@ -27,13 +27,11 @@ from coreplan import (
     MaintenanceProblem,
     Policy,
     read_problem,
-    read_result,
-    read_schedule,
     read_works,
     solve,
-    write_result,
 )
 from coreplan.bench.config import read_config
+from coreplan.domains.maintenance import read_schedule
 from coreplan.domains.maintenance.formats.calendar import read_calendar
 from coreplan.errors import MOST_PROBLEMS
 from coreplan.files.document import DEEPEST, LONGEST_NUMBER, UnreadableError, clean_text
@@ -41,7 +39,7 @@ from coreplan.files.parsing import parse_document
 from coreplan.files.quick_json import DoubtError, read_quickly
 from coreplan.files.reading import plain
 from coreplan.files.writing import to_json, to_yaml
-from coreplan.formats import parse_problem, problem_to_dict, read_state
+from coreplan.formats import parse_problem, problem_to_dict, read_result, read_state, write_result
 from coreplan.proof.certificate import read_certificate
 from explore.complaint import demand
 

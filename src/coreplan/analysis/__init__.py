@@ -1,1 +1,36 @@
 """What can be said about a plan: trees, explanations, simulations, comparisons."""
+
+from coreplan.analysis.comparison import ComparedRun, Comparison, compare
+from coreplan.analysis.distribution import ReturnDistribution, return_distribution
+from coreplan.analysis.explanation import Alternative, Difference, Explanation
+from coreplan.analysis.plan import PlanReport, evaluate_plan
+from coreplan.analysis.sequences import ExecutionSequence, Returns, execution_sequences
+from coreplan.analysis.simulation import Completion, Estimate, Simulation
+from coreplan.analysis.simulator import SimulationProgress, simulate
+from coreplan.analysis.trace import SearchTrace, trace_search
+from coreplan.analysis.tree import PlanTree, plan_tree
+
+__all__ = [
+    "Alternative",
+    "ComparedRun",
+    "Comparison",
+    "Completion",
+    "Difference",
+    "Estimate",
+    "ExecutionSequence",
+    "Explanation",
+    "PlanReport",
+    "PlanTree",
+    "ReturnDistribution",
+    "Returns",
+    "SearchTrace",
+    "Simulation",
+    "SimulationProgress",
+    "compare",
+    "evaluate_plan",
+    "execution_sequences",
+    "plan_tree",
+    "return_distribution",
+    "simulate",
+    "trace_search",
+]

@@ -16,6 +16,7 @@ from typing import Any
 from coreplan.analysis.simulator import Runs
 from coreplan.errors import LimitError, ModelError, SolverError
 from coreplan.model.indexed import IndexedEntry, JointState
+from coreplan.model.problem import RewardKind
 from coreplan.model.values import plain_state
 from coreplan.policies.evaluation import Beginning, evaluate_entries
 from coreplan.policies.policy import Policy
@@ -32,6 +33,7 @@ RUNS = 20_000
 """Runs of a simulation where the exact value is out of reach."""
 LEAST_DIFFERENCE = 1e-9
 """Differences below this part of the largest amount are taken for rounding."""
+_NOTHING_TO_SAY = RewardKind()
 
 
 @dataclass(frozen=True)
@@ -41,17 +43,21 @@ class Difference:
     Attributes
     ----------
     what
-        The part, in words: a reward function or, in a maintenance problem, the works, the revenue
-        or the hindrance of tasks.
+        The part, in words: a reward function or, where the domain says so, rewards of one kind
+        about one subject, such as the revenue of a task.
     amount
         How much more is earned by it; below zero if less.
     note
         More about it, such as how likely a task is completed.
+    verb
+        How people say that it takes something from the value, such as ``costs``; empty where they
+        speak of more or less of it.
     """
 
     what: str
     amount: float
     note: str = ""
+    verb: str = ""
 
 
 @dataclass(frozen=True)
@@ -71,7 +77,7 @@ class Alternative:
     loss
         How much less that is than with the policy's own action; below zero if it is more.
     overlaps
-        In a maintenance problem: which works would coincide now, in words.
+        What the domain remarks on it, in words, such as which works would coincide now.
     differences
         What makes the difference, the largest first.
     """
@@ -117,7 +123,7 @@ class Explanation:
     value, low, high, exact
         What is expected to be earned from here on; a range for it, if it is not exact.
     overlaps
-        In a maintenance problem: which works coincide now, in words.
+        What the domain remarks on the policy's own action, in words.
     alternatives
         What else could be done, the best first.
     left_out
@@ -371,19 +377,23 @@ class _Words:
 
     def _differences(self, amounts: Sequence[float]) -> list[Difference]:
         """Which parts of the rewards make the difference."""
+        kinds = self._policy.problem.reward_kinds
         sums: dict[str, float] = {}
         notes: dict[str, str] = {}
+        verbs: dict[str, str] = {}
         for entry, amount, own in zip(
             self._indexed.entries, amounts, self._own.amounts, strict=True
         ):
             what = self._part(entry)
             sums[what] = sums.get(what, 0.0) + amount - own
-            if entry.kind == "revenue":
+            kind = kinds.get(entry.kind, _NOTHING_TO_SAY)
+            verbs[what] = kind.verb
+            if kind.event:
                 this, else_ = (f"{100 * each / entry.value:.3g} %" for each in (amount, own))
-                notes[what] = f"completed with a chance of {this} instead of {else_}"
+                notes[what] = f"{kind.event} with a chance of {this} instead of {else_}"
         largest = max((abs(each) for each in (*amounts, *self._own.amounts)), default=0.0)
         told = [
-            Difference(what, amount, notes.get(what, ""))
+            Difference(what, amount, notes.get(what, ""), verbs[what])
             for what, amount in sums.items()
             if abs(amount) > LEAST_DIFFERENCE * max(1.0, largest)
         ]

@@ -151,7 +151,7 @@ def evaluate_plan(
         The problem.
     plan
         A :class:`~coreplan.Policy` or, for a maintenance problem, a schedule
-        ``{contractor: {work: step}}``; see :func:`coreplan.schedule_policy`.
+        ``{contractor: {work: step}}``; see :func:`coreplan.domains.maintenance.schedule_policy`.
     bound
         Whether to search for a better plan and a bound on what any plan can earn.
     time_limit, memory_limit, callback, **options

@@ -288,7 +288,7 @@ def trace_search(
     merge
         Whether to merge equivalent local states.
     assignment
-        Who answers for which reward function; see :func:`coreplan.build_crgs`.
+        Who answers for which reward function; see :func:`coreplan.solving.build_crgs`.
     stage, state
         Where the search starts; by default at the beginning.
     time_limit

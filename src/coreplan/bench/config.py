@@ -9,10 +9,10 @@ from typing import Any
 
 from coreplan.bench.sets import TEST_SETS, generate
 from coreplan.bench.sets.instance import MOST_INSTANCES
-from coreplan.domains.maintenance import Contractor, Hindrance, MaintenanceProblem, Task
 from coreplan.errors import CoreplanError, Diagnostic, ModelError
 from coreplan.files.reading import Document, Place, read_document
 from coreplan.files.writing import tidy
+from coreplan.model import TIMMDP, Agent, Condition, Entry, RewardFunction
 from coreplan.solving.option_fields import options_in
 from coreplan.solving.registry import ALGORITHMS, check_algorithm
 from coreplan.solving.solver import solve
@@ -24,6 +24,21 @@ FORMAT = "bench/1"
 
 _LIMITS = ("time", "memory")
 _TRIAL_SECONDS = 10.0
+_TRIAL = TIMMDP(
+    tuple(Agent(name, "s", {"s": {"go": {"s": 1.0}, "stay": {"s": 1.0}}}) for name in "AB"),
+    (
+        RewardFunction(
+            ("A", "B"),
+            (
+                Entry({"A": Condition(action="go")}, 1.0),
+                Entry({"B": Condition(action="go")}, 1.0),
+                Entry({name: Condition(action="go") for name in "AB"}, -1.0),
+            ),
+        ),
+    ),
+    horizon=1,
+)
+"""Options are tried on this problem, as small as one with an interaction can be."""
 
 
 @dataclass(frozen=True)
@@ -251,18 +266,8 @@ def _check_solver(document: Document, solver: Solver, place: Place) -> bool:
                 (*place, "options", option), "expected a number, a text, true or false, not this"
             )
             return False
-    problem = MaintenanceProblem(
-        (
-            Contractor("A", (Task("a", 1, cost=1, revenue=2),)),
-            Contractor("B", (Task("b", 1, cost=1, revenue=2),)),
-        ),
-        horizon=1,
-        network=(Hindrance(("A/a", "B/b"), cost=1.0),),
-    )
     try:
-        solve(
-            problem, algorithm=solver.algorithm, time_limit=_TRIAL_SECONDS, **dict(solver.options)
-        )
+        solve(_TRIAL, algorithm=solver.algorithm, time_limit=_TRIAL_SECONDS, **dict(solver.options))
     except Exception as error:  # whatever it says, better now than after hours
         document.fail((*place, "options"), f"the algorithm does not take these options: {error}")
         return False

@@ -5,7 +5,6 @@ from __future__ import annotations
 import click
 
 from coreplan.cli.shared import BAD_INPUT, OK, Command, json_option, print_json
-from coreplan.domains.maintenance.problem import MaintenanceProblem
 from coreplan.errors import FormatError
 from coreplan.formats import read_problem
 from coreplan.view.terminal import make_console, print_error, problem_dicts
@@ -35,10 +34,8 @@ def check(files: tuple[str, ...], as_json: bool) -> int:
         else:
             reports.append({"file": file, "ok": True, "problems": []})
             if not as_json:
-                kind = "mpp/1" if isinstance(problem, MaintenanceProblem) else "ti-mmdp/1"
-                make_console().print(
-                    f"{file}: ok, {kind}, {describe_problem(problem)}", markup=False
-                )
+                said = f"{problem.file_format}, {describe_problem(problem)}"
+                make_console().print(f"{file}: ok, {said}", markup=False)
     if as_json:
         print_json(reports)
     return OK if all(report["ok"] for report in reports) else BAD_INPUT

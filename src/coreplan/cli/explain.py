@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from coreplan.cli.sensitivity import sensitivity
 from coreplan.cli.shared import (
     Command,
     check_one_input,
@@ -27,8 +28,34 @@ EXPLAIN_SECONDS = 10.0
 """That the values of other actions may take where nobody says how long."""
 
 
+FORMER = ("--only", "--relax", "--top", "--start-date", "--step", "--threads")
+"""Options of the command that had this name before and is ``coreplan sensitivity`` now."""
+
+
+class ExplainCommand(Command):
+    """Hands former options on to the command that has them now."""
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
+    ) -> click.Context:
+        """Read the arguments, if need be by the other command."""
+        if any(each.partition("=")[0] in FORMER for each in args):
+            make_console(stderr=True).print(
+                "warning: coreplan explain with these options is now coreplan sensitivity; the old "
+                "name goes with the next version",
+                markup=False,
+                soft_wrap=True,
+            )
+            return sensitivity.make_context(sensitivity.name, args, parent, **extra)
+        return super().make_context(info_name, args, parent, **extra)
+
+
 @click.command(
-    cls=Command,
+    cls=ExplainCommand,
     epilog="""
     coreplan explain works.yaml
     coreplan explain works.yaml --policy plan.json --stage 4 --state now.yaml

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from coreplan.model.indexed import IndexedEntry, IndexedProblem
-from coreplan.proof.local import match_transitions
+from coreplan.model.rewards import MatchedTransitions
 
 Members = tuple[tuple[int, int], ...]
 """(agent, number of its condition), by agent."""
@@ -88,7 +88,7 @@ def _chances(indexed: IndexedProblem, agent: int) -> list[Mapping[int, float]]:
     owner = np.repeat(np.arange(count), begin[1:] - begin[:-1])
     probability = np.array(described.outcome_probability, dtype=float)
     known: list[dict[int, float]] = [{} for _ in range(count)]
-    for condition, matched in enumerate(match_transitions(described)):
+    for condition, matched in enumerate(MatchedTransitions(described)):
         sums = np.bincount(owner[matched], weights=probability[matched], minlength=count)
         for choice in np.flatnonzero(sums):
             known[choice][condition] = float(sums[choice])

@@ -197,7 +197,6 @@ def _read_agents(
             "SPUDD's format knows no stages, and this problem depends on them: "
             + "; ".join(reasons[:MOST_REASONS])
             + more
-            + ". In a maintenance problem that comes of costs per step, windows or must_complete"
         )
     return agents
 

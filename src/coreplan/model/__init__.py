@@ -1,6 +1,6 @@
 """What a problem is: agents, rewards, and the same in numbers."""
 
-from coreplan.model.problem import PlanningProblem, Words
+from coreplan.model.problem import PlanningProblem, RewardKind, Words
 from coreplan.model.timmdp import TIMMDP, Agent, Condition, Entry, RewardFunction, Transition
 from coreplan.model.translated import TranslatedProblem
 
@@ -11,6 +11,7 @@ __all__ = [
     "Entry",
     "PlanningProblem",
     "RewardFunction",
+    "RewardKind",
     "Transition",
     "TranslatedProblem",
     "Words",

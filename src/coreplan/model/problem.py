@@ -38,6 +38,16 @@ class Words(NamedTuple):
     """Whether values are amounts of money: then people speak of costs and earnings."""
 
 
+class RewardKind(NamedTuple):
+    """What people say of rewards of one kind (:class:`~coreplan.model.indexed.IndexedEntry`)."""
+
+    verb: str = ""
+    """How people say that it takes something from the value, such as ``costs``; empty where they
+    speak of more or less of it."""
+    event: str = ""
+    """Where a reward is earned at most once: what has happened then, such as ``completed``."""
+
+
 class PlanningProblem(ABC):
     """A problem of some domain: agents that move on their own, and rewards for what they do.
 
@@ -83,6 +93,11 @@ class PlanningProblem(ABC):
         """The problem as files have it, with its ``format``."""
 
     @property
+    def file_format(self) -> str:
+        """The name of the format that its files are in, such as ``ti-mmdp/1``."""
+        return str(self.to_dict()["format"])
+
+    @property
     @abstractmethod
     def agent_names(self) -> tuple[str, ...]:
         """The agents' names."""
@@ -91,6 +106,11 @@ class PlanningProblem(ABC):
     def words(self) -> Words:
         """What things are called."""
         return Words()
+
+    @property
+    def reward_kinds(self) -> Mapping[str, RewardKind]:
+        """What is said of rewards, by their kind; of others, how much more or less they add."""
+        return {}
 
     def read_state(self, agent: str, given: Any) -> Any:
         """A local state as people give it, checked; a ModelError if the agent has no such state."""
@@ -106,7 +126,7 @@ class PlanningProblem(ABC):
     ) -> Policy:
         """A plan that is no policy, as people of the domain write it, made into one."""
         raise SolverError(
-            "a schedule is for a maintenance problem; expected a Policy for this problem"
+            f"found {found(plan)}; plans of this kind of problem are policies: expected a Policy"
         )
 
     def money(self, indexed: IndexedProblem, value: float, amounts: Sequence[float]) -> Any:

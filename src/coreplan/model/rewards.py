@@ -1,6 +1,11 @@
-"""Rewards of transitions, straight from the entries: for returns, evaluation and simulation.
+"""Rewards of transitions, straight from the entries: for returns, evaluation, simulation, proofs.
 
-This module shares nothing with the compiled model, so that it can serve as a check on it.
+No solver uses this module: the compiled model is made from the description in C++. So whatever
+rests on this one, the verifier included, is a check on solvers. It answers one question in two
+ways, which tests compare: :class:`TransitionRewards` for one joint transition after the other, by
+which exact values and so the lower bounds of certificates are computed, and
+:class:`MatchedTransitions` for all transitions of an agent at once, on which simulations and the
+upper bounds of certificates rest.
 """
 
 from __future__ import annotations
@@ -109,14 +114,21 @@ class MatchedTransitions:
         self._known: dict[int, NDArray[np.bool_]] = {}
 
     def of(self, condition: int) -> NDArray[np.bool_]:
-        """Per transition: whether the condition matches."""
+        """Per transition: whether the condition matches; remembered for the next time."""
         if condition not in self._known:
-            matched = np.ones(len(self._agent.outcome_next), bool)
-            asked = self._agent.conditions[condition]
-            for numbers, (at, size) in zip(asked, self._parts, strict=True):
-                if numbers is not None:
-                    among = np.zeros(size, bool)
-                    among[np.array(numbers, np.int64)] = True
-                    matched &= among[at]
-            self._known[condition] = matched
+            self._known[condition] = self._match(condition)
         return self._known[condition]
+
+    def __iter__(self) -> Iterator[NDArray[np.bool_]]:
+        """The same for each condition in turn; none is remembered, as they can take much memory."""
+        return map(self._match, range(len(self._agent.conditions)))
+
+    def _match(self, condition: int) -> NDArray[np.bool_]:
+        matched = np.ones(len(self._agent.outcome_next), bool)
+        asked = self._agent.conditions[condition]
+        for numbers, (at, size) in zip(asked, self._parts, strict=True):
+            if numbers is not None:
+                among = np.zeros(size, bool)
+                among[np.array(numbers, np.int64)] = True
+                matched &= among[at]
+        return matched

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from coreplan.errors import MOST_PROBLEMS, Diagnostic, ModelError, nearest
 from coreplan.files.writing import tidy
-from coreplan.model.document import timmdp_to_dict
+from coreplan.model.document import FORMAT, timmdp_to_dict
 from coreplan.model.indexed import IndexedProblem, JointState
 from coreplan.model.problem import Guard, PlanningProblem, no_limits
 from coreplan.model.translate import index_timmdp
@@ -517,6 +517,11 @@ class TIMMDP(PlanningProblem):
     ) -> IndexedProblem:
         """The problem in numbers; states remember nothing else, so `history` changes nothing."""
         return index_timmdp(self, stage=stage, state=state, guard=guard)
+
+    @property
+    def file_format(self) -> str:
+        """``ti-mmdp/1``."""
+        return FORMAT
 
     def to_dict(self) -> dict[str, Any]:
         """The problem as ``ti-mmdp/1`` files have it."""

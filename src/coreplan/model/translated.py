@@ -43,6 +43,11 @@ class TranslatedProblem(PlanningProblem):
         """The problem in numbers."""
         return self.translated.index(history=history, stage=stage, state=state, guard=guard)
 
+    @property
+    def file_format(self) -> str:
+        """The format of what it is translated into."""
+        return self.translated.file_format
+
     def to_dict(self) -> dict[str, Any]:
         """The problem as ``ti-mmdp/1`` files have it."""
         return self.translated.to_dict()

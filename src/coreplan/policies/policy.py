@@ -495,7 +495,7 @@ class Policy:
     ) -> pd.DataFrame:
         """What it does in every situation that it leads to, as a table; needs the extra `pandas`.
 
-        See :func:`coreplan.plan_graph` for the parameters and for what is left out, and
+        See :func:`coreplan.policies.plan_graph` for the parameters and for what is left out, and
         :func:`coreplan.analysis.tables.situation_table` for the columns.
         """
         return late("PlanGraph.to_dataframe")(plan_graph(self, most_situations, min_probability))

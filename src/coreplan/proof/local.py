@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from coreplan.errors import ModelError, SolverError
 from coreplan.model.indexed import IndexedAgent, IndexedProblem
+from coreplan.model.rewards import MatchedTransitions
 from coreplan.support.checks import found
 
 Integers = NDArray[np.int64]
@@ -28,29 +29,6 @@ def expand(begin: Integers, end: Integers) -> tuple[Integers, Integers]:
     owner = np.repeat(np.arange(len(begin)), counts)
     ends = np.cumsum(counts)
     return owner, np.arange(len(owner)) + np.repeat(begin - (ends - counts), counts)
-
-
-def match_transitions(agent: IndexedAgent) -> Iterator[Flags]:
-    """Per condition of an agent: the transitions that it matches, of all that are described."""
-    begin = np.array(agent.outcome_begin, dtype=np.int64)
-    choice_begin = np.array(agent.choice_begin, dtype=np.int64)
-    actions = np.array(agent.choice_action, dtype=np.int64)
-    choice = np.repeat(np.arange(len(actions)), begin[1:] - begin[:-1])
-    owner = np.repeat(np.arange(len(agent.states)), choice_begin[1:] - choice_begin[:-1])
-    after = np.array(agent.outcome_next, dtype=np.int64)
-    parts = (
-        (owner[choice], len(agent.states)),
-        (actions[choice], len(agent.actions)),
-        (after, len(agent.states)),
-    )
-    for condition in agent.conditions:
-        matched = np.ones(len(after), dtype=bool)
-        for part, (at, size) in zip(condition, parts, strict=True):
-            if part is not None:
-                meant = np.zeros(size, dtype=bool)
-                meant[np.asarray(part, dtype=np.int64)] = True
-                matched &= meant[at]
-        yield matched
 
 
 @dataclass(eq=False)
@@ -131,7 +109,7 @@ class LocalModel:
                 "conditions: too many to verify"
             )
         factors = np.zeros((choices, len(agent.conditions)))
-        for k, matched in enumerate(match_transitions(agent)):
+        for k, matched in enumerate(MatchedTransitions(agent)):
             here = matched[happens]
             factors[:, k] = np.bincount(of[here], self._chance[here], minlength=choices)
         return factors
@@ -422,7 +400,7 @@ def _same_conditions(agent: IndexedAgent) -> list[int]:
     """Per condition: the first one that matches the same transitions, or whether all or none."""
     known: dict[bytes, int] = {}
     numbers = []
-    for k, matched in enumerate(match_transitions(agent)):
+    for k, matched in enumerate(MatchedTransitions(agent)):
         if not matched.any():
             numbers.append(_NEVER)
         elif matched.all():

@@ -1,4 +1,4 @@
-"""Modules that have moved: their old names work for one more version, with a warning."""
+"""Modules and names that have moved: the old ones work for one more version, with a warning."""
 
 from __future__ import annotations
 
@@ -112,7 +112,73 @@ MOVED = {
     "works.template": "domains.maintenance.works.template",
     "works.workbook_scan": "domains.maintenance.works.workbook_scan",
 }
-"""Old and new names, both below the package."""
+"""Old and new names of modules, both below the package."""
+MOVED_NAMES = {
+    "AgentSize": "solving.AgentSize",
+    "Alternative": "analysis.Alternative",
+    "CertificateError": "errors.CertificateError",
+    "ComparedRun": "analysis.ComparedRun",
+    "Comparison": "analysis.Comparison",
+    "CompiledProblem": "solving.CompiledProblem",
+    "Completion": "analysis.Completion",
+    "ConditionalReturnGraph": "solving.ConditionalReturnGraph",
+    "ConditionalReturnGraphs": "solving.ConditionalReturnGraphs",
+    "Coordination": "domains.maintenance.Coordination",
+    "CrgSize": "solving.CrgSize",
+    "Estimate": "analysis.Estimate",
+    "ExecutionSequence": "analysis.ExecutionSequence",
+    "Explanation": "analysis.Explanation",
+    "Influence": "domains.maintenance.Influence",
+    "Money": "domains.maintenance.Money",
+    "PlanGraph": "policies.PlanGraph",
+    "PlanReport": "analysis.PlanReport",
+    "PlanTree": "analysis.PlanTree",
+    "PlannedSchedule": "domains.maintenance.PlannedSchedule",
+    "PlannedWork": "domains.maintenance.PlannedWork",
+    "Problem": "Diagnostic",
+    "Report": "view.report.Report",
+    "ReturnDistribution": "analysis.ReturnDistribution",
+    "Returns": "analysis.Returns",
+    "SearchTrace": "analysis.SearchTrace",
+    "Sensitivity": "domains.maintenance.Sensitivity",
+    "Simulation": "analysis.Simulation",
+    "SimulationProgress": "analysis.SimulationProgress",
+    "Statistics": "solving.Statistics",
+    "Timeline": "domains.maintenance.timeline.Timeline",
+    "Transition": "model.Transition",
+    "WorksList": "domains.maintenance.WorksList",
+    "build_crgs": "solving.build_crgs",
+    "compile_problem": "solving.compile_problem",
+    "execution_sequences": "analysis.execution_sequences",
+    "plan_graph": "policies.plan_graph",
+    "plan_tree": "analysis.plan_tree",
+    "planned_schedule": "domains.maintenance.planned_schedule",
+    "read_result": "formats.read_result",
+    "read_schedule": "domains.maintenance.read_schedule",
+    "return_distribution": "analysis.return_distribution",
+    "schedule_policy": "domains.maintenance.schedule_policy",
+    "schema": "formats.schema",
+    "sensitivity": "domains.maintenance.sensitivity",
+    "timeline": "domains.maintenance.timeline.timeline",
+    "trace_search": "analysis.trace_search",
+    "value_of_coordination": "domains.maintenance.value_of_coordination",
+    "write_result": "formats.write_result",
+    "write_schedule": "domains.maintenance.write_schedule",
+}
+"""Names that the package itself had, and where they are now, below the package."""
+
+
+def moved_name(name: str) -> Any:
+    """What the package has had under a name, with a warning; an AttributeError if nothing."""
+    if name not in MOVED_NAMES:
+        raise AttributeError(f"module {PACKAGE!r} has no attribute {name!r}")
+    place, _, new = f"{PACKAGE}.{MOVED_NAMES[name]}".rpartition(".")
+    warnings.warn(
+        f"{PACKAGE}.{name} is now {place}.{new}; the old name goes with the next version",
+        DeprecationWarning,
+        stacklevel=3,  # whoever asked the package for it
+    )
+    return getattr(importlib.import_module(place), new)
 
 
 class _Moved(ModuleType):

@@ -55,9 +55,8 @@ def _alternative(each: Alternative) -> list[str]:
 
 def _difference(each: Difference) -> str:
     amount = f"{abs(each.amount):,.2f}"
-    if each.what.startswith(("works of ", "hindrance of ")):
-        verb = "cost" if each.what.startswith("works") else "costs"
-        return f"{each.what} {verb} {amount} {'less' if each.amount > 0 else 'more'}"
+    if each.verb:
+        return f"{each.what} {each.verb} {amount} {'less' if each.amount > 0 else 'more'}"
     note = f" ({each.note})" if each.note else ""
     return f"{each.what}: {amount} {'more' if each.amount > 0 else 'less'}{note}"
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import singledispatch
+from typing import NamedTuple
 
 from coreplan.analysis.simulation import QUANTILES, Completion, Estimate, Simulation
 from coreplan.model.calendar import Calendar
@@ -11,6 +13,24 @@ from coreplan.view.words import count
 
 MOST_ROWS = 20
 """Rows of a table in a summary; the data has them all."""
+
+
+class PartsInWords(NamedTuple):
+    """What a domain says of the parts of a value."""
+
+    sentence: str = ""
+    """All parts in one line; empty if there is nothing to say."""
+    together: str = "earned together"
+    """What agents earn together."""
+
+
+@singledispatch
+def parts_in_words(money: object) -> PartsInWords:
+    """The parts of a value, see :meth:`coreplan.model.PlanningProblem.money`, in words.
+
+    A domain may register its own.
+    """
+    return PartsInWords()
 
 
 @provides("Simulation.text")
@@ -24,11 +44,9 @@ def simulation_in_words(shown: Simulation, calendar: Calendar | None = None) -> 
     ]
     if shown.stopped:
         lines[0] += f", stopped before all {shown.asked:,} were through"
-    if shown.money is not None:
-        lines.append(
-            f"that is revenue {_number(shown.money.revenue)}, less works "
-            f"{_number(shown.money.works)} and hindrance {_number(shown.money.hindrance)}"
-        )
+    parts = parts_in_words(shown.money)
+    if parts.sentence:
+        lines.append(parts.sentence)
     low, high = _number(float(shown.returns[0])), _number(float(shown.returns[-1]))
     lines.append(
         f"single runs: from {low} to {high}, standard deviation {_number(shown.deviation)}"
@@ -41,8 +59,7 @@ def simulation_in_words(shown: Simulation, calendar: Calendar | None = None) -> 
     together = [(", ".join(names), each) for names, each in shown.shared.items() if names]
     together = [(names, each) for names, each in together if each.mean or each.low or each.high]
     together.sort(key=lambda each: -abs(each[1].mean))
-    title = "earned together" if shown.money is None else "hindrance, as a loss"
-    lines += _estimates(title, together, f"{percent} interval")
+    lines += _estimates(parts.together, together, f"{percent} interval")
     if shown.completions:
         lines += _completions(shown.completions, calendar)
     return lines

@@ -106,7 +106,7 @@ class PlannedSchedule:
         return tuple(work for work in self.works if work.contractor == contractor)
 
     def to_schedule(self) -> dict[str, dict[str, int]]:
-        """The starts as a schedule, for :func:`coreplan.schedule_policy` or a file."""
+        """The starts as a schedule, as files and ``schedule_policy`` take it."""
         starts: dict[str, dict[str, int]] = {}
         for work in self.works:
             if not work.under_way:

@@ -7,17 +7,23 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from coreplan.domains.maintenance.document import mpp_to_dict
+from coreplan.domains.maintenance.document import FORMAT, mpp_to_dict
 from coreplan.domains.maintenance.feasibility import Feasibility
 from coreplan.domains.maintenance.money import Money, money_of
 from coreplan.domains.maintenance.overlaps import find_overlaps
 from coreplan.domains.maintenance.parts import Contractor, Delay, Hindrance, Task
 from coreplan.domains.maintenance.states import read_state, to_local
-from coreplan.domains.maintenance.translate import index_maintenance, to_timmdp
+from coreplan.domains.maintenance.translate import (
+    HINDRANCE,
+    REVENUE,
+    WORKS,
+    index_maintenance,
+    to_timmdp,
+)
 from coreplan.errors import MOST_PROBLEMS, Diagnostic, ModelError
 from coreplan.files.writing import tidy
 from coreplan.model.indexed import IndexedProblem, JointState
-from coreplan.model.problem import Guard, PlanningProblem, Words, no_limits
+from coreplan.model.problem import Guard, PlanningProblem, RewardKind, Words, no_limits
 from coreplan.model.timmdp import TIMMDP
 from coreplan.support.checks import (
     AGENT_NAMES,
@@ -40,6 +46,11 @@ if TYPE_CHECKING:
     from coreplan.solving.limits import Limits
 
 WORDS = Words("maintenance problem", "contractor", "step", money=True)
+REWARD_KINDS = {
+    WORKS: RewardKind(verb="cost"),
+    HINDRANCE: RewardKind(verb="costs"),
+    REVENUE: RewardKind(event="completed"),
+}
 
 
 @dataclass(frozen=True)
@@ -117,6 +128,11 @@ class MaintenanceProblem(PlanningProblem):
         """What planners of works say."""
         return WORDS
 
+    @property
+    def reward_kinds(self) -> Mapping[str, RewardKind]:
+        """Works and hindrance cost; revenue comes with a completed task."""
+        return REWARD_KINDS
+
     def to_timmdp(self, *, history: bool = False) -> TIMMDP:
         """Translate into a TI-MMDP; with `history`, states keep start and end times."""
         return to_timmdp(self, history=history)
@@ -131,6 +147,11 @@ class MaintenanceProblem(PlanningProblem):
     ) -> IndexedProblem:
         """The problem in numbers; with `history`, states keep start and end times of all works."""
         return index_maintenance(self, history=history, stage=stage, state=state, guard=guard)
+
+    @property
+    def file_format(self) -> str:
+        """``mpp/1``."""
+        return FORMAT
 
     def to_dict(self) -> dict[str, Any]:
         """The problem as ``mpp/1`` files have it."""
@@ -151,7 +172,7 @@ class MaintenanceProblem(PlanningProblem):
         state: JointState | None = None,
         limits: Limits | None = None,
     ) -> Policy:
-        """A schedule as a policy, see :func:`coreplan.schedule_policy`."""
+        """A schedule as a policy, see :func:`coreplan.domains.maintenance.schedule_policy`."""
         made: Policy = late("MaintenanceProblem.read_plan")(
             self, plan, stage=stage, state=state, limits=limits
         )

@@ -39,7 +39,7 @@ def read_schedule(
     problem
         The problem that it is for.
     stage, state
-        Where it is to be followed from; see :func:`coreplan.schedule_policy`.
+        Where it is to be followed from; see :func:`coreplan.domains.maintenance.schedule_policy`.
 
     Raises
     ------
