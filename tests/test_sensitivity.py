@@ -325,7 +325,8 @@ def test_time_left_is_used_for_a_second_look(monkeypatch: pytest.MonkeyPatch) ->
         times = given_times.setdefault(problem, [])
         times.append(options["time_limit"])
         exact = solve(problem)
-        assert ("start" in options) == (len(times) > 1 or len(problem.network) == 1)
+        started = options["options"].start is not None
+        assert started == (len(times) > 1 or len(problem.network) == 1)
         if len(times) == 1 and problem.contractors[0].tasks[0].window is None:
             return dataclasses.replace(
                 exact, status=Status.TIME_LIMIT, upper_bound=exact.upper_bound + 1
