@@ -106,7 +106,7 @@ def test_stops_at_the_gap_that_is_allowed() -> None:
     assert result.status is Status.GAP_LIMIT
     assert 0 < result.gap <= 0.5 * abs(result.value)
     assert result.value <= whole.value <= result.upper_bound
-    assert result.statistics.joint_states_expanded < whole.statistics.joint_states_expanded
+    assert result.statistics.others["work"] < whole.statistics.others["work"]
 
 
 def test_a_gap_that_nobody_asked_for() -> None:
