@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from waiting import HANG
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
@@ -53,7 +55,10 @@ def browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
         # Playwright gives it an empty folder of its own.
         browser = playwright.chromium.launch(
-            executable_path=find_chromium(), args=list(OPTIONS), headless=True
+            executable_path=find_chromium(),
+            args=list(OPTIONS),
+            headless=True,
+            timeout=1000 * HANG,
         )
         yield browser
         browser.close()
@@ -66,6 +71,7 @@ class Watched:
         self.page = page
         self.said: list[str] = []
         self.requests: list[str] = []
+        page.set_default_timeout(1000 * HANG)
         page.on("console", lambda message: self.said.append(message.text))
         page.on("pageerror", lambda error: self.said.append(str(error)))
         page.on("dialog", lambda dialog: (self.said.append(dialog.message), dialog.dismiss()))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from coreplan.support.clock import replace_clock
+from coreplan.support.clock import Clock, replace_clock
+from coreplan.support.interrupts import forget_interrupts
 
 LOOK = 3e-5
 """Seconds between two looks of the core at the clock, about: it looks after counted work. Limits
@@ -35,12 +36,23 @@ class Ticking:
 def ticking(seconds: float = LOOK) -> Iterator[Ticking]:
     """Let all limits go by a clock that moves on by so much at every look."""
     clock = Ticking(seconds)
-    with replace_clock(clock):
+    with _instead(clock):
         yield clock
 
 
 @contextmanager
 def standing() -> Iterator[None]:
     """Let no time go by: nothing takes any."""
-    with replace_clock(lambda: 1.0):
+    with _instead(lambda: 1.0):
         yield
+
+
+@contextmanager
+def _instead(clock: Clock) -> Iterator[None]:
+    """Put a clock in place; a Ctrl-C by one clock says nothing by the other."""
+    forget_interrupts()
+    try:
+        with replace_clock(clock):
+            yield
+    finally:
+        forget_interrupts()

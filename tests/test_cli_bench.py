@@ -203,7 +203,9 @@ coreplan.cli.main(sys.argv[1:])
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert process.stderr is not None
-    assert process.stderr.readline() == "added\n"
+    for line in process.stderr:
+        if line == "added\n":
+            break
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=HANG)
     assert process.returncode == 130

@@ -98,7 +98,7 @@ def test_time_limit(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "hard.json"
     path.write_text(json.dumps(random_mpp(6, 3, 12)), encoding="utf-8")
     with ticking():
-        code, out, err = run("sensitivity", path, "--time-limit", "0.5", "--json")
+        code, out, err = run("sensitivity", path, "--time-limit", "0.05", "--json")
     assert (code, err) == (0, "")
     report = one_json(out)
     assert report["status"] == "time_limit"
@@ -106,7 +106,7 @@ def test_time_limit(run: Run, tmp_path: Path) -> None:
     for each in report["influences"]:
         assert each["low"] is None or each["high"] is None or each["low"] <= each["high"]
     with ticking():
-        code, out, _ = run("sensitivity", path, "--time-limit", "0.5", "--top", "3")
+        code, out, _ = run("sensitivity", path, "--time-limit", "0.05", "--top", "3")
     assert code == 0
     assert "the time was too short: " in out
 

@@ -291,7 +291,7 @@ def test_simulate_after_an_interrupt(run: Run, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(command, "solve", pressing_solve)
     with standing():
         assert run("simulate", WORKS, "--runs", 100, "--json").code == 0
-    assert limits == [None, coreplan.support.interrupts.FINISH_SECONDS]
+    assert limits == [None, coreplan.support.interrupts.FINISH_SECONDS / 2]
 
 
 def test_report_after_an_interrupt(

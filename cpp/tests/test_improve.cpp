@@ -81,10 +81,11 @@ TEST("a horizon of 100000 stages does not keep a search from answering") {
     d.entries.push_back(entry(1.0, {when(d, 0, on_actions({1})), when(d, 1, on_actions({1}))}));
     d.entries.push_back(entry(-0.25, {when(d, 0, on_actions({1}))}));
     const CompiledModel model = compiled(d);
-    Monitor monitor(5.0);
+    Monitor monitor;
     PolicySearch search(model, {}, monitor);
-    search.improve(500'000'000);
+    search.improve(100'000'000);
     CHECK(search.value() >= 0.0);
+    CHECK(search.value() <= 75'000.0);
 }
 
 }  // namespace
