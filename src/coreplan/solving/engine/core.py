@@ -107,6 +107,13 @@ def solve_core(
         limits, threads, seed, exact, search, asked, ideas, deterministic, most_work, tuning
     )
     reduction, teams, engine = _set_up(compiled, steps, options)
+    report = reduction.report
+    logger.info(
+        "%s",
+        f"shrunk: {report.classes_before:,} to {report.classes_after:,} local states, "
+        f"{report.joint_before:,.4g} to {report.joint_after:,.4g} joint states; "
+        f"teams of {', '.join(str(len(team.agents)) for team in teams)}",
+    )
     if given is not None:
         engine.known = given.value
         engine.bases = given.bases(compiled, reduction)
@@ -186,18 +193,11 @@ def _set_up(
     """Make the problem small and take it apart."""
     options.limits.phase = "shrinking"
     reduction = reduce_model(compiled, steps, options.limits)
-    report = reduction.report
     order = canonical_order(reduction.model, compiled.indexed.agent_names)
     teams = [
         Team(reduction.model, team, options)
         for team in teams_in_order(_core.components(reduction.model), order)
     ]
-    logger.info(
-        "%s",
-        f"shrunk: {report.classes_before:,} to {report.classes_after:,} local states, "
-        f"{report.joint_before:,.4g} to {report.joint_after:,.4g} joint states; "
-        f"teams of {', '.join(str(len(team.agents)) for team in teams)}",
-    )
     offset = compiled.model.constant + reduction.offset
     return reduction, teams, _Engine(teams, offset, reduction.error, options)
 
