@@ -274,3 +274,12 @@ def test_names_do_not_matter(raw: dict[str, Any], data: st.DataObject) -> None:
             for (stage, state), actions in decisions(second).items()
         }
         assert told == decisions(first)
+
+
+@pytest.mark.parametrize("prefer", ["early", "late", "any"])
+def test_nobody_has_any_task(prefer: str) -> None:
+    """Where no task can be started, all plans are equally early."""
+    result = solve(MaintenanceProblem((Contractor("Alpha", ()),), horizon=2), prefer=prefer)
+    assert result.value == 0
+    assert result.policy is not None
+    assert result.policy.act(0) == {"Alpha": "wait"}

@@ -98,11 +98,12 @@ def preferred(
     solve
         Solves the problem that it is handed, or gives None if a limit strikes.
     """
-    if prefer == "any" or not any(agent.tasks for agent in compiled.indexed.agents):
-        return None
     indexed = compiled.indexed
+    tasks = sum(_task_count(each) for each in indexed.agents)
+    if prefer == "any" or not tasks:
+        return None
     scale = max(1.0, abs(value))
-    most = (indexed.horizon - indexed.stage) * sum(_task_count(each) for each in indexed.agents)
+    most = (indexed.horizon - indexed.stage) * tasks
     sign = 1.0 if prefer == "early" else -1.0
     best = None
     with limits.aside("preference"), suppress(LimitError, SolverError, MemoryError):
