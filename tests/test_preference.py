@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coreplan import (
@@ -24,6 +24,7 @@ from coreplan import (
 from coreplan.model.indexed import IndexedProblem
 from coreplan.model.problem import index_problem
 from coreplan.policies import plan_graph
+from coreplan.proof.verify import verify
 from coreplan.solving.engine.tuning import Tuning
 from coreplan.solving.preference import lead_of
 from helpers import from_file
@@ -283,3 +284,17 @@ def test_nobody_has_any_task(prefer: str) -> None:
     assert result.value == 0
     assert result.policy is not None
     assert result.policy.act(0) == {"Alpha": "wait"}
+
+
+@settings(max_examples=30)
+@given(flat_problems(), st.sampled_from(["early", "late"]), st.booleans())
+def test_the_certificate_is_about_the_plan_that_is_wanted(
+    raw: dict[str, Any], prefer: str, exact: bool
+) -> None:
+    """The upper bound rests on the model that was solved, not on the one of the preferred plan."""
+    problem = from_file(raw)
+    result = solve(problem, prefer=prefer, exact=exact, tuning=PATIENT, certificate=True)
+    assert result.certificate is not None
+    assert result.certificate.policy is result.policy
+    found = verify(problem, result.certificate)
+    assert found.confirmed, str(found)

@@ -130,6 +130,8 @@ def solve_core(
             lower = max(lower, policy.evaluate(memory_limit=limits.memory_limit_mb))
     upper = max(lower, upper)
     taken = given is not None and given.value >= lower
+    # Of the model that was solved: a preferred plan comes from another one, merged differently.
+    maps = policy.maps
     if engine.stop == _core.Stop.none and not taken and is_closed(lower, upper):
         limited = replace(options, certify=False, work_limit=_work_of_preference(options))
         wanted = preferred(
@@ -152,6 +154,7 @@ def solve_core(
             reduction,
             reduced,
             teams,
+            maps,
             own,
             worth,
             engine.certified,
