@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
+import json
+import os
+import shutil
+import subprocess
 import sys
 from collections.abc import Iterator
 from importlib.metadata import EntryPoint
@@ -14,7 +18,8 @@ import pytest
 from hypothesis import given
 
 import coreplan.solving.registry as registry
-from coreplan import SolverError, compare, register_algorithm, solve
+from coreplan import SolverError, compare, read_problem, register_algorithm, solve
+from coreplan.bench.store import read_rows
 from coreplan.solving import compile_problem
 from helpers import agrees, from_file, random_mpp
 from strategies import mpp_dicts, timmdp_dicts
@@ -93,6 +98,54 @@ def test_a_package_offers_one(monkeypatch: pytest.MonkeyPatch) -> None:
     assert list(known)[:6] == list(registry._OWN)
     assert known["theirs"].function.__name__ == "value_iteration"
     assert known["core"] is registry._OWN["core"]
+
+
+BENCH = """
+format: bench/1
+limits: {time: 600}
+solvers:
+  ours: {algorithm: dp}
+  other: {algorithm: theirs}
+sets:
+  - {set: mpp, count: 1, parameters: {agents: 2, horizon: 4}}
+"""
+
+
+def test_an_installed_package_is_known_everywhere(tmp_path: Path) -> None:
+    """`solve`, `compare` and `bench run` of the command line know what a package offers."""
+    site = tmp_path / "site"
+    (site / "theirs-1.0.dist-info").mkdir(parents=True)
+    (site / "theirs-1.0.dist-info" / "METADATA").write_text("Name: theirs\nVersion: 1.0\n")
+    (site / "theirs-1.0.dist-info" / "entry_points.txt").write_text(
+        f"[{registry.GROUP}]\ntheirs = value_iteration:value_iteration\n"
+    )
+    shutil.copy(FILE, site)
+    problem = FILE.with_name("two_works.yaml")
+    config = tmp_path / "bench.yaml"
+    config.write_text(BENCH, encoding="utf-8")
+    value = solve(read_problem(problem), algorithm="dp").value
+
+    def run(*arguments: object) -> str:
+        path = os.pathsep.join(filter(None, [str(site), os.environ.get("PYTHONPATH")]))
+        done = subprocess.run(
+            [sys.executable, "-m", "coreplan.cli", *map(str, arguments)],
+            env={**os.environ, "PYTHONPATH": path},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    found = json.loads(run("solve", problem, "--algorithm", "theirs", "--json"))
+    assert agrees(found["value"], value)
+    assert "theirs" in run("compare", problem, "--algorithms", "theirs,dp")
+    run("bench", "run", config, "-o", tmp_path / "results.sqlite", "--jobs", 1)
+    rows = {row.algorithm: row for row in read_rows(tmp_path / "results.sqlite")}
+    assert set(rows) == {"dp", "theirs"}
+    values = [rows[name].value for name in ("theirs", "dp")]
+    assert None not in values
+    assert agrees(*values)
 
 
 def test_what_cannot_be_registered() -> None:

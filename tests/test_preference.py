@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coreplan import (
@@ -26,6 +26,7 @@ from coreplan import (
 from coreplan.model.indexed import IndexedProblem
 from coreplan.model.problem import index_problem
 from coreplan.policies import plan_graph
+from coreplan.proof.verify import verify
 from coreplan.solving.preference import lead_of
 from coreplan.solving.tuning import Tuning
 from helpers import from_file
@@ -296,3 +297,26 @@ def test_names_do_not_matter(raw: dict[str, Any], data: st.DataObject) -> None:
             for (stage, state), actions in decisions(second).items()
         }
         assert told == decisions(first)
+
+
+@pytest.mark.parametrize("prefer", ["early", "late", "any"])
+def test_nobody_has_any_task(prefer: str) -> None:
+    """Where no task can be started, all plans are equally early."""
+    result = solve(MaintenanceProblem((Contractor("Alpha", ()),), horizon=2), prefer=prefer)
+    assert result.value == 0
+    assert result.policy is not None
+    assert result.policy.act(0) == {"Alpha": "wait"}
+
+
+@settings(max_examples=30)
+@given(flat_problems(), st.sampled_from(["early", "late"]), st.booleans())
+def test_the_certificate_is_about_the_plan_that_is_wanted(
+    raw: dict[str, Any], prefer: str, exact: bool
+) -> None:
+    """The upper bound rests on the model that was solved, not on the one of the preferred plan."""
+    problem = from_file(raw)
+    result = solve(problem, prefer=prefer, exact=exact, tuning=PATIENT, certificate=True)
+    assert result.certificate is not None
+    assert result.certificate.policy is result.policy
+    found = verify(problem, result.certificate)
+    assert found.confirmed, str(found)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from coreplan import _core
 from coreplan.policies.policy import Policy
-from coreplan.policies.rules import Reduced
+from coreplan.policies.rules import LocalMap, Reduced
 from coreplan.proof.certificate import (
     MOST_COMBINATIONS,
     Certificate,
@@ -57,6 +57,7 @@ def certify(
     reduction: _core.Reduction,
     reduced: Sequence[Reduced],
     teams: Sequence[Team],
+    maps: Sequence[LocalMap],
     policy: Policy,
     lower: float,
     claim: Claim,
@@ -65,7 +66,8 @@ def certify(
 ) -> Certificate:
     """All that is known, so that it can be checked; with what searches found, as far as it can be.
 
-    `claim` says what upper bound follows if some teams' searches are proven and others are not.
+    `maps` leads to the classes of the compiled model; `policy` may have others of its own. `claim`
+    says what upper bound follows if some teams' searches are proven and others are not.
     Where searches found more than is claimed, this is logged, with the reason. Without `searches`
     their records are left out, which is much faster.
     """
@@ -73,7 +75,7 @@ def certify(
     def make(proofs: Sequence[TeamProof | None]) -> Certificate:
         bounds = (lower, claim(proofs))
         return _make_certificate(
-            problem, compiled, reduction, reduced, teams, proofs, policy, bounds
+            problem, compiled, reduction, reduced, teams, proofs, maps, policy, bounds
         )
 
     def make_plain() -> Certificate:
@@ -218,6 +220,7 @@ def _make_certificate(
     reduced: Sequence[Reduced],
     teams: Sequence[Team],
     proofs: Sequence[TeamProof | None],
+    maps: Sequence[LocalMap],
     policy: Policy,
     bounds: tuple[float, float],
 ) -> Certificate:
@@ -248,7 +251,7 @@ def _make_certificate(
         compiled.indexed,
         *bounds,
         tuple(
-            agent_classes(policy.maps[i], reduced[i], model.action_begin(i), model.action_after(i))
+            agent_classes(maps[i], reduced[i], model.action_begin(i), model.action_after(i))
             for i in range(len(compiled.indexed.agents))
         ),
         tuple(clusters),

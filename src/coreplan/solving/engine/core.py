@@ -109,6 +109,8 @@ def solve_core(task: SolverTask, options: CoreOptions) -> Result:
             lower = max(lower, policy.evaluate(memory_limit=limits.memory_limit_mb))
     upper = max(lower, upper)
     taken = given is not None and given.value >= lower
+    # Of the model that was solved: a preferred plan comes from another one, merged differently.
+    maps = policy.maps
     if engine.stop == _core.Stop.none and not taken and is_closed(lower, upper):
         limited = replace(settings, certify=False, work_limit=_work_of_preference(settings))
         wanted = preferred(
@@ -131,6 +133,7 @@ def solve_core(task: SolverTask, options: CoreOptions) -> Result:
             reduction,
             reduced,
             teams,
+            maps,
             own,
             worth,
             engine.certified,
