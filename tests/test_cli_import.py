@@ -42,8 +42,8 @@ def test_templates_and_import(run: Run, tmp_path: Path) -> None:
         "import", *lists, "--start-date", "2026-03-02", "--must-complete", "-o", output
     )
     assert (code, err) == (0, "")
-    assert "horizon 12" in out
-    assert "steps are weeks, the first begins on 2 Mar 2026" in out
+    assert "12 steps" in out
+    assert "steps are weeks; the first begins on 2 Mar 2026" in out
     assert "note: " in out
     assert "'place'" in out
     assert read_problem(output).name == "problem"

@@ -88,7 +88,7 @@ def test_dates(run: Run, small: Path) -> None:
 def test_solve_shows_dates_too(run: Run, small: Path) -> None:
     """`solve` says by date what to do first, if there is a calendar."""
     out = run("solve", small, "--start-date", "2026-03-02").out
-    assert "steps are weeks, the first begins on 2 Mar 2026" in out
+    assert "steps are weeks; the first begins on 2 Mar 2026" in out
     assert "at once (2 Mar 2026)" in out
     assert "stage" not in out
     assert "Stadsbeheer starts cycle path" in run("solve", RING, "--start-date", "2026-03-02").out

@@ -63,7 +63,7 @@ def test_dates(run: Run, tmp_path: Path) -> None:
     path.write_text(json.dumps(raw), encoding="utf-8")
     code, out, err = run("sensitivity", path, "--start-date", "2026-03-02")
     assert (code, err) == (0, "")
-    assert "steps are weeks, the first begins on 2 Mar 2026" in out
+    assert "steps are weeks; the first begins on 2 Mar 2026" in out
     assert "If C1/w0 could start at any time (now 9 Mar – 22 Mar 2026), " in out
     assert "If C0/w0 could start at any time (now 9 Mar 2026 – " in out
     assert ", by 1 week), " in out

@@ -1,4 +1,4 @@
-"""What simulated runs have shown, in words and small tables."""
+"""Simulations as text: the main numbers and small tables."""
 
 from __future__ import annotations
 
@@ -10,53 +10,82 @@ from coreplan.support.late import provides
 from coreplan.view.words import count
 
 MOST_ROWS = 20
-"""Rows of a table in a summary; the data has them all."""
+"""The most rows of a table in a summary; the data has all of them."""
 
 
 @provides("Simulation.text")
 def simulation_in_words(shown: Simulation, calendar: Calendar | None = None) -> list[str]:
-    """The main numbers, a line for each; completions by date if there is a calendar."""
-    percent = f"{100 * shown.value.confidence:g} %"
-    lines = [
-        f"{count(shown.runs, 'run')} from seed {shown.seed} in {shown.seconds:.3g} s",
-        f"mean return {_number(shown.mean)}, between {_number(shown.value.low)} and "
-        f"{_number(shown.value.high)} with a confidence of {percent}",
-    ]
+    """The main numbers, one line each; completions by date if a calendar is given."""
+    money = shown.money
+    costs = money is not None and shown.mean < 0
+    sign = -1 if costs else 1
+    what = "cost" if costs else "return" if money is None else "earnings"
+    level = f"{100 * shown.value.confidence:g} %"
+    runs = count(shown.runs, "run")
     if shown.stopped:
-        lines[0] += f", stopped before all {shown.asked:,} were through"
-    if shown.money is not None:
+        runs = f"stopped after {shown.runs:,} of {count(shown.asked, 'run')}"
+    low, high = _range(shown.value, sign)
+    lines = [
+        f"{runs} from seed {shown.seed} in {shown.seconds:.3g} s",
+        f"mean {what} {_number(sign * shown.mean)}, between {low} and {high} with a confidence of "
+        f"{level}",
+    ]
+    if money is not None:
         lines.append(
-            f"that is revenue {_number(shown.money.revenue)}, less works "
-            f"{_number(shown.money.works)} and hindrance {_number(shown.money.hindrance)}"
+            f"works {_number(money.works)}, hindrance {_number(money.hindrance)}, revenue "
+            f"{_number(money.revenue)}"
         )
-    low, high = _number(float(shown.returns[0])), _number(float(shown.returns[-1]))
+    least, most = sorted((sign * float(shown.returns[0]), sign * float(shown.returns[-1])))
     lines.append(
-        f"single runs: from {low} to {high}, standard deviation {_number(shown.deviation)}"
+        f"single runs: {what} from {_number(least)} to {_number(most)}, standard deviation "
+        f"{_number(shown.deviation)}"
     )
-    shares = [f"{100 * share:g} % {_number(shown.quantile(share))}" for share in QUANTILES]
-    lines.append(f"of all runs, so many earn at most: {', '.join(shares)}")
-    lines += _estimates(
-        "earned alone", [(name, each) for name, each in shown.own.items()], f"{percent} interval"
-    )
+    lines.append(_quantiles(shown, costs))
+    interval = f"{level} interval"
+    alone, shared, loss = "own reward", "shared reward", 1
+    if money is not None:
+        alone = "own costs, less revenue" if costs else "own revenue, less costs"
+        shared, loss = "cost of hindrance", -1
+    lines += _estimates(alone, list(shown.own.items()), interval, sign)
     together = [(", ".join(names), each) for names, each in shown.shared.items() if names]
     together = [(names, each) for names, each in together if each.mean or each.low or each.high]
     together.sort(key=lambda each: -abs(each[1].mean))
-    title = "earned together" if shown.money is None else "hindrance, as a loss"
-    lines += _estimates(title, together, f"{percent} interval")
+    lines += _estimates(shared, together, interval, loss)
     if shown.completions:
         lines += _completions(shown.completions, calendar)
     return lines
 
 
+def _quantiles(shown: Simulation, costs: bool) -> str:
+    """How often the plan costs, or earns, at most which amount."""
+    parts = []
+    for share in QUANTILES:
+        # A return of at least r is a cost of at most -r.
+        amount = -shown.quantile(1 - share) if costs else shown.quantile(share)
+        part = f"in {100 * share:g} %"
+        if not parts:
+            what = "it costs" if costs else "the return is" if shown.money is None else "it earns"
+            part += f" of cases {what} at most"
+        parts.append(f"{part} {_number(amount)}")
+    return ", ".join(parts)
+
+
 def _number(value: float) -> str:
-    return f"{value:,.2f}"
+    return f"{value + 0.0:,.2f}"
 
 
-def _estimates(title: str, rows: Sequence[tuple[str, Estimate]], interval: str) -> list[str]:
+def _range(each: Estimate, sign: int) -> tuple[str, str]:
+    low, high = sorted((sign * each.low, sign * each.high))
+    return _number(low), _number(high)
+
+
+def _estimates(
+    title: str, rows: Sequence[tuple[str, Estimate]], interval: str, sign: int
+) -> list[str]:
     if not rows:
         return []
     cells = [
-        (name, _number(each.mean), f"{_number(each.low)} to {_number(each.high)}")
+        (name, _number(sign * each.mean), " to ".join(_range(each, sign)))
         for name, each in rows[:MOST_ROWS]
     ]
     return ["", *_table([(title, "mean", interval), *cells]), *_more(rows)]
@@ -89,7 +118,7 @@ def _more(rows: Sequence[object]) -> list[str]:
 
 
 def _table(rows: Sequence[tuple[str, ...]]) -> list[str]:
-    """Columns side by side, the first to the left, the others to the right."""
+    """Align columns: the first to the left, the others to the right."""
     from rich.cells import cell_len  # slow to import, and seldom needed
 
     widths = [max(cell_len(row[k]) for row in rows) for k in range(len(rows[0]))]

@@ -161,8 +161,8 @@ def value_of_coordination(
         state = policy.indexed.name_state(policy.indexed.find_state(stage, None))
     elif result.problem != problem.name:
         raise SolverError(
-            f"the result is for another problem ({found(result.problem)}) than "
-            f"{found(problem.name)}"
+            f"the result belongs to problem {found(result.problem)}, not to "
+            f"{found(problem.name)}; solve this problem first"
         )
     policy_alone = plan_alone(problem, stage=stage, state=state, limits=limits)
     alone, money_alone, own_alone = _split(policy_alone, limits)
@@ -187,7 +187,7 @@ def _split(policy: Policy, limits: Limits) -> tuple[float, Money | None, Mapping
     """The exact value of a policy, its parts, and what each agent earns by itself."""
     value, amounts = evaluate_entries(policy, limits.seconds_left)
     if not math.isfinite(value):
-        raise SolverError("the rewards are too large to be added up; scale them down")
+        raise SolverError("the rewards are too large to add up; scale them down")
     own = dict.fromkeys(policy.indexed.agent_names, 0.0)
     for entry, amount in zip(policy.indexed.entries, amounts, strict=True):
         if len(entry.members) == 1:

@@ -195,7 +195,10 @@ def sensitivity(
     problem = check_maintenance_problem(problem)
     kinds = _check_kinds(only)
     for name in NOT_HERE & options.keys():
-        raise SolverError(f"{name} is no option here: all problems are solved from the beginning")
+        raise SolverError(
+            f"the sensitivity analysis has no option {name}: it solves all problems from their "
+            "beginning"
+        )
     limits = Limits(time_limit, memory_limit)
     changes = find_changes(problem, kinds, relax)
     tell = started or (lambda *_: None)
@@ -216,7 +219,7 @@ def sensitivity(
     )
     try:
         examination.run(tell, options)
-    except KeyboardInterrupt:  # between two searches; what there is counts
+    except KeyboardInterrupt:  # between two searches: report what is known by now
         examination.stopped = Status.INTERRUPTED
     return examination.report(relax)
 

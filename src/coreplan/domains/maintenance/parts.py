@@ -82,19 +82,19 @@ class Task:
 
 @dataclass(frozen=True)
 class Contractor:
-    """An agent with tasks; it works on one at a time."""
+    """Who does some tasks, one at a time: an agent of the problem."""
 
     name: str
     tasks: tuple[Task, ...] = ()
 
     def __post_init__(self) -> None:
-        tasks = freeze_sequence(self.tasks, ("tasks",), "a list of tasks", Task)
+        tasks = freeze_sequence(self.tasks, ("tasks",), "a list of works", Task)
         object.__setattr__(self, "tasks", tasks)
 
 
 @dataclass(frozen=True, slots=True)
 class Hindrance:
-    """What it costs, per step, when all these tasks are being worked on at once.
+    """The extra cost of each step in which all these tasks are worked on.
 
     Parameters
     ----------
@@ -108,6 +108,6 @@ class Hindrance:
     cost: Cost
 
     def __post_init__(self) -> None:
-        tasks = freeze_sequence(self.tasks, ("tasks",), "a list of tasks, each 'agent/task'")
+        tasks = freeze_sequence(self.tasks, ("tasks",), "a list of works, each 'contractor/work'")
         object.__setattr__(self, "tasks", tasks)
         object.__setattr__(self, "cost", _freeze_cost(self.cost))

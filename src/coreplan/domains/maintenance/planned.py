@@ -168,9 +168,7 @@ def planned_schedule(
     [('a1', 0, 4), ('b1', 4, 6)]
     """
     if expected not in EXPECTED:
-        raise ModelError(
-            f"expected is {found(expected)}; expected one of 'not delayed' and 'likelier'"
-        )
+        raise ModelError(f"found expected = {found(expected)}; give 'not delayed' or 'likelier'")
     asked = _check_outcomes(policy, outcomes)
     return _Course(policy, asked, expected == "likelier").follow()
 
@@ -183,10 +181,11 @@ def _check_outcomes(
         return {}
     if not isinstance(outcomes, Mapping):
         raise ModelError(
-            f"outcomes are {found(outcomes)}; expected a mapping such as {{'Alpha/a1': 'delayed'}}"
+            f"found outcomes = {found(outcomes)}; expected a mapping, for instance "
+            "{'Alpha/a1': 'delayed'}"
         )
     if not isinstance(policy.problem, MaintenanceProblem):
-        raise ModelError("outcomes are for the tasks of a maintenance problem; leave them out")
+        raise ModelError("only works of a maintenance problem have outcomes; leave them out")
     tasks = {
         f"{contractor.name}/{task.name}": (contractor.name, task)
         for contractor in policy.problem.contractors
@@ -195,17 +194,17 @@ def _check_outcomes(
     asked = {}
     for name, given in outcomes.items():
         if name not in tasks:
-            raise ModelError(unknown_name(name, "task", list(tasks), "the problem"))
+            raise ModelError(unknown_name(name, "work", list(tasks), "the problem"))
         if not isinstance(given, bool | str) or given not in _WORDS:
             raise ModelError(
-                f"the outcome of {found(name)} is {found(given)}; expected True or 'delayed', "
-                "or False or 'not delayed'"
+                f"found {found(given)} as the outcome of {found(name)}; expected True or "
+                "'delayed', or False or 'not delayed'"
             )
         contractor, task = tasks[name]
         delayed = _WORDS[given]
         if delayed not in _possible(task):
             word = "never" if delayed else "always"
-            raise ModelError(f"task {found(name)} is {word} delayed; it cannot be otherwise")
+            raise ModelError(f"work {found(name)} is {word} delayed; leave out its outcome")
         asked[contractor, task.name] = delayed
     return asked
 

@@ -75,8 +75,9 @@ def schedule_policy(
     Raises
     ------
     ModelError
-        If the schedule names what there is not, or a planned start is impossible even if nothing is
-        delayed: with the contractor, the work, the step, and the steps that are possible.
+        If the schedule names an unknown contractor or work, or if a planned start is impossible
+        even without delays. The message names the contractor, the work, the step and the possible
+        steps.
 
     Examples
     --------
@@ -90,7 +91,7 @@ def schedule_policy(
     """
     if not isinstance(problem, MaintenanceProblem):
         raise ModelError(
-            f"a schedule is for a MaintenanceProblem; found a {type(problem).__name__}"
+            f"a schedule needs a maintenance problem (mpp/1); found a {type(problem).__name__}"
         )
     limits = limits or Limits()
     indexed = index_problem(problem, stage=stage, state=state, guard=limits.guard)
@@ -211,7 +212,7 @@ def check_schedule(
         if contractor.name not in schedule:
             continue
         dynamics = Dynamics(contractor, problem.horizon, problem.must_complete)
-        with suppress(TooManySetsError):  # said where the problem is indexed
+        with suppress(TooManySetsError):  # indexing the problem reports it
             problems = list(_check_steps(contractor, schedule[contractor.name], dynamics))
             yield from problems
             if not problems:
@@ -246,7 +247,7 @@ def _check_steps(
         task = contractor.tasks[numbers[name]]
         first, last = task.window or (0, last_step)
         if not 0 <= step <= last_step:
-            reason = f"the problem has {_range(0, last_step)}"
+            reason = f"the plan covers {_range(0, last_step)}"
         elif not first <= step <= last:
             reason = f"its window is {_range(first, last)}"
         else:
@@ -326,19 +327,22 @@ def _why_not(
     for each in starts:
         if each.task == task and each.step < step:
             reason = (
-                f"a work has to be started in step {each.step} already, or not all works can be "
-                "completed whatever is delayed (must_complete)"
+                f"the work has to start by step {each.step}, or delays could keep the contractor "
+                "from finishing all its works (must_complete)"
             )
             return reason, each.idle_from, each.todo
         if each.step <= step < each.end:
             other = contractor.tasks[each.task]
             busy = _range(each.step, each.end - 1)
-            reason = f"it works on {found(other.name)} in {busy}, even if nothing is delayed"
+            reason = f"it works on {found(other.name)} in {busy}, even without delays"
             if each.task not in plan.steps:
-                reason += "; that is not in the schedule, but has to be completed: plan it too"
+                reason += (
+                    f"; {found(other.name)} is not in the schedule, but has to be completed "
+                    "(must_complete): add it"
+                )
             return reason, each.end, each.todo & ~(1 << each.task)
     idle = next(each for each in starts if each.step > step)
-    reason = "after that, not all works can be completed whatever is delayed (must_complete)"
+    reason = "delays could then keep it from finishing all its works (must_complete)"
     return reason, idle.idle_from, idle.todo
 
 
@@ -357,8 +361,8 @@ def _possible(dynamics: Dynamics, todo: int, task: int, idle_from: int) -> str:
     for choice in dynamics.choices(LocalState(todo, IDLE, 0)):
         first, last = max(choice.first, idle_from), choice.last
         if choice.action == START + task and first <= last:
-            return f"possible: {_range(first, last)}"
-    return "no step is possible"
+            return f"choose {_range(first, last)}"
+    return "no step is possible: plan the works before it earlier, or leave it out"
 
 
 def _range(first: int, last: int) -> str:

@@ -47,7 +47,7 @@ class ContractorState:
 
     def __post_init__(self) -> None:
         if isinstance(self.done, str) or not isinstance(self.done, Iterable):
-            raise ModelError(f"found done = {found(self.done)}; expected a list of tasks")
+            raise ModelError(f"found done = {found(self.done)}; expected a list of works")
         object.__setattr__(self, "done", tuple(self.done))
         if self.times is not None:
             object.__setattr__(self, "times", _freeze_times(self.times))
@@ -91,7 +91,7 @@ def _freeze_times(times: object) -> FrozenMapping[str, tuple[int, int]]:
         if all(len(each) == 2 and all(is_integer(end) for end in each) for each in ends):
             pairs = [(int(first), int(last)) for first, last in ends]
             return FrozenMapping(dict(zip(times, pairs, strict=True)))
-    raise ModelError(f"found times = {found(times)}; expected task: [first stage, last stage]")
+    raise ModelError(f"found times = {found(times)}; expected work: [first step, last step]")
 
 
 def start_action(task: str) -> str:
@@ -193,8 +193,8 @@ class ContractorStates:
 
     def _unreachable(self, stage: int, given: object) -> ModelError:
         return ModelError(
-            f"contractor {found(self._contractor.name)} cannot be in the state {given!r} at stage "
-            f"{stage}: nothing that it may do leads there"
+            f"contractor {found(self._contractor.name)} cannot be here in step {stage}: found "
+            f"{given!r}; check what it has done, is doing, and the steps remaining"
         )
 
     def value(self, index: int) -> ContractorState:
@@ -279,8 +279,9 @@ def known_times(
         times.setdefault(given.doing, (stage, last))
         if times[given.doing][1] != last:
             raise ModelError(
-                f"{whose}: task {found(given.doing)} has {given.remaining} steps remaining at "
-                f"stage {stage}, so its last stage is {last}; found {times[given.doing][1]}"
+                f"{whose}: found {times[given.doing][1]} as the last step of work "
+                f"{found(given.doing)}; expected {last}, since {given.remaining} steps remain "
+                f"in step {stage}"
             )
     return tuple(times.get(task.name) for task in contractor.tasks)
 
@@ -292,30 +293,33 @@ def to_local(contractor: Contractor, given: ContractorState) -> LocalState:
     todo = (1 << len(names)) - 1
     for name in given.done:
         if name not in names:
-            raise ModelError(unknown_name(name, "task", names, whose))
+            raise ModelError(unknown_name(name, "work", names, whose))
         todo &= ~(1 << names.index(name))
     for name in given.times or ():
         if name not in names:
-            raise ModelError(unknown_name(name, "task", names, whose))
+            raise ModelError(unknown_name(name, "work", names, whose))
         if name not in given.done and name != given.doing:
             raise ModelError(
-                f"{whose}: task {found(name)} has times but is neither done nor being done"
+                f"{whose}: work {found(name)} has times but is neither done nor being done; add "
+                "it to `done`, or remove its times"
             )
     if given.doing is None:
         if given.remaining:
             raise ModelError(
-                f"{whose}: found {found(given.remaining)} steps remaining but no task; say what it "
-                "is doing"
+                f"{whose}: found {found(given.remaining)} steps remaining but no work; give the "
+                "work under `doing`"
             )
         return LocalState(todo, IDLE, 0)
     if given.doing not in names:
-        raise ModelError(unknown_name(given.doing, "task", names, whose))
+        raise ModelError(unknown_name(given.doing, "work", names, whose))
     current = names.index(given.doing)
     if not todo >> current & 1:
-        raise ModelError(f"{whose}: task {found(given.doing)} is both done and being done")
+        raise ModelError(
+            f"{whose}: work {found(given.doing)} is both done and being done; remove one of them"
+        )
     if not is_integer(given.remaining) or given.remaining < 1:
         raise ModelError(
-            f"{whose}: found {found(given.remaining)} steps remaining of task "
+            f"{whose}: found {found(given.remaining)} steps remaining of work "
             f"{found(given.doing)}; expected a whole number of at least 1"
         )
     return LocalState(todo & ~(1 << current), current, int(given.remaining))

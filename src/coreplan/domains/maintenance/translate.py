@@ -180,8 +180,8 @@ def _index_contractor(
         return _index_states(contractor, dynamics, local, stage, guard)
     except TooManySetsError:
         raise ModelError(
-            f"contractor {found(contractor.name)} has too many tasks with windows to find out "
-            "what can be completed; must_complete is true"
+            f"contractor {found(contractor.name)} has too many works with windows to check "
+            "must_complete; remove some windows, or set must_complete to false"
         ) from None
 
 
@@ -213,7 +213,7 @@ def _index_states(
         for action, first, last, outcomes in choices:
             agent.add_choice(action, first, last, [(number[s], p) for s, p in outcomes])
         agent.end_state()
-    _add_conditions(agent, order, contractor, guard)
+    _add_conditions(agent, order, contractor, dynamics.horizon, guard)
     return agent
 
 
@@ -255,16 +255,23 @@ def _index_histories(
         for action, outcomes in row:
             agent.add_choice(action, 0, dynamics.horizon - 1, outcomes)
         agent.end_state()
-    _add_conditions(agent, [node.state for node in order], contractor, guard)
+    _add_conditions(agent, [node.state for node in order], contractor, dynamics.horizon, guard)
     return agent
 
 
 def _add_conditions(
-    agent: IndexedAgent, states: Sequence[LocalState], contractor: Contractor, guard: Guard
+    agent: IndexedAgent,
+    states: Sequence[LocalState],
+    contractor: Contractor,
+    horizon: int,
+    guard: Guard,
 ) -> None:
     """What rewards ask of task k: :func:`working` and :func:`completing` have the numbers."""
     agent.tasks = (None, None, *(task.name for task in contractor.tasks))
-    agent.stuck = "not all its tasks can be completed in time from here"
+    agent.stuck = (
+        f"{contractor.name} cannot finish all its works by step {horizon - 1}; plan more steps, "
+        "widen a window, or drop a work"
+    )
     for k, task in enumerate(contractor.tasks):
         guard(len(states))
         agent.milestones[task.name] = completing(k)
