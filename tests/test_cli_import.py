@@ -51,7 +51,7 @@ def test_templates_and_import(run: Run, tmp_path: Path) -> None:
     assert run("check", output).code == 0
     code, out, err = run("template", folder)
     assert (code, out) == (2, "")
-    assert "is there already" in err
+    assert "exists already" in err
 
 
 def test_import_as_json(run: Run, works: Path, hindrance: Path, tmp_path: Path) -> None:
