@@ -9,7 +9,7 @@ from coreplan.support.checks import is_integer, is_number
 from coreplan.support.frozen import freeze_sequence
 
 Cost = float | tuple[float, ...]
-"""A cost per step: one number, or one for each stage."""
+"""A cost per step: one number, or one number for each stage."""
 
 
 def _freeze_cost(cost: object) -> object:
@@ -20,7 +20,7 @@ def _freeze_cost(cost: object) -> object:
 
 @dataclass(frozen=True, slots=True)
 class Delay:
-    """With this probability a task takes this many steps longer."""
+    """The probability of a delay, and its length in steps."""
 
     probability: float
     duration: int
@@ -34,22 +34,23 @@ class Delay:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One piece of work.
+    """One piece of work of a contractor, with its duration and cost.
 
     Parameters
     ----------
     name
-        Its name, without ``/``.
+        The name, without ``/``.
     duration
-        Steps of work if it is not delayed, at least 1.
+        The number of steps without a delay, at least 1.
     cost
         Cost per step of work: a number, or one number for each stage.
     delay
-        What may happen; None if it is never delayed. It is known one step after the start.
+        The possible delay; None if the task is never delayed. It becomes known one step after the
+        start.
     revenue
-        Earned when the task completes.
+        The money earned when the task is completed.
     window
-        First and last stage at which it may start; None for any.
+        The first and last stage at which the task may start; None for any stage.
     """
 
     name: str
@@ -71,7 +72,7 @@ class Task:
 
     @property
     def durations(self) -> tuple[tuple[float, int], ...]:
-        """(probability > 0, steps of work) of the ways it can go."""
+        """The possible durations, each as (probability > 0, steps)."""
         if self.delay is None or self.delay.probability == 0:
             return ((1.0, self.duration),)
         longer = (self.delay.probability, self.duration + self.delay.duration)

@@ -1,4 +1,4 @@
-"""The maintenance planning problem in its own words: contractors, tasks, hindrance."""
+"""The class of maintenance planning problems, and the checks of its parts."""
 
 from __future__ import annotations
 
@@ -49,16 +49,16 @@ class MaintenanceProblem(PlanningProblem):
     Parameters
     ----------
     contractors
-        Who has which tasks.
+        The contractors with their tasks.
     horizon
         The number of steps.
     network
-        Which tasks hinder traffic when they coincide.
+        The hindrance rules.
     must_complete
-        Whether every task has to be done. Then a contractor may only do what leaves a way to
-        complete all its tasks, whatever is delayed.
+        Whether every task has to be done. If so, a contractor may take an action only if it can
+        still complete all its tasks afterwards, whatever delays happen.
     name
-        What to call it.
+        The name of the problem.
 
     Examples
     --------
@@ -100,7 +100,7 @@ class MaintenanceProblem(PlanningProblem):
             raise ModelError(problems)
 
     def contractor(self, name: str) -> Contractor:
-        """The contractor of this name."""
+        """Return the contractor with this name."""
         for contractor in self.contractors:
             if contractor.name == name:
                 return contractor
@@ -114,7 +114,7 @@ class MaintenanceProblem(PlanningProblem):
 
     @property
     def words(self) -> Words:
-        """What planners of works say."""
+        """The terms of planners: contractor, step, money."""
         return WORDS
 
     def to_timmdp(self, *, history: bool = False) -> TIMMDP:
@@ -129,15 +129,15 @@ class MaintenanceProblem(PlanningProblem):
         state: JointState | None = None,
         guard: Guard = no_limits,
     ) -> IndexedProblem:
-        """The problem in numbers; with `history`, states keep start and end times of all works."""
+        """Translate into numbers; with `history`, states keep start and end times of all tasks."""
         return index_maintenance(self, history=history, stage=stage, state=state, guard=guard)
 
     def to_dict(self) -> dict[str, Any]:
-        """The problem as ``mpp/1`` files have it."""
+        """Write the problem with the keys of the format ``mpp/1``."""
         return dict(tidy(mpp_to_dict(self)))
 
     def read_state(self, agent: str, given: Any) -> Any:
-        """What a contractor has done and is doing, checked."""
+        """Read and check the state of a contractor."""
         contractor = self.contractor(agent)
         state = read_state(contractor, given)
         to_local(contractor, state)
@@ -151,14 +151,14 @@ class MaintenanceProblem(PlanningProblem):
         state: JointState | None = None,
         limits: Limits | None = None,
     ) -> Policy:
-        """A schedule as a policy, see :func:`coreplan.schedule_policy`."""
+        """Turn a schedule into a policy, see :func:`coreplan.schedule_policy`."""
         made: Policy = late("MaintenanceProblem.read_plan")(
             self, plan, stage=stage, state=state, limits=limits
         )
         return made
 
     def money(self, indexed: IndexedProblem, value: float, amounts: Sequence[float]) -> Money:
-        """Revenue, cost of works and hindrance."""
+        """Split a value into revenue, cost of works and hindrance."""
         return money_of(self, indexed, value, amounts)
 
     def remarks(
@@ -169,7 +169,7 @@ class MaintenanceProblem(PlanningProblem):
         choices: Sequence[int],
         usual: Sequence[int] | None,
     ) -> list[str]:
-        """Which works coincide now and cost something; only those that usually do not, if asked."""
+        """Describe overlaps of works that cause hindrance, see :func:`find_overlaps`."""
         return list(find_overlaps(self, indexed, stage, state, choices, usual))
 
 
@@ -180,7 +180,7 @@ def check_maintenance(
     network: Sequence[Hindrance],
     must_complete: object,
 ) -> Iterable[Diagnostic]:
-    """Everything that is wrong with the parts of an MPP, by its place in the file format."""
+    """Find all mistakes in the parts of a problem, each with its place in the file format."""
     if not isinstance(name, str):
         yield Diagnostic(("name",), f"found {found(name)}; expected a text")
     if not isinstance(must_complete, bool):

@@ -50,7 +50,7 @@ def assemble(
         "body": body,
     }
     page = []
-    # Fill in marks from left to right, once each: a mark inside a filled-in text must stay as it is.
+    # Fill in marks from left to right, once each: a mark in a filled-in text is no mark.
     rest = part(__package__, "page.html")
     for name, text in parts.items():
         before, mark, rest = rest.partition("{" + name + "}")

@@ -1,4 +1,4 @@
-"""The format ``mpp/1``: the maintenance planning problem."""
+"""Reading maintenance problems in the format ``mpp/1``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from coreplan.formats.problem import register_problem_format
 
 
 def read_mpp(document: Document) -> MaintenanceProblem:
-    """Make an MPP of a document, or raise a FormatError with all its problems."""
+    """Make a problem from a document, or raise a FormatError with all its mistakes."""
     top = document.fields(
         document.root,
         (),
@@ -49,7 +49,7 @@ def _read_contractor(document: Document, value: Any, path: Place) -> Contractor:
         listed = document.items(fields["tasks"], where, "the works")
         for j, each in enumerate(give_up(listed)):
             tasks.append(_read_task(document, each, (*where, j)))
-    name: Any = None  # stays so only where a problem is noted
+    name: Any = None  # stays None only if a mistake is reported
     if "name" in fields:
         name = document.name(fields["name"], (*path, "name"), "the contractor")
     return Contractor(name, tuple(tasks))
@@ -68,7 +68,7 @@ def _read_task(document: Document, value: Any, path: Place) -> Task:
     window = fields.get("window")
     if window is None and "window" in fields:  # null is not the same as leaving it out
         document.fail((*path, "window"), "found null; expected [first step, last step]")
-    name: Any = None  # stays so only where a problem is noted
+    name: Any = None  # stays None only if a mistake is reported
     if "name" in fields:
         name = document.name(fields["name"], (*path, "name"), "the work")
     return Task(

@@ -179,9 +179,7 @@ def distribution_data(returns: ReturnDistribution, worth: Worth) -> dict[str, An
     else:
         edges = np.linspace(low, high, min(BINS, 4 * len(amounts.values)) + 1)
         bins = amounts.histogram(edges).tolist()
-        words = (
-            f"The plan {verb} between {_amount(low)} and {_amount(high)}, depending on delays. "
-        )
+        words = f"The plan {verb} between {_amount(low)} and {_amount(high)}, depending on delays. "
         if returns.exact:
             words += f"The chances of all {len(amounts.values):,} possible amounts are exact."
         else:
