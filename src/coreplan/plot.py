@@ -1,8 +1,8 @@
 """Pictures for papers, drawn with matplotlib (extra ``plot``).
 
 Each function draws on the given axes, or makes a figure of the width of a paper's column (8 cm),
-and returns the axes. Shapes are opaque, so that vector formats stay vectors. Colours differ also for
-colour-blind readers, and by their brightness in print.
+and returns the axes. Shapes are opaque, so that vector formats stay vectors. Colours differ also
+for colour-blind readers, and by their brightness in print.
 """
 
 from __future__ import annotations

@@ -174,10 +174,10 @@ def _plan_help(courses: Sequence[Courses], speak: _Words) -> str:
     if not any(piece.open for each in courses for piece in each.pieces):
         return "No work in this plan can be delayed: the chart shows what will be done."
     return (
-        "The chart shows the plan without delays. A striped end shows how much longer a work takes "
-        f"if it is delayed; this becomes known one {speak.unit} after its start. Click a work with "
-        "a striped end to mark it as delayed, click again to mark it as on time. The chart then "
-        "shows what the plan does in that case."
+        "At first, the chart shows the plan without delays. A striped end shows how much longer a "
+        f"work takes if it is delayed; this becomes known one {speak.unit} after its start. Click "
+        "a work with a striped end to mark it as delayed, click again to mark it as on time. The "
+        "chart then shows what the plan does in that case."
     )
 
 
