@@ -21,7 +21,7 @@ def test_evaluate_a_schedule(run: Run, small: Path, schedule: Path) -> None:
         in out.splitlines()
     )
     assert (
-        "no plan can earn more than 33.10; at most 15.00 (82.9 %) can be gained; "
+        "at most 15.00 (82.9 %) can be gained: no plan can earn more than 33.10; "
         "a plan that earns 33.10 is known" in out.splitlines()
     )
     assert "not in the schedule" not in out
@@ -49,8 +49,8 @@ def test_evaluate_a_policy(run: Run, small: Path, tmp_path: Path) -> None:
     assert run("solve", small, "--save-policy", plan).code == 0
     code, out, err = run("evaluate", small, "--policy", plan, "--estimate", 1000, "--seed", 7)
     assert (code, err) == (0, "")
-    assert "no plan can earn more than 33.10: your plan is optimal" in out
-    assert "estimated from 1,000 runs, not exact" in out
+    assert "your plan is optimal: no plan can earn more than 33.10" in out
+    assert "with a confidence of 95 %, estimated from 1,000 runs, not exact" in out
     assert run("evaluate", small, "--policy", plan, "--stage", 2).code == 2
 
 
@@ -58,7 +58,7 @@ def test_evaluate_says_what_is_left_out(run: Run, small: Path, schedule: Path) -
     """Works that the schedule does not mention are named."""
     schedule.write_text("Alpha: {bridge: 0}\n")
     out = run("evaluate", small, "--schedule", schedule, "--no-bound").out
-    assert "not in the schedule, so never started: Alpha/tunnel, Beta/road" in out
+    assert "not in the schedule and therefore never started: Alpha/tunnel, Beta/road" in out
 
 
 def test_evaluate_within_limits(run: Run, large: Path, tmp_path: Path) -> None:

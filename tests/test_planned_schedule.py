@@ -133,7 +133,7 @@ def test_works_that_are_under_way() -> None:
     assert (work.task, work.start, work.end, work.under_way) == ("a1", 2, 5, True)
     assert not work.completed
     assert policy.schedule().to_schedule() == {}
-    assert "a1: steps 2 to 4 (under way already; not completed in time)" in str(policy.schedule())
+    assert "a1: steps 2 to 4 (already under way; not completed in time)" in str(policy.schedule())
 
 
 def test_it_can_be_read() -> None:
@@ -143,7 +143,7 @@ def test_it_can_be_read() -> None:
     assert text.splitlines()[0] == "one course of the plan, with a probability of 70 %"
     assert "  a1: steps 0 to 2 (delayed)" in text.splitlines()
     assert "  b1: steps 0 to 1" in text.splitlines()
-    assert "  a1: step 0 (not delayed, as expected)" in str(policy.schedule()).splitlines()
+    assert "  a1: step 0 (not delayed, as assumed)" in str(policy.schedule()).splitlines()
     plain = json.loads(json.dumps(policy.schedule().to_dict(), allow_nan=False))
     assert plain["works"][0]["task"] == "a1"
     assert math.isclose(plain["probability"], 0.3)
@@ -176,5 +176,5 @@ def test_other_mistakes() -> None:
     with pytest.raises(ModelError, match="expected is 'late'"):
         policy_of(road()).schedule(expected="late")
     robots = policy_of(road().to_timmdp())
-    with pytest.raises(ModelError, match="outcomes are for the tasks of a maintenance problem"):
+    with pytest.raises(ModelError, match="only works of a maintenance problem have outcomes"):
         robots.schedule({"Alpha/a1": True})

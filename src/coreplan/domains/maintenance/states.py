@@ -306,8 +306,8 @@ def to_local(contractor: Contractor, given: ContractorState) -> LocalState:
     if given.doing is None:
         if given.remaining:
             raise ModelError(
-                f"{whose}: found {found(given.remaining)} steps remaining but no work; give the "
-                "work under `doing`"
+                f"{whose}: found `remaining` {found(given.remaining)} but no work; give the work "
+                "under `doing`"
             )
         return LocalState(todo, IDLE, 0)
     if given.doing not in names:
@@ -319,7 +319,7 @@ def to_local(contractor: Contractor, given: ContractorState) -> LocalState:
         )
     if not is_integer(given.remaining) or given.remaining < 1:
         raise ModelError(
-            f"{whose}: found {found(given.remaining)} steps remaining of work "
-            f"{found(given.doing)}; expected a whole number of at least 1"
+            f"{whose}: found `remaining` {found(given.remaining)} for work {found(given.doing)}; "
+            "expected the remaining steps, a whole number of at least 1"
         )
     return LocalState(todo & ~(1 << current), current, int(given.remaining))
