@@ -14,7 +14,7 @@ def test_evaluate_a_schedule(run: Run, small: Path, schedule: Path) -> None:
     """What the schedule earns, what hindrance costs, and how much can be gained at most."""
     code, out, err = run("evaluate", small, "--schedule", schedule)
     assert (code, err) == (0, "")
-    assert "small: 2 contractors, 3 tasks" in out
+    assert "small: 2 contractors, 3 works" in out
     # bridge 20 - 6.9, tunnel 9 - 2, road 15 - 2, and two steps of hindrance.
     assert (
         "your plan is expected to earn 18.10 in all: revenue 44.00, works 10.90, hindrance 15.00"
@@ -79,7 +79,7 @@ def test_evaluate_within_limits(run: Run, large: Path, tmp_path: Path) -> None:
     [
         ("Gamma: {bridge: 0}", ":1:1", "no contractor 'Gamma'"),
         ("Alpha: {brigde: 0}", ":1:9", "did you mean 'bridge'?"),
-        ("Alpha: {bridge: 6}", ":1:17", "'bridge' in step 6: the problem has steps 0 to 5"),
+        ("Alpha: {bridge: 6}", ":1:17", "'bridge' in step 6: the plan covers steps 0 to 5"),
         ("Alpha: {bridge: 0, tunnel: 1}", ":1:28", "works on 'bridge' in steps 0 to 1"),
         ("Alpha: {bridge: now}", ":1:17", "found 'now'"),
         ("format: policy/1", ":1:9", "expected schedule/1"),

@@ -43,9 +43,9 @@ def test_plan(run: Run, small: Path) -> None:
         assert any(line.startswith(name) for line in out.splitlines())
     total = next(line for line in out.splitlines() if line.startswith("in all"))
     assert total.split()[2:] == [
-        f"{each:,.2f}" for each in (money.revenue, -money.works, money.value)
+        f"{each:,.2f}" for each in (money.revenue, money.works, money.value)
     ]
-    alpha = [money.revenue_of[0], -money.works_of[0], money.revenue_of[0] - money.works_of[0]]
+    alpha = [money.revenue_of[0], money.works_of[0], money.revenue_of[0] - money.works_of[0]]
     assert [f"{each:,.2f}" for each in alpha] in [
         line.split()[1:] for line in out.splitlines() if line.startswith("Alpha ")
     ]
@@ -148,7 +148,7 @@ def test_where_exact_numbers_are_out_of_reach(run: Run) -> None:
         code, out, err = run("plan", RING)
         said = one_json(run("plan", RING, "--json").out)
     assert (code, err) == (0, "")
-    assert "the likeliest courses, 100 % of all" in out
+    assert "the chart shows the likeliest courses only, 100 % of all" in out
     assert "not exact" in out
     assert "cost of works" not in out
     exact = timeline(solved(RING))

@@ -46,7 +46,12 @@ def test_states_of_contractors(tmp_path: Path) -> None:
         (ROBOTS, "[s1, u0]", "", "a mapping"),
         (ROAD, "{Alpha: {done: [a9]}, Beta: {}}", "Alpha", "no work 'a9'"),
         (ROAD, "{Alpha: {doing: a1}, Beta: {}}", "Alpha", "expected the remaining steps"),
-        (ROAD, "{Alpha: {doing: a1, remaining: '2'}, Beta: {}}", "Alpha", "found '2'"),
+        (
+            ROAD,
+            "{Alpha: {doing: a1, remaining: '2'}, Beta: {}}",
+            "Alpha",
+            "found `remaining` '2' for work 'a1'",
+        ),
         (ROAD, "{Alpha: {remaining: 2}, Beta: {}}", "Alpha", "give the work under `doing`"),
         (ROAD, "{Alpha: {dong: a1}, Beta: {}}", "Alpha", "did you mean"),
         (ROAD, "{Alpha: a1, Beta: {}}", "Alpha", "found 'a1'"),

@@ -156,10 +156,13 @@ def test_it_can_be_read() -> None:
     [
         ({"Alpha/a9": True}, "Alpha/a9"),
         ({"a1": True}, "'a1'"),
-        ({"Alpha/a1": "late"}, "the outcome of 'Alpha/a1' is 'late'; expected True or 'delayed'"),
-        ({"Alpha/a1": 1}, "the outcome of 'Alpha/a1' is 1"),
-        ({"Alpha/a1": None}, "is null"),
-        ({"Beta/b1": True}, "task 'Beta/b1' is never delayed"),
+        (
+            {"Alpha/a1": "late"},
+            "found 'late' as the outcome of 'Alpha/a1'; expected True or 'delayed'",
+        ),
+        ({"Alpha/a1": 1}, "found 1 as the outcome of 'Alpha/a1'"),
+        ({"Alpha/a1": None}, "found null as the outcome"),
+        ({"Beta/b1": True}, "work 'Beta/b1' is never delayed; leave out its outcome"),
         (["Alpha/a1"], "expected a mapping"),
     ],
 )
@@ -167,13 +170,15 @@ def test_outcomes_that_cannot_be_are_refused(outcomes: Any, words: str) -> None:
     """Unknown tasks and impossible outcomes are named."""
     with pytest.raises(ModelError, match=words):
         policy_of(road()).schedule(outcomes)
-    with pytest.raises(ModelError, match="task 'Alpha/a1' is always delayed"):
+    with pytest.raises(
+        ModelError, match="work 'Alpha/a1' is always delayed; leave out its outcome"
+    ):
         policy_of(road(1.0)).schedule({"Alpha/a1": False})
 
 
 def test_other_mistakes() -> None:
     """Outcomes are for road works, and there are two things to expect."""
-    with pytest.raises(ModelError, match="expected is 'late'"):
+    with pytest.raises(ModelError, match="found expected = 'late'"):
         policy_of(road()).schedule(expected="late")
     robots = policy_of(road().to_timmdp())
     with pytest.raises(ModelError, match="only works of a maintenance problem have outcomes"):

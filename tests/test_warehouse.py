@@ -90,7 +90,7 @@ def test_report(policy: Policy) -> None:
     """The page holds what is not of one domain only, and its numbers agree."""
     report = make_report(solve(policy.problem))
     assert report.data["summary"]["proven"]
-    assert "proven to be the best plan" in report.html
+    assert "Proven to be the best plan" in report.html
     assert "Likely actions" in report.html
     assert sum(amount for _, amount in report.data["parts"]) == pytest.approx(policy.evaluate())
     for step in report.data["steps"]:
