@@ -13,7 +13,7 @@ def test_check(run: Run, small: Path, tmp_path: Path) -> None:
     bad.write_text(SMALL.replace("duration: 1, cost: 2", "duration: 0, cost: x"))
     code, out, err = run("check", small)
     assert (code, err) == (0, "")
-    assert out == f"{small}: ok, mpp/1, 2 contractors, 3 tasks, horizon 6, 1 hindrance rule\n"
+    assert out == f"{small}: ok, mpp/1, 2 contractors, 3 works, 6 steps, 1 hindrance rule\n"
     code, out, err = run("check", bad, small)
     assert code == 2
     assert out.startswith(f"{small}: ok")

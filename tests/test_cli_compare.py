@@ -93,9 +93,12 @@ def test_the_loss_is_shown(run: Run, small: Path, monkeypatch: pytest.MonkeyPatc
 
     apart = Result("p", "dec-mdp", Status.OPTIMAL, 8.0, 8.0, 8.0, 0.1, objective="decentralised")
     for results, said in (
-        ((central(10.0), apart), "dec-mdp: decentralised; it loses 2 against the best plan of all"),
+        (
+            (central(10.0), apart),
+            "dec-mdp: decentralised; it loses 2 against the best centralised plan",
+        ),
         ((central(13.0), apart), "it loses between 2 and 5 against"),
-        ((apart,), "the best plan of all is not known"),
+        ((apart,), "the best centralised plan is not known"),
     ):
         monkeypatch.setattr("coreplan.cli.compare.compare_algorithms", fake(*results))
         code, out, err = run("compare", small)

@@ -15,14 +15,14 @@ def test_evaluate_a_schedule(run: Run, small: Path, schedule: Path) -> None:
     """What the schedule earns, what hindrance costs, and how much can be gained at most."""
     code, out, err = run("evaluate", small, "--schedule", schedule)
     assert (code, err) == (0, "")
-    assert "small: 2 contractors, 3 tasks" in out
+    assert "small: 2 contractors, 3 works" in out
     # bridge 20 - 6.9, tunnel 9 - 2, road 15 - 2, and two steps of hindrance.
     assert (
         "your plan is expected to earn 18.10 in all: revenue 44.00, works 10.90, hindrance 15.00"
         in out.splitlines()
     )
     assert (
-        "no plan can earn more than 33.10; at most 15.00 (82.9 %) can be gained; "
+        "at most 15.00 (82.9 %) can be gained: no plan can earn more than 33.10; "
         "a plan that earns 33.10 is known" in out.splitlines()
     )
     assert "not in the schedule" not in out
@@ -50,8 +50,8 @@ def test_evaluate_a_policy(run: Run, small: Path, tmp_path: Path) -> None:
     assert run("solve", small, "--save-policy", plan).code == 0
     code, out, err = run("evaluate", small, "--policy", plan, "--estimate", 1000, "--seed", 7)
     assert (code, err) == (0, "")
-    assert "no plan can earn more than 33.10: your plan is optimal" in out
-    assert "estimated from 1,000 runs, not exact" in out
+    assert "your plan is optimal: no plan can earn more than 33.10" in out
+    assert "with a confidence of 95 %, estimated from 1,000 runs, not exact" in out
     assert run("evaluate", small, "--policy", plan, "--stage", 2).code == 2
 
 
@@ -59,7 +59,7 @@ def test_evaluate_says_what_is_left_out(run: Run, small: Path, schedule: Path) -
     """Works that the schedule does not mention are named."""
     schedule.write_text("Alpha: {bridge: 0}\n")
     out = run("evaluate", small, "--schedule", schedule, "--no-bound").out
-    assert "not in the schedule, so never started: Alpha/tunnel, Beta/road" in out
+    assert "not in the schedule and therefore never started: Alpha/tunnel, Beta/road" in out
 
 
 def test_evaluate_within_limits(run: Run, large: Path, tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_evaluate_within_limits(run: Run, large: Path, tmp_path: Path) -> None:
     [
         ("Gamma: {bridge: 0}", ":1:1", "no contractor 'Gamma'"),
         ("Alpha: {brigde: 0}", ":1:9", "did you mean 'bridge'?"),
-        ("Alpha: {bridge: 6}", ":1:17", "'bridge' in step 6: the problem has steps 0 to 5"),
+        ("Alpha: {bridge: 6}", ":1:17", "'bridge' in step 6: the plan covers steps 0 to 5"),
         ("Alpha: {bridge: 0, tunnel: 1}", ":1:28", "works on 'bridge' in steps 0 to 1"),
         ("Alpha: {bridge: now}", ":1:17", "found 'now'"),
         ("format: policy/1", ":1:9", "expected schedule/1"),

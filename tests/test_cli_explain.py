@@ -20,7 +20,7 @@ def test_the_first_decision(run: Run, file: Path) -> None:
     assert policy is not None
     code, out, err = run("explain", file)
     assert (code, err) == (0, "")
-    assert "instead, this once:" in out
+    assert "alternatives, for this step only:" in out
     said = one_json(run("explain", file, "--json").out)
     assert said["action"] == policy.act(0)
     assert said["value"] == pytest.approx(policy.evaluate())

@@ -27,7 +27,7 @@ def test_info(run: Run, small: Path) -> None:
     numbers = [first[key] for key in ("local_states", "unrolled", "transitions", "merged")]
     assert re.search(r"^Alpha +" + " +".join(map(str, numbers)) + "$", out, re.MULTILINE)
     assert f"{report['joint_states']:.0f} joint states" in out
-    assert "1 interaction that can happen" in out
+    assert "1 possible interaction" in out
     unmerged = one_json(run("info", small, "--no-merge", "--json").out)
     assert unmerged["agents"][0]["merged"] is None
 

@@ -19,10 +19,10 @@ def test_explain_says_what_costs_most(run: Run, small: Path) -> None:
     code, out, err = run("sensitivity", small)
     assert (code, err) == (0, "")
     title, value, *lines = out.splitlines()
-    assert title == "small: 2 contractors, 3 tasks, horizon 6, 1 hindrance rule"
+    assert title == "small: 2 contractors, 3 works, 6 steps, 1 hindrance rule"
     report = sensitivity(read_problem(small))
     assert f"{report.result.value:,.2f}" in value
-    assert value.endswith("no plan is better")
+    assert value.startswith("the best plan is expected to earn ")
     assert [line[:3] for line in lines] == ["1. ", "2. "]
     first = report.influences[0]
     assert "If Alpha/bridge were never delayed (now with a chance of 30 %, by 1 step)" in lines[0]
@@ -46,7 +46,7 @@ def test_only_some_are_shown(run: Run, small: Path) -> None:
     assert code == 0
     assert "\n1. " in out
     assert "2. " not in out
-    assert out.endswith("and 1 more that are not shown\n")
+    assert out.endswith("and 1 more, not shown\n")
     _, out, _ = run("sensitivity", small, "--top", "1", "--json")
     assert len(one_json(out)["influences"]) == 1
     _, out, _ = run("sensitivity", small, "--only", "hindrance")
@@ -65,7 +65,7 @@ def test_dates(run: Run, tmp_path: Path) -> None:
     path.write_text(json.dumps(raw), encoding="utf-8")
     code, out, err = run("sensitivity", path, "--start-date", "2026-03-02")
     assert (code, err) == (0, "")
-    assert "steps are weeks, the first begins on 2 Mar 2026" in out
+    assert "steps are weeks; the first begins on 2 Mar 2026" in out
     assert "If C1/w0 could start at any time (now 9 Mar – 22 Mar 2026), " in out
     assert "If C0/w0 could start at any time (now 9 Mar 2026 – " in out
     assert ", by 1 week), " in out
@@ -108,7 +108,7 @@ def test_time_limit(run: Run, tmp_path: Path) -> None:
     with ticking():
         code, out, _ = run("sensitivity", path, "--time-limit", "0.05", "--top", "3")
     assert code == 0
-    assert "the time was too short: " in out
+    assert "the time limit was reached: " in out
 
 
 def test_no_plan_in_time(run: Run, small: Path) -> None:

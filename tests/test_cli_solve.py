@@ -57,7 +57,7 @@ def test_solve_prints_header_and_summary(run: Run, small: Path) -> None:
     code, out, err = run("solve", small)
     assert (code, err) == (0, "")
     assert coreplan.__version__ in out
-    assert "small: 2 contractors, 3 tasks, horizon 6, 1 hindrance rule" in out
+    assert "small: 2 contractors, 3 works, 6 steps, 1 hindrance rule" in out
     sizes = coreplan.solving.compile_problem(read_problem(small)).sizes
     assert (
         f"local states: {sum(s.states for s in sizes)}, {sum(s.unrolled for s in sizes)} unrolled, "
@@ -324,7 +324,7 @@ def test_stage_and_state(run: Run, small: Path, tmp_path: Path) -> None:
         ("Alpha: {done: [brigde]}\nBeta: {}", "did you mean 'bridge'?"),
         ("Alpha: {}\nBeta: {}\nGamma: {}", "'Gamma'"),
         ("Alpha: {done: [bridge], doing: bridge, remaining: 1}\nBeta: {}", "both done and being"),
-        ("Alpha: {remaining: 2}\nBeta: {}", "say what it is doing"),
+        ("Alpha: {remaining: 2}\nBeta: {}", "give the work under `doing`"),
         ("Alpha: {doing: bridge, remaining: 0}\nBeta: {}", "at least 1"),
         ("Alpha: {finished: [bridge]}\nBeta: {}", "'finished'"),
         ("Alpha: {}\nAlpha: {}\nBeta: {}", "Alpha"),

@@ -146,7 +146,7 @@ def test_a_poor_plan_may_be_worse_than_alone() -> None:
     assert worth.money is None
     assert worth.own is None
     assert isinstance(worth.money_alone, Money)
-    assert "worse than if everybody planned alone" in worth.summary()
+    assert "this plan is worse than planning alone" in worth.summary()
 
 
 def test_from_a_later_stage() -> None:
@@ -194,10 +194,13 @@ def test_words_say_who_gives_up_what() -> None:
     assert agrees(worth.gain, 13)
     lines = worth.summary().splitlines()
     assert lines[0] == (
-        "coordination is worth 13.00: the plan is expected to earn 25.00, everybody's plan alone "
+        "coordination is worth 13.00: this plan is expected to earn 25.00, planning alone "
         "is expected to earn 12.00"
     )
     assert "hindrance 15.00 alone, 0.00 together; works 8.00 alone, 10.00 together" in lines[1]
     assert len(lines) == 3
-    assert lines[2] in ("Alpha gives up 2.00 for it", "Beta gives up 2.00 for it")
+    assert lines[2] in (
+        "Alpha gives up 2.00 for the others",
+        "Beta gives up 2.00 for the others",
+    )
     assert worth.to_dict()["high"] == worth.high

@@ -172,5 +172,5 @@ def test_only_works_have_courses() -> None:
     """A plan for robots has no courses of works."""
     policy = solve(read_problem(example_path("two_robots.yaml"))).policy
     assert policy is not None
-    with pytest.raises(ModelError, match="only a maintenance plan"):
+    with pytest.raises(ModelError, match="courses of works need a plan of a maintenance problem"):
         find_courses(policy)

@@ -182,9 +182,9 @@ def test_rules_in_words() -> None:
         return rule_in_words(rule, problem).removeprefix("if a1")
 
     assert words(never, sure) == (
-        " is delayed (30 %), Beta leaves b1 out, which else starts in step 3"
+        " is delayed (30 %), Beta leaves b1 out instead of starting it in step 3"
     )
-    assert words(sure, never).endswith("Beta starts b1 in step 3, which else is left out")
+    assert words(sure, never).endswith("Beta starts b1 in step 3 instead of leaving it out")
     assert words(sure, Starts(4, 4, 4, 0)).endswith(
         "Beta starts b1 1 step earlier: in step 3 instead of in step 4"
     )
@@ -193,7 +193,7 @@ def test_rules_in_words() -> None:
     )
     assert "in step 5 (or not at all: 25 %)" in words(Starts(5, 5, 6.75, 0.25), sure)
     assert words(range_, sure, several=True).startswith(", started in step 0, is delayed (")
-    assert words(range_, sure, always=False).endswith("in step 3, unless b1 has begun")
+    assert words(range_, sure, always=False).endswith("in step 3, unless b1 has started")
 
 
 def test_rules_for_the_same_delay_come_together() -> None:
@@ -251,5 +251,5 @@ def test_large_plans_are_cut() -> None:
 @given(raw=timmdp_dicts())
 def test_other_problems_have_no_rules(raw: dict[str, Any]) -> None:
     """Only a maintenance plan has them."""
-    with pytest.raises(ModelError, match="only a maintenance plan"):
+    with pytest.raises(ModelError, match="rules for delays need a plan of a maintenance problem"):
         decision_rules(policy_of(from_file(raw)))

@@ -149,15 +149,15 @@ def test_the_reason_is_said_in_words() -> None:
     assert not told.overlaps
     (early,) = (each for each in told.alternatives if each.changes == {"Beta": "start b2"})
     assert early.overlaps == (
-        "starting b2 now would overlap Alpha/a1 for at least 2 steps: hindrance 7.5 per step",
+        "starting b2 now would overlap Alpha/a1 for at least 2 steps: hindrance costs 7.5 per step",
     )
     assert early.loss == pytest.approx(15)
     (difference,) = early.differences
     assert difference.what == "hindrance of Alpha/a1, Beta/b2"
     assert difference.amount == pytest.approx(-15)
     text = str(told)
-    assert "the plan: Alpha: start a1, Beta: wait; worth 25.50 from here on" in text
-    assert "  Beta: start b2: 15.00 less" in text.splitlines()
+    assert "the plan: Alpha: start a1, Beta: wait; expected value from here on: 25.50" in text
+    assert "  Beta: start b2: 15.00 worse" in text.splitlines()
     assert "    - hindrance of Alpha/a1, Beta/b2 costs 15.00 more" in text.splitlines()
     # To leave a1 is to lose its revenue: it may start now or never.
     assert (
@@ -173,7 +173,7 @@ def test_works_that_are_under_way_are_overlapped() -> None:
     told = policy.explain(1, state)
     (early,) = told.alternatives
     assert early.overlaps == (
-        "starting b2 now would overlap Alpha/a1 for at least 1 step: hindrance 7.5 per step",
+        "starting b2 now would overlap Alpha/a1 for at least 1 step: hindrance costs 7.5 per step",
     )
     assert "  Alpha: works on a1, 1 step left" in str(told).splitlines()
 
@@ -189,7 +189,9 @@ def test_what_the_plan_accepts_is_said() -> None:
         network=(Hindrance(("Alpha/a1", "Beta/b1"), cost=(7.5, 1)),),
     )
     told = policy_of(problem).explain(0)
-    assert told.overlaps == ("Alpha/a1 and Beta/b1 coincide for 2 steps: hindrance 7.5 per step",)
+    assert told.overlaps == (
+        "Alpha/a1 and Beta/b1 run at the same time for 2 steps: hindrance costs 7.5 per step",
+    )
 
 
 def test_estimates_are_labelled(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -216,7 +218,7 @@ def test_estimates_are_labelled(monkeypatch: pytest.MonkeyPatch) -> None:
             compared += 1
             assert abs(each.value - other.value) < 2 * (each.high - each.low) + 1e-9
     assert compared
-    assert "an estimate by simulation, between" in str(told)
+    assert "estimated by simulation" in str(told)
     assert ": about " in str(told)
 
 

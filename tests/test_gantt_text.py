@@ -78,7 +78,7 @@ def test_a_chart(marks: Marks, expected: str) -> None:
     # Steps are two characters wide.
     assert lines[2].split()[1] == 4 * sure + 4 * extra + 12 * idle
     assert lines[3].split()[1] == 4 * idle + 2 * likely + 2 * idle + 2 * unlikely + 10 * idle
-    assert lines[4:6] == ["Beta", "  nothing to do"]
+    assert lines[4:6] == ["Beta", "  no works"]
     assert all(mark in lines[-1] for mark in (sure, extra))
 
 
@@ -111,7 +111,7 @@ def test_every_mark_is_what_the_timeline_says(
     """Each step of each work has the mark of its chances, in steps of one width."""
     marks = PLAIN if plain else BLOCKS
     made, lines = drawn(raw, width, marks, Calendar(MONDAY) if dates else None)
-    rows = [line for line in lines[1:-1] if line[:2] == "  " and line != "  nothing to do"]
+    rows = [line for line in lines[1:-1] if line[:2] == "  " and line != "  no works"]
     for line, work in zip(rows, made.works, strict=True):
         each, rest = divmod(len(line.split(" ")[-1]), made.horizon)
         assert (each > 0, rest) == (True, 0)

@@ -287,7 +287,9 @@ def test_problems_that_cannot_be_completed_are_refused(raw: dict[str, Any]) -> N
     for problem, name in zip(caught.value.problems, names, strict=True):
         position = [agent["name"] for agent in raw["agents"]].index(name)
         assert problem.place == f"agents[{position}]"
-        assert problem.message.startswith(f"agent {name!r} cannot be sure to complete the task")
+        last = int(raw["horizon"]) - 1
+        head = f"contractor {name!r} cannot finish all its works by step {last}, delays included: "
+        assert problem.message.startswith(head)
         misfits = Feasibility(contractors[position].tasks, int(raw["horizon"])).misfits()
         assert all(repr(contractors[position].tasks[k].name) in problem.message for k in misfits)
 
@@ -306,7 +308,7 @@ def test_too_many_windowed_tasks_are_refused_in_words() -> None:
     tasks = tuple(Task(f"t{k}", 1, 0, window=(0, 50)) for k in range(31))
     problem = alone(*tasks, horizon=60, must_complete=True)
     for use in (solve, MaintenanceProblem.to_timmdp):
-        with pytest.raises(ModelError, match="'A' has too many tasks with windows"):
+        with pytest.raises(ModelError, match="'A' has too many works with windows"):
             use(problem)
 
 
@@ -340,7 +342,7 @@ def test_states_round_trip(history: bool, raw: dict[str, Any]) -> None:
                 assert dataclasses.replace(states.value(other), times=None) == (
                     dataclasses.replace(value, times=None)
                 )
-                with pytest.raises(ModelError, match="cannot be in the state"):
+                with pytest.raises(ModelError, match="cannot be in this state in step"):
                     states.find(stage + 1, label)
 
 
@@ -369,29 +371,36 @@ def test_given_times_are_kept() -> None:
     assert policy.act(3, {"A": state}) == {"A": "continue"}
     after = ContractorState(("a", "c"), None, 0, {"a": (2, 3), "c": (0, 0)})
     assert policy.act(4, {"A": after}) == policy.act(4, {"A": {"done": ["a", "c"]}})
-    with pytest.raises(ModelError, match="cannot be in the state"):
+    with pytest.raises(ModelError, match="cannot be in this state in step"):
         policy.act(4, {"A": dataclasses.replace(after, times={"a": (2, 3), "c": (1, 1)})})
 
 
 WRONG_STATES: list[tuple[Any, str]] = [
-    (ContractorState(("x",)), "contractor 'A' has no task 'x'"),
-    ({"done": ["a", "aa"]}, "contractor 'A' has no task 'aa'"),
-    ({"done": "a"}, "contractor 'A': found done = 'a'; expected a list of tasks"),
-    ({"done": None}, "contractor 'A': found done = null; expected a list of tasks"),
-    ({"doing": "x", "remaining": 1}, "contractor 'A' has no task 'x'"),
-    ({"done": ["a"], "doing": "a", "remaining": 1}, "task 'a' is both done and being done"),
-    ({"doing": "a"}, "found 0 steps remaining of task 'a'; expected a whole number of at least 1"),
-    ({"doing": "a", "remaining": 1.5}, "found 1.5 steps remaining of task 'a'"),
-    ({"doing": "a", "remaining": True}, "found true steps remaining of task 'a'"),
-    ({"doing": "a", "remaining": "2"}, "found '2' steps remaining of task 'a'"),
-    ({"remaining": 2}, "found 2 steps remaining but no task; say what it is doing"),
+    (ContractorState(("x",)), "contractor 'A' has no work 'x'"),
+    ({"done": ["a", "aa"]}, "contractor 'A' has no work 'aa'"),
+    ({"done": "a"}, "contractor 'A': found done = 'a'; expected a list of works"),
+    ({"done": None}, "contractor 'A': found done = null; expected a list of works"),
+    ({"doing": "x", "remaining": 1}, "contractor 'A' has no work 'x'"),
+    (
+        {"done": ["a"], "doing": "a", "remaining": 1},
+        "work 'a' is both done and being done; remove one",
+    ),
+    (
+        {"doing": "a"},
+        "found `remaining` 0 for work 'a'; expected the remaining steps, a whole number of at "
+        "least 1",
+    ),
+    ({"doing": "a", "remaining": 1.5}, "found `remaining` 1.5 for work 'a'"),
+    ({"doing": "a", "remaining": True}, "found `remaining` true for work 'a'"),
+    ({"doing": "a", "remaining": "2"}, "found `remaining` '2' for work 'a'"),
+    ({"remaining": 2}, "found `remaining` 2 but no work; give the work under `doing`"),
     ({"dne": ["a"]}, "the state of contractor 'A' has no part 'dne'; did you mean 'done'?"),
-    ({"times": [1]}, "found times = [1]; expected task: [first stage, last stage]"),
-    ({"times": {"a": 1}}, "expected task: [first stage, last stage]"),
-    ({"times": {"a": [1, 2, 3]}}, "expected task: [first stage, last stage]"),
-    ({"times": {"a": [0, 0.5]}, "done": ["a"]}, "expected task: [first stage, last stage]"),
-    ({"times": {"x": [0, 1]}}, "contractor 'A' has no task 'x'"),
-    ({"times": {"a": [0, 1]}}, "task 'a' has times but is neither done nor being done"),
+    ({"times": [1]}, "found times = [1]; expected work: [first step, last step]"),
+    ({"times": {"a": 1}}, "expected work: [first step, last step]"),
+    ({"times": {"a": [1, 2, 3]}}, "expected work: [first step, last step]"),
+    ({"times": {"a": [0, 0.5]}, "done": ["a"]}, "expected work: [first step, last step]"),
+    ({"times": {"x": [0, 1]}}, "contractor 'A' has no work 'x'"),
+    ({"times": {"a": [0, 1]}}, "work 'a' has times but is neither done nor being done"),
     (None, "found null; expected what it has done and is doing"),
     (7, "found 7; expected what it has done and is doing"),
 ]
@@ -414,13 +423,15 @@ def test_times_must_fit_the_steps_that_remain() -> None:
     """A task under way ends when its remaining steps are done."""
     problem = alone(Task("a", 3, 0), horizon=6)
     state = ContractorState((), "a", 2, {"a": (1, 5)})
-    with pytest.raises(ModelError, match="so its last stage is 3; found 5"):
+    with pytest.raises(
+        ModelError, match="found 5 as the last step of work 'a'; expected 3, since 2 steps"
+    ):
         solve(problem, merge=False, stage=2, state={"A": state})
 
 
 def test_a_text_is_no_list_of_tasks() -> None:
     """What is done is a list; a text would silently be taken letter by letter."""
-    with pytest.raises(ModelError, match="found done = 'ab'; expected a list of tasks"):
+    with pytest.raises(ModelError, match="found done = 'ab'; expected a list of works"):
         ContractorState("ab")  # type: ignore[arg-type]
 
 
@@ -493,7 +504,7 @@ def test_any_situation_is_planned_for_as_the_judge_does(
     try:
         expected = judge.mpp_value(raw, stage, joint_state)
     except ValueError:
-        with pytest.raises(ModelError, match="has no action there"):
+        with pytest.raises(ModelError, match="cannot finish all its works by step "):
             solve(read(raw), stage=stage, state=package_state(raw, joint_state), merge=merge)
         return
     result = solve(read(raw), stage=stage, state=package_state(raw, joint_state), merge=merge)
@@ -658,16 +669,16 @@ def problem_of(task: Task | None = None, **changes: Any) -> MaintenanceProblem:
 
 TASK = "agents[0].tasks[0]"
 WRONG: list[tuple[Callable[[], object], str, str]] = [
-    (lambda: problem_of(Task("", 1, 1)), f"{TASK}.name", "expected the name of the task"),
+    (lambda: problem_of(Task("", 1, 1)), f"{TASK}.name", "expected the name of the work"),
     (lambda: problem_of(Task("x/y", 1, 1)), f"{TASK}.name", "expected a name without '/'"),
-    (lambda: problem_of(Task("a", 0, 1)), f"{TASK}.duration", "found 0; expected steps of work"),
+    (lambda: problem_of(Task("a", 0, 1)), f"{TASK}.duration", "found 0; expected the duration"),
     (lambda: problem_of(Task("a", 1.5, 1)), f"{TASK}.duration", "found 1.5"),  # type: ignore[arg-type]
     (lambda: problem_of(Task("a", 1, math.nan)), f"{TASK}.cost", "found nan; expected the cost"),
     (lambda: problem_of(Task("a", 1, "1")), f"{TASK}.cost", "found '1'; expected the cost"),  # type: ignore[arg-type]
     (
         lambda: problem_of(Task("a", 1, (1, 2, 3))),
         f"{TASK}.cost",
-        "found a list of 3 numbers; expected one for each of the 4 stages",
+        "found a list of 3 numbers; expected one for each of the 4 steps",
     ),
     (lambda: problem_of(Task("a", 1, (1, 2, None, 4))), f"{TASK}.cost[2]", "found null"),  # type: ignore[arg-type]
     (lambda: problem_of(Task("a", 1, 1, revenue=math.inf)), f"{TASK}.revenue", "found inf"),
@@ -681,12 +692,12 @@ WRONG: list[tuple[Callable[[], object], str, str]] = [
     (lambda: problem_of(Task("a", 1, 1, delay=(0.5, 1))), f"{TASK}.delay", "expected a Delay"),  # type: ignore[arg-type]
     (lambda: problem_of(Task("a", 1, 1, window=(3, 2))), f"{TASK}.window", "3 is after the last"),
     (lambda: problem_of(Task("a", 1, 1, window=(-1, 2))), f"{TASK}.window[0]", "found -1"),
-    (lambda: problem_of(Task("a", 1, 1, window=(1,))), f"{TASK}.window", "[first stage, last"),  # type: ignore[arg-type]
+    (lambda: problem_of(Task("a", 1, 1, window=(1,))), f"{TASK}.window", "[first step, last"),  # type: ignore[arg-type]
     (lambda: problem_of(Task("a", 1, 1, window=3)), f"{TASK}.window", "found 3; expected"),  # type: ignore[arg-type]
     (lambda: problem_of(horizon=0), "horizon", "found 0; expected the number of steps"),
     (lambda: problem_of(name=None), "name", "found null; expected a text"),
     (lambda: problem_of(must_complete=1), "must_complete", "found 1; expected true or false"),
-    (lambda: problem_of(contractors=()), "agents", "found no agents"),
+    (lambda: problem_of(contractors=()), "agents", "found no contractors"),
     (lambda: problem_of(contractors=3), "agents", "found 3; expected contractors"),
     (lambda: problem_of(contractors=("A",)), "agents[0]", "an object of the class Contractor"),
     (lambda: problem_of(contractors=(Contractor("A/B"),)), "agents[0].name", "without '/'"),
@@ -695,31 +706,35 @@ WRONG: list[tuple[Callable[[], object], str, str]] = [
     (
         lambda: problem_of(contractors=(Contractor("A", (Task("a", 1, 1),) * 2),)),
         "agents[0].tasks[1].name",
-        "task 'a' is there twice",
+        "work 'a' is there twice",
     ),
     (lambda: Contractor("A", (3,)), "tasks[0]", "an object of the class Task"),  # type: ignore[arg-type]
     (lambda: Hindrance("A/a", 1), "tasks", "found 'A/a'; expected a list"),  # type: ignore[arg-type]
     (lambda: problem_of(network=(3,)), "network[0]", "an object of the class Hindrance"),
-    (lambda: problem_of(network=(Hindrance(("A/a",), 1),)), "network[0].tasks", "found 1 task(s)"),
+    (
+        lambda: problem_of(network=(Hindrance(("A/a",), 1),)),
+        "network[0].tasks",
+        "found one work; expected two",
+    ),
     (
         lambda: problem_of(network=(Hindrance(("A/a", "B"), 1),)),
         "network[0].tasks[1]",
-        "found 'B'; expected 'agent/task'",
+        "found 'B'; expected 'contractor/work'",
     ),
     (
         lambda: problem_of(network=(Hindrance(("A/a", "C/b"), 1),)),
         "network[0].tasks[1]",
-        "the problem has no agent 'C'",
+        "the problem has no contractor 'C'",
     ),
     (
         lambda: problem_of(network=(Hindrance(("A/a", "B/x"), 1),)),
         "network[0].tasks[1]",
-        "agent 'B' has no task 'x'",
+        "contractor 'B' has no work 'x'",
     ),
     (
         lambda: problem_of(network=(Hindrance(("B/b", "B/c"), 1),)),
         "network[0].tasks[1]",
-        "agent 'B' has two tasks in this entry",
+        "contractor 'B' has two works in this entry",
     ),
     (
         lambda: problem_of(network=(Hindrance(("A/a", "B/c"), (1, 2)),)),

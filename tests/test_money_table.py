@@ -36,16 +36,19 @@ def test_rows_add_up(raw: dict[str, Any], width: int) -> None:
     assert policy is not None
     money = split_value(policy)
     title, *lines = [line.plain for line in money_table(problem, money, width)]
-    assert title.split() == ["expected", "revenue", "cost", "of", "works", "in", "all"]
+    costs = money.value < 0
+    verb = "costs" if costs else "earns"
+    assert title.split() == ["expected", "revenue", "cost", "of", "works", verb, "in", "all"]
     assert all(cell_len(line) <= width for line in lines)
     count = len(problem.contractors)
     for line, revenue, works in zip(lines[:count], money.revenue_of, money.works_of, strict=True):
-        for shown, exact in zip(amounts(line), (revenue, -works, revenue - works), strict=True):
+        total = works - revenue if costs else revenue - works
+        for shown, exact in zip(amounts(line), (revenue, works, total), strict=True):
             assert abs(shown - exact) <= 0.005 + 1e-9 * abs(exact)
     rows = [amounts(line)[-1] for line in lines[:-1]]
     rounding = 0.006 * (len(rows) + 1) + 1e-9 * (money.revenue + abs(money.works))
     assert abs(sum(rows) - amounts(lines[-1])[-1]) <= rounding
-    assert abs(amounts(lines[-1])[-1] - money.value) <= 0.005 + 1e-9 * abs(money.value)
+    assert abs(amounts(lines[-1])[-1] - abs(money.value)) <= 0.005 + 1e-9 * abs(money.value)
 
 
 def test_the_dearest_hindrance_comes_first() -> None:
@@ -61,8 +64,8 @@ def test_the_dearest_hindrance_comes_first() -> None:
     lines = [line.plain for line in money_table(problem, money, 80)]
     shown = [line for line in lines if line.startswith("hindrance")]
     assert [amounts(line)[-1] for line in shown] == [
-        *(-cost for cost in costs[:2:-1]),
-        -sum(costs[:3]),
+        *costs[:2:-1],
+        sum(costs[:3]),
     ]
     assert shown[-1].startswith("hindrance: 3 more rules")
     assert all(len(line) <= 80 for line in lines)

@@ -268,7 +268,7 @@ def test_values_out_of_reach_are_estimated() -> None:
     assert report.estimate == policy.estimate(500, 3)
     said = report.summary()
     assert "out of reach" in said
-    assert "estimated from 500 runs, not exact" in said
+    assert "with a confidence of 95 %, estimated from 500 runs, not exact" in said
     assert "no plan can earn more than" in said
     assert report.to_dict()["exact"] is False
     assert report.best_known == solve(problem).value
@@ -282,7 +282,9 @@ def test_plans_of_robots_have_no_money() -> None:
     report = evaluate_plan(robots, result.policy)
     assert report.money is None
     assert report.summary().startswith("your plan is worth ")
-    with pytest.raises(ModelError, match="only a maintenance plan"):
+    with pytest.raises(
+        ModelError, match="revenue, works and hindrance need a plan of a maintenance problem"
+    ):
         split_value(result.policy)
 
 

@@ -131,7 +131,7 @@ def test_works_that_are_under_way() -> None:
     assert (work.task, work.start, work.end, work.under_way) == ("a1", 2, 5, True)
     assert not work.completed
     assert policy.schedule().to_schedule() == {}
-    assert "a1: steps 2 to 4 (under way already; not completed in time)" in str(policy.schedule())
+    assert "a1: steps 2 to 4 (already under way; not completed in time)" in str(policy.schedule())
 
 
 def test_it_can_be_read() -> None:
@@ -141,7 +141,7 @@ def test_it_can_be_read() -> None:
     assert text.splitlines()[0] == "one course of the plan, with a probability of 70 %"
     assert "  a1: steps 0 to 2 (delayed)" in text.splitlines()
     assert "  b1: steps 0 to 1" in text.splitlines()
-    assert "  a1: step 0 (not delayed, as expected)" in str(policy.schedule()).splitlines()
+    assert "  a1: step 0 (not delayed, as assumed)" in str(policy.schedule()).splitlines()
     plain = json.loads(json.dumps(policy.schedule().to_dict(), allow_nan=False))
     assert plain["works"][0]["task"] == "a1"
     assert math.isclose(plain["probability"], 0.3)
@@ -154,10 +154,13 @@ def test_it_can_be_read() -> None:
     [
         ({"Alpha/a9": True}, "Alpha/a9"),
         ({"a1": True}, "'a1'"),
-        ({"Alpha/a1": "late"}, "the outcome of 'Alpha/a1' is 'late'; expected True or 'delayed'"),
-        ({"Alpha/a1": 1}, "the outcome of 'Alpha/a1' is 1"),
-        ({"Alpha/a1": None}, "is null"),
-        ({"Beta/b1": True}, "task 'Beta/b1' is never delayed"),
+        (
+            {"Alpha/a1": "late"},
+            "found 'late' as the outcome of 'Alpha/a1'; expected True or 'delayed'",
+        ),
+        ({"Alpha/a1": 1}, "found 1 as the outcome of 'Alpha/a1'"),
+        ({"Alpha/a1": None}, "found null as the outcome"),
+        ({"Beta/b1": True}, "work 'Beta/b1' is never delayed; leave out its outcome"),
         (["Alpha/a1"], "expected a mapping"),
     ],
 )
@@ -165,14 +168,16 @@ def test_outcomes_that_cannot_be_are_refused(outcomes: Any, words: str) -> None:
     """Unknown tasks and impossible outcomes are named."""
     with pytest.raises(ModelError, match=words):
         policy_of(road()).schedule(outcomes)
-    with pytest.raises(ModelError, match="task 'Alpha/a1' is always delayed"):
+    with pytest.raises(
+        ModelError, match="work 'Alpha/a1' is always delayed; leave out its outcome"
+    ):
         policy_of(road(1.0)).schedule({"Alpha/a1": False})
 
 
 def test_other_mistakes() -> None:
     """Outcomes are for road works, and there are two things to expect."""
-    with pytest.raises(ModelError, match="expected is 'late'"):
+    with pytest.raises(ModelError, match="found expected = 'late'"):
         policy_of(road()).schedule(expected="late")
     robots = policy_of(road().to_timmdp())
-    with pytest.raises(ModelError, match="outcomes are for the tasks of a maintenance problem"):
+    with pytest.raises(ModelError, match="only works of a maintenance problem have outcomes"):
         robots.schedule({"Alpha/a1": True})

@@ -337,7 +337,7 @@ def test_what_cannot_be_drawn() -> None:
     with pytest.raises(ModelError, match="no policy to draw"):
         plot.cost_distribution(None)
     policy = solve(from_file(SMALL).to_timmdp()).policy
-    with pytest.raises(ModelError, match="only a maintenance plan"):
+    with pytest.raises(ModelError, match="a Gantt chart needs a plan of a maintenance problem"):
         plot.gantt(policy)
 
 

@@ -212,11 +212,11 @@ def test_joint_states_that_make_no_sense_are_refused(state: Any, words: str) -> 
     ("state", "words"),
     [
         (ContractorState(("a",)), "'A' cannot be in"),
-        (ContractorState((), "a", 2), "'A' cannot be in the state"),
+        (ContractorState((), "a", 2), "'A' cannot be in this state"),
         (ContractorState((), "a", 1), None),
-        (ContractorState(("x",)), "contractor 'A' has no task 'x'"),
-        (ContractorState((), None, 1), "found 1 steps remaining but no task"),
-        ("idle/to do b", "'A' cannot be in the state 'idle/to do b' at stage 1"),
+        (ContractorState(("x",)), "contractor 'A' has no work 'x'"),
+        (ContractorState((), None, 1), "found `remaining` 1 but no work"),
+        ("idle/to do b", "'A' cannot be in this state in step 1: found 'idle/to do b'"),
         (3, "found 3; expected what it has done and is doing"),
     ],
 )

@@ -71,7 +71,7 @@ def test_numbers_come_from_the_plan(raw: dict[str, Any]) -> None:
     money = split_value(policy)
     amounts = amounts_of(data)
     sign = -1 if data["costs"] else 1
-    total = "Expected cost" if data["costs"] else "Expected to be earned"
+    total = "Expected cost" if data["costs"] else "Expected earnings"
     assert same(amounts["Works"], money.works)
     assert same(amounts["Hindrance"], money.hindrance)
     assert same(amounts.get("Revenue", 0.0), money.revenue)
@@ -131,9 +131,15 @@ def test_sentences_of_a_proven_plan() -> None:
     assert data["summary"]["headline"] == "The plan is expected to cost 508.76 in all."
     assert data["summary"]["proof"] == "Proven to be the best plan: no plan costs less."
     worth = value_of_coordination(problem, result)
-    assert f"that would be expected to cost {-worth.alone:,.2f}" in data["coordination"]["words"]
+    assert (
+        f"would be expected to cost {-worth.alone:,.2f}, hindrance included."
+        in data["coordination"]["words"]
+    )
     part = 100 * worth.gain / -worth.alone
-    assert f"This plan saves {worth.gain:,.2f} ({part:.3g} %)." in data["coordination"]["words"]
+    assert (
+        f"This plan saves {worth.gain:,.2f} ({part:.3g} %) compared with planning alone."
+        in data["coordination"]["words"]
+    )
     assert data["subtitle"] == "4 contractors, 9 works, 12 steps"
     assert data["words"]["held"] == ""
 
@@ -148,8 +154,9 @@ def test_sentences_of_a_gap() -> None:
     assert plan.gap is not None
     assert data["summary"]["headline"] == f"The plan is expected to earn {plan.value:,.2f} in all."
     assert data["summary"]["proof"] == (
-        f"Not proven to be the best plan: no plan can earn more than {plan.upper_bound:,.2f}, "
-        f"so at most {plan.gap:,.2f} ({100 * plan.gap / plan.value:.3g} %) could be gained."
+        f"Not proven to be the best plan: at most {plan.gap:,.2f} "
+        f"({100 * plan.gap / plan.value:.3g} %) could be gained, because no plan can earn more "
+        f"than {plan.upper_bound:,.2f}."
     )
     assert not data["summary"]["proven"]
     assert "The best plan gains between" in data["coordination"]["words"]
@@ -162,7 +169,7 @@ def test_a_policy_alone() -> None:
     policy = schedule_policy(problem, {"Alpha": {"a1": 0}, "Beta": {"b1": 0}})
     data = make_report(policy).data
     assert data["summary"]["value"] == pytest.approx(policy.evaluate())
-    assert data["summary"]["proof"] == "How far this is from the best plan has not been computed."
+    assert data["summary"]["proof"] == "The distance to the best plan has not been computed."
     assert not data["summary"]["proven"]
 
 
@@ -170,7 +177,7 @@ def test_decentralised_plans() -> None:
     """The proof of a decentralised plan says among which plans it is the best."""
     problem = read_problem(example_path("two_works.yaml"))
     data = make_report(solve(problem, algorithm="dec-mdp")).data
-    assert "in which every contractor knows of its own works only" in data["summary"]["proof"]
+    assert "in which every contractor knows its own works only" in data["summary"]["proof"]
 
 
 def test_dates() -> None:
@@ -202,7 +209,7 @@ def test_plans_from_a_later_stage() -> None:
     assert {names[work] for work in data["done"]} == {"sluice road", "cycle path"}
     assert (data["first"], data["subtitle"]) == (
         4,
-        "4 contractors, 9 works, 8 steps from step 4 on",
+        "4 contractors, 9 works, 8 steps, from step 4",
     )
     assert data["works"][names.index("ring east")]["starts"] == "under way"
 
@@ -308,7 +315,7 @@ def test_nothing_to_do() -> None:
     problem = MaintenanceProblem((Contractor("Alpha"),), horizon=3)
     data = make_report(solve(problem)).data
     assert data["summary"]["headline"] == "The plan is expected to cost 0.00 in all."
-    assert data["words"]["plan"].startswith("Nothing is left to chance")
+    assert data["words"]["plan"].startswith("No work in this plan can be delayed")
     certain = MaintenanceProblem((Contractor("Alpha", (Task("a1", 1, cost=2),)),), 2, (), True)
     shown = make_report(solve(certain)).data["distribution"]
-    assert shown["words"] == "Nothing is left to chance: the plan costs 2.00."
+    assert shown["words"] == "The plan costs 2.00 in every case."

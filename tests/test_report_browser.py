@@ -162,12 +162,10 @@ def test_words_for_what_was_said(browser: Browser, tmp_path: Path) -> None:
     driver = Driver(page, policy)
     before = {run[:2]: run[2] for run in driver.shown()}
     work = driver.names.index(("AquaWegen", "sluice road"))
-    assert "Nothing is known yet" in page.inner_text("#open")
+    assert "No delays entered" in page.inner_text("#open")
     driver.click(work)
     told = page.inner_text("#path")
-    assert told.startswith(
-        "On 9 Mar 2026: sluice road (AquaWegen) turns out to be delayed by 1 week."
-    )
+    assert told.startswith("On 9 Mar 2026: sluice road (AquaWegen) is delayed by 1 week.")
     calendar = Calendar(date(2026, 3, 2))
     moved = {
         name: start
@@ -179,7 +177,7 @@ def test_words_for_what_was_said(browser: Browser, tmp_path: Path) -> None:
         shift = start - before[contractor, task]
         words = f"{calendar.steps(abs(shift))} {'later' if shift > 0 else 'earlier'}"
         assert f"{task} ({contractor}) starts {words}, on {calendar.label(start)}." in told
-    assert "The chance that things go as you said: 15 %." in page.inner_text("#course")
+    assert "The chance of the delays entered is 15 %." in page.inner_text("#course")
     assert page.get_attribute(f'button[data-work="{work}"]', "aria-label") == (
         "sluice road, AquaWegen; 2 Mar – 22 Mar 2026; delayed by 1 week"
     )
@@ -197,7 +195,7 @@ def test_choices_in_the_panel(browser: Browser, tmp_path: Path) -> None:
     driver = Driver(page, policy)
     work = driver.names.index(("AquaWegen", "sluice road"))
     driver.click(work)
-    for words, said in (("On time", False), ("Delayed", True), ("Not known yet", None)):
+    for words, said in (("On time", False), ("Delayed", True), ("Not known", None)):
         page.click(f'#panel-choices button:text-is("{words}")')
         driver.said = {} if said is None else {work: said}
         driver.check()
@@ -321,7 +319,7 @@ def test_hindrance_out_of_reach(
     page, watched, path = open_report(browser, tmp_path, html)
     assert page.inner_text("#heat-choices") == "The course above"
     assert "out of reach" in page.inner_text("#heat-help")
-    assert "No hindrance at all. 8 rules" in page.inner_text("#heat-notes")
+    assert "No hindrance. 8 rules" in page.inner_text("#heat-notes")
     assert "nothing, or less than a cent, in this course" in page.inner_text("#heat-notes")
     watched.check(path)
 
@@ -345,8 +343,8 @@ def test_a_click_that_leads_outside(browser: Browser, tmp_path: Path) -> None:
             break
         driver.click(fresh[0])
     assert page.is_visible("#outside")
-    assert "does not hold what the plan says" in page.inner_text("#outside")
-    assert page.inner_text("#path").endswith("What is done then is not held in this page.")
+    assert "This page does not hold the plan of" in page.inner_text("#outside")
+    assert page.inner_text("#path").endswith("This page does not hold the plan for this case.")
     assert page.inner_text("#course") == ""
     assert set(driver.shown()) < set(driver.followed()[0])
     page.click("#undo")

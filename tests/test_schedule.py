@@ -223,38 +223,38 @@ def refused(schedule: Any, **changes: Any) -> str:
         ({"Alpha": {"a1": None}}, False, "found null"),
         ({"Alpha": 3}, False, "expected the planned starts of contractor 'Alpha'"),
         ([], False, "expected a schedule"),
-        ({"Alpha": {"a1": 8}}, False, "'a1' in step 8: the problem has steps 0 to 7"),
+        ({"Alpha": {"a1": 8}}, False, "'a1' in step 8: the plan covers steps 0 to 7"),
         ({"Alpha": {"a1": -1}}, False, "'a1' in step -1"),
-        ({"Beta": {"b1": 6}}, False, "'b1' in step 6: its window is steps 2 to 5; possible: steps"),
+        ({"Beta": {"b1": 6}}, False, "'b1' in step 6: its window is steps 2 to 5; choose steps"),
         (
             {"Alpha": {"a1": 0, "a2": 1}},
             False,
-            "'a2' in step 1: it works on 'a1' in steps 0 to 1, even if nothing is delayed; "
-            "possible: steps 2 to 7",
+            "'a2' in step 1: it works on 'a1' in steps 0 to 1, even without delays; "
+            "choose steps 2 to 7",
         ),
         (
             {"Alpha": {"a1": 0, "a2": 0}},
             True,
-            "'a2' in step 0: it works on 'a1' in steps 0 to 1, even if nothing is delayed; "
-            "possible: steps 2 to 5",
+            "'a2' in step 0: it works on 'a1' in steps 0 to 1, even without delays; "
+            "choose steps 2 to 5",
         ),
         (
             {"Alpha": {"a1": 3, "a2": 5}},
             True,
-            "'a1' in step 3: a work has to be started in step 2 already, or not all works can be "
-            "completed whatever is delayed (must_complete); possible: steps 0 to 2",
+            "'a1' in step 3: the work has to start by step 2, or delays could keep the contractor "
+            "from finishing all its works (must_complete); choose steps 0 to 2",
         ),
         (
             {"Beta": {"b2": 5}},
             True,
-            "'b2' in step 5: it works on 'b1' in step 5, even if nothing is delayed; that is not "
-            "in the schedule, but has to be completed: plan it too; possible: step 6",
+            "'b2' in step 5: it works on 'b1' in step 5, even without delays; 'b1' is not in the "
+            "schedule, but has to be completed (must_complete): add it; choose step 6",
         ),
         (
             {"Beta": {"b2": 4}},
             True,
-            "'b2' in step 4: after that, not all works can be completed whatever is delayed "
-            "(must_complete); possible: steps 0 to 3",
+            "'b2' in step 4: delays could then keep it from finishing all its works "
+            "(must_complete); choose steps 0 to 3",
         ),
     ],
 )

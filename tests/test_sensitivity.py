@@ -259,7 +259,7 @@ def test_options_of_the_searches(options: dict[str, Any]) -> None:
 @pytest.mark.parametrize("name", ["stage", "state", "start", "certificate"])
 def test_options_of_one_problem_only(name: str) -> None:
     """Options that make sense for one problem only are refused by name."""
-    with pytest.raises(SolverError, match=f"{name} is no option here"):
+    with pytest.raises(SolverError, match=f"the sensitivity analysis has no option {name}"):
         sensitivity(COSTLY, **{name: 1})
 
 
@@ -362,11 +362,11 @@ def test_words() -> None:
     assert say(0, 2) == "the best plan earns at most 2.00 more (2 %)"
     assert say(-1, 2) == "the best plan earns between 1.00 less and 2.00 more"
     assert say(-2, -1, -5) == "the best plan costs between 2.00 more and 1.00 more"
-    assert say(0, math.inf, examined=False) == "what changes is not known (not examined)"
+    assert say(0, math.inf, examined=False) == "the effect is not known (not examined)"
     assert say(3, math.inf) == "the best plan earns at least 3.00 more"
     assert say(-math.inf, 3) == "the best plan earns at most 3.00 more"
     known = dataclasses.replace(Influence(change, 1, 2, True), paid=1.5)
-    assert influence_in_words(known, 9).endswith("; the plan that is known pays 1.50 for it")
+    assert influence_in_words(known, 9).endswith("; the best known plan pays 1.50 for it")
     assert say(0.004, 0.004) == "the best plan earns 0.004 more (0.004 %)"
     assert say(4, 4, 0.0) == "the best plan earns 4.00 more"
 
@@ -377,16 +377,16 @@ def test_the_end_says_what_is_missing() -> None:
     assert "exact" not in report.summary()
     loose = tuple(dataclasses.replace(each, high=each.high + 1) for each in report.influences)
     for status, why in (
-        (Status.TIME_LIMIT, "the time was too short"),
-        (Status.MEMORY_LIMIT, "the memory was too small"),
-        (Status.GAP_LIMIT, "stopped at the gap limit"),
+        (Status.TIME_LIMIT, "the time limit was reached"),
+        (Status.MEMORY_LIMIT, "the memory limit was reached"),
+        (Status.GAP_LIMIT, "the gap limit was reached"),
     ):
         known = dataclasses.replace(report, influences=loose, status=status)
         assert known.summary().endswith(f"{why}: not all numbers are exact")
     unknown = (*loose[1:], dataclasses.replace(loose[0], examined=False))
     report = dataclasses.replace(report, influences=unknown, status=Status.TIME_LIMIT)
     assert report.summary(2).endswith(
-        "and 2 more that are not shown\nthe time was too short: 1 of 4 were not examined"
+        "and 2 more, not shown\nthe time limit was reached: 1 of 4 changes were not examined"
     )
 
 

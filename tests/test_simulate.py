@@ -6,6 +6,7 @@ import dataclasses
 import importlib
 import json
 import math
+import re
 from random import Random
 from typing import Any
 
@@ -20,14 +21,18 @@ from coreplan import (
     TIMMDP,
     Agent,
     Condition,
+    Contractor,
     ContractorState,
+    Delay,
     Entry,
+    Hindrance,
     LimitError,
     MaintenanceProblem,
     ModelError,
     Policy,
     RewardFunction,
     SolverError,
+    Task,
     simulate,
 )
 from coreplan.analysis import SimulationProgress, execution_sequences
@@ -327,12 +332,51 @@ def test_it_can_be_read() -> None:
     shown = simulate(policy, 1000, 1)
     lines = str(shown).splitlines()
     assert lines[0].startswith("1,000 runs from seed 1 in ")
-    assert lines[1].startswith(f"mean return {shown.mean:,.2f}, between ")
+    what = "cost" if shown.mean < 0 else "earnings"
+    assert lines[1].startswith(f"mean {what} {abs(shown.mean):,.2f}, between ")
     assert any(line.startswith("C0/w0") for line in lines)
     plain = json.loads(json.dumps(shown.to_dict(), allow_nan=False))
     assert plain["value"]["mean"] == shown.mean
     assert sum(plain["histogram"]["counts"]) == 1000
     assert plain["money"]["revenue"] == shown.money.revenue if shown.money else False
+
+
+def test_costs_are_positive_numbers() -> None:
+    """A plan that costs money is told by its costs: none of its numbers has a minus sign."""
+    problem = MaintenanceProblem(
+        (
+            Contractor("Alpha", (Task("a1", 2, cost=3, delay=Delay(0.3, 2)),)),
+            Contractor("Beta", (Task("b1", 2, cost=1),)),
+        ),
+        horizon=4,
+        network=(Hindrance(("Alpha/a1", "Beta/b1"), cost=7.5),),
+        must_complete=True,
+    )
+    shown = simulate(policy_of(problem), 1000, 1)
+    lines = str(shown).splitlines()
+    assert shown.money is not None
+    assert lines[1].startswith(f"mean cost {-shown.mean:,.2f}, between {-shown.value.high:,.2f} ")
+    assert lines[2] == (
+        f"works {shown.money.works:,.2f}, hindrance {shown.money.hindrance:,.2f}, revenue 0.00"
+    )
+    dearest, cheapest = -shown.returns[0], -shown.returns[-1]
+    assert lines[3].startswith(f"single runs: cost from {cheapest:,.2f} to {dearest:,.2f}, ")
+    shares = re.findall(r"in (\d+) % (?:of cases it costs at most )?([\d.]+)", lines[4])
+    assert [float(share) for share, _ in shares] == [5, 25, 50, 75, 95]
+    for share, amount in shares:
+        assert np.mean(-shown.returns <= float(amount) + 0.005) >= float(share) / 100
+        assert np.mean(-shown.returns < float(amount) - 0.005) <= float(share) / 100
+    for name, each in shown.own.items():
+        row = next(line for line in lines if line.startswith(f"{name} "))
+        assert row.split()[1:] == [
+            f"{-each.mean:,.2f}",
+            f"{-each.high:,.2f}",
+            "to",
+            f"{-each.low:,.2f}",
+        ]
+    assert any(line.startswith("own costs, less revenue") for line in lines)
+    assert any(line.startswith("cost of hindrance") for line in lines)
+    assert not re.search(r"-\d", "\n".join(lines))
 
 
 def test_a_callback_sees_progress_and_can_stop() -> None:
@@ -348,7 +392,7 @@ def test_a_callback_sees_progress_and_can_stop() -> None:
     assert part.runs == done[0] < 50_000
     assert part.stopped
     assert part.mean == pytest.approx(seen[0].mean)
-    assert "stopped before all 50,000 were through" in part.summary()
+    assert part.summary().startswith(f"stopped after {part.runs:,} of 50,000 runs from seed 1 in ")
 
 
 def test_a_time_limit_keeps_the_runs_so_far() -> None:

@@ -188,5 +188,7 @@ def test_what_has_no_timeline() -> None:
     with pytest.raises(SolverError, match="too long"):
         timeline(policy, time_limit=-1)
     translated = policy_of(from_file(raw).to_timmdp())  # type: ignore[union-attr]
-    with pytest.raises(ModelError, match="only a maintenance plan"):
+    with pytest.raises(
+        ModelError, match="a timeline of works needs a plan of a maintenance problem"
+    ):
         timeline(translated)

@@ -75,7 +75,7 @@ def test_words(policy: Policy) -> None:
     tree = str(policy.tree(depth=1))
     assert "Ann gets to" in tree
     said = str(policy.explain(0))
-    assert "instead, this once:" in said
+    assert "alternatives, for this step only:" in said
     assert "Ben: stay" in said
     view = view_plan(policy.problem, policy)
     lines = [str(line) for line in view.lines(80, "utf-8", None, 8)]
@@ -90,8 +90,8 @@ def test_report(policy: Policy) -> None:
     """The page holds what is not of one domain only, and its numbers agree."""
     report = make_report(solve(policy.problem))
     assert report.data["summary"]["proven"]
-    assert "proven to be the best plan" in report.html
-    assert "What everybody is likely to do" in report.html
+    assert "Proven to be the best plan" in report.html
+    assert "Likely actions" in report.html
     assert sum(amount for _, amount in report.data["parts"]) == pytest.approx(policy.evaluate())
     for step in report.data["steps"]:
         for actions in step["actions"]:

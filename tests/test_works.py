@@ -186,8 +186,8 @@ def test_titles_and_comments_around_the_table(tmp_path: Path) -> None:
     made = read(tmp_path, text)
     assert len(made.problem.contractors) == 1
     notes = " ".join(made.notes)
-    assert "row 1 above the titles left out" in notes
-    assert "1 row that begins with # left out" in notes
+    assert "left out row 1 above the titles" in notes
+    assert "left out 1 row that begins with #" in notes
 
 
 def test_places_and_notes_are_not_lost_in_silence(tmp_path: Path) -> None:
@@ -392,22 +392,26 @@ BAD_CELLS = [
     ("work", "", "the cell is empty"),
     ("work", "=B1", "formula"),
     ("work", "a/1", "expected a name without '/'"),
-    ("duration", "", "the cell is empty; expected how many steps"),
-    ("duration", "two", "found 'two'; expected how many steps it takes, a number"),
-    ("duration", "0", "found 0; expected steps of work, a whole number of at least 1"),
-    ("duration", "1.5", "found 1.5; expected steps of work, a whole number"),
+    ("duration", "", "the cell is empty; expected the duration in steps"),
+    ("duration", "two", "found 'two'; expected the duration in steps, a number"),
+    ("duration", "0", "found 0; expected the duration in steps, a whole number of at least 1"),
+    ("duration", "1.5", "found 1.5; expected the duration in steps, a whole number"),
     ("delay chance", "30", "found '30'; expected the chance of a delay"),
     ("delay chance", "", "the cell is empty, but delay duration is '1'"),
     ("delay duration", "", "the cell is empty, but delay chance is '30%'"),
-    ("delay duration", "0", "found 0; expected steps of delay"),
+    ("delay duration", "0", "found 0; expected the delay in steps"),
     ("revenue", "much", "found 'much'; expected the revenue"),
     ("cost", "", "the cell is empty; expected the cost per step"),
     ("cost", "cheap", "found 'cheap'"),
     ("cost", "1 2 3", "found a list of 3 numbers; expected one for each of the 8"),
     ("earliest start", "soon", "expected the earliest start, a step or a date"),
     ("earliest start", "-1", "numbered from 0"),
-    ("earliest start", "7", "after the latest start '6', step 6"),
-    ("earliest start", "2026-03-02", "there is no start date"),
+    ("earliest start", "7", "found '7' (step 7), which is after the latest start '6' (step 6)"),
+    (
+        "earliest start",
+        "2026-03-02",
+        "but the first day of step 0 is not known; give it (--start-date)",
+    ),
     ("latest start", "3/4/2026", "mixed up"),
 ]
 
@@ -452,30 +456,48 @@ def test_very_many_problems_are_counted(tmp_path: Path) -> None:
 
 BAD_LISTS = [
     ("", "works.csv: the list is empty"),
-    ("contractor,work,duration,cost\n", "there are no works"),
+    ("contractor,work,duration,cost\n", "the list has no works"),
     ("contractor,work\nA,a\n", "row 1: the column 'duration' is missing"),
     ("contractor,work,duration\nA,a,1\n", "row 1: the column 'cost per step' is missing"),
     (
         "contractor,work,duration,cost,wrok\nA,a,1,1,\n",
-        "column E (wrok): there is no",
+        "column E (wrok): found the unknown column 'wrok'",
     ),
     ("contractor,work,duration,cost,wrok\nA,a,1,1,\n", "did you mean 'work'"),
     ("contractor,work,duration,cost,delay\nA,a,1,1,\n", "'delay chance' or 'delay duration'"),
-    ("contractor,work,duration,cost,task\nA,a,1,1,b\n", "there twice, also as 'work'"),
+    (
+        "contractor,work,duration,cost,task\nA,a,1,1,b\n",
+        "the list has this column twice, also as 'work'; remove one of them",
+    ),
     (
         "contractor,work,duration,cost\nA,a,1,2,5\n",
         "row 2, column E: found '5' in a",
     ),
     ("contractor,work,duration,cost\nA,a,1,1\nA,a,2,1\n", "twice, first in row 2"),
-    ("contractor,work,duration,cost\nA,a,1,1\na,b,2,1\n", "which is 'A' in row 2"),
+    (
+        "contractor,work,duration,cost\nA,a,1,1\na,b,2,1\n",
+        "found 'a', but 'A' in row 2; write the name in the same way everywhere",
+    ),
     ('contractor,work,duration,cost\nA,"a,1,1\n', "a quote is not closed"),
-    ("contractor,work,duration,cost,delay chance\nA,a,1,1,20%\n", "no column 'delay duration'"),
+    (
+        "contractor,work,duration,cost,delay chance\nA,a,1,1,20%\n",
+        "but the column 'delay duration' is missing; add it",
+    ),
     ("contractor,work,duration,cost 0,cost 2\nA,a,1,1,1\n", "this is not a step of the plan"),
     ("contractor,work,duration,cost 1,cost week 1\nA,a,1,1,1\n", "twice"),
     ("contractor,work,duration,cost 0,cost 1\nA,a,1,1,\n", "row 2, column E (cost 1)"),
-    ("contractor,work,duration,cost,cost 0\nA,a,1,1,1\n", "expected one of them"),
-    ("contractor,work,duration,cost 2026-03-02\nA,a,1,1\n", "no start date"),
-    ("contractor,work,duration (days),cost per week\nA,a,1,1\n", "days and others weeks"),
+    (
+        "contractor,work,duration,cost,cost 0\nA,a,1,1,1\n",
+        "and also costs of single steps; give one or the other",
+    ),
+    (
+        "contractor,work,duration,cost 2026-03-02\nA,a,1,1\n",
+        "found a cost by date, but the first day of step 0 is not known; give it",
+    ),
+    (
+        "contractor,work,duration (days),cost per week\nA,a,1,1\n",
+        "found days in some titles and weeks in others",
+    ),
 ]
 
 
@@ -487,17 +509,20 @@ def test_bad_lists(tmp_path: Path, text: str, said: str) -> None:
 
 
 BAD_HINDRANCE = [
-    ("work A,cost\na,1\n", "expected the columns 'work A' and 'work B'"),
-    ("work A,work B,cost\na,\n", "the cell is empty; expected two or more works"),
+    ("work A,cost\na,1\n", "the column 'work A' or 'work B' is missing"),
+    ("work A,work B,cost\na,\n", "the cell is empty; give two or more works"),
     ("work A,work B,cost\na,x,1\n", "has no work 'x'"),
     ("work A,work B,cost\na,Beta/bb,1\n", "did you mean 'Beta/b'"),
     ("work A,work B,cost\na,Bta/b,1\n", "did you mean 'Beta/b'"),
-    ("work A,work B,cost\na,same,1\n", "several contractors have; say which one: Alpha/same"),
-    ("work A,work B,cost\na,Alpha/same,1\n", "of the same contractor"),
-    ("work A,work B,cost\na,a,1\n", "of the same contractor"),
+    ("work A,work B,cost\na,same,1\n", "several contractors have; write one of Alpha/same"),
+    (
+        "work A,work B,cost\na,Alpha/same,1\n",
+        "has the same contractor, who does one work at a time",
+    ),
+    ("work A,work B,cost\na,a,1\n", "has the same contractor, who does one work at a time"),
     ("work A,work B,cost\na,b,\n", "the cell is empty; expected the hindrance per step"),
     ("work A,work B,cost\na,b,1 2\n", "a list of 2 numbers; expected one for each of the 8"),
-    ("work A,work B,costs,why\na,b,1,\n", "there is no column 'why'"),
+    ("work A,work B,costs,why\na,b,1,\n", "found the unknown column 'why'"),
 ]
 
 
@@ -514,13 +539,16 @@ def test_bad_hindrance(tmp_path: Path, text: str, said: str) -> None:
 def test_options_that_make_no_sense(tmp_path: Path) -> None:
     """A horizon that is missing or no number, and a step without a start, are errors."""
     text = "contractor,work,duration,cost\nA,a,1,1\n"
-    assert "give the horizon" in errors(tmp_path, text, horizon=None)[0]
+    assert (
+        "the number of steps is not known; give it (--horizon)"
+        in errors(tmp_path, text, horizon=None)[0]
+    )
     with pytest.raises(ModelError, match="the number of steps"):
         read(tmp_path, text, horizon=0)
     with pytest.raises(ModelError, match="start_date"):
         read(tmp_path, text, step="day")
     wrong = errors(tmp_path, text.replace("cost", "cost per week"), start_date=MONDAY, step="day")
-    assert "the title says weeks, but steps are days" in wrong[0]
+    assert "found weeks in the title, but steps are days; change the title or --step" in wrong[0]
 
 
 def test_works_that_do_not_fit(tmp_path: Path) -> None:
@@ -536,7 +564,7 @@ def test_notes_on_what_may_be_a_mistake(tmp_path: Path) -> None:
     works = "contractor,work,duration,cost,earliest start\nA,a,1,1,\nB,b,1,1,9\n"
     made = read(tmp_path, works, "work A,work B,cost\na,b,1\nb,a,2\n")
     notes = "\n".join(made.notes)
-    assert "rows 2 and 3 are about the same works" in notes
+    assert "rows 2 and 3 name the same works" in notes
     assert "B/b can never start" in notes
 
 
@@ -551,7 +579,7 @@ def test_files_that_are_none(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="neither UTF-8 nor Windows-1252"):
         read_works(path)
     path.write_bytes(b"a\0b\0")
-    with pytest.raises(FormatError, match="this is no text"):
+    with pytest.raises(FormatError, match="found no text"):
         read_works(path)
 
 

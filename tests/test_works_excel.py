@@ -83,7 +83,7 @@ def test_dates_are_cells(tmp_path: Path) -> None:
     assert [c.tasks[0].window for c in made.problem.contractors] == [(0, 1), (0, 3)]
     [first, second] = errors(path)
     assert first.startswith("works.xlsx, sheet 'works', row 2, column G (latest start): found the")
-    assert "the date 2026-03-10, but there is no start date" in first
+    assert "the date 2026-03-10, but the first day of step 0 is not known" in first
     assert "row 3" in second
 
 
@@ -110,7 +110,7 @@ def test_wrong_cells_are_named(tmp_path: Path) -> None:
         "row 3, column C (duration)",
         "row 3, column F (cost)",
     ]
-    assert "turn texts such as 3-2 into dates" in lines[0]
+    assert "turn texts like 3-2 into dates" in lines[0]
     assert "found true" in lines[4]
     assert "found the error '#REF!'" in lines[5]
 
@@ -123,7 +123,7 @@ def test_formulas_without_a_value(tmp_path: Path) -> None:
         sheet["F2"] = "=C2*3"
 
     [line] = errors(changed(tmp_path, change))
-    assert "row 2, column F (cost): found the formula '=C2*3', whose value is not in" in line
+    assert "row 2, column F (cost): found the formula '=C2*3' without a saved value" in line
 
 
 @needs_excel
@@ -187,7 +187,7 @@ def test_merged_cells(tmp_path: Path) -> None:
         sheet.merge_cells("A1:G1")
 
     made = read(changed(tmp_path, title))
-    assert any("row 1 above the titles left out" in note for note in made.notes)
+    assert any("left out row 1 above the titles" in note for note in made.notes)
 
 
 @needs_excel
@@ -262,7 +262,7 @@ def test_templates_overwrite_nothing(tmp_path: Path) -> None:
     """Files that are there stay, unless told otherwise."""
     path = tmp_path / "hindrance.csv"
     path.write_text("mine")
-    with pytest.raises(FormatError, match="is there already"):
+    with pytest.raises(FormatError, match="exists already"):
         write_templates(tmp_path)
     assert path.read_text() == "mine"
     assert [each.name for each in tmp_path.iterdir()] == ["hindrance.csv"]

@@ -1,8 +1,8 @@
 """Pictures for papers, drawn with matplotlib (extra ``plot``).
 
-Each function draws on axes that are given, or makes a figure as wide as a column of a paper (8 cm),
-and returns the axes. Shapes are opaque, so that vector formats stay vectors; colours can be told
-apart by people who see colours differently, and by their brightness in print.
+Each function draws on the given axes, or makes a figure of the width of a paper's column (8 cm),
+and returns the axes. Shapes are opaque, so that vector formats stay vectors. Colours differ also
+for colour-blind readers, and by their brightness in print.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 WIDTH = 8 / 2.54
-"""Inches: the width of a figure that is made here, that of a column."""
+"""The width of a new figure in inches: a column of a paper."""
 FONT = 7
-"""Points: the size of letters in a figure that is made here."""
+"""The size of letters in a new figure, in points."""
 LONGEST_NAME = 24
-"""Letters of a name that are shown."""
+"""The most letters of a name that are shown."""
 MOST_STEMS = 40
-"""Up to this many different values a distribution is drawn value by value."""
+"""The most different values of a distribution that are drawn one by one."""
 MOST_BINS = 30
 MOST_LABELS = 12
-"""Steps that have their numbers below a Gantt chart, at most."""
+"""The most step numbers below a Gantt chart."""
 
 BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY = (
     "#0072b2",
@@ -54,12 +54,12 @@ HATCH = "//////"
 
 
 class ProgressLog:
-    """Keeps what a solver tells of its progress: give it to ``solve(..., callback=log)``.
+    """Records the progress of a solver: use it as ``solve(..., callback=log)``.
 
     Parameters
     ----------
     callback
-        Another one, which is called as well; if it returns ``True`` the solver stops.
+        Another callback to call with each report; if it returns ``True``, the solver stops.
 
     Examples
     --------
@@ -76,7 +76,7 @@ class ProgressLog:
         self._callback = callback
 
     def __call__(self, progress: Progress) -> object:
-        """Keep one report."""
+        """Record one report."""
         self.records.append(progress)
         return None if self._callback is None else self._callback(progress)
 
@@ -91,36 +91,35 @@ def gantt(
     outcomes: Mapping[str, bool | str] | None = None,
     calendar: Calendar | None = None,
 ) -> Axes:
-    """Draw who works on what when, with how likely that is, or if these delays happen.
+    """Draw a Gantt chart: the chances of works in each step, or one course with given delays.
 
-    There is a row for each work. The height of a bar is the chance that the work is being worked on
-    in a step: solid within the time that it takes if nothing is delayed, hatched where it is worked
-    on only because it is delayed. Whatever is not certain because of other works' delays shows as a
-    bar that is not full.
+    The chart has a row for each work. The height of a bar is the chance that the work runs in a
+    step. A solid bar is within the normal duration, a hatched bar is work only because of a delay.
+    A bar below full height depends on earlier delays of other works.
 
     Parameters
     ----------
     plan
         A plan for a maintenance problem: a policy, or a result that has one.
     ax
-        Where to draw; by default on a figure of its own.
+        The axes to draw on; by default those of a new figure.
     outcomes
-        Draw one course instead, in which all bars are full: for works ``contractor/work`` whether
-        they are delayed (True or ``"delayed"``); the others are not, if that can be. With ``{}``
-        nothing is delayed. See :meth:`coreplan.Policy.schedule`.
+        Draw one course instead, in which all bars are full. For works ``contractor/work``, whether
+        they are delayed (True or ``"delayed"``); other works are not delayed if possible. ``{}``
+        draws the course without delays. See :meth:`coreplan.Policy.schedule`.
     calendar
-        Dates of the steps; without it, steps have their numbers.
+        The dates of the steps; without it, steps have numbers.
 
     Raises
     ------
     ModelError
-        If the plan is for another kind of problem, or the outcomes cannot be.
+        If the plan is not for a maintenance problem, or the outcomes are impossible.
     SolverError
         If matplotlib is not installed, or the exact chances are out of reach.
     """
     policy = _policy_of(plan)
     if not isinstance(policy.problem, MaintenanceProblem):
-        raise ModelError("only a maintenance plan has works to draw")
+        raise ModelError("a Gantt chart needs a plan of a maintenance problem (mpp/1)")
     if outcomes is None:
         bars = _likely_bars(policy)
     else:
@@ -130,7 +129,7 @@ def gantt(
 
 @dataclass(frozen=True)
 class _Bar:
-    """A piece of a work, in steps first to last - 1; a full row has height 1."""
+    """A part of a work, in steps first to last - 1; a full row has height 1."""
 
     first: int
     last: int
@@ -140,11 +139,11 @@ class _Bar:
 
 
 _Bars = dict[tuple[str, str], list[_Bar]]
-"""Per contractor and work: what is drawn in its row."""
+"""The bars of each row, by contractor and work."""
 
 
 def _likely_bars(policy: Policy) -> _Bars:
-    """How likely works are in each step; what a delay adds is on top."""
+    """The bars of the chances in each step; work because of a delay is on top."""
     bars: _Bars = {}
     for work in timeline(policy).works:
         mine = bars[work.contractor, work.work] = []
@@ -157,7 +156,7 @@ def _likely_bars(policy: Policy) -> _Bars:
 def _bars_of_course(
     policy: Policy, problem: MaintenanceProblem, outcomes: Mapping[str, bool | str]
 ) -> _Bars:
-    """What is worked on if these delays happen."""
+    """The bars of one course with these delays."""
     bars: _Bars = {(who.name, task.name): [] for who in problem.contractors for task in who.tasks}
     durations = {
         (who.name, task.name): task.duration for who in problem.contractors for task in who.tasks
@@ -173,7 +172,7 @@ def _bars_of_course(
 
 
 def _runs(values: Iterable[Any]) -> Iterator[tuple[int, int, Any]]:
-    """Stretches of equal values: where they begin, where they end, the value."""
+    """Runs of equal values: their begin, their end, the value."""
     at = 0
     for value, group in itertools.groupby(values):
         begin, at = at, at + sum(1 for _ in group)
@@ -203,7 +202,7 @@ def _draw_gantt(
         for task in contractor.tasks:
             ticks.append(row + 0.5)
             labels.append((task.name, False))
-            # Time runs along a thin line, so that the eye finds the row.
+            # A thin line guides the eye along the row.
             axes.axhline(row + 0.9, color=PALE, linewidth=0.5, zorder=0)
             for bar in bars[contractor.name, task.name]:
                 if bar.height <= 0:
@@ -226,7 +225,7 @@ def _draw_gantt(
     axes.set_ylim(max(row, 1), 0)  # the first row at the top
     axes.set_yticks(ticks, [_one_line(name) for name, _ in labels])
     for label, (_, bold) in zip(axes.get_yticklabels(), labels, strict=True):
-        label.set_parse_math(False)  # a name is not a formula, whatever it looks like
+        label.set_parse_math(False)  # a name with dollar signs is not a formula
         label.set_fontweight("bold" if bold else "normal")
     axes.tick_params(axis="y", length=0)
     _time_axis(axes, calendar)
@@ -244,7 +243,7 @@ def _draw_gantt(
 
 
 def _time_axis(axes: Axes, calendar: Calendar | None) -> None:
-    """Steps have their numbers in the middle, dates stand where a step begins."""
+    """Label the time axis: step numbers in the middle of steps, dates at their beginning."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator, MultipleLocator
 
     first, last = axes.get_xlim()
@@ -278,21 +277,21 @@ def convergence(
     *,
     result: Result | None = None,
 ) -> Axes:
-    """Draw how the bounds on the optimum met over time.
+    """Draw the lower and upper bound of the optimum over time.
 
     Parameters
     ----------
     progress
-        What a solver reported: a :class:`ProgressLog`, or any reports in their order.
+        The reports of a solver: a :class:`ProgressLog`, or any reports in order.
     ax
-        Where to draw; by default on a figure of its own.
+        The axes to draw on; by default those of a new figure.
     result
-        Where it ended, for algorithms that report no bounds while they work.
+        The result, for algorithms that report no bounds while they run.
 
     Raises
     ------
     ModelError
-        If there is no bound to draw.
+        If the reports have no bound.
     SolverError
         If matplotlib is not installed.
     """
@@ -303,7 +302,7 @@ def convergence(
     upper = _changes([(seconds, high) for seconds, _, high in points if math.isfinite(high)])
     if not lower and not upper:
         raise ModelError(
-            "there is no bound to draw; give a ProgressLog that was the callback of a solver, or "
+            "found no bound to draw; give a ProgressLog that was the callback of a solver, or "
             "result=..."
         )
     axes, size = _axes(ax, 2.0)
@@ -331,7 +330,7 @@ def convergence(
 
 
 def _changes(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """The points at which a value changes, and the last one."""
+    """The points at which a value changes, and the last point."""
     kept = [point for k, point in enumerate(points) if k == 0 or point[1] != points[k - 1][1]]
     return kept if not points or kept[-1] == points[-1] else [*kept, points[-1]]
 
@@ -343,20 +342,20 @@ def cost_distribution(
     runs: int | None = None,
     seed: int = 1,
 ) -> Axes:
-    """Draw how much a plan may cost or earn, and how likely that is.
+    """Draw the possible costs or earnings of a plan with their chances.
 
-    Where few enough things can happen this is exact, elsewhere simulated; the label says which. A
-    maintenance plan that costs more than it earns is drawn by its cost, everything else by what it
-    earns. The dashed line is the mean.
+    The chances are exact if the plan has few enough courses, else simulated; the label names the
+    source. A maintenance plan that costs more than it earns is drawn with costs, any other plan
+    with earnings. The dashed line is the mean.
 
     Parameters
     ----------
     plan
-        A policy, a result that has one, or a distribution that is known.
+        A policy, a result with a policy, or a distribution.
     ax
-        Where to draw; by default on a figure of its own.
+        The axes to draw on; by default those of a new figure.
     runs, seed
-        How many runs to simulate where the exact distribution is out of reach, and the start of the
+        The number of simulated runs if the exact distribution is out of reach, and the seed of the
         random numbers.
 
     Raises
@@ -394,25 +393,24 @@ def cost_distribution(
     return axes
 
 
-# -- what the pictures share -----------------------------------------------------------------------
+# -- shared by the pictures ------------------------------------------------------------------------
 
 
 def _policy_of(plan: Result | Policy) -> Policy:
     policy = plan.policy if isinstance(plan, Result) else plan
     if not isinstance(policy, Policy):
         raise ModelError(
-            "there is no policy to draw: expected a Policy, or a Result of `solve` (a result that "
+            "found no policy to draw; give a Policy, or a Result of `solve` (a result that "
             "was read from a file has none)"
         )
     return policy
 
 
 def _axes(ax: Axes | None, height: float) -> tuple[Axes, float | None]:
-    """Where to draw, and the size of letters; None on axes that are given, which have their own."""
+    """The axes to draw on, and the size of letters; None for given axes, which have their own."""
     if importlib.util.find_spec("matplotlib") is None:
         raise SolverError(
-            "matplotlib is not installed; it comes with the extra `plot`: "
-            "pip install 'coreplan[plot]'"
+            "matplotlib is not installed; install it with pip install 'coreplan[plot]'"
         )
     if ax is not None:
         return ax, None
@@ -423,12 +421,12 @@ def _axes(ax: Axes | None, height: float) -> tuple[Axes, float | None]:
 
 
 def _one_line(name: str) -> str:
-    """A name without line breaks, and not too long."""
+    """A name on one line, cut if it is long."""
     return shorten(" ".join(name.split()), LONGEST_NAME)
 
 
 def _plain(axes: Axes, size: float | None, *kept: str) -> None:
-    """No more lines and larger letters than needed."""
+    """Remove unneeded lines, and set the size of letters."""
     for side in ("left", "right", "top", "bottom"):
         axes.spines[side].set_visible(side in (*kept, "bottom"))
         axes.spines[side].set_linewidth(0.6)
@@ -439,7 +437,7 @@ def _plain(axes: Axes, size: float | None, *kept: str) -> None:
 
 
 def _legend(axes: Axes, size: float | None, title: str | None = None, **options: Any) -> None:
-    """A legend above the picture, where it hides nothing."""
+    """Put the legend above the picture, where it covers nothing."""
     axes.legend(
         fontsize=size,
         title=title,

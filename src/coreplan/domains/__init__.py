@@ -1,1 +1,1 @@
-"""Kinds of problems, each with its own words, files and pictures."""
+"""Domains: kinds of problems, each with its own words, files and pictures."""

@@ -179,8 +179,9 @@ def no_action(indexed: IndexedProblem, agent: int, state: int, stage: int) -> Mo
     """The error for an agent that comes into a state without actions before the horizon."""
     who = indexed.agents[agent]
     return ModelError(
-        f"agent {found(who.name)} can be in state {who.states.label(state)!r} at stage {stage} and "
-        f"has no action there{'; ' + who.stuck if who.stuck else ''}"
+        who.stuck
+        or f"agent {found(who.name)} can be in state {who.states.label(state)!r} at stage {stage} "
+        "and has no action there"
     )
 
 

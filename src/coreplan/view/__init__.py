@@ -1,6 +1,6 @@
-"""What people look at: words, the terminal, pictures.
+"""Output for people: sentences, terminal output, pictures, reports.
 
-To import it provides the texts and pictures of all that has them, see
+Importing this package registers the texts and pictures of results, policies and problems, see
 :mod:`coreplan.support.late`.
 """
 

@@ -1,4 +1,4 @@
-"""Algorithms side by side, for a terminal."""
+"""The comparison of algorithms as a table for the terminal."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TITLES = (
 
 
 def print_comparison(console: Console, comparison: Comparison) -> None:
-    """Print a row for each algorithm, then what decentralising loses and what went wrong."""
+    """Print a row for each algorithm, then messages, then the losses of decentralised plans."""
     rows = [_TITLES, *(_cells(run) for run in comparison.runs)]
     widths = [max(len(row[k]) for row in rows) for k in range(len(_TITLES))]
     for number, (row, run) in enumerate(zip(rows, (None, *comparison.runs), strict=True)):
@@ -67,8 +67,8 @@ def _cells(run: ComparedRun) -> tuple[str, ...]:
 
 def _loss_in_words(run: ComparedRun) -> str:
     if run.loss is None:
-        return f"{run.algorithm}: decentralised; the best plan of all is not known"
+        return f"{run.algorithm}: decentralised; the best centralised plan is not known"
     low, high = run.loss
     close = high - low <= 1e-6 * max(1.0, abs(high))
     loss = f"{high:.6g}" if close else f"between {low:.6g} and {high:.6g}"
-    return f"{run.algorithm}: decentralised; it loses {loss} against the best plan of all"
+    return f"{run.algorithm}: decentralised; it loses {loss} against the best centralised plan"

@@ -1,4 +1,4 @@
-"""What a picture of a conditional return graph shows: states, trees and their labels, no places."""
+"""The content of a picture of a conditional return graph: states, trees and labels, no places."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from coreplan.solving.crg import ConditionalReturnGraphs
 
 MOST_WAYS = 64
-"""Combinations of merged transitions that are looked at for one reward of a naive graph."""
+"""The most combinations of merged transitions that are examined for one reward."""
 
 
 @dataclass
 class StateNode:
-    """A local state."""
+    """A local state in the picture."""
 
     label: Label
     independent: bool
@@ -47,7 +47,7 @@ class TreeNode:
 
 @dataclass
 class Transition:
-    """One transition of the agent: a tree, or a plain arc if others do not matter."""
+    """One transition of the agent: a tree, or a plain arc if other agents have no influence."""
 
     source: int
     target: int
@@ -57,14 +57,14 @@ class Transition:
 
     @property
     def leaves(self) -> list[TreeNode]:
-        """The nodes that arcs to the next state leave from, from top to bottom."""
+        """The nodes with arcs to the next state, from top to bottom."""
         deepest = self.nodes[-1].depth if self.nodes else 0
         return [node for node in self.nodes if node.depth == deepest]
 
 
 @dataclass
 class Panel:
-    """A graph: states by stage and the transitions that leave each stage but the last."""
+    """A graph: the states of each stage, and the transitions between stages."""
 
     heading: Label
     first_stage: int
@@ -75,7 +75,7 @@ class Panel:
 
 @dataclass
 class _Influence:
-    """An arc for what another agent's states do; any of `arcs` takes it."""
+    """An arc for a state transition of another agent; it stands for all of `arcs`."""
 
     kind: str
     label: Label
@@ -84,7 +84,7 @@ class _Influence:
 
 @dataclass
 class _Branch:
-    """An arc for what another agent does."""
+    """An arc for an action of another agent."""
 
     kind: str
     label: Label
@@ -92,7 +92,7 @@ class _Branch:
 
 
 class Content:
-    """Finds out what to show of one agent's graph."""
+    """Collects the content of one agent's graph."""
 
     def __init__(self, crgs: ConditionalReturnGraphs, labels: Labels, agent: int) -> None:
         self.crgs = crgs
@@ -103,7 +103,7 @@ class Content:
         self._trees: dict[int, _core.RewardTree] = {}
 
     def panel(self, first: int, last: int, *, naive: bool = False) -> Panel:
-        """The graph from one stage to another."""
+        """Collect the graph between two stages."""
         start = self.crgs.indexed.stage
         begin = self.graphs.layer_begin(self.agent)
         shown = self.crgs.core.in_graph(self.agent)
@@ -143,7 +143,7 @@ class Content:
         for choice in range(first, last):
             merged: dict[object, list[int]] = {}
             for arc in range(int(begin[choice]), int(begin[choice + 1])):
-                # Merged states can have several arcs that only others' graphs tell apart.
+                # Merged states can have several arcs that differ only in graphs of other agents.
                 key = arc if naive else (*self.moves.outcome(arc), id(self.tree(arc)))
                 merged.setdefault(key, []).append(arc)
             for arcs in merged.values():
@@ -159,15 +159,15 @@ class Content:
                 yield made
 
     def tree(self, arc: int) -> _core.RewardTree:
-        """The tree of an arc: the same object for arcs that share one."""
+        """The tree of an arc; arcs with the same tree share one object."""
         if arc not in self._trees:
             self._trees[arc] = self.crgs.core.tree(self.agent, arc)
         return self._trees[arc]
 
-    # -- what is told apart ------------------------------------------------------------------
+    # -- branches ----------------------------------------------------------------------------
 
     def _told_apart(self, layer: int, arc: int) -> dict[int, list[_Branch]]:
-        """Per other agent of the tree: its branches."""
+        """The branches of each other agent in the tree."""
         others = {}
         for other in self.tree(arc).agents:
             if other.trivial:
@@ -205,7 +205,7 @@ class Content:
         return _Branch("action", self.labels.action(other, branch.action), influences)
 
     def _labelled_pairs(self, layer: int, arc: int, other: _core.TreeAgent) -> dict[int, list[int]]:
-        """Per branch: for each labelled pair of states an arc of the other agent."""
+        """For each branch, an arc of the other agent for each labelled pair of states."""
         found: dict[int, dict[tuple[int, int], int]] = {}
         if self.crgs.influence == "features" or not any(b.labelled_arcs for b in other.branches):
             return {}
@@ -222,11 +222,11 @@ class Content:
         return {branch: list(pairs.values()) for branch, pairs in found.items()}
 
     def _all(self, layer: int) -> dict[int, list[_Branch]]:
-        """Per agent that its reward functions look at: all that it can do."""
+        """All moves of each agent in this agent's reward functions."""
         others = {}
         for other in self.scope:
             moves = self.labels.moves[other]
-            # Merged states can have moves between them that conditions see differently.
+            # Conditions can distinguish moves between the same two merged states.
             found: dict[int, dict[tuple[tuple[int, int], int], list[int]]] = {}
             for each in moves.layer(layer):
                 pairs = found.setdefault(moves.action(each), {})
@@ -247,7 +247,7 @@ class Content:
 
     @cached_property
     def scope(self) -> list[int]:
-        """The other agents that this agent's reward functions look at."""
+        """The other agents in this agent's reward functions."""
         names = self.crgs.indexed.agent_names
         mine = [part for part in self.crgs.parts if part.owner == names[self.agent]]
         return sorted({names.index(name) for part in mine for name in part.agents} - {self.agent})
@@ -262,7 +262,7 @@ class Content:
         others: dict[int, list[_Branch]],
         naive: bool,
     ) -> None:
-        """Make the nodes of a tree, level by level, and the rewards at its leaves."""
+        """Make the nodes of a tree, level by level, with the rewards at its leaves."""
         if not others:
             made.reward = self._reward(layer, arc, {}, naive)
             return
@@ -293,13 +293,13 @@ class Content:
             made.nodes[node].reward = self._reward(layer, arc, arcs, naive)
 
     def _any_arcs(self, layer: int, arc: int) -> list[int]:
-        """An arc for every agent: this one of its own, and any of the others."""
+        """One arc for every agent: the own arc, and any arc of each other agent."""
         arcs = [moves.layer(layer)[0] for moves in self.labels.moves]
         arcs[self.agent] = arc
         return arcs
 
     def _reward(self, layer: int, arc: int, others: dict[int, tuple[int, ...]], naive: bool) -> str:
-        """The reward of a path; several if merged states hide what others tell apart."""
+        """The rewards of a path; several if merged states have different rewards."""
         core = self.lossless if naive else self.crgs.core
         arcs = self._any_arcs(layer, arc)
         found = set()
@@ -311,7 +311,7 @@ class Content:
 
     @cached_property
     def lossless(self) -> _core.ConditionalReturnGraphs:
-        """Graphs that give every transition its reward, whatever definition is drawn."""
+        """Graphs with the reward of every transition, for all definitions that can be drawn."""
         if self.crgs.definition == "lossless":
             return self.crgs.core
         names = self.crgs.indexed.agent_names
@@ -327,7 +327,7 @@ class Content:
 
 
 def make_moves(crgs: ConditionalReturnGraphs) -> list[Moves]:
-    """What is known of the arcs of every agent."""
+    """The arcs of every agent."""
     return [
         Moves(crgs.graphs, agent, np.asarray(who.choice_action, dtype=np.int64))
         for agent, who in enumerate(crgs.indexed.agents)

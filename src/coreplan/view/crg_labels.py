@@ -1,4 +1,4 @@
-"""What the parts of a conditional return graph are called in a picture."""
+"""The labels in a picture of a conditional return graph."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def number(value: float) -> str:
-    """A reward or bound.
+    """Write a reward or bound.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def number(value: float) -> str:
 
 
 def superscript(agent: int) -> str:
-    """The number of an agent, from 1, as the paper writes it.
+    """The superscript of an agent: its number, from 1, as in the paper.
 
     Examples
     --------
@@ -51,18 +51,18 @@ def superscript(agent: int) -> str:
 
 @dataclass(frozen=True)
 class Label:
-    """A text in a picture.
+    """A text in a picture, shortened to fit.
 
     Attributes
     ----------
     lines
-        What is shown, shortened to fit.
+        The lines of the text.
     who
-        The superscript that says whose it is.
+        The superscript of the agent.
     after
-        What follows the superscript.
+        The text after the superscript.
     full
-        All of it, where the lines do not show everything.
+        The whole text, if the lines are shortened.
     """
 
     lines: tuple[str, ...]
@@ -72,19 +72,19 @@ class Label:
 
     @property
     def width(self) -> float:
-        """About how wide it is."""
+        """The approximate width."""
         widest = max(map(text_width, self.lines), default=0.0)
         return widest + text_width(self.who) + text_width(self.after)
 
 
 def one(text: str, most: float, who: str = "", after: str = "", full: str = "") -> Label:
-    """A label of one line."""
+    """Make a label of one line."""
     shown = fit(text, most)
     return Label((isolated(shown),), who, after, full or ("" if shown == text else text))
 
 
 class Moves:
-    """The arcs of one agent's graph: where they leave, with which action."""
+    """The arcs of one agent's graph, with their nodes and actions."""
 
     def __init__(
         self, graphs: _core.LocalGraphs, agent: int, choice_action: NDArray[np.int64]
@@ -126,7 +126,7 @@ class Moves:
         return int(self._base[arc])
 
     def outcome(self, arc: int) -> tuple[int, float]:
-        """Where an arc leads to and what the agent itself earns."""
+        """The end of an arc and the agent's own reward."""
         return int(self._next[arc]), float(self._reward[arc])
 
     def find(self, move: _core.Move) -> int:
@@ -141,7 +141,7 @@ class Moves:
 
 
 class Labels:
-    """Names what is shown of a problem's graphs."""
+    """Names the parts of a problem's graphs."""
 
     def __init__(self, crgs: ConditionalReturnGraphs, moves: list[Moves]) -> None:
         self._crgs = crgs
@@ -160,7 +160,7 @@ class Labels:
         return Label((f"{what} {isolated(shown)}",), superscript(agent), "", full)
 
     def agent(self, agent: int) -> Label:
-        """Who a superscript means."""
+        """Explain the superscript of an agent."""
         name = self._agents[agent].name
         shown = fit(name, STATE_WIDTH)
         return Label(
@@ -168,7 +168,7 @@ class Labels:
         )
 
     def state(self, agent: int, node: int) -> Label:
-        """A local state or, if merged, several."""
+        """Name a local state or, if it is merged, several."""
         members = self._members(agent)[node]
         names = [self._state_lines(agent, state) for state in members]
         full = "\n".join(" · ".join(lines) for lines in names)
@@ -187,7 +187,7 @@ class Labels:
         return Label(tuple(map(isolated, shown)), full="" if plain else full)
 
     def _members(self, agent: int) -> dict[int, list[int]]:
-        """Per node: the states that it stands for."""
+        """The states of each node."""
         if agent not in self._member_lists:
             classes = self._crgs.merged.node_class(agent)
             states = self._crgs.full.node_state(agent)
@@ -205,7 +205,7 @@ class Labels:
         return " · ".join(self._state_lines(agent, state))
 
     def own(self, agent: int, arc: int, chance: float) -> Label:
-        """The agent's own action, with its chance unless that is certain."""
+        """Name the agent's own action, with its chance if it is uncertain."""
         after = "" if chance > 1 - 1e-12 else f" ({chance:.4g})"
         name = self._agents[agent].actions[self.moves[agent].action(arc)]
         return one(name, ACTION_WIDTH, superscript(agent), after)
@@ -215,7 +215,7 @@ class Labels:
         return one(self._agents[agent].actions[action], ACTION_WIDTH, superscript(agent))
 
     def other(self, agent: int, sign: str, meaning: str) -> Label:
-        """A sign for all that is not told apart."""
+        """Explain the sign for all other actions or transitions."""
         name = fit(self._agents[agent].name, STATE_WIDTH)
         return Label((sign,), superscript(agent), full=f"{meaning} of {name}")
 
@@ -239,7 +239,7 @@ class Labels:
         action: int | None,
         examples: Sequence[_core.Move],
     ) -> list[Label]:
-        """What conditions see of each of several kinds of state transitions."""
+        """Name kinds of state transitions by the conditions that distinguish them."""
         looked_at = self._conditions(agent, layer, arc, other)
         seen = []
         for example in examples:
@@ -251,7 +251,7 @@ class Labels:
                     if self._sees(other, condition, state, after)
                 ]
             )
-        # What all have in common goes without saying.
+        # Leave out conditions that all kinds have in common.
         starts = {start for texts in seen for start, _ in texts}
         brief = len(starts) == 1 and all(end for texts in seen for _, end in texts)
         labels = []
@@ -267,7 +267,7 @@ class Labels:
         return labels
 
     def _conditions(self, agent: int, layer: int, arc: int, other: int) -> list[int]:
-        """The other's conditions that matter, given the agent's own transition."""
+        """The conditions on another agent that matter for a transition of this agent."""
         stage = self._crgs.indexed.stage + layer
         own = self._rewards.matched(agent, self.moves[agent].base(arc))
         found: dict[int, None] = {}
@@ -280,7 +280,7 @@ class Labels:
         return list(found)
 
     def _owned(self, agent: int) -> list[IndexedEntry]:
-        """The entries of the reward functions that an agent answers for."""
+        """The entries of the reward functions that belong to an agent's graph."""
         names = self._crgs.indexed.agent_names
         mine = {p.function for p in self._crgs.parts if p.owner == names[agent]}
         return [entry for entry in self._crgs.indexed.entries if entry.function in mine]
@@ -291,7 +291,7 @@ class Labels:
 
     @cached_property
     def _ends(self) -> list[list[tuple[int, int]]]:
-        """Per agent and transition of the description: its state and next state."""
+        """The state and next state of each transition of each agent."""
         ends = []
         for who in self._agents:
             row = []
@@ -308,7 +308,7 @@ class Labels:
         return (states is None or state in states) and (nexts is None or after in nexts)
 
     def _texts(self, agent: int, condition: int, action: int | None) -> tuple[str, str]:
-        """What a condition asks of the state and of the next state."""
+        """The tests of a condition on the state and on the next state."""
         return self._condition_words(agent, condition, action is not None)
 
     @cached_property
@@ -317,12 +317,12 @@ class Labels:
 
 
 ConditionWords = Callable[[int, int, bool], tuple[str, str]]
-"""(agent, condition, whether an action is told with it) → what it asks of state and next state."""
+"""(agent, condition, whether an action is shown) → tests on the state and the next state."""
 
 
 @singledispatch
 def condition_words(problem: PlanningProblem, indexed: IndexedProblem) -> ConditionWords:
-    """What conditions ask, in words; a domain may register its own."""
+    """Write conditions as text; a domain may register its own function."""
     return lambda agent, condition, with_action: ("", "")
 
 
@@ -343,7 +343,7 @@ def _of_translated(problem: TranslatedProblem, indexed: IndexedProblem) -> Condi
 
 
 def _test(test: StateTest | object) -> str:
-    """A test on a state in words."""
+    """Write a test on a state as text."""
     if test is None:
         return ""
     if isinstance(test, Mapping):
@@ -356,7 +356,7 @@ def _value(value: object) -> str:
 
 
 def _arrow(start: str, end: str) -> str:
-    """A pair of tests as one text."""
+    """Write the tests on state and next state as one text."""
     if start and end:
         return f"{start} → {end}"
     return f"→ {end}" if end else start

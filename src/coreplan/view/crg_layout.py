@@ -1,4 +1,4 @@
-"""Where the parts of a conditional return graph go: stages from left to right, a row per leaf."""
+"""The layout of a conditional return graph: stages from left to right, a row for each leaf."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ BOUNDS_HEIGHT = 17.0
 TREE_GAP = 7.0
 STATE_GAP = 20.0
 NODE = 9.0
-"""Room for a dot or triangle."""
+"""The width of a dot or triangle with its margin."""
 
 
 @dataclass
 class PlacedState:
-    """A state and the box that it is drawn in."""
+    """A state with its box."""
 
     state: StateNode
     x: float
@@ -31,7 +31,7 @@ class PlacedState:
 
 @dataclass
 class PlacedNode:
-    """A dot or a triangle."""
+    """A dot or a triangle with its position."""
 
     node: TreeNode
     x: float
@@ -40,7 +40,7 @@ class PlacedNode:
 
 @dataclass
 class PlacedArc:
-    """An arc through points; it bends between those of different height."""
+    """An arc through points; it bends between points of different height."""
 
     kind: str
     points: list[tuple[float, float]]
@@ -49,7 +49,7 @@ class PlacedArc:
 
 @dataclass
 class PlacedLabel:
-    """A label of an arc; `end` says that it ends at x rather than starts there."""
+    """A label of an arc; with `end`, it ends at x instead of starting there."""
 
     kind: str
     text: object
@@ -60,7 +60,7 @@ class PlacedLabel:
 
 @dataclass
 class Placed:
-    """A graph with places, from (0, 0) on."""
+    """A graph with the positions of all its parts; the top left corner is (0, 0)."""
 
     width: float = 0.0
     height: float = 0.0
@@ -72,7 +72,7 @@ class Placed:
 
 
 def lay_out(panel: Panel, *, rewards: bool, bounds: bool) -> Placed:
-    """Find a place for everything in a graph."""
+    """Compute the positions of all parts of a graph."""
     return _Layout(panel, rewards, bounds).run()
 
 
@@ -109,7 +109,7 @@ class _Layout:
         return LINE * max(1, len(state.label.lines)) + STATE_PAD
 
     def _room(self, s: int, k: int) -> float:
-        """The height that a state and the trees that leave it need."""
+        """The height of a state with its trees."""
         state = self._panel.columns[s][k]
         own = self._state_height(state)
         if self._bounds and state.bounds:
@@ -119,7 +119,7 @@ class _Layout:
         return max(own, rows * ROW + max(0, len(trees) - 1) * TREE_GAP) + STATE_GAP
 
     def _stack(self) -> list[list[float]]:
-        """Per column and state: the height of its middle; all at least half its room."""
+        """The vertical middle of each state, by column; all states fit below the top."""
         middles: list[list[float]] = []
         for s, column in enumerate(self._panel.columns):
             rooms = [self._room(s, k) for k in range(len(column))]
@@ -148,7 +148,7 @@ class _Layout:
         return [[y - top for y in row] for row in middles]
 
     def _rows_of(self, s: int, middles: list[float]) -> list[list[float]]:
-        """Per transition of a stage, in the stage's order: the heights of its leaves."""
+        """The vertical positions of the leaves of each transition of a stage, in order."""
         rows: dict[int, list[float]] = {}
         for k, trees in enumerate(self._by_source[s]):
             count = sum(max(1, len(tree.leaves)) for tree in trees)
@@ -190,7 +190,7 @@ class _Layout:
         return x + width + (reach - width) / 2
 
     def _place_stage(self, s: int, x: float) -> float:
-        """Place the trees of a stage to the right of its states; returns where the next ones go."""
+        """Place the trees of a stage right of its states; return the position of the next."""
         stage = self._panel.stages[s]
         if not stage:
             return x + ROW
@@ -232,7 +232,7 @@ class _Layout:
         return arrival
 
     def _columns(self, s: int, x: float, heights: list[list[float]]) -> list[tuple[float, float]]:
-        """Per depth of trees: where arcs have turned and where nodes are."""
+        """The end of the bend and the position of nodes, for each depth of the trees."""
         stage = self._panel.stages[s]
         deepest = max((tree.nodes[-1].depth if tree.nodes else 0) for tree in stage)
         widest = [0.0] * (deepest + 1)
@@ -274,13 +274,13 @@ class _Layout:
         self._placed.labels.append(PlacedLabel(kind, text, x, y - 4.5, end))
 
     def _right(self, s: int, k: int) -> float:
-        """The right end of a state that has a place."""
+        """The right end of a placed state."""
         before = sum(len(column) for column in self._panel.columns[:s])
         state = self._placed.states[before + k]
         return state.x + state.width / 2
 
     def _lefts(self, s: int, x: float) -> list[float]:
-        """The left ends that the states of a column will have."""
+        """The left ends of the states of a column, before they are placed."""
         states, headings = self._placed.states, self._placed.headings
         self._placed.states, self._placed.headings = [], []
         self._place_states(s, self._panel.columns[s], x)
@@ -297,7 +297,7 @@ def _by_source(stage: Sequence[Transition], states: int) -> list[list[Transition
 
 
 def _node_heights(tree: Transition, rows: list[float]) -> list[float]:
-    """Leaves are in their rows; every other node is in the middle of its children."""
+    """Place leaves in their rows, and every other node in the middle of its children."""
     ys = [0.0] * len(tree.nodes)
     first = len(tree.nodes) - len(rows)
     ends: list[tuple[float, float] | None] = [None] * len(tree.nodes)
@@ -312,14 +312,14 @@ def _node_heights(tree: Transition, rows: list[float]) -> list[float]:
 
 
 def _spread(wanted: Sequence[float], rooms: Sequence[float]) -> list[float]:
-    """Places in this order, as near to the wanted ones as their rooms allow (least squares).
+    """Positions in order, as close to the wanted ones as their sizes allow (least squares).
 
     Examples
     --------
     >>> _spread([0, 0, 50], [10, 10, 10])
     [-5.0, 5.0, 50.0]
     """
-    # Relative to a tight packing, places must not decrease: pool those that would.
+    # Relative to a tight packing, positions must not decrease: pool those that would.
     offsets = []
     total = 0.0
     for room in rooms:

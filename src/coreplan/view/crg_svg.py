@@ -1,8 +1,8 @@
 """Conditional return graphs as pictures: self-contained SVG in the manner of the paper's figures.
 
-Time runs from left to right. Between local states there is, for every transition of the agent, a
-tree of what other agents do (dots, and triangles where the actions of all are known) or, where that
-does not matter, one arc.
+Time runs from left to right. A transition of the agent is a tree of the actions of other agents
+between two local states, with dots, and triangles where the actions of all agents are known. If
+other agents have no influence, it is one arc.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from coreplan.view.crg_layout import BOUNDS_HEIGHT, LINE, Placed, PlacedArc, lay
 from coreplan.view.svg import FONT_SIZE, FONTS, Drawing, decimal, safe, text_width
 
 MOST_ELEMENTS = 3000
-"""Nodes and arcs of what is drawn at once."""
+"""The most nodes and arcs of a picture."""
 
 MARGIN = 24.0
 HEADING = 58.0
@@ -71,27 +71,27 @@ def draw_crgs(
     crgs
         The graphs.
     agents
-        Names of the agents whose graphs are drawn; None: all.
+        The names of the agents to draw; None for all.
     stages
-        (first, last): from the states of the first stage to those of the last; a number t stands
-        for (t, t + 1); None: all.
+        (first, last): from the states of the first stage to those of the last; a number t means
+        (t, t + 1); None for all.
     rewards
-        Whether arcs into the next state carry their rewards.
+        Whether to show the rewards of arcs into the next state.
     bounds
-        Whether states carry [L, U], the smallest and largest return from there on.
+        Whether to show [L, U] at states, the smallest and largest return from there on.
     naive
-        Whether each graph has beside it the one that groups nothing.
+        Whether to draw the naive graph, which groups nothing, beside each graph.
 
     Raises
     ------
     SolverError
-        If this is more than can be looked at.
+        If the picture would have too many nodes and arcs.
     """
     names = crgs.indexed.agent_names
     wanted = names if agents is None else (agents,) if isinstance(agents, str) else tuple(agents)
     shown = [crgs[name].position for name in dict.fromkeys(wanted)]
     if not shown:
-        raise SolverError("there is no agent to draw; name at least one")
+        raise SolverError("found no agents; name at least one to draw")
     first, last = stage_range(crgs, stages)
     _check_size(crgs, shown, first, last, naive)
     labels = Labels(crgs, make_moves(crgs))
@@ -112,7 +112,7 @@ def draw_crgs(
 def stage_range(
     crgs: ConditionalReturnGraphs, stages: tuple[int, int] | int | None
 ) -> tuple[int, int]:
-    """The first and last stage that are meant."""
+    """Check `stages`, and return the first and last stage."""
     least, most = crgs.indexed.stage, crgs.indexed.horizon
     if stages is None:
         return least, most
@@ -129,12 +129,12 @@ def stage_range(
 
 @provides("ConditionalReturnGraphs.draw")
 def drawing(*arguments: Any) -> Drawing:
-    """What :func:`draw_crgs` gives, as a picture that notebooks show and that can be saved."""
+    """Draw graphs as :func:`draw_crgs` does, as a picture that notebooks show."""
     return Drawing(draw_crgs(*arguments))
 
 
 def sizes_between(sizes: Sequence[CrgSize], start: int, first: int, last: int) -> CrgSize:
-    """The size of a graph from one stage to another, the states of the last one included."""
+    """The size of a graph between two stages, including the states of the last one."""
     total = CrgSize(states=sizes[last - start].states)
     return sum(sizes[first - start : last - start], total)
 
@@ -143,7 +143,7 @@ def _check_size(
     crgs: ConditionalReturnGraphs, shown: Sequence[int], first: int, last: int, naive: bool
 ) -> None:
     def reach(agent: int, most: float) -> tuple[float, int]:
-        """(nodes and arcs, last stage) of as many stages as there is room for."""
+        """(nodes and arcs, last stage) of the longest range of stages that fits into a picture."""
         crg = crgs.agents[agent]
         every = [crg.sizes, crg.naive_sizes] if naive else [crg.sizes]
         total = 0.0
@@ -188,7 +188,7 @@ class _Writer:
             x = MARGIN
             height = max(part.placed.height for part in row)
             for part in row:
-                # A lower graph beside a higher one stands in the middle.
+                # Centre a lower graph beside a higher one.
                 drop = (height - part.placed.height) / 2
                 places.append((part, x, y, y + HEADING + drop))
                 least = text_width(part.panel.heading.lines[0], 18)
@@ -307,7 +307,7 @@ class _Writer:
     def _legend(
         self, rows: list[list[_Part]], who: list[Label], width: float
     ) -> list[list[tuple[str, Label]]]:
-        """What the signs that occur mean, in lines that fit."""
+        """Explain the signs of the picture, in lines that fit its width."""
         parts = [part for row in rows for part in row]
         arcs = {arc.kind for part in parts for arc in part.placed.arcs}
         items: list[tuple[str, Label]] = [("", label) for label in who]

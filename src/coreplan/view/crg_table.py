@@ -1,4 +1,4 @@
-"""The sizes of conditional return graphs, for people and for machines."""
+"""The sizes of conditional return graphs, as a table and as JSON."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ def print_crg(
     last: int,
     printed: ConditionalReturnGraph,
 ) -> None:
-    """Print how large an agent's graph is, from one stage to another.
+    """Print the size of an agent's graph between two stages.
 
-    Beside it: by the printed definitions (`printed`), and the naive graph.
+    Further columns have the graph by the printed definitions (`printed`), and the naive graph.
     """
     size, naive = _sizes(crgs, crg, first, last)
     literal = sizes_between(printed.sizes, crgs.indexed.stage, first, last)
@@ -82,7 +82,7 @@ def crg_dict(
     last: int,
     printed: ConditionalReturnGraph,
 ) -> dict[str, Any]:
-    """The same for machines; null for what is more than a number can count."""
+    """Return the sizes as plain values; None for a size that is too large for a number."""
     size, naive = _sizes(crgs, crg, first, last)
     literal = sizes_between(printed.sizes, crgs.indexed.stage, first, last)
     return {

@@ -1,4 +1,4 @@
-"""Explanations in words."""
+"""Explanations of a decision as text."""
 
 from __future__ import annotations
 
@@ -9,28 +9,27 @@ from coreplan.support.late import provides
 from coreplan.view.words import count
 
 MOST_DIFFERENCES = 4
-"""Of each alternative, that are told."""
+"""The most reasons that are printed for an alternative."""
 MOST_ALONE, MOST_TOGETHER = 12, 3
-"""Alternatives of one agent, and of several, that are told; the data has more."""
+"""The most alternatives of one agent, and of several, that are printed; the data has more."""
 
 
 @provides("Explanation.text")
 def explanation_in_words(explanation: Explanation) -> list[str]:
-    """What is done, what else could be done, and what makes the difference; a line for each."""
+    """Lines with the decision, its alternatives, and the reasons why they are better or worse."""
     lines = [f"in step {explanation.stage}:"]
     lines += [f"  {name}: {state}" for name, state in explanation.state.items()]
     about = "" if explanation.exact else "about "
     does = _actions(explanation.action)
-    lines.append(f"the plan: {does}; worth {about}{explanation.value:,.2f} from here on")
+    lines.append(f"the plan: {does}; expected value from here on: {about}{explanation.value:,.2f}")
     if not explanation.exact:
         lines.append(
-            f"  an estimate by simulation, between {explanation.low:,.2f} and "
-            f"{explanation.high:,.2f}"
+            f"  between {explanation.low:,.2f} and {explanation.high:,.2f}, estimated by simulation"
         )
     lines += [f"  {text}" for text in explanation.overlaps]
     if not explanation.alternatives and not explanation.left_out:
-        return [*lines, "nobody can do anything else"]
-    lines.append("instead, this once:")
+        return [*lines, "no alternatives: every agent has one action only"]
+    lines.append("alternatives, for this step only:")
     alone = [each for each in explanation.alternatives if len(each.changes) == 1]
     together = [each for each in explanation.alternatives if len(each.changes) > 1]
     told = [*alone[:MOST_ALONE], *together[:MOST_TOGETHER]]
@@ -46,9 +45,9 @@ def _alternative(each: Alternative) -> list[str]:
     about = "" if each.exact else "about "
     amount = f"{abs(each.loss):,.2f}"
     if amount == "0.00":
-        worth = f"{about}just as good"
+        worth = f"{about}as good"
     else:
-        worth = f"{about}{amount} {'less' if each.loss > 0 else 'more'}"
+        worth = f"{about}{amount} {'worse' if each.loss > 0 else 'better'}"
     reasons = [*each.overlaps, *map(_difference, each.differences[:MOST_DIFFERENCES])]
     return [f"  {_actions(each.changes)}: {worth}", *(f"    - {reason}" for reason in reasons)]
 

@@ -1,4 +1,4 @@
-"""Problems, results and policies as small tables of HTML, for notebooks."""
+"""Problems, results and policies as small HTML tables, for notebooks."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from coreplan.support.late import provides
 from coreplan.view.words import count, describe_problem, first_steps
 
 MOST_ROWS = 40
-"""Rows of a table; the rest is counted."""
+"""The most rows of a table; the others are only counted."""
 LONGEST = 200
-"""Characters of a cell; longer texts are cut."""
+"""The most characters of a cell; longer texts are cut."""
 
 
 @provides("PlanningProblem.html")
 def problem_html(problem: PlanningProblem) -> str:
-    """A problem: who is there, and what they do to each other."""
+    """Show a problem: its size, its agents, and their interactions."""
     return title(problem.name, describe_problem(problem)) + problem_tables(problem)
 
 
 @singledispatch
 def problem_tables(problem: PlanningProblem) -> str:
-    """What a problem consists of, as tables; a domain may register its own."""
+    """Show the parts of a problem as tables; a domain may register its own function."""
     return table(("agent",), [(name,) for name in problem.agent_names])
 
 
@@ -47,7 +47,7 @@ def _timmdp(problem: TIMMDP) -> str:
 
 @provides("Result.html")
 def result_html(result: Result) -> str:
-    """A result: the value, the bounds, and what it took."""
+    """Show a result: status, value, bounds and time."""
     rows = [
         ("status", str(result.status)),
         ("value", f"{result.value:.10g}"),
@@ -61,8 +61,8 @@ def result_html(result: Result) -> str:
 
 @provides("Policy.html")
 def policy_html(policy: Policy) -> str:
-    """A policy: for contractors the course that is expected, else what is done first."""
-    kind = "everybody looks at their own state only" if policy.is_local else "a joint plan"
+    """Show a policy: for contractors the course without delays, else the first actions."""
+    kind = "each agent sees its own state only" if policy.is_local else "a joint plan"
     last = policy.horizon - 1
     head = title(policy.problem.name, f"{kind}, stages {policy.stage} to {last}")
     return head + plan_tables(policy.problem, policy)
@@ -70,13 +70,13 @@ def policy_html(policy: Policy) -> str:
 
 @singledispatch
 def plan_tables(problem: PlanningProblem, policy: Policy) -> str:
-    """What a plan does, as tables; a domain may register its own."""
+    """Show the actions of a plan as tables; a domain may register its own function."""
     return table((), [(line,) for line in first_steps(policy)])
 
 
 @provides("Simulation.html")
 def simulation_html(shown: Simulation) -> str:
-    """A simulation: mean, spread and parts."""
+    """Show a simulation: mean, spread and parts."""
     rows = [
         ("mean return", f"{shown.mean:,.2f} ({shown.value.low:,.2f} to {shown.value.high:,.2f})"),
         ("standard deviation", f"{shown.deviation:,.2f}"),
@@ -96,7 +96,7 @@ def _shown(text: str) -> str:
 
 
 def title(name: str, about: str) -> str:
-    """The head of a picture: what it is of."""
+    """A heading: a name in bold, and a line about it."""
     return f"<p><b><bdi>{_shown(name)}</bdi></b><br>{_shown(about)}</p>"
 
 
@@ -106,7 +106,7 @@ def note(text: str) -> str:
 
 
 def table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Rows of cells below titles, if there are any."""
+    """An HTML table, with a header if `titles` is not empty."""
     head = ""
     if titles:
         head = f"<thead><tr>{_cells(titles, 'th')}</tr></thead>"
@@ -117,6 +117,6 @@ def table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def _cells(texts: Iterable[str], tag: str) -> str:
-    # Names may be in any direction; each keeps to itself.
+    # A name may be written from right to left; <bdi> keeps it from changing its surroundings.
     style = ' style="text-align: left"'
     return "".join(f"<{tag}{style}><bdi>{_shown(text)}</bdi></{tag}>" for text in texts)

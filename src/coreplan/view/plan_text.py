@@ -1,4 +1,4 @@
-"""Courses of plans and contingent plans in words."""
+"""Plan trees and courses of plans as text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from coreplan.view.words import count
 
 
 def percent(chance: float) -> str:
-    """A chance as a percentage, with enough digits that it is not 0 or 100 by rounding.
+    """A chance in per cent, with enough digits that rounding never gives 0 or 100.
 
     Examples
     --------
@@ -24,7 +24,7 @@ def percent(chance: float) -> str:
 
 
 def facts_in_words(facts: Iterable[Fact]) -> str:
-    """What becomes known, each with the agent that it is about."""
+    """The facts that become known, each with its agent."""
     return ", ".join(
         f"{fact.text} ({fact.agent})"
         if fact.task is not None
@@ -38,7 +38,7 @@ def steps_in_words(
     actions: Sequence[Mapping[str, str]],
     tasks: Mapping[str, Mapping[str, str]] | None = None,
 ) -> list[str]:
-    """What is done step by step; where there are tasks, only what is started."""
+    """The actions step by step; if agents have tasks, only the starts of tasks."""
     lines = []
     if tasks:
         for step, joint in enumerate(actions, first):
@@ -65,15 +65,15 @@ def steps_in_words(
     return lines
 
 
-CUT = "only the likeliest ways are shown, and not all to their end: see what is left out"
-"""What is to be said of a tree that is not complete."""
+CUT = "only the likeliest branches are shown, and some are cut: see 'left out'"
+"""The remark for a tree that is not complete."""
 
 
 @provides("PlanTree.text")
 def tree_in_words(tree: PlanTree) -> list[str]:
-    """A contingent plan, indented where it branches."""
+    """A plan tree as lines, indented below each branch."""
     lines: list[str] = []
-    # What to write next: nodes with the indentation of their lines, and lines.
+    # The nodes and lines that are still to be written, with their indentation.
     stack: list[tuple[str, PlanNode | str]] = [("", tree.root)]
     while stack:
         indent, item = stack.pop()
@@ -102,11 +102,11 @@ def tree_in_words(tree: PlanTree) -> list[str]:
 
 
 def _nothing(tree: PlanTree, node: PlanNode) -> list[str]:
-    """Where nothing is told: nothing but to wait for what becomes known, or for the end."""
+    """The line of a node in which no task starts."""
     if not node.actions:
-        return ["this is the end"]
+        return ["end of the plan"]
     if node.branches or node.left_out:
         last = node.stage + len(node.actions) - 1
-        return [f"step {last}: nobody starts anything"]
+        return [f"step {last}: no start"]
     left = count(tree.horizon - node.stage, "step")
-    return [f"nothing more is started ({left} left)"]
+    return [f"no more starts ({left} left)"]

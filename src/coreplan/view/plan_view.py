@@ -1,4 +1,4 @@
-"""A plan for the terminal, and the same for machines; each domain may have its own."""
+"""Plans as ``coreplan plan`` shows them: as lines for people, as plain values for programs."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ from coreplan.model.problem import PlanningProblem
 from coreplan.policies.policy import Policy
 from coreplan.support.interrupts import seconds_to_finish
 from coreplan.view.plan_text import CUT, tree_in_words
-from coreplan.view.words import count, speech
+from coreplan.view.words import speech
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
 EXACT_SECONDS = 60.0
-"""That exact values may take before they count as out of reach."""
+"""The longest time to compute an exact value; after it the value is estimated."""
 ESTIMATE_RUNS = 10_000
 HURRIED_RUNS = 500
-"""Runs of the simulation where exact values are out of reach; the latter after Ctrl-C."""
+"""Simulated runs where exact values are out of reach; the smaller number after Ctrl-C."""
 MOST_NODES = 40
-"""Of the tree of what may happen."""
+"""The most nodes of the plan tree that are shown."""
 
 
 class PlanView(Protocol):
-    """A plan, ready to be shown."""
+    """A plan, computed as far as it is shown."""
 
     def lines(
         self, width: int, encoding: str | None, calendar: Calendar | None, most_rules: int
     ) -> Iterable[RenderableType]:
-        """What to print, for a terminal of some width and encoding."""
+        """Print for a terminal of this width and encoding."""
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as plain values; what is out of reach is null."""
+        """Return plain values; a value that could not be computed is None."""
 
 
 class GeneralView:
-    """What is done first and what then, depending on what happens; and what that is worth."""
+    """The plan tree and the value, for problems without a view of their own."""
 
     def __init__(self, policy: Policy) -> None:
         self._policy = policy
@@ -58,7 +58,7 @@ class GeneralView:
     def lines(
         self, width: int, encoding: str | None, calendar: Calendar | None, most_rules: int
     ) -> Iterable[RenderableType]:
-        """The tree, and the value."""
+        """Print the tree, then the value."""
         yield from tree_in_words(self._tree)
         if not self._tree.complete:
             yield CUT
@@ -67,13 +67,10 @@ class GeneralView:
         if self._value is not None:
             yield f"the plan {speak.is_expected(self._value)}"
         elif self._estimate is not None:
-            yield (
-                f"estimated from {count(self._estimate.runs, 'run')}, not exact: a value of about "
-                f"{speak.number(self._estimate.mean)}"
-            )
+            yield f"the plan {speak.is_about(self._estimate)}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Value and tree as plain values."""
+        """Return the value and the tree as plain values."""
         estimate = self._estimate
         return {
             "exact": self._value is not None,
@@ -86,5 +83,5 @@ class GeneralView:
 
 @singledispatch
 def view_plan(problem: PlanningProblem, policy: Policy) -> PlanView:
-    """A plan, ready to be shown; a domain may register its own."""
+    """Compute what to show of a plan; a domain may register its own view."""
     return GeneralView(policy)

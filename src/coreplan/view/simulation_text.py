@@ -1,4 +1,4 @@
-"""What simulated runs have shown, in words and small tables."""
+"""Simulations as text: the main numbers and small tables."""
 
 from __future__ import annotations
 
@@ -12,68 +12,95 @@ from coreplan.support.late import provides
 from coreplan.view.words import count
 
 MOST_ROWS = 20
-"""Rows of a table in a summary; the data has them all."""
+"""The most rows of a table in a summary; the data has all of them."""
 
 
-class PartsInWords(NamedTuple):
-    """What a domain says of the parts of a value."""
+class AmountWords(NamedTuple):
+    """What a domain calls the amounts of a simulation, and the sign that people use."""
 
-    sentence: str = ""
-    """All parts in one line; empty if there is nothing to say."""
-    together: str = "earned together"
-    """What agents earn together."""
+    sign: int = 1
+    """-1 where the whole is a cost, told as a positive number."""
+    whole: str = "return"
+    at_most: str = "the return is at most"
+    """Begins the shares of runs: in 5 % of cases ..."""
+    parts: str = ""
+    """All parts of the mean in one line; empty if there is nothing to say."""
+    alone: str = "own reward"
+    together: str = "shared reward"
+    together_sign: int = 1
+    """-1 where what agents do to each other is told as a cost."""
 
 
 @singledispatch
-def parts_in_words(money: object) -> PartsInWords:
-    """The parts of a value, see :meth:`coreplan.model.PlanningProblem.money`, in words.
+def amount_words(money: object, mean: float) -> AmountWords:
+    """Say what amounts are called, given the parts of the mean as a domain splits it.
 
-    A domain may register its own.
+    A domain may register its own for the class that its
+    :meth:`coreplan.model.PlanningProblem.money` returns.
     """
-    return PartsInWords()
+    return AmountWords()
 
 
 @provides("Simulation.text")
 def simulation_in_words(shown: Simulation, calendar: Calendar | None = None) -> list[str]:
-    """The main numbers, a line for each; completions by date if there is a calendar."""
-    percent = f"{100 * shown.value.confidence:g} %"
-    lines = [
-        f"{count(shown.runs, 'run')} from seed {shown.seed} in {shown.seconds:.3g} s",
-        f"mean return {_number(shown.mean)}, between {_number(shown.value.low)} and "
-        f"{_number(shown.value.high)} with a confidence of {percent}",
-    ]
+    """The main numbers, one line each; completions by date if a calendar is given."""
+    words = amount_words(shown.money, shown.mean)
+    level = f"{100 * shown.value.confidence:g} %"
+    runs = count(shown.runs, "run")
     if shown.stopped:
-        lines[0] += f", stopped before all {shown.asked:,} were through"
-    parts = parts_in_words(shown.money)
-    if parts.sentence:
-        lines.append(parts.sentence)
-    low, high = _number(float(shown.returns[0])), _number(float(shown.returns[-1]))
+        runs = f"stopped after {shown.runs:,} of {count(shown.asked, 'run')}"
+    low, high = _range(shown.value, words.sign)
+    lines = [
+        f"{runs} from seed {shown.seed} in {shown.seconds:.3g} s",
+        f"mean {words.whole} {_number(words.sign * shown.mean)}, between {low} and {high} with a "
+        f"confidence of {level}",
+    ]
+    if words.parts:
+        lines.append(words.parts)
+    least, most = sorted(words.sign * float(shown.returns[k]) for k in (0, -1))
     lines.append(
-        f"single runs: from {low} to {high}, standard deviation {_number(shown.deviation)}"
+        f"single runs: {words.whole} from {_number(least)} to {_number(most)}, standard deviation "
+        f"{_number(shown.deviation)}"
     )
-    shares = [f"{100 * share:g} % {_number(shown.quantile(share))}" for share in QUANTILES]
-    lines.append(f"of all runs, so many earn at most: {', '.join(shares)}")
-    lines += _estimates(
-        "earned alone", [(name, each) for name, each in shown.own.items()], f"{percent} interval"
-    )
+    lines.append(_quantiles(shown, words))
+    interval = f"{level} interval"
+    lines += _estimates(words.alone, list(shown.own.items()), interval, words.sign)
     together = [(", ".join(names), each) for names, each in shown.shared.items() if names]
     together = [(names, each) for names, each in together if each.mean or each.low or each.high]
     together.sort(key=lambda each: -abs(each[1].mean))
-    lines += _estimates(parts.together, together, f"{percent} interval")
+    lines += _estimates(words.together, together, interval, words.together_sign)
     if shown.completions:
         lines += _completions(shown.completions, calendar)
     return lines
 
 
+def _quantiles(shown: Simulation, words: AmountWords) -> str:
+    """How often the plan costs, or earns, at most which amount."""
+    parts = []
+    for share in QUANTILES:
+        # A return of at least r is a cost of at most -r.
+        amount = -shown.quantile(1 - share) if words.sign < 0 else shown.quantile(share)
+        case = f" of cases {words.at_most}" if not parts else ""
+        parts.append(f"in {100 * share:g} %{case} {_number(amount)}")
+    return ", ".join(parts)
+
+
 def _number(value: float) -> str:
-    return f"{value:,.2f}"
+    return f"{value + 0.0:,.2f}"
 
 
-def _estimates(title: str, rows: Sequence[tuple[str, Estimate]], interval: str) -> list[str]:
+def _range(each: Estimate, sign: int) -> tuple[str, str]:
+    low, high = sorted((sign * each.low, sign * each.high))
+    return _number(low), _number(high)
+
+
+def _estimates(
+    title: str, rows: Sequence[tuple[str, Estimate]], interval: str, sign: int
+) -> list[str]:
     if not rows:
         return []
     cells = [
-        (name, _number(each.mean), f"{_number(each.low)} to {_number(each.high)}")
+        (name, _number(sign * each.mean), " to ".join(_range(each, sign)))
         for name, each in rows[:MOST_ROWS]
     ]
     return ["", *_table([(title, "mean", interval), *cells]), *_more(rows)]
@@ -106,7 +133,7 @@ def _more(rows: Sequence[object]) -> list[str]:
 
 
 def _table(rows: Sequence[tuple[str, ...]]) -> list[str]:
-    """Columns side by side, the first to the left, the others to the right."""
+    """Align columns: the first to the left, the others to the right."""
     from rich.cells import cell_len  # slow to import, and seldom needed
 
     widths = [max(cell_len(row[k]) for row in rows) for k in range(len(rows[0]))]

@@ -1,4 +1,4 @@
-"""Text for SVG pictures, whatever people call things, and what a picture is to notebooks."""
+"""SVG pictures: safe texts from any names, and a picture that notebooks show."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from coreplan.files.writing import write_text
 FONT_SIZE = 12.0
 FONTS = "'DejaVu Sans', Verdana, 'Segoe UI', Helvetica, Arial, sans-serif"
 
-# What XML 1.0 cannot hold, and marks that would turn the text around them.
+# Characters that XML 1.0 forbids, and marks that change the direction of the text around them.
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _TURNING = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069\u061c]")
 _BREAKS = re.compile("[\t\n\r\x85\u2028\u2029]")
@@ -24,7 +24,7 @@ _ISOLATE, _END_ISOLATE = "\u2068", "\u2069"
 
 @dataclass(frozen=True)
 class Drawing:
-    """A picture. Notebooks show it; :meth:`save` writes it to a file.
+    """An SVG picture. Notebooks show it; :meth:`save` writes it to a file.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class Drawing:
         return self.svg
 
     def save(self, path: str | Path) -> None:
-        """Write the picture to a file, as a whole or not at all."""
+        """Write the picture to a file, completely or not at all."""
         write_text(self.svg, path)
 
     def __str__(self) -> str:
@@ -49,7 +49,7 @@ class Drawing:
 
 
 def text_width(text: str, size: float = FONT_SIZE) -> float:
-    """About how wide a text is, without knowing the font."""
+    """The approximate width of a text in an unknown font."""
     return size * sum(map(_char_width, text))
 
 
@@ -64,7 +64,7 @@ def _char_width(char: str) -> float:
 
 
 def one_line(text: str) -> str:
-    r"""A text as it can stand in a line: no breaks, nothing that turns its surroundings around.
+    r"""Put a text on one line, without marks that change the direction of other text.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def one_line(text: str) -> str:
 
 
 def fit(text: str, width: float) -> str:
-    """As much of a text as fits into a width, with a mark where it is cut.
+    """Cut a text to a width, with a mark at the cut.
 
     Examples
     --------
@@ -96,26 +96,26 @@ def fit(text: str, width: float) -> str:
 
 
 def isolated(text: str) -> str:
-    """Set off a text with letters that run from right to left, so that it keeps to its place."""
+    """Isolate a text that runs from right to left, so that it does not move other text."""
     if any(unicodedata.bidirectional(char) in ("R", "AL", "AN") for char in text):
         return f"{_ISOLATE}{text}{_END_ISOLATE}"
     return text
 
 
 def safe(text: str) -> str:
-    """A text as the content of an element: markup is shown, not followed."""
+    """Escape a text for the content of an element."""
     return escape(_NOT_XML.sub("\ufffd", text), quote=False)
 
 
 def attribute(text: str) -> str:
-    """A text as the value of an attribute, with its quotes."""
+    """Escape and quote a text for an attribute."""
     from xml.sax.saxutils import quoteattr  # loads much of the network library
 
     return quoteattr(_NOT_XML.sub("\ufffd", text))
 
 
 def decimal(number: float) -> str:
-    """A coordinate, as short as a tenth of a pixel allows.
+    """Write a coordinate, rounded to a tenth of a pixel.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The log of a solver, for a terminal: a header, a line now and then, a summary."""
+"""Output for the terminal: the solver's log, summaries, errors, tables."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from coreplan.support.clock import now
 from coreplan.view.words import count
 
 INTERVAL = 0.5
-"""Seconds between two lines of the log, at least."""
+"""The least number of seconds between two lines of the log."""
 
 HEADER_EVERY = 20
 _LONGEST = 160
@@ -33,18 +33,18 @@ _COLUMNS = (
 
 
 class PatientConsole(Console):
-    """A console that goes on in silence when its output cannot be written, rather than exit.
+    """A console that becomes silent if its output cannot be written, instead of ending the program.
 
     Attributes
     ----------
     failure
-        Why the output could not be written, unless nobody read it any more.
+        The error of writing; None if the reader has closed the pipe.
     """
 
     failure: OSError | None = None
 
     def print(self, *objects: Any, **options: Any) -> None:
-        """Print, as long as that is possible."""
+        """Print, unless writing has failed before."""
         try:
             super().print(*objects, **options)
         except OSError as error:
@@ -52,13 +52,13 @@ class PatientConsole(Console):
             self.on_broken_pipe()
 
     def on_broken_pipe(self) -> None:
-        """Print nothing from now on."""
+        """Become silent."""
         self.quiet = True
         drop_output()
 
 
 def make_console(*, stderr: bool = False, patient: bool = False) -> Console:
-    """A console that colours only on a terminal and never breaks or styles what it is given."""
+    """Make a console that uses colours only on a terminal, and never wraps or highlights text."""
     kind = PatientConsole if patient else Console
     return kind(stderr=stderr, highlight=False, soft_wrap=True, emoji=False)
 
@@ -70,12 +70,12 @@ def check_printed(console: Console) -> None:
 
 
 def drop_output() -> None:
-    """Let nothing more be written to the standard output, at exit either."""
+    """Discard everything written to the standard output from now on, also at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 class ConsoleLog(logging.Handler):
-    """Prints what the library says of its work, or only what is as important as `level`."""
+    """Prints log messages of the library that are at least as important as `level`."""
 
     def __init__(self, console: Console, level: int, prefix: str = "") -> None:
         super().__init__(level)
@@ -83,7 +83,7 @@ class ConsoleLog(logging.Handler):
         self._prefix = prefix
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Print one message, or the beginning of a very long one."""
+        """Print one message; cut a very long one."""
         message = self._prefix + record.getMessage()
         if len(message) > _LONGEST:
             message = f"{message[: _LONGEST - 4]} ..."
@@ -91,7 +91,7 @@ class ConsoleLog(logging.Handler):
 
 
 def _print_or_drop(console: Console, line: str, style: str | None = None) -> None:
-    """Print a line of the log; where it cannot be written, the solver goes on without."""
+    """Print a line of the log; if that fails, the solver goes on without it."""
     with suppress(OSError):
         console.print(line, style=style, markup=False)
 
@@ -105,14 +105,14 @@ class LiveLog:
         self._lines = 0
 
     def __call__(self, progress: Progress) -> None:
-        """Print a line if it is time."""
+        """Print a line if the last one is long enough ago."""
         if now() < self._next or progress.phase == "compile":
             return
         self._next = now() + INTERVAL
         if self._lines % HEADER_EVERY == 0:
             _print_or_drop(self._console, _COLUMNS, style="dim")
         self._lines += 1
-        # Not every algorithm counts joint states, or has bounds while it works.
+        # Some algorithms do not count joint states, or have no bounds until they end.
         states, actions = (
             f"{count:,}" if count else "-"
             for count in (progress.joint_states_expanded, progress.joint_actions_evaluated)
@@ -131,7 +131,7 @@ class LiveLog:
 
 
 def print_summary(console: Console, result: Result) -> None:
-    """Print what was found."""
+    """Print the summary of a result: its first line in bold."""
     style = "green" if result.status is Status.OPTIMAL else "yellow"
     first, *rest = result.summary().splitlines()
     console.print(first, style=f"bold {style}", markup=False)
@@ -140,14 +140,14 @@ def print_summary(console: Console, result: Result) -> None:
 
 
 def print_error(message: str) -> None:
-    """Print an error where errors go."""
+    """Print an error message to the standard error."""
     console = make_console(stderr=True)
     for line in message.splitlines() or [""]:
         console.print(Text.assemble(("error:", "bold red"), " ", line))
 
 
 def print_sizes(console: Console, compiled: CompiledProblem) -> None:
-    """Print how large each agent's part is, before and after merging."""
+    """Print the number of states of each agent, before and after merging."""
     width = max(cell_len(name) for name in ("agent", *(size.name for size in compiled.sizes)))
     titles = ("local states", "unrolled", "transitions", "merged")
     console.print(_row("agent", titles, width), style="bold", markup=False)
@@ -157,7 +157,7 @@ def print_sizes(console: Console, compiled: CompiledProblem) -> None:
         console.print(_row(size.name, numbers, width), markup=False)
     console.print(
         f"{count_in_words(compiled.joint_states)} joint states before the horizon, "
-        f"{count(compiled.interactions, 'interaction')} that can happen"
+        f"{count(compiled.interactions, 'possible interaction')}"
     )
 
 
@@ -167,7 +167,7 @@ def _row(name: str, cells: Iterable[str], width: int) -> str:
 
 
 def fit(text: str, width: int, ellipsis: str = "…") -> str:
-    """A text that takes so many cells of a terminal: cut, and marked as cut, or filled up.
+    """Cut or fill a text to a width in terminal cells; a cut is marked.
 
     Examples
     --------
@@ -180,7 +180,7 @@ def fit(text: str, width: int, ellipsis: str = "…") -> str:
 
 
 def problem_dicts(problems: Iterable[Diagnostic]) -> list[dict[str, object]]:
-    """Problems of a file for machines."""
+    """The mistakes of a file as plain values, for JSON."""
     return [
         {
             "line": problem.line,

@@ -1,6 +1,6 @@
-"""A search as a picture: joint states as boxes by stage, joint actions as arcs with bounds.
+"""Pictures of a search: joint states as boxes by stage, joint actions as arcs with bounds.
 
-Every part of the tree has a band of the picture's height to itself, so that nothing overlaps.
+Every part of the tree has its own horizontal band. Therefore nothing overlaps.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ _MOST_NAME, _MOST_ACTION = 230.0, 260.0  # width of texts
 
 @provides("SearchTrace.to_svg")
 def trace_svg(trace: SearchTrace) -> str:
-    """The picture as SVG text."""
+    """Draw the picture as SVG text."""
     return _Picture(trace).draw()
 
 
 @dataclass
 class _Column:
-    """The horizontal places of a stage."""
+    """The horizontal positions of a stage."""
 
     box: float = 0.0
     box_width: float = 0.0
@@ -60,12 +60,12 @@ class _Column:
 
     @property
     def row(self) -> float:
-        """Where the horizontal part of arcs begins."""
+        """The beginning of the horizontal part of arcs."""
         return self.box + self.box_width + _CURVE
 
     @property
     def end(self) -> float:
-        """Where arcs end."""
+        """The end of arcs."""
         return self.row + self.label_width
 
 
@@ -76,7 +76,7 @@ class _Picture:
         self._out: list[str] = []
         self._right = 0.0
         self._columns: dict[int, _Column] = {}
-        # The part of the picture that each joint state has: its top and its height.
+        # The band of each joint state: its top and its height.
         self._height = [0.0] * len(self._states)
         self._top = [0.0] * len(self._states)
         self._planned: set[int] = set()
@@ -112,7 +112,7 @@ class _Picture:
     # -- places --------------------------------------------------------------------------------
 
     def _find_plan(self) -> None:
-        """The looks that the best joint actions lead to."""
+        """The joint states that the best joint actions lead to."""
         waiting = list(self._trace.start.states)
         while waiting:
             position = waiting.pop()
@@ -169,7 +169,7 @@ class _Picture:
                     self._right = max(self._right, self._columns[state.stage].end + note)
 
     def _place_outcome(self, outcome: TracedOutcome, top: float) -> float:
-        """Place the groups of an outcome; returns where it ends."""
+        """Place the groups of an outcome; return its lower end."""
         inner = top + (_PAD + _GAP / 2 if outcome.decoupled else 0.0)
         for k in outcome.states:
             self._top[k] = inner
@@ -195,7 +195,7 @@ class _Picture:
     # -- drawing -------------------------------------------------------------------------------
 
     def _head(self) -> float:
-        """Title, legend and stages; returns where the tree begins."""
+        """Draw title, legend and stages; return the top of the tree."""
         trace = self._trace
         y = _MARGIN + 10
         name = fit(one_line(trace.problem), 500)
@@ -203,7 +203,7 @@ class _Picture:
         self._text(_MARGIN, y, title, size=16, weight="bold")
         lines = [counts_in_words(trace)]
         if sum(trace.constants):
-            lines.append(f"{number(sum(trace.constants))} of this is earned whatever anybody does")
+            lines.append(f"{number(sum(trace.constants))} of this does not depend on any action")
         for line in lines:
             y += 20
             self._text(_MARGIN, y, line, fill="#555555")
@@ -283,7 +283,7 @@ class _Picture:
     def _draw_outcome(
         self, outcome: TracedOutcome, source: tuple[float, float] | None, planned: bool
     ) -> None:
-        """The frame around groups, and the line that leads there."""
+        """Draw the frame around groups, and the line that leads to it."""
         column = self._columns[self._states[outcome.states[0]].stage]
         x = column.box
         y = (self._middle(outcome.states[0]) + self._middle(outcome.states[-1])) / 2
@@ -307,7 +307,7 @@ class _Picture:
         )
         if outcome.probability != 1:
             text = number(outcome.probability, 3)
-            beside = y + 11 if y > source[1] else y - 4  # on the side that the line leaves free
+            beside = y + 11 if y > source[1] else y - 4  # on the side without the line
             self._text(x - 4, beside, text, size=10, anchor="end")
 
     def _draw_actions(self, position: int, state: TracedState) -> None:
@@ -393,7 +393,7 @@ class _Picture:
     def _curve(
         self, start: tuple[float, float], end: tuple[float, float], style: str, on: float = 0.0
     ) -> None:
-        """A line that leaves and arrives level, and perhaps goes on level."""
+        """A curve that is horizontal at both ends, with an optional horizontal tail."""
         (x, y), (to_x, to_y) = start, end
         bend = (x + to_x) / 2
         tail = f"H{to_x + on:.1f}" if on else ""
@@ -435,20 +435,20 @@ class _Picture:
 
 
 def _local_line(local: TracedLocal) -> str:
-    """An agent and its state, both shortened so that something of each is seen."""
+    """An agent and its state, both shortened so that a part of each remains visible."""
     agent = fit(one_line(local.agent), _MOST_NAME / 2)
     state = fit(local_name(local), _MOST_NAME - _width(agent))
     return f"{isolated(agent)}: {isolated(state)}"
 
 
 def _short(action: TracedAction) -> str:
-    """A joint action, every agent's part shortened alike."""
+    """A joint action, with the part of every agent shortened equally."""
     most = max(_MOST_ACTION / len(action.actions), _width("start w…"))
     return in_brackets([isolated(fit(one_line(name), most)) for name in action.actions])
 
 
 def _bounds(action: TracedAction) -> tuple[str, str]:
-    """What stands below an arc: the bounds, and what the action turned out to be worth."""
+    """The label below an arc: the bounds and the final value of the action."""
     bounds = interval(action.lower, action.upper)
     if narrowed(action):
         bounds = f"{interval(action.graph_lower, action.graph_upper)} → {bounds}"

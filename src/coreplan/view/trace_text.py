@@ -1,4 +1,4 @@
-"""A search as an indented tree, and the words that its picture shares."""
+"""Searches as indented trees, and the labels that they share with pictures."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from coreplan.view.words import count
 
 _INDENT = "  "
 MOST_ALIKE = 2
-"""How many merged local states are named beside the first one."""
+"""The number of merged local states that are named after the first one."""
 
 
 @provides("SearchTrace.text")
 def trace_text(trace: SearchTrace) -> str:
-    """The tree: joint states, below them their joint actions, below these their outcomes."""
+    """Write the tree: joint states, below them joint actions, below these their outcomes."""
     lines = [
         f"{one_line(trace.problem)} by {trace.algorithm}, from stage {trace.stage} on: worth "
         f"{number(trace.value)}",
@@ -30,9 +30,9 @@ def trace_text(trace: SearchTrace) -> str:
     ]
     constant = sum(trace.constants)
     if constant:
-        lines.append(f"of this, {number(constant)} is earned whatever anybody does")
+        lines.append(f"of this, {number(constant)} does not depend on any action")
     lines.append("")
-    # What is still to be written: outcomes and joint states with their depths, the next one last.
+    # The outcomes and joint states still to be written, with their depths; the next one is last.
     waiting: list[tuple[int, TracedOutcome | TracedAction | TracedState, str]] = [
         (0, trace.start, "")
     ]
@@ -80,7 +80,7 @@ def _action_line(action: TracedAction) -> str:
 
 
 def counts_in_words(trace: SearchTrace) -> str:
-    """How much the search looked at."""
+    """Count the work of the search."""
     alone = sum(state.independent for state in trace.states)
     remembered = sum(state.remembered for state in trace.states)
     parts = [
@@ -95,24 +95,24 @@ def counts_in_words(trace: SearchTrace) -> str:
 
 
 def joint_action(action: TracedAction) -> str:
-    """A joint action: ``(a, b)``, or ``a`` of one agent."""
+    """Write a joint action: ``(a, b)``, or ``a`` for one agent."""
     return in_brackets([one_line(name) for name in action.actions])
 
 
 def in_brackets(names: Sequence[str]) -> str:
-    """Several names in brackets, or one as it is."""
+    """Write several names in brackets, or one name without."""
     return names[0] if len(names) == 1 else f"({', '.join(names)})"
 
 
 def local_name(local: TracedLocal) -> str:
-    """A local state, with the first ones of those that it was merged with."""
+    """Name a local state, and the first of the states merged with it."""
     names = [one_line(name) for name in (local.label, *local.alike[:MOST_ALIKE])]
     more = len(local.alike) - MOST_ALIKE
     return " or ".join(names) + (f" or {more:,} more" if more > 0 else "")
 
 
 def reason(action: TracedAction) -> str:
-    """Why an action was pruned, with as many digits as tell the two numbers apart."""
+    """Why an action was pruned; the two numbers have enough digits to differ."""
     certain = -math.inf if action.certain is None else action.certain
     best, sure = apart(action.upper, certain)
     return f"at best {best}, {sure} is certain"
@@ -125,18 +125,18 @@ def narrowed(action: TracedAction) -> bool:
 
 
 def interval(lower: float, upper: float) -> str:
-    """Bounds, as in the paper."""
+    """Write bounds as in the paper."""
     return f"[{number(lower)}, {number(upper)}]"
 
 
 def number(value: float, digits: int = 6) -> str:
-    """A number as people write it."""
+    """Write a number with the digits that it needs."""
     text = f"{value:.{digits}g}"
     return "0" if text == "-0" else text
 
 
 def apart(left: float, right: float) -> tuple[str, str]:
-    """Two different numbers, written so that they look different."""
+    """Write two different numbers with enough digits to differ."""
     for digits in (6, 9, 12, 17):
         texts = number(left, digits), number(right, digits)
         if texts[0] != texts[1]:
@@ -145,7 +145,7 @@ def apart(left: float, right: float) -> tuple[str, str]:
 
 
 def one_line(name: str) -> str:
-    r"""A name with everything that is not printable escaped: ``a\nb``."""
+    r"""Escape the characters of a name that are not printable: ``a\nb``."""
     return "".join(_visible(name))
 
 

@@ -1,4 +1,4 @@
-"""Plans in words."""
+"""Sentences about problems, plans and values that all commands share."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from functools import singledispatch
 from typing import Any
 
 from coreplan.analysis.plan import PlanReport
+from coreplan.analysis.simulation import Estimate
 from coreplan.model.calendar import Calendar
 from coreplan.model.problem import PlanningProblem
 from coreplan.model.timmdp import TIMMDP
@@ -15,7 +16,7 @@ from coreplan.support.late import provides
 
 
 def count(number: int, one: str, many: str | None = None) -> str:
-    """A number with its noun.
+    """A number and its noun, in the singular or the plural.
 
     Examples
     --------
@@ -26,7 +27,7 @@ def count(number: int, one: str, many: str | None = None) -> str:
 
 
 def percent(chance: float) -> str:
-    """A chance in per cent; neither certain nor impossible unless it is.
+    """A chance in per cent, rounded; 0 % and 100 % only if the chance is exactly that.
 
     Examples
     --------
@@ -42,7 +43,7 @@ def percent(chance: float) -> str:
 
 
 def printable(name: str) -> str:
-    """A name on one line, without characters that steer a terminal.
+    """A name on one line, without control characters.
 
     Examples
     --------
@@ -54,7 +55,7 @@ def printable(name: str) -> str:
 
 @singledispatch
 def describe_problem(problem: PlanningProblem) -> str:
-    """One line that says how large a problem is; a domain may register its own."""
+    """The size of a problem in one line; a domain may register its own function."""
     words = problem.words
     return f"{count(len(problem.agent_names), words.agent)}, horizon {problem.horizon}"
 
@@ -72,20 +73,20 @@ def _describe_timmdp(problem: TIMMDP) -> str:
 
 
 def describe_calendar(calendar: Calendar) -> str:
-    """One line that says when the steps are, and which file says so.
+    """The length and the first day of steps in one line, with the calendar's file.
 
     Examples
     --------
     >>> import datetime
     >>> describe_calendar(Calendar(datetime.date(2026, 3, 2), "week"))
-    'steps are weeks, the first begins on 2 Mar 2026'
+    'steps are weeks; the first begins on 2 Mar 2026'
     """
     said = "" if calendar.source is None else f" ({calendar.source})"
-    return f"steps are {calendar.step}s, the first begins on {calendar.label(0)}{said}"
+    return f"steps are {calendar.step}s; the first begins on {calendar.label(0)}{said}"
 
 
 def when(stage: int, calendar: Calendar | None = None) -> str:
-    """When a step is: ``step 3``, or the day on which it begins.
+    """A step as people name it: ``step 3`` or, with a calendar, its first day.
 
     Examples
     --------
@@ -96,7 +97,7 @@ def when(stage: int, calendar: Calendar | None = None) -> str:
 
 
 def when_range(first: int, last: int, calendar: Calendar | None = None) -> str:
-    """Some steps in a row, both ends included.
+    """Consecutive steps from the first to the last, both included.
 
     Examples
     --------
@@ -109,15 +110,15 @@ def when_range(first: int, last: int, calendar: Calendar | None = None) -> str:
 
 
 def steps(number: int, calendar: Calendar | None = None) -> str:
-    """A number of steps: ``2 steps`` or, where there are dates, ``2 weeks``."""
+    """A number of steps: ``2 steps`` or, with a calendar, ``2 weeks``."""
     return count(number, "step") if calendar is None else calendar.steps(number)
 
 
 @provides("PlanReport.text")
 def plan_in_words(report: PlanReport) -> list[str]:
-    """What a plan is worth and how much could be gained, a line for each.
+    """The value of a plan and the largest possible gain, one line each.
 
-    What is certain and what is an estimate are told apart.
+    Exact values, estimates and bounds have different words.
     """
     problem = None if report.policy is None else report.policy.problem
     speak = speech(problem)
@@ -128,18 +129,10 @@ def plan_in_words(report: PlanReport) -> list[str]:
             first, *others = parts_in_words(problem, report.money)
             lines[-1] += f" in all: {first}"
             lines += others
-    else:
-        lines.append("what your plan is worth exactly is out of reach")
     if report.estimate is not None:
-        mean, low, high = (
-            speak.number(each)
-            for each in (report.estimate.mean, report.estimate.low, report.estimate.high)
-        )
-        runs = count(report.estimate.runs, "run")
-        lines.append(
-            f"estimated from {runs}, not exact: a value of about {mean}, between {low} and {high} "
-            f"with a confidence of {100 * report.estimate.confidence:g} %"
-        )
+        lines.append(f"your plan {speak.is_about(report.estimate)}")
+    if report.value is None:
+        lines.append("the exact value of your plan is out of reach: too much can happen")
     if report.upper_bound is not None and report.best_known is not None:
         lines.append(_distance(report, speak, report.upper_bound, report.best_known))
     if report.message:
@@ -149,85 +142,102 @@ def plan_in_words(report: PlanReport) -> list[str]:
 
 @singledispatch
 def parts_in_words(problem: PlanningProblem | None, money: Any) -> list[str]:
-    """The parts of a value, and what else is to be said of them; a domain registers its own."""
+    """The parts of a value, with remarks; a domain registers its own function."""
     return [str(money)]
 
 
 def _distance(report: PlanReport, speak: Worth, upper: float, best: float) -> str:
-    """How far a plan is from the best."""
+    """The distance of a plan from the best one: the conclusion, then the numbers."""
     if report.value is None:
         return f"{speak.none_is_better(upper)}; {speak.is_known(best)}"
     if report.optimal:
-        return f"{speak.none_is_better(upper)}: your plan is optimal"
+        return f"your plan is optimal: {speak.none_is_better(upper)}"
     assert report.gap is not None
     relative = report.relative_gap
     part = f" ({100 * relative:.3g} %)" if relative is not None and relative < 100 else ""
-    parts = [
-        speak.none_is_better(upper),
-        f"at most {speak.number(report.gap)}{part} can be {speak.gained(report.value)}",
-        speak.is_known(best) if report.gain else "no better plan is known",
-    ]
-    return "; ".join(parts)
+    gain = f"at most {speak.number(report.gap)}{part} can be {speak.gained(report.value)}"
+    known = speak.is_known(best) if report.gain else "no better plan is known"
+    return f"{gain}: {speak.none_is_better(upper)}; {known}"
 
 
 class Worth:
-    """How to speak of values in general."""
+    """The words for values of any problem."""
 
     def number(self, value: float) -> str:
-        """A value."""
+        """Write a value."""
         return f"{value:.10g}"
 
     def is_expected(self, value: float) -> str:
-        """That a plan has a value."""
+        """Say that a plan has this expected value."""
         return f"is worth {self.number(value)}"
 
+    def is_about(self, estimate: Estimate) -> str:
+        """Say that simulation gives a plan about this value, with the interval."""
+        head, low, high = self._about(estimate)
+        return (
+            f"{head}: between {self.number(low)} and {self.number(high)} with a confidence of "
+            f"{100 * estimate.confidence:g} %, estimated from {count(estimate.runs, 'run')}, "
+            "not exact"
+        )
+
+    def _about(self, estimate: Estimate) -> tuple[str, float, float]:
+        """The words for an estimated value, and the ends of its interval as they are written."""
+        return f"is worth about {self.number(estimate.mean)}", estimate.low, estimate.high
+
     def none_is_better(self, value: float) -> str:
-        """That a value bounds all plans."""
+        """Say that no plan has a better value than this."""
         return f"no plan is worth more than {self.number(value)}"
 
     def is_known(self, value: float) -> str:
-        """That a plan of this value is known."""
+        """Say that a plan of this value is known."""
         return f"a plan worth {self.number(value)} is known"
 
     def gained(self, value: float) -> str:
-        """What is done by improving a plan of this value."""
+        """The participle for improving a plan of this value."""
         return "gained"
 
 
 class MoneyWorth(Worth):
-    """How to speak of what is earned and, where it is below zero, of what it costs."""
+    """The words for money: negative values are costs, and are written as positive numbers."""
 
     def number(self, value: float) -> str:
-        """A value."""
+        """Write an amount."""
         return f"{value:,.2f}"
 
     def is_expected(self, value: float) -> str:
-        """That a plan has a value."""
+        """Say what a plan is expected to cost or earn."""
         verb = "cost" if value < 0 else "earn"
         return f"is expected to {verb} {self.number(abs(value))}"
 
+    def _about(self, estimate: Estimate) -> tuple[str, float, float]:
+        if estimate.mean < 0:
+            head = f"is expected to cost about {self.number(-estimate.mean)}"
+            return head, -estimate.high, -estimate.low
+        head = f"is expected to earn about {self.number(estimate.mean)}"
+        return head, estimate.low, estimate.high
+
     def none_is_better(self, value: float) -> str:
-        """That a value bounds all plans."""
+        """Say what no plan can beat."""
         what = "cost less" if value < 0 else "earn more"
         return f"no plan can {what} than {self.number(abs(value))}"
 
     def is_known(self, value: float) -> str:
-        """That a plan of this value is known."""
+        """Say that a plan with this cost or these earnings is known."""
         verb = "costs" if value < 0 else "earns"
         return f"a plan that {verb} {self.number(abs(value))} is known"
 
     def gained(self, value: float) -> str:
-        """What is done by improving a plan of this value."""
+        """The participle for improving a plan: costs are saved, earnings gained."""
         return "saved" if value < 0 else "gained"
 
 
 def speech(problem: PlanningProblem | None) -> Worth:
-    """How to speak of values of a problem."""
+    """The words for values of a problem: money, or values in general."""
     return MoneyWorth() if problem is not None and problem.words.money else Worth()
 
 
 def first_steps(policy: Policy, calendar: Calendar | None = None) -> list[str]:
-    """What each agent does first, in words; by date, if there is a calendar."""
+    """The first action of each agent, one line each; by date if a calendar is given."""
     return first_steps_of(policy.problem, policy, calendar)
 
 
@@ -235,11 +245,11 @@ def first_steps(policy: Policy, calendar: Calendar | None = None) -> list[str]:
 def first_steps_of(
     problem: PlanningProblem, policy: Policy, calendar: Calendar | None
 ) -> list[str]:
-    """The same for one kind of problem; a domain may register its own."""
+    """Write :func:`first_steps` for one kind of problem; a domain may register its own."""
     actions = policy.act(policy.stage)
     return [f"{name}: {action} at stage {policy.stage}" for name, action in actions.items()]
 
 
 def numbered(values: Sequence[str]) -> str:
-    """Lines with a bullet each."""
+    """A list with a bullet before each line."""
     return "\n".join(f"  - {value}" for value in values)

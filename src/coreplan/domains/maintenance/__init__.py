@@ -1,7 +1,7 @@
 """The maintenance planning problem: contractors, tasks, delays and hindrance.
 
-To import it makes its files, words and pictures known to the rest of the package; the command line
-adds the view for terminals, which is slow to import.
+Importing this package registers its file formats, words and pictures. The command line also imports
+the view for terminals, which is slow to import.
 """
 
 from coreplan.domains.maintenance import report as report

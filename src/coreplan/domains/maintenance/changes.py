@@ -1,4 +1,4 @@
-"""Changes that make a maintenance problem easier: a rule, a window or a delay less."""
+"""Changes that make a maintenance problem easier: one rule, window or delay removed or halved."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from coreplan.domains.maintenance.parts import Contractor, Cost, Delay, Hindranc
 from coreplan.domains.maintenance.problem import MaintenanceProblem
 
 KINDS = ("hindrance", "windows", "delays")
-"""What can be changed: rules of hindrance, windows and delays of tasks."""
+"""The kinds of changes: of hindrance rules, and of windows and delays of tasks."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """One thing of a problem that is removed or relaxed.
+    """A rule, window or delay of a problem, before and after it is removed or relaxed.
 
     Attributes
     ----------
     kind
         ``hindrance``, ``windows`` or ``delays``.
     tasks
-        The tasks that it is about: ``Alpha/a1``.
+        The tasks of the rule, or the task with the window or delay: ``Alpha/a1``.
     before, after
-        The rule of hindrance, or the task; `after` is None for a rule that is removed.
+        The hindrance rule or the task; `after` is None for a removed rule.
     place
-        Where it is: the position of the rule in the network, or of the contractor and the task.
+        The position of the rule in the network, or of the contractor and the task.
     never_worse
-        Whether the best plan is worth at least as much afterwards, whatever the numbers are.
+        Whether the best plan afterwards is certainly worth at least as much.
     """
 
     kind: str
@@ -40,16 +40,16 @@ class Change:
 
     @property
     def is_nothing(self) -> bool:
-        """Whether it makes no difference to anybody."""
+        """Whether the change has no effect."""
         return self.after == self.before
 
     @property
     def part(self) -> float:
-        """For a rule of hindrance: how much of its cost goes away."""
+        """The share of a hindrance rule's cost that is removed."""
         return 1.0 if self.after is None else 0.5
 
     def apply(self, problem: MaintenanceProblem) -> MaintenanceProblem:
-        """The problem afterwards."""
+        """Return the changed problem."""
         if isinstance(self.after, Task):
             contractors = list(problem.contractors)
             contractors[self.place[0]] = self._contractor(problem)
@@ -59,7 +59,7 @@ class Change:
         return replace(problem, network=tuple(network))
 
     def apply_alone(self, problem: MaintenanceProblem) -> MaintenanceProblem:
-        """For a change of a task: the problem of its contractor alone, afterwards."""
+        """Return the changed problem of the task's contractor alone."""
         return replace(problem, contractors=(self._contractor(problem),), network=())
 
     def _contractor(self, problem: MaintenanceProblem) -> Contractor:
@@ -69,7 +69,7 @@ class Change:
         return Contractor(who.name, (*who.tasks[:task], self.after, *who.tasks[task + 1 :]))
 
     def to_dict(self) -> dict[str, Any]:
-        """What is changed, as plain values."""
+        """Return the kind, tasks and place as plain values."""
         entry = self.place[0] if self.kind == "hindrance" else None
         return {"kind": self.kind, "tasks": list(self.tasks), "entry": entry}
 
@@ -77,10 +77,10 @@ class Change:
 def find_changes(
     problem: MaintenanceProblem, kinds: Collection[str], relax: bool = False
 ) -> list[Change]:
-    """All that can be removed or relaxed, in the problem's order.
+    """Find all rules, windows and delays that can be removed or relaxed, in the problem's order.
 
-    Relaxed means: half the hindrance, a window wider by one step on both sides, half the chance of
-    a delay.
+    Relaxing halves the cost of a rule, widens a window by one step on both sides, or halves the
+    chance of a delay.
     """
     changes: list[Change] = []
     if "hindrance" in kinds:
@@ -94,12 +94,12 @@ def find_changes(
             name = f"{contractor.name}/{task.name}"
             if "windows" in kinds and task.window is not None:
                 wider = _widen(task, task.window, problem.horizon, relax)
-                # More may be done than before, and nothing less.
+                # All plans from before are still possible.
                 changes.append(Change("windows", (name,), task, wider, (i, j), True))
             if "delays" in kinds and task.delay is not None and task.delay.probability > 0:
                 rarer = Delay(task.delay.probability / 2, task.delay.duration) if relax else None
-                # Who is not delayed may wait as long: nothing is worse than before if work and
-                # hindrance cost, and the end of a work does not.
+                # Without the delay a contractor can wait as long: this is no worse if work and
+                # hindrance cost money, and the end of a work does not.
                 rules = [rule.cost for rule in problem.network if name in rule.tasks]
                 costs = task.revenue >= 0 and all(map(_is_a_cost, (task.cost, *rules)))
                 freed = replace(task, delay=rarer)
@@ -108,7 +108,7 @@ def find_changes(
 
 
 def _widen(task: Task, window: tuple[int, int], horizon: int, relax: bool) -> Task:
-    """A task with a wider window or none; the same task if that makes no difference."""
+    """Widen or remove the window of a task; the same task if this has no effect."""
     first, last = window
     if first == 0 and last >= horizon - 1:
         return task
@@ -128,9 +128,9 @@ def _halve(cost: Cost) -> Cost:
 
 
 def most_payable(problem: MaintenanceProblem, rule: Hindrance) -> tuple[float, float]:
-    """The most that a rule of hindrance can bring, and the most that it can cost, in expectation.
+    """The largest expected gain and the largest expected cost of a hindrance rule.
 
-    Its tasks coincide for no longer than each of them takes.
+    Its tasks overlap for at most the duration of the shortest one.
     """
     by_name = {
         f"{contractor.name}/{task.name}": task

@@ -1,7 +1,7 @@
-"""What coordination is worth: a joint plan against everybody planning alone.
+"""The value of coordination: a joint plan compared with every agent planning alone.
 
-Who plans alone does what is best for its own costs and revenues and does not mind the others; the
-hindrance that comes of it is paid all the same.
+A contractor that plans alone counts its own costs and revenue only. The comparison still includes
+the cost of hindrance.
 """
 
 from __future__ import annotations
@@ -34,31 +34,31 @@ from coreplan.support.frozen import FrozenMapping
 from coreplan.support.late import late
 
 TIE = 1e-12
-"""Actions count as equally good if they differ by no more, relative to what is at stake."""
+"""The relative difference up to which actions count as equally good."""
 
 
 @dataclass(frozen=True)
 class Coordination:
-    """What coordination is worth, all values exact unless said otherwise.
+    """The values of a coordinated plan and of planning alone; exact unless stated otherwise.
 
     Attributes
     ----------
     problem
         The problem's name.
     value
-        What the coordinated plan is worth; a proven lower bound if `money` and `own` are None.
+        The value of the coordinated plan; a proven lower bound if `money` and `own` are None.
     upper_bound
-        No coordinated plan is worth more.
+        The upper bound of all coordinated plans.
     alone
-        What it is worth if everybody plans alone, with what they lose by hindering each other.
+        The value of planning alone, including the cost of hindrance.
     money, money_alone
-        Both values in their parts, for a maintenance problem. `money` is None also where the exact
-        value of the coordinated plan is out of reach.
+        The parts of both values, for a maintenance problem. `money` is also None if the exact value
+        of the coordinated plan is out of reach.
     own, own_alone
-        What each agent earns by itself in expectation, by name: in a maintenance problem its
-        revenue less the cost of its works. `own` is None where it is out of reach.
+        The expected own reward of each agent, by name: in a maintenance problem its revenue less
+        the cost of its works. `own` is None if it is out of reach.
     policy_alone
-        What everybody does who plans alone.
+        The policy of agents that plan alone.
     """
 
     problem: str
@@ -73,21 +73,21 @@ class Coordination:
 
     @property
     def gain(self) -> float:
-        """What the coordinated plan in hand is worth more than everybody planning alone."""
+        """The gain of the given coordinated plan over planning alone."""
         return self.value - self.alone
 
     @property
     def low(self) -> float:
-        """The best coordinated plan gains at least this; to plan alone is one way to plan."""
+        """The least gain of the best coordinated plan; it is at least 0."""
         return max(0.0, self.gain)
 
     @property
     def high(self) -> float:
-        """The best coordinated plan gains at most this."""
+        """The largest possible gain of the best coordinated plan."""
         return max(self.low, self.upper_bound - self.alone)
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as plain values, for machines."""
+        """Return all parts as plain values, for JSON."""
         return {
             "problem": self.problem,
             "value": self.value,
@@ -103,40 +103,40 @@ class Coordination:
         }
 
     def summary(self) -> str:
-        """All of it in a few lines of text."""
+        """Write the comparison in a few lines of text."""
         return "\n".join(late("Coordination.text")(self))
 
 
 def value_of_coordination(
     problem: AnyProblem, result: Result, *, time_limit: float | None = None
 ) -> Coordination:
-    """What a coordinated plan is worth against everybody planning alone.
+    """Compare a coordinated plan with every agent planning alone.
 
-    Alone, every agent does what is best for the rewards that look at it only: in a maintenance
-    problem its own costs and revenues, without a look at hindrance. Of actions that are equally
-    good it takes the first in the problem's order: a contractor starts a work as soon as that is as
-    good as to wait, the first one in its list. Then that plan is evaluated with all rewards, the
-    hindrance included.
+    An agent that plans alone counts only the rewards that depend on it alone: in a maintenance
+    problem its own costs and revenue, without hindrance. Among equally good actions it takes the
+    first in the problem's order: a contractor starts a work as soon as this is as good as waiting,
+    and the first one in its list. The plan alone is then evaluated with all rewards, including
+    hindrance.
 
-    In a general TI-MMDP the rewards that look at several agents may also be what agents earn
-    together; to ignore them is then a poor plan, and the difference is large for that reason.
+    In a general TI-MMDP, rewards of several agents may also be positive. A plan that ignores them
+    is poor, and the difference is large for this reason.
 
     Parameters
     ----------
     problem
         The problem.
     result
-        What a solver found for it, from any stage and state; by any algorithm. With a gap, what
-        the best plan gains is known as an interval.
+        The result of any algorithm, from any stage and state. If it has a gap, the gain of the best
+        plan is an interval.
     time_limit
-        Seconds in all; what is out of reach within them is None.
+        Seconds in all; values that are out of reach within them are None.
 
     Raises
     ------
     LimitError
-        If a limit strikes before the plans of everybody alone are known.
+        If a limit is reached before the plans of single agents are known.
     SolverError
-        If the result is for another problem, or everybody's plan alone cannot be evaluated in time.
+        If the result belongs to another problem, or planning alone cannot be evaluated in time.
 
     Examples
     --------
@@ -161,14 +161,14 @@ def value_of_coordination(
         state = policy.indexed.name_state(policy.indexed.find_state(stage, None))
     elif result.problem != problem.name:
         raise SolverError(
-            f"the result is for another problem ({found(result.problem)}) than "
-            f"{found(problem.name)}"
+            f"the result belongs to problem {found(result.problem)}, not to "
+            f"{found(problem.name)}; solve this problem first"
         )
     policy_alone = plan_alone(problem, stage=stage, state=state, limits=limits)
     alone, money_alone, own_alone = _split(policy_alone, limits)
     value, money, own = result.value, None, None
     if policy is not None:
-        with suppress(SolverError):  # out of reach: then what is proven has to do
+        with suppress(SolverError):  # out of reach: keep the proven value
             value, money, own = _split(policy, limits)
     return Coordination(
         problem=problem.name,
@@ -184,10 +184,10 @@ def value_of_coordination(
 
 
 def _split(policy: Policy, limits: Limits) -> tuple[float, Money | None, Mapping[str, float]]:
-    """The exact value of a policy, its parts, and what each agent earns by itself."""
+    """The exact value of a policy, its parts, and the own reward of each agent."""
     value, amounts = evaluate_entries(policy, limits.seconds_left)
     if not math.isfinite(value):
-        raise SolverError("the rewards are too large to be added up; scale them down")
+        raise SolverError("the rewards are too large to add up; scale them down")
     own = dict.fromkeys(policy.indexed.agent_names, 0.0)
     for entry, amount in zip(policy.indexed.entries, amounts, strict=True):
         if len(entry.members) == 1:
@@ -203,18 +203,18 @@ def plan_alone(
     state: JointState | None = None,
     limits: Limits | None = None,
 ) -> Policy:
-    """The policy of agents who each do what is best for themselves, whatever it costs others.
+    """Make the policy of agents that plan alone: each maximises its own rewards.
 
-    Of actions that are equally good, everybody takes the first in the problem's order.
+    Among equally good actions, an agent takes the first in the problem's order.
 
     Parameters
     ----------
     problem
         The problem.
     stage, state
-        Where to start from; by default at the beginning.
+        The stage and joint state to start from; by default the beginning.
     limits
-        Time and memory; by default only what the machine has.
+        Limits of time and memory; by default the memory of the machine.
 
     Examples
     --------
@@ -225,7 +225,7 @@ def plan_alone(
     """
     limits = limits or Limits()
     indexed = index_problem(problem, stage=stage, state=state, guard=limits.guard)
-    # Only these rewards: what others are sure to do would else count as one's own cost.
+    # Keep these rewards only: otherwise certain actions of others would count as own costs.
     own = replace(indexed, entries=[each for each in indexed.entries if len(each.members) == 1])
     graphs = unroll_problem(own, limits)
     maps = [map_nodes(graphs, i, agent) for i, agent in enumerate(indexed.agents)]
@@ -237,7 +237,7 @@ def plan_alone(
 
 
 def _best_alone(graphs: _core.LocalGraphs, agent: int) -> NDArray[np.uint32]:
-    """Per node of an agent: the position of the first of its actions that are best for itself."""
+    """The position of the first best action of an agent alone, for each node."""
     layer_begin = graphs.layer_begin(agent).tolist()
     choice_begin = graphs.choice_begin(agent).astype(np.int64)
     arc_begin = graphs.arc_begin(agent).astype(np.int64)
@@ -247,7 +247,7 @@ def _best_alone(graphs: _core.LocalGraphs, agent: int) -> NDArray[np.uint32]:
     stake = float(np.abs(reward).max(initial=0.0))
     value = np.zeros(layer_begin[-1])
     rule = np.zeros(layer_begin[-1], np.uint32)
-    # From the last decisions back to the first; nodes of the last layer have none.
+    # Backwards from the last decisions to the first; nodes of the last layer have none.
     for begin, end in zip(layer_begin[-3::-1], layer_begin[-2:0:-1], strict=True):
         first, last = choice_begin[begin], choice_begin[end]
         arcs = slice(arc_begin[first], arc_begin[last])

@@ -1,11 +1,11 @@
-"""The courses that a maintenance plan can take: who starts what when, by what has been delayed.
+"""The courses of a maintenance plan: the starts of works, depending on delays.
 
-A plan branches only where works start that may be delayed or not. Everything between two such
-moments is one piece, so a graph of pieces holds all courses in little space. Parts of a policy that
-decide without a look at each other have graphs of their own.
+A plan branches only at starts of works that can be delayed. Everything between two branches is one
+piece, and a small graph of pieces holds all courses. Independent parts of a policy have separate
+graphs.
 
-A graph may be too large to be held as a whole. Then it holds the course without any delay, those
-with one delay, with two, and so on; of those with equally many the likeliest ones.
+If a graph is too large, it holds the course without delays, then the courses with one delay, with
+two, and so on; among courses with equally many delays the likeliest ones.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from coreplan.errors import ModelError
 from coreplan.policies.policy import Policy
 
 MOST_PIECES = 100_000
-"""How many pieces all graphs of a plan may have together."""
+"""The most pieces of all graphs of a plan together."""
 MOST_BRANCHES = 4096
-"""How many combinations of delays are looked at where many works start at once."""
+"""The most combinations of delays that are followed when many works start in one stage."""
 
 Delayed = tuple[int, ...]
-"""Which of the open works are delayed: positions, ascending."""
+"""The delayed works among the open ones: their positions, ascending."""
 
 
 @dataclass(frozen=True)
 class Start:
-    """A contractor starts a task at a stage; contractor and task by number."""
+    """The start of a task at a stage; contractor and task by number."""
 
     contractor: int
     task: int
@@ -42,20 +42,20 @@ class Start:
 
 @dataclass(frozen=True)
 class Piece:
-    """What happens from one moment at which something becomes known up to the next.
+    """The part of a course between two moments at which delays become known.
 
     Attributes
     ----------
     stage
         The stage at which it begins.
     starts
-        What is started, in order of time; the works of which it is not known whether they will be
-        delayed are started last, all at one stage.
+        The starts in order of time. The open works, which can be delayed, start last, all at one
+        stage.
     open
-        How many of the last starts these are; 0 where nothing uncertain is started any more.
+        The number of open works at the end of `starts`; 0 if the course has no more open works.
     following
-        For each set of open works that may turn out to be delayed the number of the piece that
-        follows; sets that are missing are not held.
+        The number of the next piece for each set of delayed open works; sets that the graph does
+        not hold are missing.
     """
 
     stage: int
@@ -65,22 +65,22 @@ class Piece:
 
     @property
     def open_starts(self) -> tuple[Start, ...]:
-        """The starts of works that may turn out to be delayed."""
+        """The starts of the open works."""
         return self.starts[len(self.starts) - self.open :]
 
 
 @dataclass(frozen=True)
 class Courses:
-    """All courses of some contractors who decide without a look at the others.
+    """The courses of contractors who decide independently of the others.
 
     Attributes
     ----------
     contractors
-        Who they are, by number.
+        The numbers of the contractors.
     pieces
-        The pieces; the first one begins where the plan does, and others follow later ones only.
+        The pieces; the first one begins with the plan, and a piece leads to later ones only.
     covered
-        The chance that things take a course that is held: 1 if all are.
+        The chance that the real course is among them: 1 if all courses are held.
     """
 
     contractors: tuple[int, ...]
@@ -89,19 +89,19 @@ class Courses:
 
     @cached_property
     def complete(self) -> bool:
-        """Whether all courses are held."""
+        """Whether the graph holds all courses."""
         return all(len(piece.following) == 2**piece.open for piece in self.pieces if piece.open)
 
 
 def find_courses(policy: Policy, most_pieces: int = MOST_PIECES) -> tuple[Courses, ...]:
-    """The courses that a maintenance plan can take, for each part of the policy.
+    """Find the courses of a maintenance plan, for each independent part of the policy.
 
     Parameters
     ----------
     policy
         The plan.
     most_pieces
-        How many pieces may be held, about; the course without delays is held whatever it takes.
+        The approximate number of pieces at most; the course without delays is always held.
 
     Examples
     --------
@@ -119,11 +119,11 @@ def find_courses(policy: Policy, most_pieces: int = MOST_PIECES) -> tuple[Course
     (0,) (Start(contractor=1, task=0, stage=3),)
     """
     if not isinstance(policy.problem, MaintenanceProblem):
-        raise ModelError("only a maintenance plan has courses of works")
+        raise ModelError("courses of works need a plan of a maintenance problem (mpp/1)")
     found: dict[tuple[int, ...], Courses] = {}
     parts = [_Exploration(policy, tuple(sorted(part))) for part in policy.parts]
     left = most_pieces
-    # What small parts do not need is for the larger ones.
+    # Small parts come first; the pieces that they do not need are left for the larger ones.
     for k, part in enumerate(sorted(parts, key=lambda part: (part.uncertain, part.contractors))):
         courses = part.run(max(1, left // (len(parts) - k)))
         left -= len(courses.pieces)
@@ -136,7 +136,7 @@ _Key = tuple[int, bytes]
 
 
 class _Draft:
-    """A piece in the making."""
+    """A piece that is not finished yet."""
 
     def __init__(self, stage: int) -> None:
         self.stage = stage
@@ -152,7 +152,7 @@ class _Exploration:
         self._policy = policy
         self.contractors = contractors
         self._agents = [policy.indexed.agents[i] for i in contractors]
-        # Task numbers by the numbers of actions.
+        # The task that each action starts, both by number.
         self._task_of: list[dict[int, int]] = []
         assert isinstance(policy.problem, MaintenanceProblem)
         for agent in self._agents:
@@ -164,12 +164,12 @@ class _Exploration:
             for task in policy.problem.contractors[i].tasks
         )
         self._drafts: dict[_Key, _Draft] = {}
-        # By the number of delays: where pieces are to begin, and how likely it is to come there on
-        # the way that was found first.
+        # The beginnings of pieces that are still to be made, by their number of delays, with their
+        # largest chance found so far.
         self._pending: dict[int, dict[_Key, float]] = {}
 
     def run(self, most: int) -> Courses:
-        """Find courses, in about so many pieces."""
+        """Find courses, with about `most` pieces."""
         start = self._policy.indexed.find_state(self._policy.stage, None)
         states = np.array([start[i] for i in self.contractors], np.uint32)
         self._pending[0] = {(self._policy.stage, states.tobytes()): 1.0}
@@ -178,7 +178,7 @@ class _Exploration:
             waiting = self._pending.pop(delays)
             keys = sorted(waiting, key=lambda key: (-waiting[key], key))
             while keys:
-                # Each of them needs at most as many pieces as there are uncertain works, and one.
+                # Each beginning needs at most one piece more than the part has uncertain works.
                 room = (most - len(self._drafts)) // (self.uncertain + 1)
                 if room < 1 and self._drafts:
                     return self._number()
@@ -187,8 +187,8 @@ class _Exploration:
         return self._number()
 
     def _walk(self, delays: int, begin: Mapping[_Key, float]) -> None:
-        """Make the pieces that begin here, and those that follow without further delays."""
-        # Per stage: pieces that are in the making, the states of their contractors, chances.
+        """Make the pieces that begin here, and the next ones without further delays."""
+        # The unfinished pieces by stage, with the states of their contractors and their chances.
         at: dict[int, list[tuple[_Draft, Sequence[int], float]]] = {}
         for key, chance in begin.items():
             self._begin(key, chance, at)
@@ -224,7 +224,7 @@ class _Exploration:
         chance: float,
         at: dict[int, list[tuple[_Draft, Sequence[int], float]]],
     ) -> None:
-        """One stage of a piece: it goes on, or ends because something is uncertain."""
+        """Follow a piece for one stage: it goes on, or it ends with open works."""
         following: list[int] = []
         open_works: list[tuple[int, int, float, float]] = []
         open_starts = []
@@ -238,7 +238,7 @@ class _Exploration:
             if len(outcomes) == 1:
                 draft.starts.append(start)
             else:
-                # On time first, delayed second: the order of Task.durations.
+                # Task.durations has the outcome on time first, then the delay.
                 (_, _, good), (_, late, bad) = outcomes
                 open_works.append((k, late, good, bad))
                 open_starts.append(start)
@@ -254,7 +254,7 @@ class _Exploration:
                 if position in delayed:
                     states[k] = late
                 likely *= bad if position in delayed else good
-            # At the end it does not matter where everybody stands.
+            # At the horizon the states do not matter any more.
             last = stage + 1 == self._policy.horizon
             key = (stage + 1, b"" if last else states.tobytes())
             draft.following[delayed] = key
@@ -267,7 +267,7 @@ class _Exploration:
                 waiting[key] = max(likely, waiting.get(key, 0.0))
 
     def _number(self) -> Courses:
-        """The pieces with numbers, and how likely it is to stay among them."""
+        """Number the pieces, and compute the chance of the courses that they hold."""
         keys = sorted(self._drafts)
         number = {key: k for k, key in enumerate(keys)}
         pieces = []
@@ -282,7 +282,7 @@ class _Exploration:
         return Courses(self.contractors, tuple(pieces), self._cover(pieces))
 
     def _cover(self, pieces: Sequence[Piece]) -> float:
-        """The chance of courses that are held to the end."""
+        """The chance of the courses that are held to their end."""
         assert isinstance(self._policy.problem, MaintenanceProblem)
         contractors = self._policy.problem.contractors
         chance = [1.0, *[0.0] * (len(pieces) - 1)]
@@ -300,7 +300,7 @@ class _Exploration:
 
 
 def _subsets(count: int) -> Iterator[Delayed]:
-    """All sets of positions, smaller ones first."""
+    """All sets of positions, the smaller ones first."""
     sizes: Iterable[int] = range(count + 1)
     return itertools.chain.from_iterable(
         itertools.combinations(range(count), size) for size in sizes

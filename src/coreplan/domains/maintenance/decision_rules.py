@@ -1,8 +1,8 @@
-"""What a plan does differently when a work is delayed.
+"""Rules for delays: how a plan changes the starts of works if another work is delayed.
 
-Whether a work is delayed has nothing to do with how things stand when it starts. So, wherever it
-starts, what comes after a delay can be compared with what comes without: all differences are the
-plan's own decisions.
+The delay of a work does not depend on the situation in which it starts. Each situation with a start
+therefore allows a fair comparison of the courses with and without the delay: all differences are
+decisions of the plan.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from coreplan.policies.graph import MOST_SITUATIONS, PlanGraph, Situation, plan_
 from coreplan.policies.policy import Policy
 
 LEAST_CHANGE = 0.01
-"""Differences of less than this many steps, on average, are no rules."""
+"""The smallest average change, in steps, that makes a rule."""
 
 
 class Starts(NamedTuple):
-    """When a work starts, over all that can happen."""
+    """The possible starts of a work, with their mean."""
 
     first: int | None
-    """The first step in which it can start; None if it never does."""
+    """The first step in which it can start; None if it never starts."""
     last: int | None
     mean: float
-    """The expected step; where it is never started, the horizon counts."""
+    """The expected step; a course without a start counts with the horizon."""
     never: float
-    """The chance that it is never started."""
+    """The chance that it never starts."""
 
 
 @dataclass(frozen=True)
@@ -46,16 +46,16 @@ class DecisionRule:
     contractor, work, start
         The work that may be delayed, and the step in which it started.
     several_starts
-        Whether it can start in other steps, too.
+        Whether this work can also start in other steps.
     other_contractor, other_work
-        The work whose start depends on that.
+        The work whose start depends on the delay.
     probability
-        The chance that it comes to this: the one starts in that step and is delayed, while the
-        other is still to be started.
+        The chance that the rule applies: the work starts in that step and is delayed, and the other
+        work has not started.
     always
-        Whether the other one is still to be started whenever the one starts in that step.
+        Whether the other work has never started before that step.
     delayed, on_time
-        When the other one starts if the one is delayed, and if it is not.
+        The starts of the other work with the delay, and without.
     """
 
     contractor: str
@@ -71,16 +71,16 @@ class DecisionRule:
 
     @property
     def change(self) -> float:
-        """How many steps later the other one starts, on average."""
+        """The average number of steps by which the other work starts later."""
         return self.delayed.mean - self.on_time.mean
 
     @property
     def weight(self) -> float:
-        """How much it matters: the probability times the change."""
+        """The importance of the rule: its probability times the size of the change."""
         return self.probability * abs(self.change)
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it by name."""
+        """Return all parts by name."""
         return {
             "contractor": self.contractor,
             "work": self.work,
@@ -97,14 +97,14 @@ class DecisionRule:
 
 @dataclass(frozen=True)
 class DecisionRules:
-    """The rules of a plan, those that matter most first.
+    """The rules of a plan, the most important first.
 
     Attributes
     ----------
     rules
         The rules.
     covered
-        The chance that all goes a way that was looked at; 1 if all were.
+        The chance that the real course was examined; 1 if all courses were.
     """
 
     rules: tuple[DecisionRule, ...]
@@ -112,29 +112,30 @@ class DecisionRules:
 
 
 def decision_rules(policy: Policy, most_situations: int = MOST_SITUATIONS) -> DecisionRules:
-    """What a maintenance plan does differently when works are delayed.
+    """Find the rules for delays of a maintenance plan.
 
-    That a contractor's own next works move by as much as the delay, or less, is no rule.
+    If a delay only pushes back the contractor's own next works, by at most its length, this is not
+    a rule.
 
     Parameters
     ----------
     policy
         The plan.
     most_situations
-        How many situations to look at, about; the likeliest if there are more.
+        The approximate number of situations to examine, the likeliest first.
     """
     problem = policy.problem
     if not isinstance(problem, MaintenanceProblem):
-        raise ModelError("only a maintenance plan has rules for delays")
+        raise ModelError("rules for delays need a plan of a maintenance problem (mpp/1)")
     graph = plan_graph(policy, most_situations)
     return rules_of(problem, graph)
 
 
 def rules_of(problem: MaintenanceProblem, graph: PlanGraph) -> DecisionRules:
-    """The rules of a plan, from the graph of what it leads to."""
+    """Find the rules of a plan in the graph of its situations."""
     outlook = _Outlook(problem, graph)
     gathered: dict[tuple[int, int, int], _Comparison] = {}
-    starting: dict[int, dict[int, int]] = {}  # per work and step: how many situations
+    starting: dict[int, dict[int, int]] = {}  # the number of situations, by work and step
     for number, situation in enumerate(graph.situations):
         for agent, action in situation.action.items():
             work = outlook.started.get((agent, action))
@@ -146,7 +147,7 @@ def rules_of(problem: MaintenanceProblem, graph: PlanGraph) -> DecisionRules:
     rules = []
     for (work, stage, other), comparison in gathered.items():
         if not comparison.delayed.weight or not comparison.on_time.weight:
-            continue  # too unlikely for numbers
+            continue  # its chance is below the precision of numbers
         rule = comparison.rule(
             outlook,
             work,
@@ -162,7 +163,7 @@ def rules_of(problem: MaintenanceProblem, graph: PlanGraph) -> DecisionRules:
 
 
 def _follows(problem: MaintenanceProblem, rule: DecisionRule) -> bool:
-    """Whether a contractor's own work is merely pushed on by the delay of the one before."""
+    """Whether a delay only pushes back a later work of the same contractor."""
     if rule.contractor != rule.other_contractor:
         return False
     [task] = [t for t in problem.contractor(rule.contractor).tasks if t.name == rule.work]
@@ -172,7 +173,7 @@ def _follows(problem: MaintenanceProblem, rule: DecisionRule) -> bool:
 
 
 class _Outlook:
-    """Per situation and work that is still to be started: when it starts from there on."""
+    """The later starts of each work that has not started, for each situation."""
 
     def __init__(self, problem: MaintenanceProblem, graph: PlanGraph) -> None:
         self.names = [
@@ -181,11 +182,11 @@ class _Outlook:
             for task in contractor.tasks
         ]
         self.number = {name: k for k, name in enumerate(self.names)}
-        # By contractor and action: the work that is started.
+        # The work that each action of a contractor starts.
         self.started = {(agent, start_action(task)): k for (agent, task), k in self.number.items()}
         self.horizon = graph.horizon
         shape = (len(graph.situations), len(self.names))
-        # NaN where the work has been started, or where nothing is known of what follows.
+        # NaN if the work has started, or if the graph does not hold the next situations.
         self.mean: Floats = np.full(shape, np.nan)
         self.never: Floats = np.full(shape, np.nan)
         self.first: NDArray[np.int64] = np.full(shape, graph.horizon)
@@ -222,7 +223,7 @@ def _is_to_do(state: Mapping[str, Any], contractor: str, work: str) -> bool:
 
 @dataclass
 class _Side:
-    """What follows with a delay, or without, in all situations so far."""
+    """The starts with a delay, or without, collected over situations."""
 
     weight: float = 0.0
     mean: float = 0.0
@@ -231,7 +232,7 @@ class _Side:
     last: int = -1
 
     def add(self, weight: float, outlook: _Outlook, number: int, work: int) -> None:
-        """Count one more situation that can follow."""
+        """Add one possible next situation."""
         self.weight += weight
         self.mean += weight * float(outlook.mean[number, work])
         self.never += weight * float(outlook.never[number, work])
@@ -243,7 +244,7 @@ class _Side:
         if self.last < 0:
             return Starts(None, None, self.mean / self.weight, 1.0)
         never = min(1.0, self.never / self.weight)
-        # Where there is no doubt, no rounding.
+        # A single possible step is exact; do not let rounding change it.
         sure = self.first == self.last and never == 0
         mean = float(self.first) if sure else self.mean / self.weight
         return Starts(self.first, self.last, mean, never)
@@ -251,7 +252,7 @@ class _Side:
 
 @dataclass
 class _Comparison:
-    """What becomes of one work if another is delayed, or not."""
+    """The starts of one work with and without the delay of another."""
 
     situations: int = 0
     delayed: _Side = field(default_factory=_Side)
@@ -288,7 +289,7 @@ def _compare(
     agent: str,
     work: int,
 ) -> None:
-    """Compare what follows where a work starts, if it is delayed and if it is not."""
+    """Compare the situations after a start of a work, with and without its delay."""
     sides: dict[bool, list[tuple[float, int]]] = {True: [], False: []}
     for outcome in situation.outcomes:
         for fact in outcome.known:

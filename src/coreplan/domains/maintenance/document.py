@@ -1,4 +1,4 @@
-"""A maintenance problem as files have it: the format ``mpp/1``."""
+"""Writing maintenance problems in the format ``mpp/1``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FORMAT = "mpp/1"
 
 
 def mpp_to_dict(problem: MaintenanceProblem) -> dict[str, Any]:
-    """An MPP as the keys and values of its format."""
+    """The keys and values of a problem in its format."""
     written: dict[str, Any] = {
         "format": FORMAT,
         "name": problem.name,

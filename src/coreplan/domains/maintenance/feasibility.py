@@ -1,4 +1,4 @@
-"""Whether a contractor can be sure to complete its tasks in time, whatever is delayed."""
+"""The check of ``must_complete``: whether a contractor can complete its tasks in time."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ if TYPE_CHECKING:
     from coreplan.domains.maintenance.parts import Task
 
 NEVER = -1
-"""The latest stage of tasks that cannot be completed at all."""
+"""The latest stage of tasks that can never be completed."""
 
 MOST_WINDOWED_TASKS = 30
 MOST_SETS = 100_000
 
 
 class TooManySetsError(Exception):
-    """There are too many sets of tasks to look at them all."""
+    """The contractor has too many sets of tasks to check all of them."""
 
 
 class Feasibility:
-    """The latest stage at which a set of tasks may still wait to be started.
+    """The latest stages at which a contractor can start its tasks and still complete all of them.
 
     An idle contractor can complete a set of tasks from stage t on, in every outcome, if and only if
-    t is at most ``latest(tasks)``: from an earlier stage it can wait. So what is feasible at a
-    stage is known from one number for each set, and an action is available in a range of stages.
+    t is at most ``latest(tasks)``, because from an earlier stage it can wait. One number for each
+    set therefore decides what is feasible, and an action is available in a range of stages.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class Feasibility:
     horizon
         The number of stages.
     tick
-        Called once in a while, to look at the clock.
+        Called regularly, for instance to check a time limit.
     """
 
     def __init__(
@@ -45,14 +45,14 @@ class Feasibility:
         self._tick = tick
         self._latest: dict[int, int] = {0: horizon}
         self._worst = [max(steps for _, steps in task.durations) for task in tasks]
-        # Without windows the order does not matter: there must be time for the worst case.
+        # Without windows the order of tasks does not matter, only the sum of longest durations.
         self._free = all(
             task.window is None or (task.window[0] <= 0 and task.window[1] >= horizon - 1)
             for task in tasks
         )
 
     def latest_start(self, todo: int, task: int) -> int:
-        """The latest stage at which this task of a set may start, before the others; or NEVER."""
+        """The latest stage to start this task of a set before the other tasks; or NEVER."""
         rest = self.latest(todo & ~(1 << task))
         start = rest - self._worst[task]
         window = self._tasks[task].window
@@ -63,7 +63,7 @@ class Feasibility:
         return max(start, NEVER)
 
     def latest(self, todo: int) -> int:
-        """The latest stage at which an idle contractor can still complete this set; or NEVER."""
+        """The latest stage from which an idle contractor can complete this set; or NEVER."""
         if todo in self._latest:
             return self._latest[todo]
         if self._free:
@@ -81,15 +81,15 @@ class Feasibility:
         return best
 
     def misfits(self, looked_at: Iterator[int] | None = None) -> list[int]:
-        """A group of tasks that cannot be completed together, though any fewer of them can.
+        """Find tasks that cannot all be completed, and of which none can be left out.
 
-        Empty if all fit, or if there are too many sets of tasks to tell; then the solver finds out,
-        within its limits.
+        Empty if all tasks fit. Also empty if the contractor has too many sets of tasks to check;
+        then the solver finds the mistake, within its limits.
 
         Parameters
         ----------
         looked_at
-            Counts the sets that have been looked at, where several contractors share a budget.
+            Counts the checked sets, for contractors that share a budget.
         """
         seen = itertools.count() if looked_at is None else looked_at
 

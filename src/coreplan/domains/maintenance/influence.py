@@ -1,8 +1,8 @@
-"""Which hindrance rules, windows and delays cost most.
+"""The sensitivity analysis: which hindrance rules, windows and delays cost most.
 
-For each of them: how the value of the best plan changes when it is removed, or relaxed. The change
-is between two optima, each known within proven bounds; so it is an interval, and a number where
-both problems are solved.
+For each of them, the analysis removes or relaxes it and computes the change of the best plan's
+value. Both optima have proven bounds: the change is an interval, or a number if both problems are
+solved.
 """
 
 from __future__ import annotations
@@ -32,39 +32,39 @@ from coreplan.support.interrupts import FINISH_SECONDS, interrupted_since
 from coreplan.support.late import late
 
 BASE_PART = 0.3
-"""Of the time limit, that the problem as it is may take."""
+"""The share of the time limit for the original problem."""
 BOUNDS_PART = 0.2
-"""Of the time limit, that bounds without a search may take."""
+"""The share of the time limit for bounds that need no search."""
 ENOUGH = 2.0
-"""How much longer than the problem as it is a changed one may take, even if not all get that."""
+"""A changed problem gets at least this many times the time of the original one, if solved."""
 SHORTEST = 1e-3
-"""Seconds below which a search is not even begun."""
+"""The shortest time in seconds for which a search is started."""
 
 NOT_HERE = {"stage", "state", "start", "certificate"}
-"""Options of a solver that are about one problem only."""
+"""Options of a solver that make sense for a single problem only."""
 
 Started = Callable[[Change | None, int, int], object]
-"""Called before a search: with the change, how many were looked at, and how many there are."""
+"""Called before a search with the change, the number of finished changes, and their total."""
 
 
 @dataclass(frozen=True)
 class Influence:
-    """What a hindrance rule, a window or a delay costs.
+    """The effect of one hindrance rule, window or delay on the best plan.
 
     Attributes
     ----------
     change
-        What is removed or relaxed.
+        The rule, window or delay that is removed or relaxed.
     low, high
-        Bounds on how much more the best plan is worth then; infinite where nothing is known.
+        Bounds on the gain of the best plan; infinite if nothing is known.
     examined
-        Whether the changed problem was searched, or the answer is exact without; if not, the bounds
-        follow from the problem as it is.
+        Whether the changed problem was searched, or the bounds are exact without a search; if not,
+        the bounds follow from the original problem.
     paid
-        For a rule of hindrance: what the best plan that is known for the problem as it is pays for
-        it, in expectation; None if that is out of reach.
+        For a hindrance rule, the expected amount that the best known plan of the original problem
+        pays for it; None if it is out of reach.
     result
-        What the search found for the changed problem; None if there was none, or none was needed.
+        The result of the search in the changed problem; None if it was not searched.
     """
 
     change: Change
@@ -82,11 +82,11 @@ class Influence:
 
     @property
     def finished(self) -> bool:
-        """Whether another search could not tell more."""
+        """Whether another search cannot narrow the bounds."""
         return self.exact or (self.result is not None and self.result.status is Status.OPTIMAL)
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as plain values, for machines; null where nothing is known."""
+        """Return all parts as plain values; None for bounds that are not known."""
         return {
             **self.change.to_dict(),
             "low": self.low if math.isfinite(self.low) else None,
@@ -99,23 +99,23 @@ class Influence:
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """What the hindrance rules, windows and delays of a problem cost.
+    """The effects of the hindrance rules, windows and delays of a problem.
 
     Attributes
     ----------
     problem
         The problem's name.
     result
-        What was found for the problem as it is.
+        The result for the original problem.
     relaxed
-        Whether they were relaxed rather than removed.
+        Whether rules, windows and delays were relaxed rather than removed.
     influences
-        What each of them costs: those examined first, and the most costly first, by what is
-        certain, then by what is possible.
+        The effects: examined ones first, then sorted by the certain gain, then by the possible
+        gain.
     status
-        ``optimal`` if all numbers are exact; otherwise what stopped the search for them.
+        ``optimal`` if all numbers are exact; otherwise the reason why the search stopped.
     seconds
-        Wall time.
+        The elapsed time.
     """
 
     problem: str
@@ -126,7 +126,7 @@ class Sensitivity:
     seconds: float
 
     def to_dict(self, top: int | None = None) -> dict[str, Any]:
-        """All of it as plain values, for machines."""
+        """Return all parts as plain values, for JSON."""
         return {
             "problem": self.problem,
             "result": self.result.to_dict(),
@@ -137,7 +137,7 @@ class Sensitivity:
         }
 
     def summary(self, top: int | None = None) -> str:
-        """All of it in words, a line for each influence."""
+        """Write the analysis as text, with a line for each influence."""
         return "\n".join(late("Sensitivity.text")(self, top))
 
 
@@ -152,10 +152,10 @@ def sensitivity(
     started: Started | None = None,
     **options: Any,
 ) -> Sensitivity:
-    """How the value of the best plan changes when hindrance, windows or delays go away.
+    """Compute how the best plan changes if hindrance rules, windows or delays are removed.
 
-    The most promising are examined first. Ctrl-C or the time limit end the search with what there
-    is: all bounds are valid, and what was not examined says so.
+    The most promising changes are examined first. Ctrl-C and the time limit stop the analysis
+    early: all bounds are valid, and changes that were not examined are marked.
 
     Parameters
     ----------
@@ -164,24 +164,24 @@ def sensitivity(
     only
         One or more of ``hindrance``, ``windows`` and ``delays``; by default all.
     relax
-        Relax rather than remove: half the hindrance, a window wider by one step on both sides, half
-        the chance of a delay.
+        Whether to relax rather than remove: half the cost of a rule, a window wider by one step on
+        both sides, half the chance of a delay.
     time_limit
-        Seconds for all of it; None for no limit.
+        Seconds for the whole analysis; None for no limit.
     memory_limit, callback, **options
-        Of each search; see :func:`coreplan.solve`.
+        Options of each search; see :func:`coreplan.solve`.
     started
-        Called before each search with what is changed (None for the problem as it is), how many
-        are done, and how many there are.
+        Called before each search with the change (None for the original problem), the number of
+        finished changes, and their total.
 
     Raises
     ------
     LimitError
-        If a limit strikes before there is any plan for the problem as it is.
+        If a limit is reached before the original problem has a plan.
     ModelError
         If the problem is not a maintenance problem.
     SolverError
-        If an option is not known, or is about one problem only, such as ``start`` and ``stage``.
+        If an option is unknown, or makes sense for a single problem only (``start``, ``stage``).
 
     Examples
     --------
@@ -224,17 +224,20 @@ def sensitivity(
     )
     try:
         examination.run(tell, {"algorithm": chosen.name, "options": settled, **shared})
-    except KeyboardInterrupt:  # between two searches; what there is counts
+    except KeyboardInterrupt:  # between two searches; report what is known by now
         examination.stopped = Status.INTERRUPTED
     return examination.report(relax)
 
 
 def _no_option(name: str) -> SolverError:
-    return SolverError(f"{name} is no option here: all problems are solved from the beginning")
+    return SolverError(
+        f"the sensitivity analysis has no option {name}: it solves all problems from their "
+        "beginning"
+    )
 
 
 def check_maintenance_problem(problem: AnyProblem) -> MaintenanceProblem:
-    """Raise a ModelError for a problem that has no rules, windows and delays."""
+    """Return a maintenance problem unchanged; a ModelError for any other problem."""
     check_problem(problem)
     if not isinstance(problem, MaintenanceProblem):
         raise ModelError(
@@ -253,7 +256,7 @@ def _check_kinds(only: str | Iterable[str] | None) -> list[str]:
 
 
 class _Examination:
-    """The changes of a problem, looked at one by one as long as there is time."""
+    """Examines the changes of a problem one by one, within the time limit."""
 
     def __init__(
         self,
@@ -265,7 +268,7 @@ class _Examination:
     ) -> None:
         self._asked_to_stop = asked_to_stop
         self.stopped = base.status
-        """What has stopped a search last, if not all are optimal."""
+        """The reason why the last search stopped, if not all are optimal."""
         self._problem = problem
         self._base = base
         self._limits = limits
@@ -278,7 +281,7 @@ class _Examination:
         had = 0.0
         while True:
             left = [k for k in order if not self._influences[k].finished]
-            # What some did not need is worth a second look at others if it is much more time.
+            # If much time is left over, the unfinished searches get a second chance.
             share = self._share(len(left))
             if not left or share <= max(SHORTEST, 2 * had):
                 return
@@ -297,17 +300,17 @@ class _Examination:
         return self.stopped is Status.INTERRUPTED
 
     def _share(self, searches: int) -> float:
-        """Seconds that the next of some searches may take.
+        """The seconds for the next search, if `searches` are left.
 
-        The changed problems are about as hard as the one that there is. If that has been solved,
-        it is better to solve some of them than to begin all.
+        The changed problems are about as hard as the original one. If that has been solved, it is
+        better to solve some of them than to begin all.
         """
         left = self._limits.seconds_left
         enough = ENOUGH * self._base.seconds if self._base.status is Status.OPTIMAL else 0.0
         return max(left / max(searches, 1), min(enough, left))
 
     def report(self, relaxed: bool) -> Sensitivity:
-        """What is known, the most costly first."""
+        """Make the report, with the largest effects first."""
         ordered = sorted(
             self._influences, key=lambda each: (not each.examined, -each.low, -each.high)
         )
@@ -323,15 +326,15 @@ class _Examination:
     # -- without a search ----------------------------------------------------------------------
 
     def _bound_all(self) -> list[int]:
-        """Bounds that follow from the problem as it is; the changes, the most promising first."""
+        """Bound all changes without a search, and sort them, the most promising first."""
         clock = Limits(self._seconds(BOUNDS_PART))
         alone: Money | None = None
-        with suppress(SolverError):  # without these there are fewer bounds
+        with suppress(SolverError):  # some bounds are then missing
             if self._base.policy is not None:
                 self._money = split_value(self._base.policy, clock.seconds_left)
         with suppress(SolverError):
             alone = split_value(plan_alone(self._problem, limits=clock), clock.seconds_left)
-        # Nobody can earn more than alone; hindrance below zero is what all may earn together.
+        # No contractor can earn more than alone; a negative hindrance adds to what all can earn.
         most = sum(most_payable(self._problem, rule)[0] for rule in self._problem.network)
         most = math.inf if alone is None else most + alone.revenue - alone.works
         guesses = []
@@ -346,7 +349,7 @@ class _Examination:
         return sorted(range(len(guesses)), key=lambda k: -guesses[k])
 
     def _seconds(self, part: float) -> float | None:
-        """A part of the time that is left, as a limit."""
+        """Limits with a share of the remaining time."""
         left = self._limits.seconds_left
         if self._asked_to_stop():
             left = min(left, FINISH_SECONDS)
@@ -360,7 +363,7 @@ class _Examination:
         self._influences[k] = replace(known, examined=known.examined or known.exact)
 
     def _bound_rule(self, k: int, alone: Money | None, most: float) -> float:
-        """Bound what a rule of hindrance costs; give a guess."""
+        """Bound the effect of a hindrance rule, and guess it."""
         change = self._influences[k].change
         entry = change.place[0]
         brings, costs = most_payable(self._problem, self._problem.network[entry])
@@ -368,7 +371,7 @@ class _Examination:
         self._narrow(k, -math.inf, most - self._base.lower_bound)
         guess = change.part * (costs if alone is None else alone.hindrances[entry])
         if self._money is not None:
-            # Whoever follows the same plan saves what it pays.
+            # The same plan without the rule saves the amount that it pays for the rule.
             paid = self._money.hindrances[entry]
             self._influences[k] = replace(self._influences[k], paid=paid)
             saves = change.part * paid
@@ -377,7 +380,7 @@ class _Examination:
         return min(guess, self._influences[k].high)
 
     def _bound_task(self, k: int, alone: Money | None, most: float, clock: Limits) -> float:
-        """Bound what a window or a delay costs; give a guess."""
+        """Bound the effect of a window or a delay, and guess it."""
         change = self._influences[k].change
         if change.never_worse:
             self._narrow(k, 0.0, math.inf)
@@ -396,11 +399,11 @@ class _Examination:
     # -- with a search -------------------------------------------------------------------------
 
     def _examine(self, k: int, share: float, options: dict[str, Any]) -> None:
-        """Solve a changed problem, and narrow the bounds on what it changes."""
+        """Solve a changed problem, and narrow the bounds of the change."""
         influence = self._influences[k]
         changed = influence.change.apply(self._problem)
         try:
-            # Other algorithms cannot start from a plan.
+            # Only `core` can start from a plan.
             if isinstance(options["options"], CoreOptions):
                 start = self._start(influence, changed)
                 options = {**options, "options": replace(options["options"], start=start)}
@@ -422,7 +425,7 @@ class _Examination:
         self._influences[k] = replace(self._influences[k], examined=True, result=found)
 
     def _start(self, influence: Influence, changed: MaintenanceProblem) -> Start | None:
-        """A plan to start from: of a search before or, where all move as before, the base's."""
+        """A plan to start from: from an earlier search or, if moves are the same, the original."""
         if influence.result is not None and influence.result.policy is not None:
             return Start(influence.result.policy, influence.result.value)
         change, policy = influence.change, self._base.policy
@@ -433,7 +436,7 @@ class _Examination:
 
 
 def _carry_over(policy: Policy, problem: MaintenanceProblem) -> Policy:
-    """The same policy for a problem that differs in its network only: states are the same."""
+    """Transfer a policy to a problem with another network: its states are the same."""
     return Policy(
         problem,
         index_problem(problem, history=policy.history),

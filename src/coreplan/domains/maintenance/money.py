@@ -1,4 +1,4 @@
-"""What a plan earns and costs, by kind."""
+"""The parts of a plan's value: revenue, cost of works, hindrance."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ class Money:
     value
         Revenue, less works and hindrance.
     revenue
-        What completed works earn.
+        The revenue of completed works.
     works
-        What the works cost.
+        The cost of works.
     hindrance
-        What works that coincide cost.
+        The cost of hindrance.
     hindrances
-        The same per entry of the network, in the problem's order.
+        The cost of each hindrance rule, in the problem's order.
     revenue_of, works_of
-        Revenue and cost of works per contractor, in the problem's order.
+        The revenue and the cost of works of each contractor, in the problem's order.
     """
 
     value: float
@@ -46,7 +46,7 @@ class Money:
     works_of: tuple[float, ...]
 
     def to_dict(self) -> dict[str, object]:
-        """The parts by name."""
+        """Return the parts by name."""
         return {
             "revenue": self.revenue,
             "works": self.works,
@@ -56,23 +56,25 @@ class Money:
 
 
 def split_value(policy: Policy, time_limit: float = math.inf) -> Money:
-    """The exact expected revenue, cost of works and hindrance of a maintenance plan.
+    """Compute the exact expected revenue, cost of works and hindrance of a maintenance plan.
 
     Raises
     ------
     SolverError
-        If the exact value is out of reach, also within the time limit in seconds.
+        If the exact value is out of reach, for instance within the time limit in seconds.
     """
     made = policy.problem.money(policy.indexed, *evaluate_entries(policy, time_limit))
     if not isinstance(made, Money):
-        raise ModelError("only a maintenance plan has revenue, works and hindrance")
+        raise ModelError(
+            "revenue, works and hindrance need a plan of a maintenance problem (mpp/1)"
+        )
     return made
 
 
 def money_of(
     problem: MaintenanceProblem, indexed: IndexedProblem, value: float, amounts: Sequence[float]
 ) -> Money:
-    """The parts of a value, from what each entry of the rewards adds to it."""
+    """Split a value by the part of each reward entry in it."""
     contractors = len(problem.contractors)
     revenue, works = [0.0] * contractors, [0.0] * contractors
     hindrances = [0.0] * len(problem.network)
@@ -95,5 +97,5 @@ def money_of(
 
 
 def hindrance_of(problem: MaintenanceProblem, entry: IndexedEntry) -> int:
-    """Which entry of the network a reward for what coincides belongs to, by its position."""
+    """The position in the network of the rule that a reward entry belongs to."""
     return entry.function - len(problem.contractors)

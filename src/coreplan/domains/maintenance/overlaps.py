@@ -1,4 +1,4 @@
-"""Works that coincide: what is to be said of a decision about them."""
+"""Works that run at the same time: remarks about a decision."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ def find_overlaps(
     choices: Sequence[int],
     usual: Sequence[int] | None,
 ) -> Iterator[str]:
-    """Which works coincide now and cost something; only those that usually do not, if asked."""
+    """Describe works that run at the same time in this step and cause hindrance.
+
+    With `usual`, the choices of the plan, only overlaps that these choices do not have.
+    """
     working = _working(problem, indexed, state, choices)
     before = {} if usual is None else _working(problem, indexed, state, usual)
     for rule in problem.network:
@@ -31,15 +34,15 @@ def find_overlaps(
         steps = min(working[task][0] for task in rule.tasks)
         least = "at least " if any(working[task][1] for task in rule.tasks) else ""
         many = "1 step" if steps == 1 else f"{steps:,} steps"
-        head = f"{' and '.join(rule.tasks)} coincide"
+        head = f"{' and '.join(rule.tasks)} run at the same time"
         if usual is not None:
-            # What is new is started; if all is new, each overlaps the others.
+            # The new works are those that start now; if all are new, name the first one only.
             new = [task for task in rule.tasks if task not in before]
             new = new[:1] if len(new) == len(rule.tasks) else new
             others = " and ".join(task for task in rule.tasks if task not in new)
             names = " and ".join(task.partition("/")[2] for task in new)
             head = f"starting {names} now would overlap {others}"
-        yield f"{head} for {least}{many}: hindrance {cost:g} per step"
+        yield f"{head} for {least}{many}: hindrance costs {cost:g} per step"
 
 
 def _working(

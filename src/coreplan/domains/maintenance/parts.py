@@ -9,7 +9,7 @@ from coreplan.support.checks import is_integer, is_number
 from coreplan.support.frozen import freeze_sequence
 
 Cost = float | tuple[float, ...]
-"""A cost per step: one number, or one for each stage."""
+"""A cost per step: one number, or one number for each stage."""
 
 
 def _freeze_cost(cost: object) -> object:
@@ -20,7 +20,7 @@ def _freeze_cost(cost: object) -> object:
 
 @dataclass(frozen=True, slots=True)
 class Delay:
-    """With this probability a task takes this many steps longer."""
+    """The probability of a delay, and its length in steps."""
 
     probability: float
     duration: int
@@ -34,22 +34,23 @@ class Delay:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One piece of work.
+    """One piece of work of a contractor, with its duration and cost.
 
     Parameters
     ----------
     name
-        Its name, without ``/``.
+        The name, without ``/``.
     duration
-        Steps of work if it is not delayed, at least 1.
+        The number of steps without a delay, at least 1.
     cost
         Cost per step of work: a number, or one number for each stage.
     delay
-        What may happen; None if it is never delayed. It is known one step after the start.
+        The possible delay; None if the task is never delayed. It becomes known one step after the
+        start.
     revenue
-        Earned when the task completes.
+        The money earned when the task is completed.
     window
-        First and last stage at which it may start; None for any.
+        The first and last stage at which the task may start; None for any stage.
     """
 
     name: str
@@ -71,7 +72,7 @@ class Task:
 
     @property
     def durations(self) -> tuple[tuple[float, int], ...]:
-        """(probability > 0, steps of work) of the ways it can go."""
+        """The possible durations, each as (probability > 0, steps)."""
         if self.delay is None or self.delay.probability == 0:
             return ((1.0, self.duration),)
         longer = (self.delay.probability, self.duration + self.delay.duration)
@@ -82,19 +83,19 @@ class Task:
 
 @dataclass(frozen=True)
 class Contractor:
-    """An agent with tasks; it works on one at a time."""
+    """Who does some tasks, one at a time: an agent of the problem."""
 
     name: str
     tasks: tuple[Task, ...] = ()
 
     def __post_init__(self) -> None:
-        tasks = freeze_sequence(self.tasks, ("tasks",), "a list of tasks", Task)
+        tasks = freeze_sequence(self.tasks, ("tasks",), "a list of works", Task)
         object.__setattr__(self, "tasks", tasks)
 
 
 @dataclass(frozen=True, slots=True)
 class Hindrance:
-    """What it costs, per step, when all these tasks are being worked on at once.
+    """The extra cost of each step in which all these tasks are worked on.
 
     Parameters
     ----------
@@ -108,6 +109,6 @@ class Hindrance:
     cost: Cost
 
     def __post_init__(self) -> None:
-        tasks = freeze_sequence(self.tasks, ("tasks",), "a list of tasks, each 'agent/task'")
+        tasks = freeze_sequence(self.tasks, ("tasks",), "a list of works, each 'contractor/work'")
         object.__setattr__(self, "tasks", tasks)
         object.__setattr__(self, "cost", _freeze_cost(self.cost))

@@ -1,4 +1,4 @@
-"""One course of a plan: who does what in each step, if chance has it this way."""
+"""One course of a plan: the works of each step for given delays."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from coreplan.support.frozen import FrozenMapping
 from coreplan.support.late import late, provides
 
 EXPECTED = ("not delayed", "likelier")
-"""What can be expected of tasks whose outcome is not given."""
+"""The assumptions for tasks whose outcome is not given."""
 _WORDS = {True: True, False: False, "delayed": True, "not delayed": False}
 
 
@@ -28,18 +28,18 @@ class PlannedWork:
     Attributes
     ----------
     contractor, task
-        Their names.
+        The names of the contractor and the task.
     start, end
-        The first step of work, and the first step after it; it may be beyond the horizon.
+        The first step of work, and the first step after it, which may be beyond the horizon.
     delayed
-        Whether it is delayed; None if it never is, or if it was under way already.
+        Whether the task is delayed; None if it is never delayed or was already under way.
     given
-        Whether that was asked for; else it is what was expected.
+        Whether the outcome was given; otherwise it was assumed.
     under_way
-        Whether it was begun before the plan. Then `start` is the plan's first step, unless times
-        are kept track of.
+        Whether the task started before the plan. Then `start` is the plan's first step, unless the
+        policy records times.
     completed
-        Whether it is completed before the horizon.
+        Whether the task is completed before the horizon.
     """
 
     contractor: str
@@ -52,7 +52,7 @@ class PlannedWork:
     completed: bool = True
 
     def to_dict(self) -> dict[str, Any]:
-        """The parts by name."""
+        """Return the parts by name."""
         return {
             "contractor": self.contractor,
             "task": self.task,
@@ -67,7 +67,7 @@ class PlannedWork:
 
 @dataclass(frozen=True)
 class PlannedSchedule:
-    """One course of a plan.
+    """The actions, states and works of one course of a plan.
 
     Attributes
     ----------
@@ -76,17 +76,17 @@ class PlannedSchedule:
     agents
         The agents' names.
     actions
-        Per step from the first: an action for every agent, by name.
+        The actions of all agents, by name, for each step from the first.
     states
-        Per step, and one more for the end: a local state for every agent, by name.
+        The local states of all agents, by name, for each step and for the end.
     known
-        Per step: what becomes known by it.
+        The facts that become known in each step.
     probability
-        How likely this course is.
+        The probability of this course.
     works
-        In a maintenance problem: the tasks that are worked on, by contractor and start.
+        In a maintenance problem, the tasks of this course, by contractor and start.
     unstarted
-        In a maintenance problem: ``contractor/task`` of those that are neither done nor started.
+        In a maintenance problem, ``contractor/task`` of tasks that are neither done nor started.
     """
 
     stage: int
@@ -100,13 +100,13 @@ class PlannedSchedule:
     unstarted: tuple[str, ...] = ()
 
     def of(self, contractor: str) -> tuple[PlannedWork, ...]:
-        """The works of one contractor, by start."""
+        """Return the works of one contractor, by start."""
         if contractor not in self.agents:
             raise ModelError(unknown_name(contractor, "contractor", self.agents, "the plan"))
         return tuple(work for work in self.works if work.contractor == contractor)
 
     def to_schedule(self) -> dict[str, dict[str, int]]:
-        """The starts as a schedule, as files and ``schedule_policy`` take it."""
+        """Return the starts as a schedule, for ``schedule_policy`` or a file."""
         starts: dict[str, dict[str, int]] = {}
         for work in self.works:
             if not work.under_way:
@@ -114,7 +114,7 @@ class PlannedSchedule:
         return starts
 
     def to_dict(self) -> dict[str, Any]:
-        """The schedule as plain values, for machines."""
+        """Return the course as plain values, for JSON."""
         return {
             "stage": self.stage,
             "horizon": self.horizon,
@@ -135,23 +135,23 @@ def planned_schedule(
     outcomes: Mapping[str, bool | str] | None = None,
     expected: str = "not delayed",
 ) -> PlannedSchedule:
-    """Who works on what in each step, if these delays happen.
+    """Follow a plan for given delays, to see who works on what in each step.
 
     Parameters
     ----------
     policy
         The policy.
     outcomes
-        For tasks of a maintenance problem, ``contractor/task``: whether they are delayed, as True
-        or False, or ``"delayed"`` or ``"not delayed"``.
+        The outcomes of tasks of a maintenance problem, by ``contractor/task``: True or
+        ``"delayed"``, False or ``"not delayed"``.
     expected
-        What to take for the other tasks: ``"not delayed"``, if that can be, or the ``"likelier"``
-        of both. In other problems than maintenance it is always the likeliest next state.
+        The assumption for the other tasks: ``"not delayed"`` if possible, or the ``"likelier"``
+        outcome. In problems other than maintenance it is always the likeliest next state.
 
     Raises
     ------
     ModelError
-        If there is no such task, or what is said of it cannot happen.
+        If a task does not exist, or its outcome is impossible.
 
     Examples
     --------
@@ -168,9 +168,7 @@ def planned_schedule(
     [('a1', 0, 4), ('b1', 4, 6)]
     """
     if expected not in EXPECTED:
-        raise ModelError(
-            f"expected is {found(expected)}; expected one of 'not delayed' and 'likelier'"
-        )
+        raise ModelError(f"found expected = {found(expected)}; give 'not delayed' or 'likelier'")
     asked = _check_outcomes(policy, outcomes)
     return _Course(policy, asked, expected == "likelier").follow()
 
@@ -178,15 +176,16 @@ def planned_schedule(
 def _check_outcomes(
     policy: Policy, outcomes: Mapping[str, bool | str] | None
 ) -> dict[tuple[str, str], bool]:
-    """What is given, by contractor and task; an error if it makes no sense."""
+    """Check the given outcomes, and return them by contractor and task."""
     if not outcomes:
         return {}
     if not isinstance(outcomes, Mapping):
         raise ModelError(
-            f"outcomes are {found(outcomes)}; expected a mapping such as {{'Alpha/a1': 'delayed'}}"
+            f"found outcomes = {found(outcomes)}; expected a mapping, for instance "
+            "{'Alpha/a1': 'delayed'}"
         )
     if not isinstance(policy.problem, MaintenanceProblem):
-        raise ModelError("outcomes are for the tasks of a maintenance problem; leave them out")
+        raise ModelError("only works of a maintenance problem have outcomes; leave them out")
     tasks = {
         f"{contractor.name}/{task.name}": (contractor.name, task)
         for contractor in policy.problem.contractors
@@ -195,28 +194,28 @@ def _check_outcomes(
     asked = {}
     for name, given in outcomes.items():
         if name not in tasks:
-            raise ModelError(unknown_name(name, "task", list(tasks), "the problem"))
+            raise ModelError(unknown_name(name, "work", list(tasks), "the problem"))
         if not isinstance(given, bool | str) or given not in _WORDS:
             raise ModelError(
-                f"the outcome of {found(name)} is {found(given)}; expected True or 'delayed', "
-                "or False or 'not delayed'"
+                f"found {found(given)} as the outcome of {found(name)}; expected True or "
+                "'delayed', or False or 'not delayed'"
             )
         contractor, task = tasks[name]
         delayed = _WORDS[given]
         if delayed not in _possible(task):
             word = "never" if delayed else "always"
-            raise ModelError(f"task {found(name)} is {word} delayed; it cannot be otherwise")
+            raise ModelError(f"work {found(name)} is {word} delayed; leave out its outcome")
         asked[contractor, task.name] = delayed
     return asked
 
 
 def _possible(task: Task) -> set[bool]:
-    """What can happen to a task: that it is delayed, or not."""
+    """The possible outcomes of a task: delayed (True), not delayed (False)."""
     return {steps > task.duration for _, steps in task.durations}
 
 
 class _Course:
-    """One way through a plan."""
+    """Follows a plan from its first step to the horizon."""
 
     def __init__(
         self, policy: Policy, asked: Mapping[tuple[str, str], bool], likelier: bool
@@ -276,7 +275,7 @@ class _Course:
     def _outcome(
         self, agent: int, outcomes: Sequence[tuple[int, int, float]]
     ) -> tuple[int, int, float]:
-        """The outcome that this course takes."""
+        """Choose the outcome of this course."""
         likeliest = max(outcomes, key=lambda outcome: outcome[2])
         if len(outcomes) == 1:
             return likeliest
@@ -324,7 +323,7 @@ class _Course:
                 if started is None:
                     continue
                 task = tasks[started]
-                # A step of it has been done in the state that follows.
+                # The next state has one step of work less.
                 steps = states[step + 1][name].remaining + 1
                 end = first + step + steps
                 delayed = steps > task.duration if task.delay is not None else None

@@ -1,4 +1,4 @@
-"""The maintenance planning problem in its own words: contractors, tasks, hindrance."""
+"""The class of maintenance planning problems, and the checks of its parts."""
 
 from __future__ import annotations
 
@@ -60,16 +60,16 @@ class MaintenanceProblem(PlanningProblem):
     Parameters
     ----------
     contractors
-        Who has which tasks.
+        The contractors with their tasks.
     horizon
         The number of steps.
     network
-        Which tasks hinder traffic when they coincide.
+        The hindrance rules.
     must_complete
-        Whether every task has to be done. Then a contractor may only do what leaves a way to
-        complete all its tasks, whatever is delayed.
+        Whether every task has to be done. If so, a contractor may take an action only if it can
+        still complete all its tasks afterwards, whatever delays happen.
     name
-        What to call it.
+        The name of the problem.
 
     Examples
     --------
@@ -111,7 +111,7 @@ class MaintenanceProblem(PlanningProblem):
             raise ModelError(problems)
 
     def contractor(self, name: str) -> Contractor:
-        """The contractor of this name."""
+        """Return the contractor with this name."""
         for contractor in self.contractors:
             if contractor.name == name:
                 return contractor
@@ -125,7 +125,7 @@ class MaintenanceProblem(PlanningProblem):
 
     @property
     def words(self) -> Words:
-        """What planners of works say."""
+        """The terms of planners: contractor, step, money."""
         return WORDS
 
     @property
@@ -145,7 +145,7 @@ class MaintenanceProblem(PlanningProblem):
         state: JointState | None = None,
         guard: Guard = no_limits,
     ) -> IndexedProblem:
-        """The problem in numbers; with `history`, states keep start and end times of all works."""
+        """Translate into numbers; with `history`, states keep start and end times of all tasks."""
         return index_maintenance(self, history=history, stage=stage, state=state, guard=guard)
 
     @property
@@ -154,11 +154,11 @@ class MaintenanceProblem(PlanningProblem):
         return FORMAT
 
     def to_dict(self) -> dict[str, Any]:
-        """The problem as ``mpp/1`` files have it."""
+        """Write the problem with the keys of the format ``mpp/1``."""
         return dict(tidy(mpp_to_dict(self)))
 
     def read_state(self, agent: str, given: Any) -> Any:
-        """What a contractor has done and is doing, checked."""
+        """Read and check the state of a contractor."""
         contractor = self.contractor(agent)
         state = read_state(contractor, given)
         to_local(contractor, state)
@@ -172,14 +172,14 @@ class MaintenanceProblem(PlanningProblem):
         state: JointState | None = None,
         limits: Limits | None = None,
     ) -> Policy:
-        """A schedule as a policy, see :func:`coreplan.domains.maintenance.schedule_policy`."""
+        """Turn a schedule into a policy: ``coreplan.domains.maintenance.schedule_policy``."""
         made: Policy = late("MaintenanceProblem.read_plan")(
             self, plan, stage=stage, state=state, limits=limits
         )
         return made
 
     def money(self, indexed: IndexedProblem, value: float, amounts: Sequence[float]) -> Money:
-        """Revenue, cost of works and hindrance."""
+        """Split a value into revenue, cost of works and hindrance."""
         return money_of(self, indexed, value, amounts)
 
     def remarks(
@@ -190,7 +190,7 @@ class MaintenanceProblem(PlanningProblem):
         choices: Sequence[int],
         usual: Sequence[int] | None,
     ) -> list[str]:
-        """Which works coincide now and cost something; only those that usually do not, if asked."""
+        """Describe overlaps of works that cause hindrance, see :func:`find_overlaps`."""
         return list(find_overlaps(self, indexed, stage, state, choices, usual))
 
 
@@ -201,7 +201,7 @@ def check_maintenance(
     network: Sequence[Hindrance],
     must_complete: object,
 ) -> Iterable[Diagnostic]:
-    """Everything that is wrong with the parts of an MPP, by its place in the file format."""
+    """Find all mistakes in the parts of a problem, each with its place in the file format."""
     if not isinstance(name, str):
         yield Diagnostic(("name",), f"found {found(name)}; expected a text")
     if not isinstance(must_complete, bool):
@@ -212,16 +212,16 @@ def check_maintenance(
     sound_horizon = is_integer(horizon) and 1 <= int(horizon) <= MOST_STAGES  # type: ignore[call-overload]
     stages = int(horizon) if sound_horizon else 0  # type: ignore[call-overload]
     if not contractors:
-        yield Diagnostic(("agents",), "found no agents; expected one or more")
-    clashes = list(check_distinct([c.name for c in contractors], ("agents",), "agent"))
+        yield Diagnostic(("agents",), "found no contractors; expected one or more")
+    clashes = list(check_distinct([c.name for c in contractors], ("agents",), "contractor"))
     yield from clashes
     tasks: dict[str, tuple[int, dict[str, None]]] = {}
     looked_at = itertools.count()
     for i, contractor in enumerate(contractors):
         path: Path = ("agents", i)
-        yield from check_name(contractor.name, (*path, "name"), "the agent")
+        yield from check_name(contractor.name, (*path, "name"), "the contractor")
         yield from _check_slash(contractor.name, (*path, "name"))
-        yield from check_distinct([t.name for t in contractor.tasks], (*path, "tasks"), "task")
+        yield from check_distinct([t.name for t in contractor.tasks], (*path, "tasks"), "work")
         sound = sound_horizon
         for j, task in enumerate(contractor.tasks):
             problems = list(_check_task(task, (*path, "tasks", j), stages))
@@ -229,13 +229,15 @@ def check_maintenance(
             yield from problems
         if sound and must_complete is True:
             yield from _check_fits(contractor, stages, path, looked_at)
-        # Tasks of two agents that, by mistake, have the same name are taken together.
+        # Two contractors may have the same name by mistake: their tasks are taken together, so
+        # that only the name is reported.
         if isinstance(contractor.name, str):
             _, known = tasks.setdefault(contractor.name, (i, {}))
             known.update({t.name: None for t in contractor.tasks if isinstance(t.name, str)})
     for k, hindrance in enumerate(network):
         for problem in _check_hindrance(hindrance, ("network", k), tasks, stages):
-            # Where two have one name, the other name is missing.
+            # Two contractors with one name: the name that one of them should have had is missing,
+            # and reporting references to it would repeat the same mistake.
             if not (clashes and problem.relies_on == AGENT_NAMES):
                 yield problem
 
@@ -245,7 +247,7 @@ def _check_slash(name: object, path: Path) -> Iterable[Diagnostic]:
         yield Diagnostic(
             path,
             f"found {found(name)}; expected a name without '/', which separates "
-            "agent and task in the network",
+            "contractor and work in the network",
         )
 
 
@@ -255,7 +257,7 @@ def _check_cost(cost: object, path: Path, what: str, stages: int) -> Iterable[Di
             yield Diagnostic(
                 path,
                 f"found a list of {len(cost)} numbers; expected one for each of the {stages} "
-                "stages, or a single number",
+                "steps, or a single number",
                 relies_on=("horizon",),
             )
         for t, each in enumerate(cost):
@@ -263,15 +265,15 @@ def _check_cost(cost: object, path: Path, what: str, stages: int) -> Iterable[Di
     elif not is_number(cost):
         yield Diagnostic(
             path,
-            f"found {found(cost)}; expected {what}, a finite number or a list of "
-            "one for each stage",
+            f"found {found(cost)}; expected {what}, a finite number or a list with "
+            "one number for each step",
         )
 
 
 def _check_task(task: Task, path: Path, stages: int) -> Iterable[Diagnostic]:
-    yield from check_name(task.name, (*path, "name"), "the task")
+    yield from check_name(task.name, (*path, "name"), "the work")
     yield from _check_slash(task.name, (*path, "name"))
-    yield from check_integer(task.duration, (*path, "duration"), "steps of work", 1)
+    yield from check_integer(task.duration, (*path, "duration"), "the duration in steps", 1)
     yield from _check_cost(task.cost, (*path, "cost"), "the cost per step", stages)
     yield from check_number(task.revenue, (*path, "revenue"), "the revenue")
     if task.delay is not None and not isinstance(task.delay, Delay):
@@ -284,19 +286,19 @@ def _check_task(task: Task, path: Path, stages: int) -> Iterable[Diagnostic]:
                 (*here, "probability"),
                 f"found {found(chance)}; expected a probability, a number from 0 to 1",
             )
-        yield from check_integer(task.delay.duration, (*here, "duration"), "steps of delay", 1)
+        yield from check_integer(task.delay.duration, (*here, "duration"), "the delay in steps", 1)
     if task.window is not None:
         here = (*path, "window")
         window = task.window
         if not isinstance(window, tuple) or len(window) != 2:
             given = list(window) if isinstance(window, tuple) else window
-            yield Diagnostic(here, f"found {found(given)}; expected [first stage, last stage]")
+            yield Diagnostic(here, f"found {found(given)}; expected [first step, last step]")
             return
-        ends = [list(check_integer(end, (*here, k), "a stage", 0)) for k, end in enumerate(window)]
+        ends = [list(check_integer(end, (*here, k), "a step", 0)) for k, end in enumerate(window)]
         yield from itertools.chain(*ends)
         if not any(ends) and window[0] > window[1]:
             yield Diagnostic(
-                here, f"the first stage {window[0]} is after the last stage {window[1]}"
+                here, f"the first step {window[0]} is after the last step {window[1]}; swap them"
             )
 
 
@@ -308,13 +310,12 @@ def _check_fits(
         names = ", ".join(found(contractor.tasks[k].name) for k in misfits[:MOST_PROBLEMS])
         if len(misfits) > MOST_PROBLEMS:
             names += f" and {len(misfits) - MOST_PROBLEMS} more"
-        what = "the task" if len(misfits) == 1 else "the tasks"
-        together = "" if len(misfits) == 1 else " together"
+        fit = "does not fit" if len(misfits) == 1 else "do not fit together"
         yield Diagnostic(
             path,
-            f"agent {found(contractor.name)} cannot be sure to complete {what} {names}{together} "
-            f"within the {stages} stages and the tasks' windows, delays included, and "
-            "must_complete is true; allow more time or set must_complete to false",
+            f"contractor {found(contractor.name)} cannot finish all its works by step "
+            f"{stages - 1}, delays included: {names} {fit}; plan more steps, widen a window, drop "
+            "a work, or set must_complete to false",
         )
 
 
@@ -325,9 +326,10 @@ def _check_hindrance(
     stages: int,
 ) -> Iterable[Diagnostic]:
     if len(hindrance.tasks) < 2:
+        count = "one work" if hindrance.tasks else "no works"
         yield Diagnostic(
             (*path, "tasks"),
-            f"found {len(hindrance.tasks)} task(s); expected two or more, of different agents",
+            f"found {count}; expected two or more, of different contractors",
         )
     seen: set[str] = set()
     for k, reference in enumerate(hindrance.tasks):
@@ -337,27 +339,28 @@ def _check_hindrance(
         )
         if not slash:
             yield Diagnostic(
-                here, f"found {found(reference)}; expected 'agent/task', for instance 'Alpha/a1'"
+                here,
+                f"found {found(reference)}; expected 'contractor/work', for instance 'Alpha/a1'",
             )
         elif agent not in tasks:
             if not any("/" in name and reference.startswith(f"{name}/") for name in tasks):
                 yield Diagnostic(
                     here,
-                    unknown_name(agent, "agent", list(tasks), "the problem"),
+                    unknown_name(agent, "contractor", list(tasks), "the problem"),
                     relies_on=AGENT_NAMES,
                 )
         elif task not in tasks[agent][1]:
             position, known = tasks[agent]
             yield Diagnostic(
                 here,
-                unknown_name(task, "task", list(known), f"agent {found(agent)}"),
+                unknown_name(task, "work", list(known), f"contractor {found(agent)}"),
                 relies_on=("agents", position, "tasks", None, "name"),
             )
         elif agent in seen:
             yield Diagnostic(
                 here,
-                f"agent {found(agent)} has two tasks in this entry; an agent works "
-                "on one task at a time, so they never coincide",
+                f"contractor {found(agent)} has two works in this entry, but does one work at a "
+                "time; name works of different contractors",
             )
         seen.add(agent)
     yield from _check_cost(hindrance.cost, (*path, "cost"), "the hindrance per step", stages)

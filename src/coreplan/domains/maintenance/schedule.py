@@ -1,7 +1,8 @@
-"""Schedules: the plan that people have, a step for every work in which it is to start.
+"""Schedules: plans with one planned start for each work.
 
-A schedule becomes a policy in which every contractor looks at itself only. It starts a work at its
-planned step or, if own works before took longer, as soon after as it may, in the planned order.
+A schedule becomes a policy in which every contractor depends on its own state only. It starts a
+work in its planned step or, if its earlier works took longer, as soon as possible in the planned
+order.
 """
 
 from __future__ import annotations
@@ -53,30 +54,32 @@ def schedule_policy(
     state: JointState | None = None,
     limits: Limits | None = None,
 ) -> Policy:
-    """The policy of people who follow a schedule, each contractor by itself.
+    """Turn a schedule into a policy: each contractor follows its planned starts.
 
     An idle contractor starts the first work, in the order of planned starts, whose step has come
-    and that it may start now; else it waits. Works that are not in the schedule are never started.
-    Where ``must_complete`` does not allow to wait any longer, the first work that may start is
-    started: those of the schedule in their order, then the others in the problem's order.
+    and that it may start now; otherwise it waits. It never starts a work that is not in the
+    schedule, with one exception: if ``must_complete`` forbids waiting any longer, it starts the
+    first work that may start, first the works of the schedule in their order, then the others in
+    the problem's order.
 
     Parameters
     ----------
     problem
         The problem.
     schedule
-        For each contractor, for each work: the step in which it is planned to start.
+        The planned step of each work, by contractor and work.
     stage, state
-        Where to start from; by default at the beginning. Works that are done or under way keep
-        their places in the schedule; those whose step has passed are late.
+        The stage and the joint state to start from; by default the beginning. The schedule may
+        contain works that are done or under way; works whose step has passed are late.
     limits
-        Time and memory; by default only what the machine has.
+        Limits of time and memory; by default the memory of the machine.
 
     Raises
     ------
     ModelError
-        If the schedule names what there is not, or a planned start is impossible even if nothing is
-        delayed: with the contractor, the work, the step, and the steps that are possible.
+        If the schedule names an unknown contractor or work, or if a planned start is impossible
+        even without delays. The message names the contractor, the work, the step and the possible
+        steps.
 
     Examples
     --------
@@ -90,7 +93,7 @@ def schedule_policy(
     """
     if not isinstance(problem, MaintenanceProblem):
         raise ModelError(
-            f"a schedule is for a MaintenanceProblem; found a {type(problem).__name__}"
+            f"a schedule needs a maintenance problem (mpp/1); found a {type(problem).__name__}"
         )
     limits = limits or Limits()
     indexed = index_problem(problem, stage=stage, state=state, guard=limits.guard)
@@ -111,7 +114,7 @@ def refuse_schedule(
     stage: int = 0,
     state: JointState | None = None,
 ) -> None:
-    """Raise a ModelError with all that is wrong with a schedule."""
+    """Raise a ModelError if a schedule has mistakes, with all of them."""
     problems = check_schedule(problem, schedule, stage, state)
     some = list(itertools.islice(problems, MOST_PROBLEMS))
     if some:
@@ -119,7 +122,7 @@ def refuse_schedule(
 
 
 class _Plan:
-    """What one contractor has planned, and what it does accordingly."""
+    """The planned starts of one contractor, and the action that follows from them."""
 
     def __init__(self, contractor: Contractor, schedule: Schedule) -> None:
         planned = schedule.get(contractor.name, {})
@@ -132,7 +135,7 @@ class _Plan:
         self._any = [*self.order, *(k for k in range(len(contractor.tasks)) if k not in self.steps)]
 
     def pick(self, stage: int, available: Collection[int]) -> int | None:
-        """What to do, by the number of an action; None if there is nothing that it could do."""
+        """Choose an available action by its number; None if no action is available."""
         if CONTINUE in available:
             return CONTINUE
         for k in self.order:
@@ -149,7 +152,7 @@ class _Plan:
 
 
 def map_nodes(graphs: _core.LocalGraphs, i: int, agent: IndexedAgent) -> LocalMap:
-    """A map in which every node is a class: states that are equally good may differ in plans."""
+    """Make a map in which every node is a class: a schedule may treat equal states differently."""
     begin = graphs.layer_begin(i)
     sizes = np.diff(begin)
     nodes = np.arange(int(begin[-1]), dtype=np.uint32)
@@ -167,13 +170,13 @@ def map_nodes(graphs: _core.LocalGraphs, i: int, agent: IndexedAgent) -> LocalMa
 def _local_rule(
     plan: _Plan, agent: IndexedAgent, made: LocalMap, first_stage: int
 ) -> NDArray[np.uint32]:
-    """Per node: the position of the planned action."""
+    """The position of the planned action for each node."""
     assert isinstance(agent.states, ContractorStates)
     idle = [
         isinstance(each, LocalState) and each.current == IDLE and each.todo != 0
         for each in agent.states.states
     ]
-    rule = np.zeros(len(made.node_state), np.uint32)  # there is one action, unless work is to do
+    rule = np.zeros(len(made.node_state), np.uint32)  # other nodes have a single action
     layer_of = np.repeat(np.arange(len(made.layer_begin) - 1), np.diff(made.layer_begin))
     nodes = np.flatnonzero(np.array(idle)[made.node_state])
     nodes = nodes[layer_of[nodes] < len(made.layer_begin) - 2]
@@ -186,7 +189,7 @@ def _local_rule(
     return rule
 
 
-# -- what is wrong with a schedule -----------------------------------------------------------------
+# -- mistakes of a schedule ------------------------------------------------------------------------
 
 
 def check_schedule(
@@ -195,7 +198,7 @@ def check_schedule(
     stage: int = 0,
     state: JointState | None = None,
 ) -> Iterable[Diagnostic]:
-    """Everything that is wrong with a schedule, by its place in the mapping."""
+    """Find all mistakes of a schedule, each with its place in the mapping."""
     if not isinstance(schedule, Mapping):
         yield Diagnostic(
             (), f"found {found(schedule)}; expected a schedule, {{contractor: {{work: step}}}}"
@@ -211,7 +214,7 @@ def check_schedule(
         if contractor.name not in schedule:
             continue
         dynamics = Dynamics(contractor, problem.horizon, problem.must_complete)
-        with suppress(TooManySetsError):  # said where the problem is indexed
+        with suppress(TooManySetsError):  # indexing the problem reports it
             problems = list(_check_steps(contractor, schedule[contractor.name], dynamics))
             yield from problems
             if not problems:
@@ -224,7 +227,7 @@ def check_schedule(
 def _check_steps(
     contractor: Contractor, planned: object, dynamics: Dynamics
 ) -> Iterable[Diagnostic]:
-    """Whether the works exist, and the steps are within the horizon and the works' windows."""
+    """Check that the works exist, and that their steps are within the plan and their windows."""
     path = (contractor.name,)
     whose = f"contractor {found(contractor.name)}"
     if not isinstance(planned, Mapping):
@@ -246,7 +249,7 @@ def _check_steps(
         task = contractor.tasks[numbers[name]]
         first, last = task.window or (0, last_step)
         if not 0 <= step <= last_step:
-            reason = f"the problem has {_range(0, last_step)}"
+            reason = f"the plan covers {_range(0, last_step)}"
         elif not first <= step <= last:
             reason = f"its window is {_range(first, last)}"
         else:
@@ -256,14 +259,14 @@ def _check_steps(
 
 
 class _Start(NamedTuple):
-    """A start if nothing is delayed."""
+    """A start of the course without delays."""
 
     task: int
     step: int
     idle_from: int
-    """Since when the contractor had been idle."""
+    """The first step in which the contractor was idle before."""
     todo: int
-    """What it had to do then."""
+    """The tasks that it had not started by then."""
     end: int
     """The first step after the work."""
 
@@ -271,7 +274,7 @@ class _Start(NamedTuple):
 def _undelayed(
     contractor: Contractor, dynamics: Dynamics, plan: _Plan, stage: int, local: LocalState
 ) -> tuple[list[_Start], _Start]:
-    """What is started when, if nothing is delayed; and how the contractor stands at the end."""
+    """The starts without delays, and a last entry for the end of the plan."""
     starts: list[_Start] = []
     todo, idle_from = local.todo, stage + local.remaining
     step = idle_from
@@ -295,10 +298,10 @@ def _undelayed(
 def _check_starts(
     contractor: Contractor, dynamics: Dynamics, plan: _Plan, stage: int, local: LocalState
 ) -> Iterable[Diagnostic]:
-    """Whether all goes as planned if nothing is delayed from here on; the first that does not.
+    """Report the first work that does not start as planned if no more delays happen.
 
-    What is late because of what has happened before, and what is late because of that, is no
-    mistake of the schedule.
+    A work that is late because of earlier delays, or because of another late work, is not a mistake
+    of the schedule.
     """
     starts, end = _undelayed(contractor, dynamics, plan, stage, local)
     begun = {each.task: each for each in starts}
@@ -321,24 +324,27 @@ def _check_starts(
 def _why_not(
     contractor: Contractor, plan: _Plan, starts: list[_Start], task: int
 ) -> tuple[str, int, int]:
-    """Why a work does not start as planned; since when the contractor is idle, with what to do."""
+    """Why a work does not start as planned, with the idle step and the tasks left then."""
     step = plan.steps[task]
     for each in starts:
         if each.task == task and each.step < step:
             reason = (
-                f"a work has to be started in step {each.step} already, or not all works can be "
-                "completed whatever is delayed (must_complete)"
+                f"the work has to start by step {each.step}, or delays could keep the contractor "
+                "from finishing all its works (must_complete)"
             )
             return reason, each.idle_from, each.todo
         if each.step <= step < each.end:
             other = contractor.tasks[each.task]
             busy = _range(each.step, each.end - 1)
-            reason = f"it works on {found(other.name)} in {busy}, even if nothing is delayed"
+            reason = f"it works on {found(other.name)} in {busy}, even without delays"
             if each.task not in plan.steps:
-                reason += "; that is not in the schedule, but has to be completed: plan it too"
+                reason += (
+                    f"; {found(other.name)} is not in the schedule, but has to be completed "
+                    "(must_complete): add it"
+                )
             return reason, each.end, each.todo & ~(1 << each.task)
     idle = next(each for each in starts if each.step > step)
-    reason = "after that, not all works can be completed whatever is delayed (must_complete)"
+    reason = "delays could then keep it from finishing all its works (must_complete)"
     return reason, idle.idle_from, idle.todo
 
 
@@ -353,12 +359,12 @@ def _impossible(
 
 
 def _possible(dynamics: Dynamics, todo: int, task: int, idle_from: int) -> str:
-    """In which steps a work may start before others that are to do, in words."""
+    """The steps in which a work may start before the remaining ones, as advice."""
     for choice in dynamics.choices(LocalState(todo, IDLE, 0)):
         first, last = max(choice.first, idle_from), choice.last
         if choice.action == START + task and first <= last:
-            return f"possible: {_range(first, last)}"
-    return "no step is possible"
+            return f"choose {_range(first, last)}"
+    return "no step is possible: plan the works before it earlier, or leave it out"
 
 
 def _range(first: int, last: int) -> str:

@@ -1,4 +1,4 @@
-"""How contractors stand: what they have done, are doing, and how many steps remain."""
+"""The states of contractors: finished tasks, the current task, and its remaining steps."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from coreplan.support.frozen import FrozenMapping
 
 IDLE = -1
 WAIT, CONTINUE, START = 0, 1, 2
-"""Numbers of a contractor's actions; task k is started by START + k."""
+"""The numbers of a contractor's actions; START + k starts task k."""
 
 
 @dataclass(frozen=True)
 class ContractorState:
-    """Where a contractor stands at the beginning of a stage.
+    """The state of a contractor at the beginning of a stage.
 
     Parameters
     ----------
     done
-        The tasks that it has completed.
+        The completed tasks.
     doing
-        The task that it is working on; None if it is idle.
+        The current task; None if the contractor is idle.
     remaining
-        How many more steps of work that task needs, at least 1 (0 if idle).
+        The remaining steps of the current task, at least 1 (0 if idle).
     times
-        First and last stage of work of each task started so far, where that is kept track of.
+        The first and last stage of each task started so far; None if they are not recorded.
 
     Examples
     --------
@@ -47,7 +47,7 @@ class ContractorState:
 
     def __post_init__(self) -> None:
         if isinstance(self.done, str) or not isinstance(self.done, Iterable):
-            raise ModelError(f"found done = {found(self.done)}; expected a list of tasks")
+            raise ModelError(f"found done = {found(self.done)}; expected a list of works")
         object.__setattr__(self, "done", tuple(self.done))
         if self.times is not None:
             object.__setattr__(self, "times", _freeze_times(self.times))
@@ -70,7 +70,7 @@ class ContractorState:
 
 @plain_value.register
 def _plain_state(state: ContractorState) -> dict[str, Any]:
-    """What has been done and is being done, as files have it."""
+    """The state as a mapping, with the keys of state files."""
     written: dict[str, Any] = {"done": list(state.done)}
     if state.doing is not None:
         written |= {"doing": state.doing, "remaining": state.remaining}
@@ -81,7 +81,7 @@ def _plain_state(state: ContractorState) -> dict[str, Any]:
 
 @value_columns.register
 def _state_columns(state: ContractorState) -> dict[str, Cell]:
-    """What has been done, what is being done, and how many steps remain."""
+    """The state as columns of a table."""
     return {"done": ", ".join(state.done), "doing": state.doing, "remaining": state.remaining}
 
 
@@ -91,7 +91,7 @@ def _freeze_times(times: object) -> FrozenMapping[str, tuple[int, int]]:
         if all(len(each) == 2 and all(is_integer(end) for end in each) for each in ends):
             pairs = [(int(first), int(last)) for first, last in ends]
             return FrozenMapping(dict(zip(times, pairs, strict=True)))
-    raise ModelError(f"found times = {found(times)}; expected task: [first stage, last stage]")
+    raise ModelError(f"found times = {found(times)}; expected work: [first step, last step]")
 
 
 def start_action(task: str) -> str:
@@ -108,7 +108,7 @@ class LocalState(NamedTuple):
 
 
 class History(NamedTuple):
-    """A local state with the stage and the first and last stage of work of each started task."""
+    """A local state with its stage and the first and last stage of each started task."""
 
     stage: int
     state: LocalState
@@ -116,14 +116,14 @@ class History(NamedTuple):
 
 
 class ContractorStates:
-    """The state space of one contractor, for states without or with start and end times."""
+    """The local states of one contractor, with or without start and end times."""
 
     def __init__(self, contractor: Contractor, states: Iterable[LocalState | History]) -> None:
         self._contractor = contractor
         self._names = [task.name for task in contractor.tasks]
         self.states = list(states)
         self.index = {state: k for k, state in enumerate(self.states)}
-        # A history is asked for by what has been done; any history of that is as good.
+        # A state given without times may stand for any history that leads to it.
         self._any_history = {
             (state.stage, state.state): k
             for k, state in enumerate(self.states)
@@ -135,7 +135,7 @@ class ContractorStates:
         return len(self.states)
 
     def find(self, stage: int, given: Any) -> int:
-        """The number of a state, given as ContractorState, as a mapping, or by its label."""
+        """Find the number of a state, given as a ContractorState, a mapping or a label."""
         if isinstance(given, str):
             for k, state in enumerate(self.states):
                 if self.label(k) == given and (
@@ -158,47 +158,47 @@ class ContractorStates:
         return found_at
 
     def lines(self, index: int) -> list[str]:
-        """The parts of a state's label; not the stage, which a picture says elsewhere."""
+        """The parts of a state's label, without the stage: pictures show it elsewhere."""
         parts = self.label(index).split("/")
         return parts[1:] if isinstance(self.states[index], History) else parts
 
     def local(self, index: int) -> LocalState:
-        """A state in numbers, without start and end times."""
+        """The state of a number, without start and end times."""
         state = self.states[index]
         return state.state if isinstance(state, History) else state
 
     situation = local
 
     def without_past(self, value: Any) -> Any:
-        """A state without start and end times."""
+        """Remove start and end times from a state."""
         return dataclasses.replace(value, times=None)
 
     def gives_past(self, value: Any) -> bool:
-        """Whether a state has start and end times; those with labels do."""
+        """Whether a state has start and end times; labels always have them."""
         if isinstance(value, ContractorState):
             return value.times is not None
         return not isinstance(value, Mapping) or value.get("times") is not None
 
     def outcome(self, action: int, after: int) -> Known:
-        """Whether the task that was started is delayed."""
+        """The fact that becomes known after a start: whether the task is delayed."""
         task = self._contractor.tasks[action - START]
-        # A step of it has been done already.
+        # The state after the start has one step of work less.
         delayed = self.local(after).remaining + 1 > task.duration
         text = f"{task.name} is delayed" if delayed else f"{task.name} is not delayed"
         return Known(text, task.name, delayed)
 
     def achieved(self, index: int) -> frozenset[str]:
-        """The tasks that are done."""
+        """The completed tasks of a state."""
         return frozenset(self.value(index).done)
 
     def _unreachable(self, stage: int, given: object) -> ModelError:
         return ModelError(
-            f"contractor {found(self._contractor.name)} cannot be in the state {given!r} at stage "
-            f"{stage}: nothing that it may do leads there"
+            f"contractor {found(self._contractor.name)} cannot be in this state in step {stage}: "
+            f"found {given!r}; check `done`, `doing` and `remaining`"
         )
 
     def value(self, index: int) -> ContractorState:
-        """A state in words."""
+        """The state of a number, with names."""
         state, local = self.states[index], self.local(index)
         done = tuple(
             name
@@ -218,7 +218,7 @@ class ContractorStates:
         return ContractorState(done, doing, local.remaining, times)
 
     def label(self, index: int) -> str:
-        """A state as one line, different for different states: names contain no slash."""
+        """Write a state as one unique line; names contain no slash, which separates its parts."""
         state = self.states[index]
         return label_of(
             self._names, self.local(index), state if isinstance(state, History) else None
@@ -243,7 +243,7 @@ def label_of(names: list[str], local: LocalState, history: History | None = None
 
 
 def read_state(contractor: Contractor, given: Any) -> ContractorState:
-    """Take a state as people give it: a ContractorState or a mapping with its parts."""
+    """Read a state given as a ContractorState or as a mapping with its parts."""
     if isinstance(given, ContractorState):
         return given
     whose = f"contractor {found(contractor.name)}"
@@ -268,9 +268,9 @@ def read_state(contractor: Contractor, given: Any) -> ContractorState:
 def known_times(
     contractor: Contractor, given: ContractorState, stage: int
 ) -> tuple[tuple[int, int] | None, ...]:
-    """The times of the tasks started so far; None where they are not known.
+    """The times of the tasks started so far; None for a task whose times are not known.
 
-    A task that is under way counts as started at this stage unless the state says otherwise.
+    A current task without times counts as started at this stage.
     """
     times = dict(given.times or {})
     whose = f"contractor {found(contractor.name)}"
@@ -279,43 +279,47 @@ def known_times(
         times.setdefault(given.doing, (stage, last))
         if times[given.doing][1] != last:
             raise ModelError(
-                f"{whose}: task {found(given.doing)} has {given.remaining} steps remaining at "
-                f"stage {stage}, so its last stage is {last}; found {times[given.doing][1]}"
+                f"{whose}: found {times[given.doing][1]} as the last step of work "
+                f"{found(given.doing)}; expected {last}, since {given.remaining} steps remain "
+                f"in step {stage}"
             )
     return tuple(times.get(task.name) for task in contractor.tasks)
 
 
 def to_local(contractor: Contractor, given: ContractorState) -> LocalState:
-    """A state in numbers; raises a ModelError if it makes no sense for this contractor."""
+    """Translate a state into numbers; a ModelError if this contractor cannot have it."""
     names = [task.name for task in contractor.tasks]
     whose = f"contractor {found(contractor.name)}"
     todo = (1 << len(names)) - 1
     for name in given.done:
         if name not in names:
-            raise ModelError(unknown_name(name, "task", names, whose))
+            raise ModelError(unknown_name(name, "work", names, whose))
         todo &= ~(1 << names.index(name))
     for name in given.times or ():
         if name not in names:
-            raise ModelError(unknown_name(name, "task", names, whose))
+            raise ModelError(unknown_name(name, "work", names, whose))
         if name not in given.done and name != given.doing:
             raise ModelError(
-                f"{whose}: task {found(name)} has times but is neither done nor being done"
+                f"{whose}: work {found(name)} has times but is neither done nor being done; add "
+                "it to `done`, or remove its times"
             )
     if given.doing is None:
         if given.remaining:
             raise ModelError(
-                f"{whose}: found {found(given.remaining)} steps remaining but no task; say what it "
-                "is doing"
+                f"{whose}: found `remaining` {found(given.remaining)} but no work; give the work "
+                "under `doing`"
             )
         return LocalState(todo, IDLE, 0)
     if given.doing not in names:
-        raise ModelError(unknown_name(given.doing, "task", names, whose))
+        raise ModelError(unknown_name(given.doing, "work", names, whose))
     current = names.index(given.doing)
     if not todo >> current & 1:
-        raise ModelError(f"{whose}: task {found(given.doing)} is both done and being done")
+        raise ModelError(
+            f"{whose}: work {found(given.doing)} is both done and being done; remove one of them"
+        )
     if not is_integer(given.remaining) or given.remaining < 1:
         raise ModelError(
-            f"{whose}: found {found(given.remaining)} steps remaining of task "
-            f"{found(given.doing)}; expected a whole number of at least 1"
+            f"{whose}: found `remaining` {found(given.remaining)} for work {found(given.doing)}; "
+            "expected the remaining steps, a whole number of at least 1"
         )
     return LocalState(todo & ~(1 << current), current, int(given.remaining))

@@ -1,8 +1,8 @@
-"""When works are done if a plan is followed: chances per step, exact.
+"""Timelines of a plan: the exact chances of each work per step.
 
-Once a work is started, nothing but its own delay has a say in how long it takes. So all that there
-is to know of a work follows from how likely it is to start in each step, and the distribution over
-joint states that evaluation carries forward knows that, for each team of contractors on its own.
+After its start, the duration of a work depends on its own delay only. The chances that it starts in
+each step therefore give all other chances. The evaluation of a policy computes them, separately for
+each team of contractors, from its distribution over joint states.
 """
 
 from __future__ import annotations
@@ -27,31 +27,31 @@ from coreplan.policies.policy import Policy
 
 @dataclass(frozen=True)
 class WorkTimeline:
-    """When one work is done. Chances are given per step, from step 0 to the horizon.
+    """The chances of one work per step, from step 0 to the horizon.
 
     Attributes
     ----------
     contractor, work
-        Whose work it is, and its name.
+        The names of the contractor and the work.
     starts
-        The chance that it starts in a step.
+        The chance that the work starts in each step.
     planned
-        The chance that it is worked on in a step, within the time that it takes if not delayed.
+        The chance that the work runs in each step, within its normal duration.
     extra
-        The chance that it is worked on in a step only because it is delayed.
+        The chance that the work runs in each step only because it is delayed.
     under_way
-        Whether it had been started before the plan begins; whether it is delayed is known then.
+        Whether the work started before the plan; then its delay is already known.
     first_start, last_start
-        The first and the last step in which it can start; None if it is never started or was
-        started before.
+        The first and the last possible step of the start; None if the work never starts or started
+        before the plan.
     first_end, last_end
-        The first and the last step that can be its last step of work, within the horizon.
+        The first and the last possible last step of work, within the horizon.
     started, completed
-        The chance that it is started, and that it is completed in time.
+        The chance that the work starts, and that it is completed in time.
     delay_chance
-        The chance that it is delayed if it is started.
+        The chance that the work is delayed if it starts.
     done
-        Whether it had been done before the plan begins.
+        Whether the work was completed before the plan.
     """
 
     contractor: str
@@ -71,16 +71,16 @@ class WorkTimeline:
 
     @property
     def working(self) -> tuple[float, ...]:
-        """The chance that it is worked on in a step."""
+        """The chance that the work runs in each step."""
         return tuple(one + more for one, more in zip(self.planned, self.extra, strict=True))
 
     @property
     def likely_start(self) -> int | None:
-        """The step in which it is most likely to start; the first of them."""
+        """The likeliest step of the start; the first one if several are equally likely."""
         return None if self.first_start is None else self.starts.index(max(self.starts))
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it by name."""
+        """Return all parts by name."""
         return {
             "contractor": self.contractor,
             "work": self.work,
@@ -102,7 +102,7 @@ class WorkTimeline:
 
 @dataclass(frozen=True)
 class Timeline:
-    """When works are done and what that costs, step by step.
+    """The chances and the expected costs of all works, step by step.
 
     Attributes
     ----------
@@ -113,9 +113,9 @@ class Timeline:
     money
         The expected value in its parts.
     hindrance
-        Per entry of the network and step: the expected cost.
+        The expected cost of each hindrance rule in each step.
     own_cost, revenue
-        Per contractor and step: expected cost of works, and expected revenue.
+        The expected cost of works and the expected revenue of each contractor in each step.
     """
 
     stage: int
@@ -127,24 +127,24 @@ class Timeline:
     revenue: tuple[tuple[float, ...], ...]
 
     def of(self, contractor: str) -> tuple[WorkTimeline, ...]:
-        """The works of one contractor."""
+        """Return the works of one contractor."""
         return tuple(each for each in self.works if each.contractor == contractor)
 
 
 def timeline(policy: Policy, time_limit: float = math.inf) -> Timeline:
-    """When works are done and what that costs if a plan is followed, exactly.
+    """Compute the exact chances and expected costs of all works of a plan, per step.
 
     Parameters
     ----------
     policy
         A plan for a maintenance problem.
     time_limit
-        Seconds after which it gives up, about.
+        The approximate number of seconds after which the computation gives up.
 
     Raises
     ------
     SolverError
-        If a team can get into too many joint states, or it takes too long.
+        If a team can reach too many joint states, or the computation takes too long.
 
     Examples
     --------
@@ -157,7 +157,7 @@ def timeline(policy: Policy, time_limit: float = math.inf) -> Timeline:
     """
     problem = policy.problem
     if not isinstance(problem, MaintenanceProblem):
-        raise ModelError("only a maintenance plan has a timeline of works")
+        raise ModelError("a timeline of works needs a plan of a maintenance problem (mpp/1)")
     value, records = evaluate_stages(policy, time_limit)
     works = _works(policy, problem, _starts(policy, records))
     amounts = [0.0] * len(policy.indexed.entries)
@@ -185,14 +185,14 @@ def timeline(policy: Policy, time_limit: float = math.inf) -> Timeline:
 
 
 def likely_works(policy: Policy, graph: PlanGraph) -> tuple[WorkTimeline, ...]:
-    """When works are done, as far as the graph of a plan's likeliest situations shows.
+    """The chances of works in the graph of a plan's likeliest situations.
 
-    For where the exact timeline is out of reach. Chances are shares of what is in the graph; they
-    are exact if that is complete.
+    This replaces the exact timeline if that is out of reach. Chances are relative to the situations
+    in the graph; they are exact if the graph is complete.
     """
     problem = policy.problem
     if not isinstance(problem, MaintenanceProblem):
-        raise ModelError("only a maintenance plan has a timeline of works")
+        raise ModelError("a timeline of works needs a plan of a maintenance problem (mpp/1)")
     place = {
         (agent.name, action): (i, a - START)
         for i, agent in enumerate(policy.indexed.agents)
@@ -230,7 +230,7 @@ def _works(
 
 
 def _starts(policy: Policy, records: Sequence[StageRecord]) -> list[list[Floats]]:
-    """Per contractor, task and step: the chance that it starts."""
+    """The chance that a task starts, by contractor, task and step."""
     starts = []
     for i, agent in enumerate(policy.indexed.agents):
         rows = [np.zeros(policy.horizon) for _ in agent.actions[START:]]
@@ -244,7 +244,7 @@ def _starts(policy: Policy, records: Sequence[StageRecord]) -> list[list[Floats]
 
 
 def _beginning(policy: Policy, i: int) -> LocalState:
-    """How a contractor stands when the plan begins."""
+    """The state of a contractor at the beginning of the plan."""
     agent = policy.indexed.agents[i]
     assert isinstance(agent.states, ContractorStates)
     return agent.states.local(agent.start)
@@ -259,8 +259,8 @@ def _work(
     stage: int,
     horizon: int,
 ) -> WorkTimeline:
-    """The timeline of a work that starts then, or that has some steps left."""
-    # Chances are sums of many; rounding must not make more than certain of them.
+    """Make the timeline of a work from the chances of its starts, or from its remaining steps."""
+    # Chances are sums of many numbers; rounding must not bring them above 1.
     starts = np.minimum(starts, 1.0)
     planned, extra = np.zeros(horizon), np.zeros(horizon)
     delayed = 0.0 if task.delay is None else task.delay.probability

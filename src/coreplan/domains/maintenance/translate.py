@@ -1,4 +1,4 @@
-"""From contractors and tasks to local states, actions and rewards."""
+"""The translation of contractors and tasks into local states, actions and rewards."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ if TYPE_CHECKING:
     from coreplan.domains.maintenance.problem import MaintenanceProblem
 
 WORKS, REVENUE, HINDRANCE = "works", "revenue", "hindrance"
-"""The kinds of rewards."""
+"""The kinds of reward entries."""
 
 GUARD_EVERY = 256
-"""States that are looked at between two calls of the guard."""
+"""The number of states between two calls of the guard."""
 
 
 class Choice(NamedTuple):
-    """An action, the stages in which it is available, and where it leads."""
+    """An action, the range of stages in which it is available, and its outcomes."""
 
     action: int
     first: int
@@ -55,7 +55,7 @@ class Choice(NamedTuple):
 
 
 class Dynamics:
-    """What one contractor can do, and what comes of it."""
+    """The actions of one contractor and their outcomes."""
 
     def __init__(
         self, contractor: Contractor, horizon: int, must_complete: bool, guard: Guard = no_limits
@@ -68,18 +68,19 @@ class Dynamics:
             self._feasibility = Feasibility(self.tasks, horizon, lambda: guard(0))
 
     def latest(self, todo: int) -> int:
-        """The latest stage at which it may be idle with these tasks to do."""
+        """The latest stage at which it may be idle with these unstarted tasks."""
         return self._feasibility.latest(todo) if self._feasibility else self.horizon
 
     def choices(self, state: LocalState) -> Iterable[Choice]:
-        """The actions of a state, each with a range of stages that is not empty."""
+        """The actions of a state that are available in at least one stage."""
         every = self._choices(state)
         return (choice for choice in every if choice.first <= choice.last)
 
     def _choices(self, state: LocalState) -> Iterable[Choice]:
         latest = self.latest(state.todo)
         if state.current != IDLE:
-            # The work goes on; idle again, it must be able to complete the rest.
+            # The current task continues; after it, the contractor must be able to complete the
+            # others.
             last = latest - state.remaining if self._feasibility else self.horizon - 1
             yield Choice(CONTINUE, 0, min(last, self.horizon - 1), [(self._worked(state), 1.0)])
             return
@@ -99,19 +100,19 @@ class Dynamics:
 
     @staticmethod
     def _worked(state: LocalState) -> LocalState:
-        """After one more step of work."""
+        """The state after one more step of work."""
         if state.remaining > 1:
             return state._replace(remaining=state.remaining - 1)
         return LocalState(state.todo, IDLE, 0)
 
 
-# Which local states matter to the rewards of task k.
+# The local states that the rewards of task k depend on.
 
 
 def may_work_on(state: LocalState, k: int) -> bool:
     """Whether the contractor is working on the task or could start it.
 
-    With the actions `start` and `continue` this says that it is worked on in this step.
+    Together with the actions `start` and `continue` this means that the task runs in this step.
     """
     return state.current == k or (state.current == IDLE and bool(state.todo >> k & 1))
 
@@ -122,7 +123,7 @@ def is_done(state: LocalState, k: int) -> bool:
 
 
 def cost_by_stage(cost: Cost) -> list[tuple[float, tuple[int, ...] | None]]:
-    """A cost per step as (value, stages); None for all stages. Zeros are left out."""
+    """Group a cost per step into (value, stages); None for all stages. Zeros are left out."""
     if not isinstance(cost, tuple):
         return [(cost, None)] if cost != 0 else []
     stages: dict[float, list[int]] = {}
@@ -140,7 +141,7 @@ def index_maintenance(
     state: JointState | None = None,
     guard: Guard = no_limits,
 ) -> IndexedProblem:
-    """Turn an MPP into numbers, to be planned from a stage and joint state on.
+    """Translate a maintenance problem into numbers, from a stage and joint state on.
 
     Parameters
     ----------
@@ -149,9 +150,9 @@ def index_maintenance(
     history
         Whether local states keep the start and end times of all works, as in the paper.
     stage, state
-        Where planning starts; by default at the beginning with nothing done.
+        The stage and joint state to plan from; by default the beginning with no task started.
     guard
-        Called with the number of local states made so far.
+        Called regularly with the number of local states made so far.
     """
     names = [contractor.name for contractor in problem.contractors]
     given = [None] * len(names) if state is None else by_agent(state, names, "state")
@@ -180,8 +181,8 @@ def _index_contractor(
         return _index_states(contractor, dynamics, local, stage, guard)
     except TooManySetsError:
         raise ModelError(
-            f"contractor {found(contractor.name)} has too many tasks with windows to find out "
-            "what can be completed; must_complete is true"
+            f"contractor {found(contractor.name)} has too many works with windows to check "
+            "must_complete; remove some windows, or set must_complete to false"
         ) from None
 
 
@@ -193,7 +194,7 @@ def _index_states(
     rows: list[list[Choice]] = []
     layer_end = 1
     depth = stage
-    for position, state in enumerate(order):  # grows while it is walked through
+    for position, state in enumerate(order):  # the loop appends to `order`
         if position == layer_end:
             depth += 1
             layer_end = len(order)
@@ -213,7 +214,7 @@ def _index_states(
         for action, first, last, outcomes in choices:
             agent.add_choice(action, first, last, [(number[s], p) for s, p in outcomes])
         agent.end_state()
-    _add_conditions(agent, order, contractor, guard)
+    _add_conditions(agent, order, contractor, dynamics.horizon, guard)
     return agent
 
 
@@ -255,16 +256,23 @@ def _index_histories(
         for action, outcomes in row:
             agent.add_choice(action, 0, dynamics.horizon - 1, outcomes)
         agent.end_state()
-    _add_conditions(agent, [node.state for node in order], contractor, guard)
+    _add_conditions(agent, [node.state for node in order], contractor, dynamics.horizon, guard)
     return agent
 
 
 def _add_conditions(
-    agent: IndexedAgent, states: Sequence[LocalState], contractor: Contractor, guard: Guard
+    agent: IndexedAgent,
+    states: Sequence[LocalState],
+    contractor: Contractor,
+    horizon: int,
+    guard: Guard,
 ) -> None:
-    """What rewards ask of task k: :func:`working` and :func:`completing` have the numbers."""
+    """Add the conditions of rewards on tasks, in the order of their numbers."""
     agent.tasks = (None, None, *(task.name for task in contractor.tasks))
-    agent.stuck = "not all its tasks can be completed in time from here"
+    agent.stuck = (
+        f"{contractor.name} cannot finish all its works by step {horizon - 1}; plan more steps, "
+        "widen a window, or drop a work"
+    )
     for k, task in enumerate(contractor.tasks):
         guard(len(states))
         agent.milestones[task.name] = completing(k)
@@ -275,7 +283,7 @@ def _add_conditions(
 
 
 def working(k: int) -> int:
-    """The number of the condition that task k is worked on."""
+    """The number of the condition that task k runs in this step."""
     return 2 * k
 
 
@@ -310,10 +318,10 @@ def _index_rewards(problem: MaintenanceProblem) -> tuple[list[IndexedEntry], tup
 
 
 def to_timmdp(problem: MaintenanceProblem, *, history: bool = False) -> TIMMDP:
-    """Translate an MPP into a TI-MMDP with named states.
+    """Translate a maintenance problem into a TI-MMDP with named states.
 
     States have the features ``status X`` (``to do``, ``under way`` or ``done``) and ``may work on
-    X`` for each task X, ``working on`` and ``remaining`` while a task is under way and, where the
+    X`` for each task X, ``working on`` and ``remaining`` while a task is under way and, if the
     actions of a state depend on the stage (windows, ``must_complete``, histories), ``stage``.
 
     Parameters
@@ -346,7 +354,7 @@ def to_timmdp(problem: MaintenanceProblem, *, history: bool = False) -> TIMMDP:
         known = actions[contractor.name]
         for task in contractor.tasks:
             if start_action(task.name) not in known:
-                continue  # it never fits, so it earns and costs nothing
+                continue  # it can never start: it earns and costs nothing
             working, completed = _conditions_in_words(task.name, known)
             local += [
                 Entry({contractor.name: working}, -cost, stages)
@@ -369,7 +377,7 @@ def to_timmdp(problem: MaintenanceProblem, *, history: bool = False) -> TIMMDP:
 
 
 def _conditions_in_words(task: str, actions: Sequence[str]) -> tuple[Condition, Condition]:
-    """What _add_conditions says, in features: the task is worked on; it is completed."""
+    """The conditions of :func:`_add_conditions` as features: the task runs; it is completed."""
     may_work = {f"may work on {task}": True}
     working = tuple(action for action in ("continue", start_action(task)) if action in actions)
     return (
@@ -392,10 +400,10 @@ def _features(names: list[str], state: LocalState) -> dict[str, FeatureValue]:
 
 
 def _name_agent(indexed: IndexedAgent, names: list[str], horizon: int) -> Agent:
-    """Give names; where actions depend on the stage, states are told apart by stage."""
+    """Name states; if actions depend on the stage, a state's name contains the stage."""
     assert isinstance(indexed.states, ContractorStates)
     states = indexed.states.states
-    # Histories carry their stage already.
+    # The names of histories already contain the stage.
     staged = not isinstance(states[0], History) and not all(
         first == 0 and last == horizon - 1
         for first, last in zip(indexed.choice_first, indexed.choice_last, strict=True)

@@ -1,4 +1,4 @@
-"""Maintenance problems and plans in words."""
+"""Sentences about maintenance problems and plans, for planners."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from coreplan.view.words import (
     first_steps_of,
     parts_in_words,
     steps,
+    when,
 )
 
 
@@ -26,30 +27,31 @@ def _describe(problem: MaintenanceProblem) -> str:
     tasks = sum(len(contractor.tasks) for contractor in problem.contractors)
     parts = [
         count(len(problem.contractors), "contractor"),
-        count(tasks, "task"),
-        f"horizon {problem.horizon}",
+        count(tasks, "work"),
+        count(problem.horizon, "step"),
         count(len(problem.network), "hindrance rule"),
     ]
     if problem.must_complete:
-        parts.append("every task must be completed")
+        parts.append("every work must be completed")
     return ", ".join(parts)
 
 
 @parts_in_words.register
 def _parts(problem: MaintenanceProblem, money: Money) -> list[str]:
-    """Revenue, works and hindrance; then which entry of the network costs most, if several do."""
+    """Revenue, works and hindrance; if several rules cost something, also the most expensive."""
     lines = [
         f"revenue {money.revenue:,.2f}, works {money.works:,.2f}, hindrance {money.hindrance:,.2f}"
     ]
     if sum(cost > 0 for cost in money.hindrances) >= 2:
         worst = max(range(len(money.hindrances)), key=lambda k: money.hindrances[k])
-        tasks = ", ".join(problem.network[worst].tasks)
-        lines.append(f"the most hindrance, {money.hindrances[worst]:,.2f}, is that of {tasks}")
+        *most, last = problem.network[worst].tasks
+        works = f"{', '.join(most)} and {last}"
+        lines.append(f"largest hindrance: {money.hindrances[worst]:,.2f}, between {works}")
     return lines
 
 
 def expected_money(value: float) -> str:
-    """What a maintenance plan costs or earns, in words.
+    """The expected total of a maintenance plan: a cost, or earnings.
 
     Examples
     --------
@@ -63,16 +65,16 @@ def expected_money(value: float) -> str:
 
 @provides("Coordination.text")
 def coordination_in_words(worth: Coordination) -> list[str]:
-    """What coordination is worth, a line for each thing to say."""
+    """The value of coordination: the gain, its parts, and the contractors who gain or give up."""
     speak = MoneyWorth() if worth.money_alone is not None else Worth()
     low, high = speak.number(worth.low), speak.number(worth.high)
     gains = low if low == high else f"between {low} and {high}"
     lines = [
-        f"coordination is worth {gains}: the plan {speak.is_expected(worth.value)}, everybody's "
-        f"plan alone {speak.is_expected(worth.alone)}"
+        f"coordination is worth {gains}: this plan {speak.is_expected(worth.value)}, planning "
+        f"alone {speak.is_expected(worth.alone)}"
     ]
     if worth.gain < 0:
-        lines.append("the plan in hand is worse than if everybody planned alone")
+        lines.append("this plan is worse than planning alone")
     if worth.money is not None and worth.money_alone is not None:
         parts = []
         for what in ("hindrance", "works", "revenue"):
@@ -83,12 +85,16 @@ def coordination_in_words(worth: Coordination) -> list[str]:
         before = worth.own_alone[name]
         amount = speak.number(abs(after - before))
         if amount != speak.number(0.0):
-            lines.append(f"{name} {'gains' if after > before else 'gives up'} {amount} for it")
+            lines.append(
+                f"{name} gains {amount}"
+                if after > before
+                else f"{name} gives up {amount} for the others"
+            )
     return lines
 
 
 def unplanned(problem: MaintenanceProblem, schedule: Schedule) -> str:
-    """Which works a schedule leaves out, in words; an empty text if none."""
+    """Name the works that a schedule leaves out; an empty text if it has all of them."""
     left_out = [
         f"{contractor.name}/{task.name}"
         for contractor in problem.contractors
@@ -97,16 +103,16 @@ def unplanned(problem: MaintenanceProblem, schedule: Schedule) -> str:
     ]
     if not left_out:
         return ""
-    what = "started only when they have to be" if problem.must_complete else "never started"
+    what = "started at the last moment" if problem.must_complete else "never started"
     more = f" and {len(left_out) - 5:,} more" if len(left_out) > 5 else ""
-    return f"not in the schedule, so {what}: {', '.join(left_out[:5])}{more}"
+    return f"not in the schedule and therefore {what}: {', '.join(left_out[:5])}{more}"
 
 
 @first_steps_of.register
 def _first_steps(
     problem: MaintenanceProblem, policy: Policy, calendar: Calendar | None
 ) -> list[str]:
-    """When each contractor first starts a task, if everything goes as is most likely until then."""
+    """The first start of each contractor, on the most likely course of the plan."""
     lines: dict[str, str] = {}
     indexed = policy.indexed
     state = indexed.find_state(policy.stage, None)
@@ -114,7 +120,7 @@ def _first_steps(
         if isinstance(at, ContractorState) and at.doing is not None:
             left = steps(at.remaining, calendar).replace(" ", " more ")
             lines[name] = f"{name} goes on with {at.doing} for {left}"
-    surprises = False  # whether the way so far was one of several
+    surprises = False  # whether another course was possible up to this step
     for stage in range(policy.stage, policy.horizon):
         choices = policy.choose(stage, state)
         following = []
@@ -138,9 +144,10 @@ def _first_steps(
 def _first_start(
     name: str, task: str, stage: int, first: int, surprises: bool, calendar: Calendar | None
 ) -> str:
-    at = f"stage {stage}" if calendar is None else calendar.label(stage)
+    at = when(stage, calendar)
     if stage == first:
         return f"{name} starts {task} at once ({at})"
-    waits = steps(stage - first, calendar)
-    caveat = ", if nothing unlikely happens before" if surprises else ""
-    return f"{name} waits {waits}, then starts {task} ({at}{caveat})"
+    if surprises:
+        expected = f"in {at}" if calendar is None else at
+        at = f"expected {expected}; may change if other works are delayed"
+    return f"{name} waits {steps(stage - first, calendar)}, then starts {task} ({at})"

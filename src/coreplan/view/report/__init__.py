@@ -1,7 +1,7 @@
-"""A plan as one HTML file: for reading, for clicking through what may happen, for printing.
+"""Reports: a plan as one HTML file.
 
-What a page shows depends on the domain: :func:`report_of` is for plans of any kind, and a domain
-may register its own.
+The content depends on the domain: :func:`report_of` works for plans of any kind, and a domain may
+register its own function.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from coreplan.view.report.plan import ReportedPlan
 __all__ = ["Report", "ReportOptions", "make_report", "report_of"]
 
 EXTRA_TIME = 60.0
-"""Seconds that each part beside the plan itself may take."""
+"""The most seconds for each part of a report besides the plan itself."""
 
 
 @dataclass(frozen=True)
 class Report:
-    """A plan as a page.
+    """A finished HTML page, with its content as plain values.
 
     Attributes
     ----------
     html
-        The page: complete, without anything to be loaded.
+        The page; it loads nothing.
     data
-        What it shows, as plain values.
+        Its content as plain values.
     """
 
     html: str = field(repr=False)
@@ -51,7 +51,7 @@ class Report:
 
 @dataclass(frozen=True)
 class ReportOptions:
-    """What may be asked of a report; :func:`make_report` says what it means."""
+    """The options of a report; :func:`make_report` explains them."""
 
     calendar: Calendar | None = None
     title: str | None = None
@@ -69,30 +69,29 @@ def make_report(
     seed: int = 1,
     time_limit: float = EXTRA_TIME,
 ) -> Report:
-    """A plan as one HTML file, which needs no network.
+    """Make one HTML file of a plan; the file needs no network.
 
-    For plans of works it shows what the plan costs and whether that is proven to be the best, a
-    chart of works in which one can say what is delayed and see what the plan does then, where the
-    hindrance is, how much it may cost, what coordination is worth, and all works. For plans of any
-    other kind: what the plan is worth, what is done first and what then, depending on what happens,
-    what everybody is likely to do when, where the value comes from, and how much it may vary.
+    The report of a maintenance plan has a summary with the expected cost and the proof, a chart of
+    works in which the reader can enter delays, the hindrance, the possible costs, the value of
+    coordination, and all works. The report of any other plan has its value, the plan tree, the
+    likely actions, the parts of the value, and the possible values.
 
     Parameters
     ----------
     plan
-        What :func:`coreplan.solve` or :func:`coreplan.evaluate_plan` gives, or a policy.
+        The result of :func:`coreplan.solve` or :func:`coreplan.evaluate_plan`, or a policy.
     calendar
-        The dates of the steps: shown instead of step numbers.
+        The dates of the steps, shown instead of step numbers.
     title
-        What stands above; by default the problem's name.
+        Title of the report; by default the problem's name.
     most_pieces
-        How much of a large plan the page may hold; None for what is usual. See
+        The most pieces of a large plan that the page holds; None for the default. See
         :func:`coreplan.domains.maintenance.courses.find_courses`.
     seed
-        Start of the random numbers where the distribution of returns is out of exact reach.
+        Seed of the random numbers, used if the distribution of returns has to be simulated.
     time_limit
-        Seconds that each part beside the plan itself may take: money, coordination, simulation.
-        Where it is too short for exact numbers, the page shows estimates or leaves a part out.
+        The most seconds for each part besides the plan itself: money, coordination, simulation.
+        If it is too short for exact numbers, the page shows estimates or leaves the part out.
 
     Raises
     ------
@@ -114,7 +113,7 @@ def make_report(
 
 @singledispatch
 def report_of(problem: PlanningProblem, plan: ReportedPlan, options: ReportOptions) -> Report:
-    """The report of a plan for one kind of problem."""
+    """Make the report of a plan for one kind of problem."""
     data = general_data(
         plan,
         title=options.title,

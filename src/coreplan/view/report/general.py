@@ -1,4 +1,4 @@
-"""The report of a plan of any kind: what it is worth, what is done, what may come of it."""
+"""The report of a plan of any kind: its value, its actions, and how much the value can vary."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from coreplan.view.report.plan import ReportedPlan
 from coreplan.view.words import describe_problem, percent, speech, when
 
 MOST_NODES = 25
-"""Of the tree of what may happen."""
+"""The most nodes of the plan tree that are shown."""
 MOST_ACTIONS = 3
-"""Of an agent at a stage, the likeliest ones."""
+"""The most actions of an agent that are shown for a stage, the likeliest first."""
 MOST_STAGES = 100
-"""That the table of what everybody does shows."""
+"""The most stages in the table of actions."""
 
 
 def general_data(
@@ -37,7 +37,7 @@ def general_data(
     seed: int,
     time_limit: float,
 ) -> dict[str, Any]:
-    """All that the page shows, as plain values."""
+    """Compute everything that the page shows, as plain values."""
     policy, problem = plan.policy, plan.policy.problem
     value, records = plan.value, list[StageRecord]()
     exact = False
@@ -69,15 +69,16 @@ def _summary(plan: ReportedPlan, value: float, exact: bool) -> dict[str, Any]:
     proven = upper is not None and is_closed(value, upper)
     about = "" if exact else "at least " if plan.value is not None else "about "
     if proven:
-        proof = "This is proven to be the best plan."
+        proof = "Proven to be the best plan."
         if plan.decentralised:
-            proof = "This is proven to be the best plan in which each agent sees its own state."
+            proof = "Proven to be the best plan in which each agent sees its own state only."
     elif upper is None:
-        proof = "How far it is from the best plan is not known."
+        proof = "The distance to the best plan is not known."
     else:
         proof = (
-            f"No plan is worth more than {speak.number(upper)}: at most "
-            f"{speak.number(max(0.0, upper - value))} can be gained."
+            "Not proven to be the best plan: at most "
+            f"{speak.number(max(0.0, upper - value))} can be gained, because no plan is worth more "
+            f"than {speak.number(upper)}."
         )
     return {
         "headline": f"The plan is worth {about}{speak.number(value)}.",
@@ -91,7 +92,7 @@ def _summary(plan: ReportedPlan, value: float, exact: bool) -> dict[str, Any]:
 def _steps(
     policy: Policy, records: Sequence[StageRecord], calendar: Calendar | None
 ) -> list[dict[str, Any]]:
-    """Per stage: what each agent does, the likeliest first."""
+    """The actions of each agent at each stage, the likeliest first."""
     steps = []
     for record in records[:MOST_STAGES]:
         row = []
@@ -107,7 +108,7 @@ def _steps(
 
 
 def _parts(policy: Policy, records: Sequence[StageRecord]) -> list[list[Any]]:
-    """What each reward function adds to the value."""
+    """The part of each reward function in the value."""
     indexed = policy.indexed
     sums = [0.0] * len(indexed.functions)
     for record in records:
@@ -120,27 +121,27 @@ def _parts(policy: Policy, records: Sequence[StageRecord]) -> list[list[Any]]:
 
 
 def general_page(data: dict[str, Any]) -> str:
-    """The page as text; it needs no script."""
+    """Write the page; it needs no script."""
     summary = data["summary"]
     state = "proven" if summary["proven"] else "open"
     sections = [
         _section(
-            "In short",
+            "Summary",
             f'<p class="headline">{escape(summary["headline"])}</p>'
             f'<p class="proof {state}">{escape(summary["proof"])}</p>',
         ),
     ]
     if data["steps"]:
-        sections.append(_section("What everybody is likely to do", _likely(data)))
-    sections.append(_section("What is done, depending on what happens", _tree(data)))
+        sections.append(_section("Likely actions", _likely(data)))
+    sections.append(_section("The plan", _tree(data)))
     if data["parts"]:
         rows = [(name, f"{amount:,.2f}") for name, amount in data["parts"]]
         rows.append(("in all", f"{summary['value']:,.2f}"))
-        sections.append(_section("Where the value comes from", _table(("reward", "value"), rows)))
+        sections.append(_section("Parts of the value", _table(("reward", "value"), rows)))
     note = "" if data["exact_returns"] else "<p>Estimated by simulation.</p>"
     rows = [(f"{100 * share:g} %", f"{value:,.2f}") for share, value in data["quantiles"]]
-    titles = ("in so many cases", "at most this is earned")
-    sections.append(_section("How much it may vary", note + _table(titles, rows)))
+    titles = ("share of cases", "value at most")
+    sections.append(_section("Possible values", note + _table(titles, rows)))
     body = (
         f"<header><h1><bdi>{escape(data['title'])}</bdi></h1>"
         f'<p class="muted">{escape(data["subtitle"])}</p></header>'

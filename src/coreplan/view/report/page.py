@@ -1,4 +1,4 @@
-"""The page of a report: template, style, script and data put together into one file."""
+"""Assembling a report's page from template, style, scripts and data."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from coreplan.support.version import __version__
 from coreplan.view.svg import one_line, safe
 
 MOST_TITLE = 200
-"""Characters of a title that a browser's tab is given."""
+"""The most characters of a title in the browser's tab."""
 
 
 def assemble(
     body: str, title: str, data: dict[str, Any] | None = None, scripts: Sequence[str] = ()
 ) -> str:
-    """The page as text. It loads nothing, and the browser is told to forbid it.
+    """Write the page. It loads nothing, and a content security policy forbids loading.
 
     Parameters
     ----------
     body
-        What stands in the page.
+        The body of the page.
     title
-        What the browser's tab is called.
+        The title in the browser's tab.
     data
-        What the scripts show.
+        The data for the scripts.
     scripts
-        Parts of the page's script, in the order in which they build on each other.
+        Parts of the page's script; each one may use those before it.
     """
     style = part(__package__, "style.css")
     rules = ["default-src 'none'", f"style-src '{_hash(style)}'"]
     if scripts:
-        # One scope for all of them, and none of it outside.
+        # One scope for all parts, so that no name becomes global.
         script = f'"use strict";\n(() => {{\n{"".join(scripts)}}})();\n'
         rules.append(f"script-src '{_hash(script)}'")
         body += (
@@ -50,7 +50,7 @@ def assemble(
         "body": body,
     }
     page = []
-    # Each mark of the page once, from left to right: what is put in is not looked at again.
+    # Fill in marks from left to right, once each: a mark in a filled-in text is no mark.
     rest = part(__package__, "page.html")
     for name, text in parts.items():
         before, mark, rest = rest.partition("{" + name + "}")
@@ -60,18 +60,18 @@ def assemble(
 
 
 def as_script(data: object) -> str:
-    """JSON that can stand within a script element: ASCII, and nothing that ends the element."""
+    """Write JSON for a script element: in ASCII, without characters that could end the element."""
     text = json.dumps(data, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def part(package: str | None, name: str) -> str:
-    """A text file that belongs to a package."""
+    """Read a text file of a package."""
     assert package is not None
     return (files(package) / name).read_text(encoding="utf-8")
 
 
 def _hash(text: str) -> str:
-    """How a content security policy refers to a script or a style."""
+    """The hash of a script or style for a content security policy."""
     digest = hashlib.sha256(text.encode()).digest()
     return f"sha256-{base64.b64encode(digest).decode()}"

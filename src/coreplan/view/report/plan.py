@@ -1,4 +1,4 @@
-"""A plan to be reported."""
+"""The plan of a report, with its proven bounds."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from coreplan.solving.result import Result
 
 @dataclass(frozen=True)
 class ReportedPlan:
-    """A plan to be reported, and what is known of it.
+    """A policy with the bounds that are known for it.
 
     Attributes
     ----------
     policy
         The plan.
     value
-        What it is proven to be worth at least; None if nothing is proven.
+        The proven lower bound of its value; None if nothing is proven.
     upper_bound
-        No plan is worth more; None if that is not known.
+        The upper bound of the value of all plans; None if it is not known.
     decentralised
-        Whether the bound is about plans in which everybody sees their own state only.
+        Whether the bound is only for plans in which each agent sees its own state.
     """
 
     policy: Policy
@@ -33,11 +33,11 @@ class ReportedPlan:
 
     @classmethod
     def of(cls, plan: Result | PlanReport | Policy) -> ReportedPlan:
-        """What is known of a plan; a ModelError if there is none."""
+        """Collect the bounds of a plan; a ModelError if the result has no plan."""
         policy = plan if isinstance(plan, Policy) else plan.policy
         if policy is None:
             raise ModelError(
-                "the result has no plan: it was read from a file; solve the problem again"
+                "the result has no plan, because it was read from a file; solve the problem again"
             )
         if isinstance(plan, Result):
             local = plan.objective == "decentralised"

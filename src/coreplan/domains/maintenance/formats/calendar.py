@@ -15,13 +15,13 @@ ENDING = ".calendar.yaml"
 
 
 def calendar_path(problem_file: str | Path) -> Path:
-    """Where the calendar of a problem's file is: ``works.calendar.yaml`` beside ``works.yaml``."""
+    """The path of a problem's calendar: ``works.calendar.yaml`` beside ``works.yaml``."""
     path = Path(problem_file)
     return path.with_name(path.stem + ENDING)
 
 
 def find_calendar_file(problem_file: str | Path) -> Path | None:
-    """The calendar's file beside a problem's file, if there is one."""
+    """Find the calendar beside a problem's file; None if it does not exist."""
     if str(problem_file) == STANDARD_INPUT or not Path(problem_file).name:
         return None
     path = calendar_path(problem_file)
@@ -40,7 +40,7 @@ def read_calendar(path: str | Path) -> Calendar:
     Raises
     ------
     FormatError
-        With everything that is wrong, by line and column.
+        If the file has mistakes: all of them, with line and column.
     """
     return read_document(path, lambda document: _take_calendar(document, str(path)))
 
@@ -61,5 +61,5 @@ def _take_calendar(document: Document, source: str) -> Calendar:
 
 
 def write_calendar(calendar: Calendar, path: str | Path) -> None:
-    """Write a calendar to a file, in JSON, or in YAML where the name ends in .yaml or .yml."""
+    """Write a calendar to a file: in YAML if its name ends in .yaml or .yml, else in JSON."""
     write_document({"format": FORMAT, **calendar.to_dict()}, path)

@@ -1,4 +1,4 @@
-"""The format ``mpp/1``: the maintenance planning problem."""
+"""Reading maintenance problems in the format ``mpp/1``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from coreplan.formats.problem import register_problem_format
 
 
 def read_mpp(document: Document) -> MaintenanceProblem:
-    """Make an MPP of a document, or raise a FormatError with all its problems."""
+    """Make a problem from a document, or raise a FormatError with all its mistakes."""
     top = document.fields(
         document.root,
         (),
@@ -25,7 +25,7 @@ def read_mpp(document: Document) -> MaintenanceProblem:
     must_complete = top.get("must_complete", False)
     contractors: list[Contractor] = []
     if "agents" in top:
-        listed = document.items(top["agents"], ("agents",), "the agents")
+        listed = document.items(top["agents"], ("agents",), "the contractors")
         for i, each in enumerate(give_up(listed)):
             contractors.append(_read_contractor(document, each, ("agents", i)))
     network: list[Hindrance] = []
@@ -42,22 +42,22 @@ def read_mpp(document: Document) -> MaintenanceProblem:
 
 
 def _read_contractor(document: Document, value: Any, path: Place) -> Contractor:
-    fields = document.fields(value, path, "an agent", ("name", "tasks"), ())
+    fields = document.fields(value, path, "a contractor", ("name", "tasks"), ())
     tasks = []
     if "tasks" in fields:
         where = (*path, "tasks")
-        listed = document.items(fields["tasks"], where, "the tasks")
+        listed = document.items(fields["tasks"], where, "the works")
         for j, each in enumerate(give_up(listed)):
             tasks.append(_read_task(document, each, (*where, j)))
-    name: Any = None  # stays so only where a problem is noted
+    name: Any = None  # stays None only if a mistake is reported
     if "name" in fields:
-        name = document.name(fields["name"], (*path, "name"), "the agent")
+        name = document.name(fields["name"], (*path, "name"), "the contractor")
     return Contractor(name, tuple(tasks))
 
 
 def _read_task(document: Document, value: Any, path: Place) -> Task:
     fields = document.fields(
-        value, path, "a task", ("name", "duration", "cost"), ("delay", "revenue", "window")
+        value, path, "a work", ("name", "duration", "cost"), ("delay", "revenue", "window")
     )
     delay = None
     if "delay" in fields:
@@ -67,10 +67,10 @@ def _read_task(document: Document, value: Any, path: Place) -> Task:
         delay = Delay(parts.get("probability", 0), parts.get("duration", 1))
     window = fields.get("window")
     if window is None and "window" in fields:  # null is not the same as leaving it out
-        document.fail((*path, "window"), "found null; expected [first stage, last stage]")
-    name: Any = None  # stays so only where a problem is noted
+        document.fail((*path, "window"), "found null; expected [first step, last step]")
+    name: Any = None  # stays None only if a mistake is reported
     if "name" in fields:
-        name = document.name(fields["name"], (*path, "name"), "the task")
+        name = document.name(fields["name"], (*path, "name"), "the work")
     return Task(
         name=name,
         duration=fields.get("duration", 1),
@@ -85,7 +85,7 @@ def _read_hindrance(document: Document, value: Any, path: Place) -> Hindrance:
     fields = document.fields(value, path, "an entry of the network", ("tasks", "cost"), ())
     tasks: list[Any] = []
     if "tasks" in fields:
-        tasks = document.items(fields["tasks"], (*path, "tasks"), "the tasks")
+        tasks = document.items(fields["tasks"], (*path, "tasks"), "the works")
     return Hindrance(tuple(tasks), fields.get("cost", 0))
 
 

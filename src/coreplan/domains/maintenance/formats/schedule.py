@@ -1,4 +1,4 @@
-"""The format ``schedule/1``: the step in which every work is planned to start."""
+"""The format ``schedule/1``: the planned step of each work."""
 
 from __future__ import annotations
 
@@ -37,21 +37,22 @@ def read_schedule(
     path
         The file; ``-`` for the standard input.
     problem
-        The problem that it is for.
+        The problem of the schedule.
     stage, state
-        Where it is to be followed from; see :func:`coreplan.domains.maintenance.schedule_policy`.
+        The stage and joint state to start from; see
+        :func:`coreplan.domains.maintenance.schedule_policy`.
 
     Raises
     ------
     FormatError
-        With everything that is wrong (at most 20 problems), by line and column.
+        If the file has mistakes: all of them (at most 20), with line and column.
     """
     return read_document(path, lambda document: _schedule_of(document, problem, stage, state))
 
 
 def write_schedule(schedule: Schedule, path: str | Path) -> None:
-    """Write a schedule to a file, in JSON, or in YAML where the name ends in .yaml or .yml."""
-    # To a contractor of that name the key belongs.
+    """Write a schedule to a file: in YAML if its name ends in .yaml or .yml, else in JSON."""
+    # A contractor called `format` owns this key.
     written: dict[str, Any] = {} if "format" in schedule else {"format": FORMAT}
     written |= {name: dict(planned) for name, planned in schedule.items()}
     write_document(written, path)
@@ -64,7 +65,7 @@ def read_plan(
     stage: int = 0,
     state: JointState | None = None,
 ) -> Policy | dict[str, dict[str, int]]:
-    """Read a ``policy/1`` or a ``schedule/1`` file, whichever it is."""
+    """Read a plan from a ``policy/1`` or a ``schedule/1`` file."""
     return read_document(path, lambda document: _plan_of(document, problem, stage, state))
 
 
@@ -78,7 +79,7 @@ def _plan_of(
         document.check_format(POLICY)
     elif isinstance(name, str):
         document.check_format(POLICY, FORMAT)
-    assert isinstance(problem, MaintenanceProblem)  # the others have been refused
+    assert isinstance(problem, MaintenanceProblem)  # check_format has refused all others
     return _schedule_of(document, problem, stage, state)
 
 

@@ -1,4 +1,4 @@
-"""A maintenance plan as one HTML file: for reading, for clicking through delays, for printing."""
+"""The report of a maintenance plan: one HTML file to read, to try delays in, and to print."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from coreplan.view.report.page import assemble, part
 from coreplan.view.report.plan import ReportedPlan
 
 SCRIPTS = ("words", "courses", "chart", "path", "tables", "start")
-"""The parts of the page's script, in the order in which they build on each other."""
+"""The parts of the page's script; each one may use those before it."""
 
 
 @report_of.register

@@ -1,4 +1,4 @@
-"""What a report says: all its numbers and most of its sentences, as plain values for the page."""
+"""The content of a report: its numbers and most of its sentences, as plain values."""
 
 from __future__ import annotations
 
@@ -40,23 +40,23 @@ def report_data(
     seed: int = 1,
     time_limit: float = EXTRA_TIME,
 ) -> dict[str, Any]:
-    """All that the page of a report shows, ready to be written as JSON.
+    """Compute everything that the page shows, as values for JSON.
 
     Parameters
     ----------
     plan
         The plan.
     calendar
-        The dates of the steps, if there are dates.
+        The dates of the steps, if they are known.
     title
-        What stands above; by default the problem's name.
+        Title of the report; by default the problem's name.
     most_pieces
-        How many pieces of courses the page may hold, see
+        The most pieces of courses that the page holds, see
         :mod:`coreplan.domains.maintenance.courses`.
     seed
-        Start of the random numbers where costs have to be simulated.
+        Seed of the random numbers, used if costs have to be simulated.
     time_limit
-        Seconds that each part beside the plan itself may take.
+        The most seconds for each part besides the plan itself.
     """
     problem, policy = problem_of(plan), plan.policy
     speak = _Words(policy, calendar)
@@ -101,7 +101,7 @@ def report_data(
 
 
 class _Words:
-    """How to speak of time."""
+    """Sentences and labels that depend on the calendar."""
 
     def __init__(self, policy: Policy, calendar: Calendar | None) -> None:
         self._calendar = calendar
@@ -121,24 +121,24 @@ class _Words:
         }
 
     def at(self, stage: int) -> str:
-        """When a step begins."""
+        """Name a step: its number, or its first day."""
         return f"step {stage}" if self._calendar is None else self._calendar.label(stage)
 
     def size(self, problem: MaintenanceProblem) -> str:
-        """How large the problem is, and when."""
+        """Describe the size of the problem and its time."""
         works = sum(len(contractor.tasks) for contractor in problem.contractors)
         parts = [count(len(problem.contractors), "contractor"), count(works, "work")]
         if self._calendar is None:
             steps = count(problem.horizon - self._first, "step")
             if self._first:
-                steps += f" from step {self._first} on"
+                steps += f", from step {self._first}"
             parts.append(steps)
         else:
             parts.append(self._calendar.range_label(self._first, problem.horizon - 1))
         return ", ".join(parts)
 
     def starts(self, work: WorkTimeline) -> str:
-        """When a work can start."""
+        """Write the earliest and the latest start of a work."""
         if work.under_way:
             return "under way"
         if work.first_start is None or work.last_start is None:
@@ -150,19 +150,20 @@ class _Words:
         return f"{self.at(work.first_start)} to {self.at(work.last_start)}"
 
     def works_help(self, times: Timeline | None) -> str:
-        """What the table of works shows."""
+        """Explain the columns of the table of works."""
         if times is None:
             return (
-                "When works start, and what they cost, is out of reach of an exact computation; "
-                "“completed” is the share of simulated courses in which they are."
+                "“Completed” is the share of simulated courses in which the work is completed. "
+                "Starts and costs are missing: too many courses are possible to compute them "
+                "exactly."
             )
         return (
-            "“Starts” is the earliest and the latest start that the plan allows, by what has been "
-            "delayed before; “completed” the chance to be completed in the planned time."
+            "“Starts” are the earliest and the latest start in this plan; they depend on earlier "
+            "delays. “Completed” is the chance that the work is completed in the planned time."
         )
 
     def footer(self) -> str:
-        """What else there is to say."""
+        """Write the last line of the page."""
         said = [f"Made by coreplan {__version__}. This file needs no network."]
         if self._calendar is None:
             said.append("Steps are counted from 0.")
@@ -171,12 +172,12 @@ class _Words:
 
 def _plan_help(courses: Sequence[Courses], speak: _Words) -> str:
     if not any(piece.open for each in courses for piece in each.pieces):
-        return "Nothing is left to chance in this plan: this is what will be done."
+        return "No work in this plan can be delayed: the chart shows what will be done."
     return (
-        "This is what will be done if no work is delayed. A striped end shows how much longer a "
-        f"work may take; whether it does becomes known one {speak.unit} after its start. Click "
-        "such a work to say that it is delayed, click again to say that it is on time, and the "
-        "rest changes to what the plan says then."
+        "At first, the chart shows the plan without delays. A striped end shows how much longer a "
+        f"work takes if it is delayed; this becomes known one {speak.unit} after its start. Click "
+        "a work with a striped end to mark it as delayed, click again to mark it as on time. The "
+        "chart then shows what the plan does in that case."
     )
 
 
@@ -185,21 +186,21 @@ def _held(courses: Sequence[Courses]) -> str:
         return ""
     covered = math.prod(each.covered for each in courses)
     return (
-        "This plan has too many courses for one page. The page holds those with the fewest delays, "
-        f"which together have a chance of {100 * covered:.3g} %. Where what you say leads to a "
-        "course that is left out, the page says so."
+        "This page holds only the courses with the fewest delays, which together have a chance of "
+        f"{100 * covered:.3g} %: the plan has too many courses for one page. If your delays lead "
+        "to another course, the page tells you."
     )
 
 
 def _heat_help(times: Timeline | None, speak: _Words) -> str:
     if times is None:
         return (
-            "The expected hindrance is out of reach of an exact computation; the hindrance of the "
-            "course above can be shown."
+            "The table shows the hindrance of the course above. The expected hindrance is out of "
+            "reach: too many courses are possible to compute it exactly."
         )
     return (
-        "What works that hinder each other are expected to cost traffic and neighbours, per "
-        f"{speak.unit}: the stronger the colour, the more."
+        "The table shows the expected cost of hindrance, for traffic and neighbours, in each "
+        f"{speak.unit}: the stronger the colour, the higher the cost."
     )
 
 
@@ -211,7 +212,7 @@ def _plain_cost(cost: Cost) -> float | list[float]:
 
 
 def _numbers(problem: MaintenanceProblem) -> Mapping[tuple[int, int], int]:
-    """The works' numbers on the page, by contractor and task."""
+    """The number of each work on the page, by contractor and task."""
     places = [
         (i, k)
         for i, contractor in enumerate(problem.contractors)
@@ -272,7 +273,7 @@ def _rules(problem: MaintenanceProblem) -> list[dict[str, Any]]:
 
 
 def _beginning(policy: Policy) -> dict[str, Any]:
-    """Works that are under way or done when the plan begins."""
+    """The works that are under way or done when the plan begins."""
     problem = policy.problem
     assert isinstance(problem, MaintenanceProblem)
     number = _numbers(problem)
@@ -290,7 +291,7 @@ def _beginning(policy: Policy) -> dict[str, Any]:
 
 
 def _pieces(problem: MaintenanceProblem, courses: Courses) -> dict[str, Any]:
-    """The courses of a part: per piece the open works, all starts, and what follows."""
+    """The courses of a part: for each piece its open works, all starts, and the next pieces."""
     number = _numbers(problem)
     return {
         "contractors": list(courses.contractors),
@@ -310,7 +311,7 @@ def _pieces(problem: MaintenanceProblem, courses: Courses) -> dict[str, Any]:
 
 
 def _hindrance(times: Timeline | None) -> list[list[list[float]]]:
-    """Per rule: (step, expected cost) where that is not 0."""
+    """For each rule, the steps with a cost and their expected costs."""
     if times is None:
         return []
     return [

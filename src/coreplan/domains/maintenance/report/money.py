@@ -1,4 +1,4 @@
-"""What a report says of money: the summary, how much it may cost, what coordination is worth."""
+"""The money in a report: the summary, the distribution of costs, the value of coordination."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from coreplan.solving.result import Result, Status, is_closed
 from coreplan.view.report.plan import ReportedPlan
 
 BINS = 40
-"""How many columns the picture of the distribution has."""
+"""The number of columns of the histogram."""
 LARGE = 1e15
-"""From here on a number has no cents that mean anything."""
+"""A number of this size has no exact cents any more."""
 
 
 def problem_of(plan: ReportedPlan) -> MaintenanceProblem:
-    """The problem that a plan is for."""
+    """The maintenance problem of a plan."""
     problem = plan.policy.problem
     assert isinstance(problem, MaintenanceProblem)
     return problem
@@ -33,20 +33,20 @@ def problem_of(plan: ReportedPlan) -> MaintenanceProblem:
 
 @dataclass(frozen=True)
 class Worth:
-    """What a plan is worth, as far as that is known.
+    """The value of a plan and its parts: exact, proven or estimated.
 
     Attributes
     ----------
     value
-        Exact, else proven to be a lower bound, else estimated.
+        The exact value, else a proven lower bound, else an estimate.
     kind
-        Which of them: ``exact``, ``proven`` or ``estimated``.
+        The kind of value: ``exact``, ``proven`` or ``estimated``.
     money
-        Its parts: exact, or else estimated.
+        The parts of the value: exact, else estimated.
     runs
-        How many runs the parts are estimated from; None if they are exact.
+        The number of simulated runs behind the parts; None if they are exact.
     costs
-        Whether to speak of what it costs rather than of what it earns.
+        Whether the report speaks of costs rather than of earnings.
     """
 
     value: float
@@ -57,17 +57,17 @@ class Worth:
 
     @property
     def sign(self) -> int:
-        """What amounts are multiplied with to be shown."""
+        """The factor for amounts on the page: costs are shown as positive numbers."""
         return -1 if self.costs else 1
 
     @property
     def verb(self) -> str:
-        """What the plan is expected to do."""
+        """The verb for the plan's value: to cost, or to earn."""
         return "cost" if self.costs else "earn"
 
 
 def worth_of(plan: ReportedPlan, exact: Money | None, simulated: Simulation | None) -> Worth:
-    """What a plan is worth: one of exact amounts and simulated runs has to be there."""
+    """Choose the best known value; needs exact amounts or simulated runs."""
     money = exact
     runs = None
     if money is None:
@@ -88,19 +88,19 @@ def has_revenue(problem: MaintenanceProblem) -> bool:
 
 
 def _amount(value: float) -> str:
-    """An amount of money as the page's script writes it: halves away from zero, no "-0.00"."""
+    """Write an amount as the page's script does: halves away from zero, no "-0.00"."""
     if abs(value) >= LARGE:
         return f"{value:,.2f}"
     return f"{Decimal(value).quantize(Decimal('0.01'), ROUND_HALF_UP) + 0:,.2f}"
 
 
 def _part(share: float) -> str:
-    """A share in per cent, for brackets; empty if it says nothing."""
+    """A share in per cent, in brackets; empty if it is not finite."""
     return f" ({100 * share:.3g} %)" if math.isfinite(share) else ""
 
 
 def summary_data(plan: ReportedPlan, worth: Worth) -> dict[str, Any]:
-    """What the plan costs in all, in which parts, and whether that is the best."""
+    """The expected total, its parts, and whether the plan is proven to be the best."""
     nearly = {"exact": "", "proven": "at least ", "estimated": "about "}[worth.kind]
     if worth.costs and worth.kind == "proven":
         nearly = "at most "
@@ -108,19 +108,19 @@ def summary_data(plan: ReportedPlan, worth: Worth) -> dict[str, Any]:
     rule = "works + hindrance"
     amounts: list[dict[str, Any]] = [
         {"words": "Works", "amount": money.works, "note": "own costs of all contractors"},
-        {"words": "Hindrance", "amount": money.hindrance, "note": "works that coincide"},
+        {"words": "Hindrance", "amount": money.hindrance, "note": "works at the same time"},
     ]
     if has_revenue(problem_of(plan)):
         amounts.append({"words": "Revenue", "amount": money.revenue, "note": "completed works"})
         rule = f"{rule} − revenue" if worth.costs else "revenue − works − hindrance"
-    total = "Expected cost" if worth.costs else "Expected to be earned"
+    total = "Expected cost" if worth.costs else "Expected earnings"
     amount = worth.sign * money.value
     amounts.append({"words": total, "amount": amount, "note": rule, "total": True})
     note = ""
     if worth.runs is not None:
         note = (
-            f"The amounts are estimated from {worth.runs:,} simulated courses: exact ones are out "
-            "of reach of computation."
+            f"The amounts are estimated from {worth.runs:,} simulated courses: too many courses "
+            "are possible to compute them exactly."
         )
     return {
         "headline": f"The plan is expected to {worth.verb} {nearly}"
@@ -143,10 +143,10 @@ def _is_proven(plan: ReportedPlan, worth: Worth) -> bool:
 def _proof(plan: ReportedPlan, worth: Worth) -> str:
     bound = plan.upper_bound
     if bound is None:
-        return "How far this is from the best plan has not been computed."
+        return "The distance to the best plan has not been computed."
     among = ""
     if plan.decentralised:
-        among = " in which every contractor knows of its own works only"
+        among = " in which every contractor knows its own works only"
     if _is_proven(plan, worth):
         better = "costs less" if worth.costs else "earns more"
         return f"Proven to be the best plan: no plan{among} {better}."
@@ -158,13 +158,13 @@ def _proof(plan: ReportedPlan, worth: Worth) -> str:
     relative = _part(gap / abs(worth.value)) if worth.value else ""
     gained = "saved" if worth.costs else "gained"
     return (
-        f"Not proven to be the best plan: {known}, so at most {_amount(gap)}{relative} could be "
-        f"{gained}."
+        f"Not proven to be the best plan: at most {_amount(gap)}{relative} could be {gained}, "
+        f"because {known}."
     )
 
 
 def distribution_data(returns: ReturnDistribution, worth: Worth) -> dict[str, Any]:
-    """How much the plan may cost, and how likely that is."""
+    """The possible costs of the plan with their chances: a sentence, a histogram, quantiles."""
     amounts = returns
     if worth.costs:
         amounts = ReturnDistribution(
@@ -174,23 +174,18 @@ def distribution_data(returns: ReturnDistribution, worth: Worth) -> dict[str, An
     verb = f"{worth.verb}s"
     mean = worth.sign * worth.value if worth.kind == "exact" else amounts.mean
     if len(amounts.values) == 1:
-        words = f"Nothing is left to chance: the plan {verb} {_amount(low)}."
+        words = f"The plan {verb} {_amount(low)} in every case."
         bins: list[float] = []
     else:
         edges = np.linspace(low, high, min(BINS, 4 * len(amounts.values)) + 1)
         bins = amounts.histogram(edges).tolist()
-        words = (
-            f"What the plan {verb} depends on what is delayed: between {_amount(low)} and "
-            f"{_amount(high)}. "
-        )
+        words = f"The plan {verb} between {_amount(low)} and {_amount(high)}, depending on delays. "
         if returns.exact:
-            words += (
-                f"All {len(amounts.values):,} amounts that can come about are counted, exactly."
-            )
+            words += f"The chances of all {len(amounts.values):,} possible amounts are exact."
         else:
             words += (
-                f"Estimated from {returns.runs:,} simulated courses, not exact; rare ones may lie "
-                "outside."
+                f"The chances are estimated from {returns.runs:,} simulated courses; rare amounts "
+                "may lie outside."
             )
     return {
         "exact": returns.exact,
@@ -206,7 +201,7 @@ def distribution_data(returns: ReturnDistribution, worth: Worth) -> dict[str, An
 
 
 def coordination_data(plan: ReportedPlan, worth: Worth, time_limit: float) -> dict[str, Any]:
-    """What the plan is worth against every contractor planning alone."""
+    """Compare the plan with every contractor planning alone."""
     try:
         found = value_of_coordination(
             problem_of(plan), _as_result(plan, worth.value), time_limit=time_limit
@@ -214,9 +209,9 @@ def coordination_data(plan: ReportedPlan, worth: Worth, time_limit: float) -> di
     except (LimitError, SolverError) as error:
         if isinstance(error, LimitError) and error.reason == "interrupted":
             raise
-        words = f"What coordination is worth could not be computed: {error}."
+        words = f"The value of coordination could not be computed: {error}."
         return {"words": words, "rows": [], "within": "", "gain": None, "alone": None}
-    within = "What each contractor earns, less own costs"
+    within = "Revenue of each contractor, less own costs"
     if worth.costs:
         within = "Own costs of each contractor"
         within += ", less revenue" if has_revenue(problem_of(plan)) else ""
@@ -230,7 +225,7 @@ def coordination_data(plan: ReportedPlan, worth: Worth, time_limit: float) -> di
 
 
 def _as_result(plan: ReportedPlan, value: float) -> Result:
-    """The plan as what a solver found; without a bound, as if there were no better one."""
+    """The plan as a solver's result; without a bound, the plan counts as the best."""
     upper = value if plan.upper_bound is None else max(value, plan.upper_bound)
     closed = is_closed(value, upper)
     return Result(
@@ -246,18 +241,18 @@ def _as_result(plan: ReportedPlan, value: float) -> Result:
 
 
 def _coordination_words(plan: ReportedPlan, found: Coordination, worth: Worth) -> str:
-    """What it would be like if everybody planned alone."""
+    """Say how much the plan gains over every contractor planning alone."""
     gained = "saves" if worth.costs else "gains"
-    said = [
-        "If every contractor did what is best for its own costs and revenue, with the same "
-        f"hindrance to pay, that would be expected to {worth.verb} "
-        f"{_amount(worth.sign * found.alone)}."
-    ]
     if found.gain < 0:
-        said.append(f"This plan is worse by {_amount(-found.gain)}.")
+        said = [f"Planning alone would be better by {_amount(-found.gain)}."]
     else:
         part = _part(found.gain / abs(found.alone)) if found.alone else ""
-        said.append(f"This plan {gained} {_amount(found.gain)}{part}.")
+        said = [f"This plan {gained} {_amount(found.gain)}{part} compared with planning alone."]
+    said.append(
+        f"If every contractor planned for its own costs and revenue only, all works together "
+        f"would be expected to {worth.verb} {_amount(worth.sign * found.alone)}, hindrance "
+        "included."
+    )
     known = plan.upper_bound is not None and not plan.decentralised
     if known and not _is_proven(plan, worth) and _amount(found.high) != _amount(found.low):
         said.append(
@@ -282,7 +277,7 @@ def _coordination_rows(
         together = None if found.money is None else getattr(found.money, what)
         add(what.capitalize(), together, getattr(found.money_alone, what), sign)
     sign = worth.sign
-    total = "Expected cost" if worth.costs else "Expected to be earned"
+    total = "Expected cost" if worth.costs else "Expected earnings"
     add(total, sign * found.value, sign * found.alone, sign, total=True)
     for name, alone in found.own_alone.items():
         own = None if found.own is None else sign * found.own[name]

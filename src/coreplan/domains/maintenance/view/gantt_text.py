@@ -1,4 +1,4 @@
-"""A Gantt chart of a plan, for a terminal."""
+"""Gantt charts of plans, drawn with characters for the terminal."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from coreplan.view.terminal import fit
 from coreplan.view.words import percent, printable, when
 
 SURE = 1 - 1e-9
-"""Chances from here on are certain, up to rounding."""
+"""A chance of at least this counts as certain: the rest is rounding."""
 _LEAST_CHART = 20
 _WIDEST_STEP = 4
 _LONGEST_NAME = 28
 _STANDS_OUT = 6
-"""By how many characters the last date may stand out on the right."""
+"""The most characters by which the last date may extend beyond the chart."""
 
 
 @dataclass(frozen=True)
@@ -30,13 +30,13 @@ class Marks:
     Attributes
     ----------
     sure
-        Work that is certain.
+        Certain work.
     chances
-        Work with a chance: from hardly to nearly certain.
+        Possible work, from unlikely to likely.
     extra
-        Work only if it is delayed.
+        Work only if delayed.
     idle, ellipsis
-        No work; what marks a name that is cut.
+        No work; the end of a name that was cut.
     """
 
     sure: str
@@ -51,7 +51,7 @@ PLAIN = Marks("#", "123456789", "~", ".", "~")
 
 
 def marks_for(encoding: str | None) -> Marks:
-    """Blocks where the terminal can show them, else plain characters."""
+    """Choose blocks if the encoding has them, else plain characters."""
     try:
         "".join((BLOCKS.sure, BLOCKS.chances, BLOCKS.extra, BLOCKS.idle, "…–")).encode(
             encoding or "ascii"
@@ -70,22 +70,22 @@ def gantt(
     marks: Marks = BLOCKS,
     calendar: Calendar | None = None,
 ) -> list[Text]:
-    """The lines of a chart: a block per contractor, a row per work, a column per step.
+    """Draw a chart: a block for each contractor, a row for each work, a column for each step.
 
     Parameters
     ----------
     works
-        When works are done.
+        The chances of each work per step.
     contractors
         The contractors' names, in order.
     stage, horizon
         The first step of the plan, and the number of steps of the problem.
     width
-        How wide the chart may be. Steps that do not fit are taken together.
+        The widest line. If the steps do not fit, several of them share a column.
     marks
-        The characters to draw with.
+        The characters of the chart.
     calendar
-        The dates of the steps, if there are.
+        The dates of the steps, if they are known.
     """
     layout = _Layout(works, stage, horizon, width, calendar)
     lines = [layout.axis()]
@@ -93,7 +93,7 @@ def gantt(
         own = [each for each in works if each.contractor == name]
         lines.append(Text(fit(printable(name), width, marks.ellipsis).rstrip(), "bold"))
         if not own:
-            lines.append(Text("  nothing to do", "dim"))
+            lines.append(Text("  no works", "dim"))
         for work in own:
             line = Text(f"  {fit(printable(work.work), layout.name_width - 2, marks.ellipsis)} ")
             for mark, style in _bar(work, layout, marks):
@@ -107,10 +107,10 @@ def gantt(
 
 
 def _legend(layout: _Layout, marks: Marks, calendar: Calendar | None) -> str:
-    chances = f"{marks.chances[0]} to {marks.chances[-1]} work with a chance, low to high"
+    chances = f"{marks.chances[0]} to {marks.chances[-1]} possible work, from unlikely to likely"
     if marks is PLAIN:
-        chances = "1 to 9 work with a chance, in tenths"
-    parts = [f"{marks.sure} work for certain", chances, f"{marks.extra} work only if delayed"]
+        chances = "1 to 9 possible work, its chance in tenths"
+    parts = [f"{marks.sure} certain work", chances, f"{marks.extra} work only if delayed"]
     if layout.steps_each > 1:
         unit = "step" if calendar is None else calendar.step
         parts.append(f"one column: {layout.steps_each} {unit}s")
@@ -118,7 +118,7 @@ def _legend(layout: _Layout, marks: Marks, calendar: Calendar | None) -> str:
 
 
 class _Layout:
-    """How wide things are."""
+    """The widths of names, columns and texts."""
 
     def __init__(
         self,
@@ -148,7 +148,7 @@ class _Layout:
             self.column_width = 1
 
     def axis(self) -> Text:
-        """The line with numbers of steps or dates, as many as fit."""
+        """Write the line with step numbers or dates, as many as fit."""
         label = (lambda t: str(t)) if self._calendar is None else self._calendar.short_label
         wide = self.columns * self.column_width
         end = wide if self.with_words else min(self._room, wide + _STANDS_OUT)
@@ -167,7 +167,7 @@ class _Layout:
 
 
 def _bar(work: WorkTimeline, layout: _Layout, marks: Marks) -> Iterable[tuple[str, str]]:
-    """The marks of a work's row, with styles."""
+    """The marks of one row, each with its style."""
     for column in range(layout.columns):
         begin = layout.first + column * layout.steps_each
         end = begin + layout.steps_each
@@ -188,7 +188,7 @@ def _bar(work: WorkTimeline, layout: _Layout, marks: Marks) -> Iterable[tuple[st
 
 
 def _in_words(work: WorkTimeline, calendar: Calendar | None) -> str:
-    """When a work starts, and what is uncertain."""
+    """The possible starts of a work, its chance to start at all, and its chance of a delay."""
     if work.done:
         return "done"
     if work.under_way:
@@ -202,7 +202,7 @@ def _in_words(work: WorkTimeline, calendar: Calendar | None) -> str:
     else:
         text = f"{calendar.short_label(work.first_start)} to {when(work.last_start, calendar)}"
     if work.started < SURE:
-        text += f", started with {percent(work.started)}"
+        text += f", chance to start {percent(work.started)}"
     if work.delay_chance > 0 and not work.under_way:
         text += f", delay {percent(work.delay_chance)}"
     return text

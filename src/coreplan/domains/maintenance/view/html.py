@@ -1,4 +1,4 @@
-"""Maintenance problems and plans as small tables of HTML, for notebooks."""
+"""Maintenance problems and plans as small HTML tables, for notebooks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from coreplan.view.plan_text import percent
 from coreplan.view.words import first_steps
 
 MOST_STEPS = 500
-"""Plans of more steps are not followed to their end just to be shown."""
+"""A plan of more steps is shown by its first starts only, to be quick."""
 
 
 @problem_tables.register
@@ -30,11 +30,11 @@ def _maintenance(problem: MaintenanceProblem) -> str:
         for contractor in problem.contractors
         for task in contractor.tasks
     ]
-    titles = ("contractor", "task", "steps", "delay", "cost per step", "revenue", "starts in")
+    titles = ("contractor", "work", "steps", "delay", "cost per step", "revenue", "start window")
     text = table(titles, tasks)
     if problem.network:
         rules = [(", ".join(rule.tasks), _cost(rule.cost)) for rule in problem.network]
-        text += table(("hindrance of", "cost per step"), rules)
+        text += table(("hindrance between", "cost per step"), rules)
     return text
 
 
@@ -46,7 +46,7 @@ def _cost(cost: float | tuple[float, ...]) -> str:
 
 @plan_tables.register
 def _plan(problem: MaintenanceProblem, policy: Policy) -> str:
-    """The course that is expected or, where that is long, what is done first."""
+    """The course without delays or, for a long plan, the first start of each contractor."""
     if policy.horizon - policy.stage > MOST_STEPS:
         return table((), [(line,) for line in first_steps(policy)])
     course = planned_schedule(policy)
@@ -60,4 +60,4 @@ def _plan(problem: MaintenanceProblem, policy: Policy) -> str:
         for work in course.works
     ]
     said = f"the course without delays has a probability of {percent(course.probability)}"
-    return table(("contractor", "task", "steps", "delay"), rows) + note(said)
+    return table(("contractor", "work", "steps", "delay"), rows) + note(said)

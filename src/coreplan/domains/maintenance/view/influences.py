@@ -1,4 +1,4 @@
-"""What hindrance rules, windows and delays cost, in words."""
+"""Sentences about the cost of hindrance rules, windows and delays."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from coreplan.view.words import steps, when_range
 
 _WHY = {
     Status.INTERRUPTED: "interrupted",
-    Status.MEMORY_LIMIT: "the memory was too small",
-    Status.GAP_LIMIT: "stopped at the gap limit",
+    Status.MEMORY_LIMIT: "the memory limit was reached",
+    Status.GAP_LIMIT: "the gap limit was reached",
 }
 
 
@@ -25,14 +25,18 @@ _WHY = {
 def sensitivity_in_words(
     report: Sensitivity, top: int | None = None, calendar: Calendar | None = None
 ) -> list[str]:
-    """What the best plan is worth, then a line for each influence, the most costly first."""
-    lines = [f"the best plan that is known is {expected_money(report.result.value)}"]
+    """The value of the best plan, then a line for each influence, the most expensive first."""
+    value = report.result.value
     if report.result.status is Status.OPTIMAL:
-        lines[0] += "; no plan is better"
+        lines = [f"the best plan is {expected_money(value)}"]
     else:
-        lines[0] += f"; a better plan gains at most {report.result.gap:,.2f}"
+        gains = "saves" if value < 0 else "gains"
+        lines = [
+            f"the best known plan is {expected_money(value)}; a better plan {gains} at most "
+            f"{report.result.gap:,.2f}"
+        ]
     if not report.influences:
-        return [*lines, "nothing to examine: there is no such rule, window or delay"]
+        return [*lines, "nothing to examine: the problem has no rule, window or delay of this kind"]
     shown = report.influences[:top]
     width = len(str(len(shown)))
     lines += [
@@ -40,17 +44,17 @@ def sensitivity_in_words(
         for number, each in enumerate(shown, 1)
     ]
     if len(shown) < len(report.influences):
-        lines.append(f"and {len(report.influences) - len(shown):,} more that are not shown")
+        lines.append(f"and {len(report.influences) - len(shown):,} more, not shown")
     if report.status is not Status.OPTIMAL:
-        why = _WHY.get(report.status, "the time was too short")
+        why = _WHY.get(report.status, "the time limit was reached")
         left = sum(not each.examined for each in report.influences)
-        which = f"{left:,} of {len(report.influences):,} were not examined"
+        which = f"{left:,} of {len(report.influences):,} changes were not examined"
         lines.append(f"{why}: {which if left else 'not all numbers are exact'}")
     return lines
 
 
 def influence_in_words(influence: Influence, value: float, calendar: Calendar | None = None) -> str:
-    """What one of them costs, against a best plan of this value.
+    """A sentence with a change and its effect on a best plan of this value.
 
     Examples
     --------
@@ -64,12 +68,12 @@ def influence_in_words(influence: Influence, value: float, calendar: Calendar | 
     """
     text = f"{change_in_words(influence.change, calendar)}, {_effect(influence, value)}"
     if influence.paid is not None and not influence.exact:
-        text += f"; the plan that is known pays {_money(influence.paid)} for it"
+        text += f"; the best known plan pays {_money(influence.paid)} for it"
     return text if influence.examined else f"{text} (not examined)"
 
 
 def change_in_words(change: Change, calendar: Calendar | None = None) -> str:
-    """What is changed, as a condition: "Without the rule that ..."."""
+    """The change as the first half of a sentence: "Without the rule that ..."."""
     if isinstance(change.before, Hindrance):
         rule = f"the rule that {_names(change.tasks)} hinder each other"
         price = f"{_price(change.before.cost)} per {'step' if calendar is None else calendar.step}"
@@ -106,7 +110,7 @@ def _price(cost: Cost) -> str:
 
 
 def _effect(influence: Influence, value: float) -> str:
-    """How the best plan changes: it costs or earns so much more or less."""
+    """The effect as the second half of a sentence: how much more or less the best plan costs."""
     verb, up, down = ("costs", "less", "more") if value < 0 else ("earns", "more", "less")
     low, high = influence.low, influence.high
     if influence.exact:
@@ -121,7 +125,7 @@ def _effect(influence: Influence, value: float) -> str:
             return f"the best plan {verb} at most {_money(max(high, 0.0))} {up}"
         if math.isfinite(low) and low > 0:
             return f"the best plan {verb} at least {_money(low)} {up}"
-        return "what changes is not known"
+        return "the effect is not known"
     if low < 0:
         return (
             f"the best plan {verb} between {_money(-low)} {down} and {_money(abs(high))} "
@@ -133,7 +137,7 @@ def _effect(influence: Influence, value: float) -> str:
 
 
 def _is_same(change: float, value: float) -> bool:
-    """Whether a change is nothing but rounding."""
+    """Whether a change is within the tolerance of the solver."""
     return abs(change) <= OPTIMAL_TOLERANCE * max(1.0, abs(value))
 
 
@@ -142,7 +146,7 @@ def _money(value: float) -> str:
 
 
 def _percent(change: float, value: float) -> str:
-    """A change as a part of what the best plan costs or earns, where that says something."""
+    """A change in per cent of the best plan's value; empty if the value is too small for that."""
     if value == 0 or abs(change) > 10 * abs(value):
         return ""
     return f" ({100 * abs(change / value):.2g} %)"

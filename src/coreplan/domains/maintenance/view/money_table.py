@@ -1,4 +1,4 @@
-"""What a plan earns and costs, as a table for a terminal."""
+"""The revenue and costs of a plan as a table for the terminal."""
 
 from __future__ import annotations
 
@@ -11,33 +11,39 @@ from coreplan.view.terminal import fit
 from coreplan.view.words import count, printable
 
 MOST_HINDRANCES = 8
-"""How many entries of the network are shown, the most expensive first."""
+"""The most hindrance rules that are shown, the most expensive first."""
 _LEAST_NAME = 16
 
 
 def money_table(problem: MaintenanceProblem, money: Money, width: int = 100) -> list[Text]:
-    """Lines with what each contractor earns and costs, with the hindrance, and the total."""
+    """A row for each contractor, for each hindrance rule that costs something, and the total.
+
+    Costs are positive numbers. The last column has costs if the plan costs money, else earnings.
+    """
+    sign = -1 if money.value < 0 else 1
     rows: list[tuple[str, str, str, str, str]] = []
     for contractor, revenue, works in zip(
         problem.contractors, money.revenue_of, money.works_of, strict=True
     ):
-        rows.append((printable(contractor.name), *_amounts(revenue, works, revenue - works), ""))
+        amounts = _amounts(revenue, works, sign * (revenue - works))
+        rows.append((printable(contractor.name), *amounts, ""))
     dearest = sorted(
         (k for k, cost in enumerate(money.hindrances) if cost != 0),
         key=lambda k: -money.hindrances[k],
     )
     for k in dearest[:MOST_HINDRANCES]:
         tasks = " + ".join(printable(each) for each in problem.network[k].tasks)
-        amount = _amount(-money.hindrances[k])
+        amount = _amount(-sign * money.hindrances[k])
         rows.append((f"hindrance: {tasks}", "", "", amount, "yellow"))
     if len(dearest) > MOST_HINDRANCES:
         left = dearest[MOST_HINDRANCES:]
-        amount = _amount(-sum(money.hindrances[k] for k in left))
+        amount = _amount(-sign * sum(money.hindrances[k] for k in left))
         rows.append((f"hindrance: {count(len(left), 'more rule')}", "", "", amount, "yellow"))
     elif not dearest:
         rows.append(("hindrance: none", "", "", "0.00", ""))
-    rows.append(("in all", *_amounts(money.revenue, money.works, money.value), "bold"))
-    titles = ("expected", "revenue", "cost of works", "in all", "bold")
+    rows.append(("in all", *_amounts(money.revenue, money.works, sign * money.value), "bold"))
+    total = "costs in all" if sign < 0 else "earns in all"
+    titles = ("expected", "revenue", "cost of works", total, "bold")
     table = [titles, *rows]
     widths = [max(len(row[k]) for row in table) for k in (1, 2, 3)]
     room = max(_LEAST_NAME, width - sum(widths) - 2 * len(widths))
@@ -51,7 +57,7 @@ def money_table(problem: MaintenanceProblem, money: Money, width: int = 100) -> 
 
 
 def _amounts(revenue: float, works: float, total: float) -> tuple[str, str, str]:
-    return _amount(revenue), _amount(-works), _amount(total)
+    return _amount(revenue), _amount(works), _amount(total)
 
 
 def _amount(value: float) -> str:

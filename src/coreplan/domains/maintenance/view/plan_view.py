@@ -1,4 +1,4 @@
-"""A maintenance plan for the terminal: chart, costs and rules; and the same for machines."""
+"""Maintenance plans as ``coreplan plan`` shows them: chart, costs, and rules for delays."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from coreplan.policies.graph import MOST_SITUATIONS, plan_graph
 from coreplan.policies.policy import Policy
 from coreplan.support.interrupts import seconds_to_finish
 from coreplan.view.plan_view import ESTIMATE_RUNS, EXACT_SECONDS, HURRIED_RUNS, PlanView, view_plan
-from coreplan.view.words import count, percent
+from coreplan.view.words import MoneyWorth, percent
 
 HURRIED_SITUATIONS = 1_000
-"""How many situations are looked at after Ctrl-C."""
+"""The most situations that are examined after Ctrl-C."""
 
 
 class MaintenanceView:
-    """What there is to be shown of a plan: exact or, where that is out of reach, what is likely."""
+    """The chart, costs and rules of a plan: exact, or of its likeliest courses only."""
 
     def __init__(self, problem: MaintenanceProblem, policy: Policy) -> None:
         self._problem, self._policy = problem, policy
@@ -55,7 +55,7 @@ class MaintenanceView:
     def lines(
         self, width: int, encoding: str | None, calendar: Calendar | None, most_rules: int
     ) -> Iterable[RenderableType]:
-        """The chart, the costs and the rules."""
+        """Print the chart, the costs and the rules."""
         policy, names = self._policy, self._problem.agent_names
         marks = marks_for(encoding)
         yield from gantt(self._works, names, policy.stage, policy.horizon, width, marks, calendar)
@@ -71,15 +71,13 @@ class MaintenanceView:
 
     def _only_likely(self, estimate: Estimate) -> str:
         return (
-            "too much can happen to work it out exactly: the chart shows the likeliest courses, "
-            f"{percent(self._graph.covered)} of all; estimated from "
-            f"{count(estimate.runs, 'run')}, not exact: a value of about {estimate.mean:,.2f}, "
-            f"between {estimate.low:,.2f} and {estimate.high:,.2f} with a confidence of "
-            f"{100 * estimate.confidence:g} %"
+            f"the plan {MoneyWorth().is_about(estimate)}\n"
+            f"the chart shows the likeliest courses only, {percent(self._graph.covered)} of all: "
+            "too many are possible to compute them all"
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as plain values; what is out of reach is null."""
+        """Return everything as plain values; a value that could not be computed is None."""
         times, money, estimate = self._timeline, self._money, self._estimate
         contractors: list[dict[str, Any]] = [{"name": name} for name in self._problem.agent_names]
         if money is not None:

@@ -1,4 +1,4 @@
-"""Decision rules in words."""
+"""Sentences about decision rules: what to do if a work is delayed."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ def rule_lines(
     calendar: Calendar | None = None,
     most: int = 8,
 ) -> list[Text]:
-    """What to do about delays, for a terminal: the rules that matter most."""
+    """The most important rules for delays, as lines for the terminal."""
     if most == 0:
         return []
     partly = ""
     if rules.covered < 1:
-        partly = f" (as far as the likeliest courses show, {percent(rules.covered)} of all)"
+        partly = f" (in the likeliest courses, {percent(rules.covered)} of all)"
     if not rules.rules:
-        text = f"Delays make no difference to when other contractors start their works{partly}."
+        text = f"Delays do not change when other contractors start their works{partly}."
         return [Text(text)]
     lines = [Text(f"What to do about delays{partly}:", "bold")]
     lines += [Text(f"  {line}") for line in rules_in_words(rules.rules[:most], problem, calendar)]
     if len(rules.rules) > most:
-        left = count(len(rules.rules) - most, "more rule that matters", "more rules that matter")
-        lines.append(Text(f"  and {left} less (--rules)", "dim"))
+        left = count(len(rules.rules) - most, "less important rule")
+        lines.append(Text(f"  and {left} (--rules)", "dim"))
     return lines
 
 
@@ -46,7 +46,7 @@ def rule_in_words(
 def rules_in_words(
     rules: Sequence[DecisionRule], problem: MaintenanceProblem, calendar: Calendar | None = None
 ) -> list[str]:
-    """Rules as lines of a list; those for the same delay come together, where the first is."""
+    """Rules as lines of a list, grouped by delay; a group stands where its first rule stood."""
     groups: dict[str, list[str]] = {}
     for rule in rules:
         condition = _condition(rule, problem, calendar)
@@ -68,7 +68,7 @@ def _condition(rule: DecisionRule, problem: MaintenanceProblem, calendar: Calend
 
 def _consequence(rule: DecisionRule, problem: MaintenanceProblem, calendar: Calendar | None) -> str:
     other = name_of(rule.other_contractor, rule.other_work, problem)
-    unless = "" if rule.always else f", unless {other} has begun"
+    unless = "" if rule.always else f", unless {other} has started"
     who = printable(rule.other_contractor)
     return f"{who} {_response(rule, other, calendar)}{unless}"
 
@@ -76,9 +76,9 @@ def _consequence(rule: DecisionRule, problem: MaintenanceProblem, calendar: Cale
 def _response(rule: DecisionRule, other: str, calendar: Calendar | None) -> str:
     late, usual = rule.delayed, rule.on_time
     if late.first is None:
-        return f"leaves {other} out, which else starts {_starts(usual, calendar)}"
+        return f"leaves {other} out instead of starting it {_starts(usual, calendar)}"
     if usual.first is None:
-        return f"starts {other} {_starts(late, calendar)}, which else is left out"
+        return f"starts {other} {_starts(late, calendar)} instead of leaving it out"
     both = f"{_starts(late, calendar)} instead of {_starts(usual, calendar)}"
     amount = _amount(abs(rule.change), calendar)
     exact = late.first == late.last and usual.first == usual.last and not late.never + usual.never
@@ -116,6 +116,6 @@ def _amount(steps: float, calendar: Calendar | None) -> str:
 
 
 def name_of(contractor: str, work: str, problem: MaintenanceProblem) -> str:
-    """A work's name, with the contractor's where several have a work of that name."""
+    """A work's name; with the contractor's name if several contractors have a work of this name."""
     names = Counter(task.name for each in problem.contractors for task in each.tasks)
     return printable(work if names[work] == 1 else f"{contractor}/{work}")

@@ -1,4 +1,4 @@
-"""Works lists: the spreadsheets that planners keep, and problems made of them."""
+"""Works lists: problems made from the spreadsheets of planners."""
 
 from coreplan.domains.maintenance.works.read import WorksList, read_works
 from coreplan.domains.maintenance.works.table import WorksListError

@@ -1,4 +1,4 @@
-"""What is written in cells: numbers, percentages, dates, lists of numbers."""
+"""Reading the cells of works lists: names, numbers, chances, dates, lists of numbers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from coreplan.support.checks import found, is_number
 
 
 class NumberStyle(enum.Enum):
-    """How numbers are written where cells are separated by commas, semicolons, or tabs."""
+    """The decimal sign of numbers; it depends on what separates the cells."""
 
     POINT = "a decimal point"
     COMMA = "a decimal comma"
@@ -22,7 +22,7 @@ class NumberStyle(enum.Enum):
 
 
 class CellError(Exception):
-    """A cell does not hold what is expected; the message says what it holds."""
+    """A cell with unexpected content; the message has what was found and what was expected."""
 
 
 _PLAIN = re.compile(r"[+-]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][+-]?\d+)?", re.ASCII)
@@ -31,13 +31,13 @@ _CONTINENTAL = re.compile(r"[+-]?\d{1,3}(?:\.\d{3})+(?:,\d+)?", re.ASCII)
 _GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}", re.ASCII)
 _CURRENCY = re.compile(r"(?:[€$£¥]|\b(?:EUR|USD|GBP|CHF)\b)", re.IGNORECASE)
 _STEP = re.compile(r"[+-]?\d+(?:\.0*)?", re.ASCII)
-# Spaces that do not break lines, and apostrophes, stand between thousands.
+# People separate thousands by spaces that do not break lines, and by apostrophes.
 _THOUSANDS = str.maketrans("", "", "\u00a0\u202f\u2009'’")
 _LONGEST = 400
 
 
 def shown(value: object) -> str:
-    """What was found in a cell, for messages."""
+    """Write the content of a cell for a message."""
     if isinstance(value, datetime.datetime) and value.time() == datetime.time():
         value = value.date()
     if isinstance(value, datetime.date) and not isinstance(value, datetime.datetime):
@@ -48,24 +48,24 @@ def shown(value: object) -> str:
 
 
 def read_name(value: Any) -> str:
-    """A name; numbers are taken as they are shown, white space as single spaces."""
+    """Read a name; a number counts as its text, and white space as a single space."""
     if isinstance(value, datetime.date | datetime.time | datetime.timedelta):
         raise CellError(
-            f"found {shown(value)}; expected a name, a text (spreadsheet programs turn texts such "
-            "as 3-2 into dates: format the cell as text)"
+            f"found {shown(value)}; expected a name, a text; format the cell as text, because "
+            "spreadsheet programs turn texts like 3-2 into dates"
         )
     if isinstance(value, bool):
         raise CellError(f"found {shown(value)}; expected a name, a text")
     if isinstance(value, str):
         name = " ".join(value.split())
         if name.startswith("="):
-            raise CellError(f"found {shown(name)}, which looks like a formula; expected a name")
+            raise CellError(f"found {shown(name)}, a formula; expected a name")
         return name
     return found(value)
 
 
 def read_number(value: Any, what: str, style: NumberStyle) -> float:
-    """A number, with a decimal point or comma."""
+    """Read a number with a decimal point or comma."""
     if is_number(value):
         return float(value)
     if not isinstance(value, str):
@@ -94,7 +94,7 @@ def read_number(value: Any, what: str, style: NumberStyle) -> float:
 
 
 def _is_unclear(text: str, style: NumberStyle) -> bool:
-    """Whether 1.234 or 1,234 could be meant as thousands."""
+    """Whether 1.234 or 1,234 could mean one thousand two hundred and thirty-four."""
     expected = {NumberStyle.POINT: ".", NumberStyle.COMMA: ","}.get(style)
     return expected is None or expected not in text
 
@@ -103,7 +103,7 @@ def _hint(text: str, style: NumberStyle) -> str:
     if text.startswith("="):
         return "; replace the formula by its value"
     if _CURRENCY.search(text):
-        return " without a currency sign: all values are in one currency"
+        return " without a currency sign, since all amounts are in one currency"
     if "%" in text:
         return " without a per cent sign"
     if "," in text and style is NumberStyle.POINT:
@@ -112,19 +112,21 @@ def _hint(text: str, style: NumberStyle) -> str:
 
 
 def read_chance(value: Any, style: NumberStyle) -> float:
-    """A chance: 0.3, 30% or 30 %."""
+    """Read a chance: 0.3, 30% or 30 %."""
     what = "the chance of a delay"
     if isinstance(value, str) and value.strip().endswith("%"):
         text = value.strip().removesuffix("%").strip()
         try:
             share = read_number(text, what, style)
         except CellError:
-            raise CellError(f"found {shown(value)}; expected {what}, such as 0.3 or 30 %") from None
+            raise CellError(
+                f"found {shown(value)}; expected {what}, for instance 0.3 or 30 %"
+            ) from None
         chance = float(Decimal(repr(share)) / 100)
     else:
         chance = read_number(value, what, style)
     if not 0 <= chance <= 1:
-        hint = f"; if it is in per cent, write {chance:g} %" if 1 < chance <= 100 else ""
+        hint = f"; if this is per cent, write {chance:g} %" if 1 < chance <= 100 else ""
         raise CellError(
             f"found {shown(value)}; expected {what}, from 0 to 1 or from 0 % to 100 %{hint}"
         )
@@ -132,15 +134,15 @@ def read_chance(value: Any, style: NumberStyle) -> float:
 
 
 def read_cost(value: Any, what: str, style: NumberStyle) -> float | list[float]:
-    """A number or, if there are several in a cell, a list of them."""
+    """Read the number of a cell, or the list of numbers."""
     if not isinstance(value, str):
         return read_number(value, what, style)
     text = value.strip()
     bracketed = text.startswith("[") and text.endswith("]")
     text = text[1:-1] if bracketed else text
-    # White space is looked at from its begin only, or very long white space would take long.
+    # White space matches from its beginning only; else very long white space takes quadratic time.
     separators = r"(?<!\s)\s*[;|]\s*|,\s+|[ \t\r\n]+"
-    # Commas that nothing follows separate numbers only where there is no decimal comma.
+    # A comma without a space separates numbers only if it cannot be a decimal comma.
     commas = style is NumberStyle.POINT and not _GROUPED.fullmatch(text)
     if commas and not _ENGLISH.fullmatch(text):
         separators += "|,"
@@ -157,10 +159,10 @@ def read_cost(value: Any, what: str, style: NumberStyle) -> float | list[float]:
 
 
 def read_step(value: Any, what: str, calendar: Calendar | None, *, latest: bool = False) -> int:
-    """A step, given by its number or by a date.
+    """Read a step from its number or from a date.
 
-    An earliest start on a date means the first step that does not begin before it, a latest start
-    the last step that does not begin after it.
+    For an earliest start the date gives the first step that begins on it or later, for a latest
+    start the last step that begins on it or earlier.
     """
     if isinstance(value, datetime.datetime):
         if value.time() != datetime.time():
@@ -177,7 +179,7 @@ def read_step(value: Any, what: str, calendar: Calendar | None, *, latest: bool 
     number = read_number(value, f"{what}, a step or a date", NumberStyle.POINT)
     if not number.is_integer():
         raise CellError(
-            f"found {shown(value)}; expected {what}: the number of a step, from 0, or a date"
+            f"found {shown(value)}; expected {what}, the number of a step (from 0) or a date"
         )
     return int(number)
 
@@ -185,8 +187,8 @@ def read_step(value: Any, what: str, calendar: Calendar | None, *, latest: bool 
 def _step_of(day: datetime.date, what: str, calendar: Calendar | None, *, latest: bool) -> int:
     if calendar is None:
         raise CellError(
-            f"found {shown(day)}, but there is no start date; say when step 0 begins "
-            "(--start-date), or give the number of the step"
+            f"found {shown(day)}, but the first day of step 0 is not known; give it "
+            "(--start-date), or write the number of the step"
         )
     stage = calendar.stage_of(day)
     if latest:

@@ -1,4 +1,4 @@
-"""The columns of works lists: what they are called, and what is in them."""
+"""The columns of works lists: their titles, other names, and explanations."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ class Column:
     Attributes
     ----------
     key
-        What the program calls it.
+        The name of the column in the program.
     title
-        What people call it; other names are in `names`.
+        The title for people; other accepted titles are in `names`.
     text
-        What is in it, for people.
+        The explanation for people.
     required
-        Whether the table is useless without it.
+        Whether every list needs it.
     """
 
     key: str
@@ -38,21 +38,21 @@ class Column:
 _PLACE = Column(
     "place",
     "place",
-    "Where it is, for people. It is not part of the problem and stays in the list.",
+    "The place of the work, for people. It stays in the list.",
     ("road", "road place", "place road", "location", "section", "where", "stretch"),
 )
 _NOTE = Column(
     "note",
     "note",
-    "Anything, for people. It stays in the list.",
+    "Any remark, for people. It stays in the list.",
     ("notes", "remark", "remarks", "comment", "comments", "description"),
 )
 _COST = Column(
     "cost",
     "cost per step",
-    "Cost of a step: a number, or one number for each step (30 28 26 ...). Or, instead, a column "
-    "for each step: cost 0, cost 1, ..., or cost 1, cost 2, ... for the first and second step, or "
-    "with dates: cost 2026-03-02, ...",
+    "The cost of a step of work: one number, or one number for each step (30 28 26 ...). Instead, "
+    "the list may have a column for each step: cost 0, cost 1, ..., or cost 1, cost 2, ... for the "
+    "first and second step, or by date: cost 2026-03-02, ...",
     ("cost", "costs", "costs per step", "cost step", "price per step"),
 )
 
@@ -60,14 +60,14 @@ WORKS = (
     Column(
         "contractor",
         "contractor",
-        "Who does it: works of one contractor never run at the same time.",
+        "Who does the work. A contractor does one work at a time.",
         ("contractors", "company", "firm", "agent", "who", "party"),
         required=True,
     ),
     Column(
         "work",
         "work",
-        "What it is called, without '/'.",
+        "The name of the work, without '/'.",
         ("works", "task", "job", "activity", "work name", "name of work", "project", "name"),
         required=True,
     ),
@@ -75,14 +75,14 @@ WORKS = (
     Column(
         "duration",
         "duration",
-        "How many steps it takes if it is not delayed, at least 1.",
+        "The number of steps without a delay, at least 1.",
         ("steps", "length", "duration in steps", "number of steps"),
         required=True,
     ),
     Column(
         "delay_chance",
         "delay chance",
-        "How likely it is to be delayed: 0.3, 30% or 30 %. Empty: never.",
+        "The chance that the work is delayed: 0.3, 30% or 30 %. Empty: never delayed.",
         (
             "chance of delay",
             "delay probability",
@@ -95,26 +95,26 @@ WORKS = (
     Column(
         "delay_duration",
         "delay duration",
-        "How many steps longer it takes if it is delayed, at least 1.",
+        "The number of extra steps if the work is delayed, at least 1.",
         ("delay length", "delay steps", "duration of delay", "extra duration", "extra steps"),
     ),
     Column(
         "revenue",
         "revenue",
-        "What is earned when it is completed. Empty: nothing.",
+        "The money earned when the work is completed. Empty: nothing.",
         ("income", "revenues", "earnings", "payment"),
     ),
     _COST,
     Column(
         "earliest",
         "earliest start",
-        "The first step in which it may start: its number, from 0, or a date. Empty: any.",
+        "The first step in which the work may start: its number, from 0, or a date. Empty: any.",
         ("earliest", "start not before", "not before", "first start", "window start"),
     ),
     Column(
         "latest",
         "latest start",
-        "The last step in which it may start: its number or a date. Empty: any.",
+        "The last step in which the work may start: its number or a date. Empty: any.",
         ("latest", "start not after", "not after", "last start", "window end"),
     ),
     _NOTE,
@@ -125,14 +125,15 @@ HINDRANCE = (
     Column(
         "member",
         "work A",
-        "Works that hinder traffic if they run at the same time: work A, work B and, if need be, "
-        "work C, ... Each as contractor/work, or the work alone where only one contractor has it.",
+        "Works that hinder traffic if they run at the same time: work A, work B and, if needed, "
+        "work C, ... Write contractor/work, or the work alone if only one contractor has a work "
+        "of this name.",
         required=True,
     ),
     Column(
         _COST.key,
         _COST.title,
-        "Cost of a step in which all of these works run: as for works.",
+        "The cost of a step in which all of these works run, written as in the list of works.",
         (*_COST.names, "hindrance", "hindrance per step", "hindrance cost"),
     ),
     _PLACE,
@@ -141,9 +142,9 @@ HINDRANCE = (
 """The columns of the list of hindrance."""
 
 LONGEST_TITLE = 200
-"""How many characters the title of a column may have."""
+"""The most characters of a column's title."""
 
-# No bracket opens inside: a search that begins at each of very many would take quadratic time.
+# No bracket may open inside: otherwise a title with many open brackets takes quadratic time.
 _BRACKETS = re.compile(r"[(\[]([^()\[\]]*+)[)\]]")
 _UNIT = re.compile(r"\b(?:per |in |/ ?)?(step|day|week)s?$")
 _MEMBER = re.compile(r"(?:works?|tasks?) ?([a-z]|\d{1,2})")
@@ -152,20 +153,20 @@ _DATED = re.compile(r"(?:costs?|hindrance) (?:from |on |of )?(\S.*)")
 
 
 class Heading(NamedTuple):
-    """What the title of a column says."""
+    """The meaning of a column's title."""
 
     key: str
-    """Of which column it is the title."""
+    """The column that it stands for."""
     step: int | None = None
     """For costs of single steps: the number of the step as it is written."""
     day: datetime.date | None = None
-    """For costs of single steps: a date."""
+    """For costs of single steps: the date."""
     unit: str | None = None
-    """How long a step is, if the title says so: ``day`` or ``week``."""
+    """The length of a step, ``day`` or ``week``, if the title gives it."""
 
 
 def recognise(title: str, columns: tuple[Column, ...]) -> Heading | None:
-    """Which column a title is the title of; None if there is no such column.
+    """Find the column that a title stands for; None if it is unknown.
 
     Examples
     --------
@@ -190,7 +191,7 @@ def recognise(title: str, columns: tuple[Column, ...]) -> Heading | None:
             pass
     if "member" in known.values() and _MEMBER.fullmatch(plain):
         return Heading("member")
-    # 'cost per week' and 'duration in days' say how long a step is.
+    # 'cost per week' and 'duration in days' give the length of a step.
     shorter = _UNIT.sub("", plain).strip()
     if shorter != plain and shorter in known:
         return Heading(known[shorter], unit=_unit(plain))
@@ -198,17 +199,17 @@ def recognise(title: str, columns: tuple[Column, ...]) -> Heading | None:
 
 
 def suggest(title: str, columns: tuple[Column, ...]) -> str:
-    """What an unknown title could have meant, in words."""
+    """The message for an unknown title, with the nearest known one."""
     if len(title) > LONGEST_TITLE:
         return (
-            f"the title {shorten(title)!r} has {len(title):,} characters; at most {LONGEST_TITLE} "
-            "are allowed"
+            f"the title {shorten(title)!r} has {len(title):,} characters; use at most "
+            f"{LONGEST_TITLE}"
         )
     hint = nearest(_tidy(_BRACKETS.sub(" ", title)), _names(columns))
     if _tidy(title) == "delay":
         hint = "; did you mean 'delay chance' or 'delay duration'?"
     titles = ", ".join(column.title for column in columns)
-    return f"there is no column {shorten(title)!r}{hint or f'; expected some of {titles}'}"
+    return f"found the unknown column {shorten(title)!r}{hint or f'; expected some of {titles}'}"
 
 
 def _tidy(text: str) -> str:

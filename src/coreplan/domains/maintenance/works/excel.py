@@ -30,13 +30,13 @@ def _openpyxl() -> Any:
         return importlib.import_module("openpyxl")
     except ModuleNotFoundError:
         raise CoreplanError(
-            "Excel workbooks need the package openpyxl; install coreplan with the extra 'excel', "
-            "for instance by pip install 'coreplan[excel]', or save the sheets as CSV files"
+            "Excel workbooks need the package openpyxl; install it with pip install "
+            "'coreplan[excel]', or save the sheets as CSV files"
         ) from None
 
 
 class Workbook:
-    """An Excel workbook that is being read.
+    """An open Excel workbook whose sheets can be read as tables.
 
     Parameters
     ----------
@@ -49,22 +49,22 @@ class Workbook:
     def __init__(self, file: str, content: bytes) -> None:
         self.file = file
         if Path(file).suffix.lower() == ".xls" or content.startswith(b"\xd0\xcf\x11\xe0"):
-            message = "workbooks in the old format .xls cannot be read; save it as .xlsx"
+            message = "found a workbook in the old format .xls; save it as .xlsx"
             raise FormatError(file, [Diagnostic((), message)])
         openpyxl = _openpyxl()
         with self._reading():
             self._shapes = scan_workbook(content)
-            # Cell by cell, since a sheet can be far larger than what is in it.
+            # Read cell by cell, since a sheet can claim far more cells than it fills.
             self._book = openpyxl.load_workbook(
                 io.BytesIO(content), read_only=True, data_only=True, keep_links=False
             )
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
-        """Turn whatever a damaged file leads to into a FormatError."""
+        """Turn every error of a damaged file into a FormatError."""
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # of what does not matter to us
+                warnings.simplefilter("ignore")  # about parts that a works list does not need
                 yield
         except FormatError:
             raise
@@ -81,19 +81,19 @@ class Workbook:
         return [sheet.title for sheet in self._book.worksheets]
 
     def find_sheet(self, names: Sequence[str], *, only: bool) -> str | None:
-        """The sheet of one of these names or, if `only`, the only one that there is."""
+        """Find the sheet with one of these names or, if `only`, a workbook's only sheet."""
         for sheet in self.sheets:
             if sheet.strip().casefold() in names:
                 return sheet
         return self.sheets[0] if only and len(self.sheets) == 1 else None
 
     def no_sheet(self, name: str) -> FormatError:
-        """The error that a sheet is missing."""
+        """Make the error for a missing sheet."""
         message = unknown_name(name, "sheet", self.sheets, "the workbook")
         return FormatError(self.file, [Diagnostic((), message)])
 
     def read(self, name: str) -> Table:
-        """The rows of a sheet, with the values of formulas."""
+        """Read the rows of a sheet, with the values of formulas."""
         sheet = self._book[name]
         shape = self._shapes.get(sheet._worksheet_path)
         if shape is None or shape.is_too_large:
@@ -101,7 +101,7 @@ class Workbook:
         troubles: list[tuple[int, int, str]] = []
         rows: dict[int, list[Any]] = {}
         with self._reading():
-            sheet.reset_dimensions()  # what the file says of its size need not be true
+            sheet.reset_dimensions()  # the size that the file states may be wrong
             for number, cells in enumerate(sheet.iter_rows(), 1):
                 if cells:
                     rows[number] = [
@@ -123,8 +123,9 @@ class Workbook:
 
     def _too_large(self, name: str) -> FormatError:
         message = (
-            f"sheet {found(name)} has more than {MOST_CELLS:,} cells, the most that can be read; "
-            "delete rows and columns without works, even if they look empty, or save it as CSV"
+            f"sheet {found(name)} has more than {MOST_CELLS:,} cells, the most that coreplan "
+            "reads; delete the rows and columns without works, even if they look empty, or save "
+            "the sheet as CSV"
         )
         return FormatError(self.file, [Diagnostic((), message)])
 
@@ -132,21 +133,21 @@ class Workbook:
 def _value(
     cell: Any, formula: str | None, row: int, column: int, troubles: list[tuple[int, int, str]]
 ) -> Any:
-    """What is in a cell; for a formula, what it gave when the workbook was last saved."""
+    """The value of a cell; for a formula, the value saved with the workbook."""
     value = cell.value
     if formula is None:
         if cell.data_type == "e":
-            troubles.append((row, column, f"found the error {found(value)}"))
+            troubles.append((row, column, f"found the error {found(value)}; expected a value"))
         return value
     if value is None:
         message = (
-            f"found the formula {found(formula)}, whose value is not in the file; save it with a "
+            f"found the formula {found(formula)} without a saved value; save the file with a "
             "spreadsheet program, or replace the formula by its value"
         )
         troubles.append((row, column, message))
         return formula
     if cell.data_type == "e":
-        message = f"found the formula {found(formula)}, which gives {found(value)}"
+        message = f"found the formula {found(formula)}, which gives {found(value)}; correct it"
         troubles.append((row, column, message))
     return value
 
@@ -154,9 +155,10 @@ def _value(
 def _unmerge(
     shape: SheetShape, rows: dict[int, list[Any]], troubles: list[tuple[int, int, str]]
 ) -> bool:
-    """Give the value of merged cells of one column to all rows that have something of their own.
+    """Give the value of cells merged within a column to all their rows that have other values.
 
-    More columns are unclear. False if the areas have too many cells: they overlap very often.
+    Cells merged across columns are a mistake. Returns False if the areas have too many cells, which
+    happens only if very many of them overlap.
     """
     numbers = list(rows)
     left = MOST_CELLS
@@ -168,8 +170,9 @@ def _unmerge(
         value = top[column]
         area = f"{column_letters(column)}{first_row}:{column_letters(last_column - 1)}{last_row}"
         if last_column > first_column:
-            # A title over the table is merged like this; it is left out before anybody complains.
-            message = f"this cell is merged with others ({area}); undo that"
+            # A title over the table is often merged like this; that row is left out, and its
+            # mistakes with it.
+            message = f"this cell is merged with others ({area}); unmerge it"
             troubles.append((first_row, column, message))
             continue
         start = bisect_right(numbers, first_row)
@@ -185,7 +188,7 @@ def _unmerge(
 
 
 class Merged:
-    """The value of a cell that is merged with the one above; only names can be meant like this."""
+    """The value of a cell that is merged with the cell above; only columns of names allow it."""
 
     def __init__(self, value: Any, area: str) -> None:
         self.value = value

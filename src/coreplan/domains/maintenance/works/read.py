@@ -1,4 +1,4 @@
-"""From works lists to maintenance problems."""
+"""Making a maintenance problem from works lists."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from coreplan.support.checks import MOST_STAGES, check_integer, found
 from coreplan.support.frozen import FrozenMapping
 
 MOST_LOOKED_AT = 200
-"""How many problems of the checks of a problem are looked at."""
+"""The most mistakes of a problem that are traced back to rows of the lists."""
 
 
 @dataclass(frozen=True)
 class WorksList:
-    """What a works list says.
+    """A problem read from works lists, with what the problem itself cannot hold.
 
     Attributes
     ----------
@@ -34,9 +34,9 @@ class WorksList:
     calendar
         The dates of its steps, if a start date was given.
     places
-        Where works are, by contractor/work: the list may say so, the problem cannot.
+        The places of works, by contractor/work, if the list has them.
     notes
-        What people should know: what was left out, what was assumed.
+        Remarks for people: what was left out, and what was assumed.
     """
 
     problem: MaintenanceProblem
@@ -55,7 +55,7 @@ def read_works(
     start_date: datetime.date | None = None,
     step: str | None = None,
 ) -> WorksList:
-    """Read a problem from the spreadsheets that planners keep.
+    """Make a problem from a list of works and a list of hindrance (CSV or Excel).
 
     Parameters
     ----------
@@ -63,20 +63,20 @@ def read_works(
         The list of works: a CSV file, or an Excel workbook with a sheet ``works``.
     hindrance
         The list of works that hinder each other; by default the sheet ``hindrance`` of the same
-        workbook, if there is one.
+        workbook, if it has one.
     horizon
-        The number of steps; by default as many as there are costs for.
+        The number of steps; by default the number of costs, if costs are given for each step.
     must_complete
         Whether every work has to be done.
     name
         The problem's name; by default that of the file.
     start_date, step
-        The first day of step 0, and how long a step is (``week``, the default, or ``day``).
+        The first day of step 0, and the length of a step (``week``, the default, or ``day``).
 
     Raises
     ------
     FormatError
-        With everything that is wrong (the first 20 problems), by file, sheet, row and column.
+        If a list has mistakes: the first 20 of them, with file, sheet, row and column.
 
     Examples
     --------
@@ -97,7 +97,7 @@ def read_works(
     if start_date is not None:
         calendar = Calendar(start_date, DEFAULT_STEP if step is None else step)
     elif step is not None:
-        raise ModelError("step says how long a step is; give start_date, too")
+        raise ModelError("found step without start_date; give start_date, too")
     log = ProblemLog()
     table, other = open_sheets(works, hindrance, log)
     reading = _Reading(table, other, horizon, must_complete, calendar, log)
@@ -106,7 +106,7 @@ def read_works(
 
 
 class _Reading:
-    """Two lists on their way to a problem."""
+    """The two lists, while they are made into a problem."""
 
     def __init__(
         self,
@@ -132,7 +132,7 @@ class _Reading:
         self._say_what_is_left_out(sheets)
 
     def _guess_horizon(self, sheets: Iterable[Sheet]) -> int:
-        """As many steps as there are costs for; 0, and noted, if nobody says."""
+        """The number of costs; 0 and a note if no cost is given for each step."""
         for sheet in sheets:
             if sheet.step_columns:
                 return len(sheet.step_columns)
@@ -141,17 +141,17 @@ class _Reading:
         for cost in costs:
             if isinstance(cost, tuple):
                 return len(cost)
-        self._works.fail("nothing says how many steps are planned; give the horizon (--horizon)")
+        self._works.fail("the number of steps is not known; give it (--horizon)")
         return 0
 
     def finish(self, name: str) -> MaintenanceProblem:
-        """The problem, or a WorksListError with all that is wrong."""
+        """Return the problem, or raise a WorksListError with all mistakes."""
         contractors = tuple(
             Contractor(group.name, tuple(self._end_window(each.task) for each in group.works))
             for group in self._parts.groups.values()
         )
         if not self._works.rows and not len(self._log):
-            self._works.fail("there are no works: no row follows the titles of the columns")
+            self._works.fail("the list has no works; add rows below the titles of the columns")
         horizon: Any = self._horizon or 1
         network = tuple(self._parts.network)
         if not len(self._log):
@@ -177,11 +177,13 @@ class _Reading:
         )
 
     def _place(self, problems: Iterable[Diagnostic]) -> None:
-        """Put problems of the problem where they come from in the lists."""
+        """Report mistakes of the problem at the rows and columns that they come from."""
         for problem in problems:
             sheet, row, column = self._locate(problem.path)
             if problem.relies_on == ("horizon",) and not self._horizon:
                 continue
+            if problem.path == ("agents",) and len(self._log):
+                continue  # a list without contractors has other mistakes, and these are reported
             number = 0 if row is None else row.number
             if sheet is None:
                 self._works.fail(str(problem))
@@ -218,22 +220,22 @@ class _Reading:
 
     def _say_what_is_left_out(self, sheets: Iterable[Sheet]) -> None:
         for sheet in sheets:
-            for key, what in (("place", "where it is"), ("note", "remarks")):
+            for key, what in (("place", "places"), ("note", "remarks")):
                 if any(sheet.value(row, key) is not None for row in sheet.rows):
                     title = found(sheet.title(key))
                     self.notes.append(
-                        f"{sheet.where}: column {title} ({what}) is not part of a problem file; it "
-                        "stays in the list only"
+                        f"{sheet.where}: column {title} ({what}) stays in the list; the problem "
+                        "file does not have it"
                     )
         if self._hindrance is None:
-            self.notes.append("there is no list of hindrance: no work hinders another")
+            self.notes.append("no list of hindrance given: no work hinders another")
 
     def _note_problem(self, problem: MaintenanceProblem) -> None:
         tasks = [task for contractor in problem.contractors for task in contractor.tasks]
         if not problem.must_complete and not any(task.revenue > 0 for task in tasks):
             self.notes.append(
-                "no work earns anything, and none has to be done: the cheapest plan may be to do "
-                "nothing; say --must-complete if they have to be done"
+                "the best plan may be to do nothing: no work earns anything, and none has to be "
+                "done; use --must-complete if all works have to be done"
             )
         seen: dict[frozenset[str], Row] = {}
         for row, hindrance in zip(self._parts.network_rows, problem.network, strict=True):
@@ -241,8 +243,8 @@ class _Reading:
             if first is not row:
                 assert self._hindrance is not None
                 self.notes.append(
-                    f"{self._hindrance.where}: rows {first.number} and {row.number} are about the "
-                    "same works; their costs are added up"
+                    f"{self._hindrance.where}: rows {first.number} and {row.number} name the same "
+                    "works; their costs are added up"
                 )
         for contractor in problem.contractors:
             for task in contractor.tasks:
@@ -265,4 +267,4 @@ _COLUMN_OF: dict[tuple[str, ...], str] = {
     ("window",): "earliest",
     ("tasks",): "member",
 }
-"""Which column says what a problem has at a place."""
+"""The column of the list for each place in a problem."""

@@ -1,4 +1,4 @@
-"""From rows of works lists to tasks and hindrance."""
+"""Making tasks and hindrance rules from the rows of works lists."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from coreplan.support.checks import found, unknown_name
 
 T = TypeVar("T")
 NO_END = 10**9
-"""Stands for the end of a window that has none, until the horizon is known."""
+"""The last step of a window without an end, until the horizon is known."""
 
 
 class Work(NamedTuple):
-    """A row of the list of works."""
+    """A task and the row that it comes from."""
 
     row: Row
     task: Task
@@ -38,26 +38,26 @@ class Work(NamedTuple):
 
 @dataclass(eq=False)
 class Group:
-    """A contractor's rows."""
+    """The rows of one contractor."""
 
     name: str
     row: Row
     works: list[Work] = field(default_factory=list)
     rows: dict[str, Row] = field(default_factory=dict)
-    """Where each of its works is."""
+    """The row of each of its works."""
 
 
 class RowReader:
-    """Takes the rows of both lists apart; what is wrong is noted.
+    """Reads the rows of both lists, and notes mistakes.
 
     Attributes
     ----------
     groups
         The contractors, by name.
     network, network_rows
-        The hindrance, and the rows that it is from.
+        The hindrance rules, and the rows that they come from.
     places
-        Where works are, by contractor/work.
+        The places of works, by contractor/work.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class RowReader:
     # -- cells --------------------------------------------------------------------------------
 
     def _cell(self, sheet: Sheet, row: Row, key: str, read: Callable[[Any], T], default: T) -> T:
-        """What a cell holds; the default if it is empty, or wrong and noted."""
+        """Read a cell; the default if it is empty, or if a mistake was noted."""
         value = sheet.value(row, key)
         if value is None:
             return default
@@ -105,15 +105,15 @@ class RowReader:
             return default
 
     def _need(self, sheet: Sheet, row: Row, key: str, what: str) -> bool:
-        """Whether a cell that has to be filled is; a problem is noted if it is not."""
+        """Whether a required cell is filled; if not, note a mistake."""
         if sheet.value(row, key) is not None:
             return True
-        if key in sheet.columns:  # else that has been said
+        if key in sheet.columns:  # else the missing column has been reported
             sheet.fail(f"the cell is empty; expected {what}", row, sheet.column(key))
         return False
 
     def _cost(self, sheet: Sheet, row: Row, what: str) -> Any:
-        """The cost of a row: one number, or one for each step."""
+        """Read the cost of a row: one number, or one for each step."""
         style = sheet.table.style
         read: Callable[[Any], Any] = partial(read_cost, what=what, style=style)
         single = sheet.value(row, "cost")
@@ -124,7 +124,7 @@ class RowReader:
         ]
         if filled and single is not None:
             sheet.fail(
-                f"found {shown(single)} and costs of single steps; expected one of them",
+                f"found {shown(single)} and also costs of single steps; give one or the other",
                 row,
                 sheet.column("cost"),
             )
@@ -135,13 +135,13 @@ class RowReader:
             column = sheet.column("cost") if "cost" in sheet.columns else -1
             column = sheet.step_columns[0] if column < 0 and sheet.step_columns else column
             if column >= 0:
-                sheet.fail(f"the cell is empty; expected {what}, 0 if there is none", row, column)
+                sheet.fail(f"the cell is empty; expected {what}, 0 for no cost", row, column)
             return 0.0
         numbers = []
         for column in sheet.step_columns:
             if sheet.is_empty(row, column):
                 sheet.fail(
-                    f"the cell is empty; expected {what}, since other steps of this row have one",
+                    f"the cell is empty; expected {what}, as in the other steps of this row",
                     row,
                     column,
                 )
@@ -162,8 +162,8 @@ class RowReader:
         if self._need(sheet, row, "work", "the name of the work"):
             work = self._cell(sheet, row, "work", read_name, "")
         duration: Any = 1
-        if self._need(sheet, row, "duration", "how many steps it takes"):
-            steps = partial(read_number, what="how many steps it takes", style=style)
+        if self._need(sheet, row, "duration", "the duration in steps"):
+            steps = partial(read_number, what="the duration in steps", style=style)
             duration = self._cell(sheet, row, "duration", steps, 1.0)
         revenue = self._cell(
             sheet, row, "revenue", partial(read_number, what="the revenue", style=style), 0.0
@@ -183,7 +183,7 @@ class RowReader:
         if earlier is not None:
             sheet.fail(
                 f"contractor {found(contractor)} has the work {found(work)} twice, first in row "
-                f"{earlier.number}; names must differ",
+                f"{earlier.number}; give it another name",
                 row,
                 sheet.column("work"),
             )
@@ -198,8 +198,8 @@ class RowReader:
         spelt = self._spelt.setdefault(contractor.casefold(), contractor)
         if spelt != contractor:
             self._works.fail(
-                f"found {found(contractor)}, which is {found(spelt)} in row "
-                f"{self.groups[spelt].row.number}; write it the same everywhere",
+                f"found {found(contractor)}, but {found(spelt)} in row "
+                f"{self.groups[spelt].row.number}; write the name in the same way everywhere",
                 row,
                 self._works.column("contractor"),
             )
@@ -210,7 +210,7 @@ class RowReader:
         sheet = self._works
         style = sheet.table.style
         chance = self._cell(sheet, row, "delay_chance", partial(read_chance, style=style), None)
-        what = "how many steps a delay lasts"
+        what = "the delay in steps"
         duration = self._cell(
             sheet, row, "delay_duration", partial(read_number, what=what, style=style), None
         )
@@ -219,13 +219,13 @@ class RowReader:
         if has_chance and chance != 0 and not has_duration:
             self._half(row, "delay_duration", "delay_chance", what)
         elif has_duration and not has_chance:
-            self._half(row, "delay_chance", "delay_duration", "how likely a delay is")
+            self._half(row, "delay_chance", "delay_duration", "the chance of a delay")
         if chance is None or duration is None:
             return None
-        return Delay(chance, duration)  # type: ignore[arg-type]  # what is no whole number is said
+        return Delay(chance, duration)  # type: ignore[arg-type]  # fractions are reported later
 
     def _half(self, row: Row, missing: str, given: str, what: str) -> None:
-        """A delay has two parts; say which one is missing."""
+        """Report that one of the two parts of a delay is missing."""
         sheet = self._works
         value = shown(sheet.value(row, given))
         if missing in sheet.columns:
@@ -237,7 +237,7 @@ class RowReader:
         else:
             title = next(each.title for each in WORKS if each.key == missing)
             sheet.fail(
-                f"found {value}, but there is no column {title!r} that says {what}",
+                f"found {value}, but the column {title!r} is missing; add it, with {what}",
                 row,
                 sheet.column(given),
             )
@@ -261,7 +261,8 @@ class RowReader:
         for key, step in (("earliest", first), ("latest", last)):
             if step is not None and step < 0:
                 sheet.fail(
-                    f"found {shown(sheet.value(row, key))}; steps are numbered from 0",
+                    f"found {shown(sheet.value(row, key))}; expected 0 or more, since steps are "
+                    "numbered from 0",
                     row,
                     sheet.column(key),
                 )
@@ -271,7 +272,8 @@ class RowReader:
         if first is not None and last is not None and first > last:
             early, late = (shown(sheet.value(row, key)) for key in ("earliest", "latest"))
             sheet.fail(
-                f"found {early}, step {first}, which is after the latest start {late}, step {last}",
+                f"found {early} (step {first}), which is after the latest start {late} (step "
+                f"{last}); swap them",
                 row,
                 sheet.column("earliest"),
             )
@@ -280,7 +282,7 @@ class RowReader:
         return (first or 0, last if last is not None else NO_END)
 
     def _references(self) -> dict[str, list[str]]:
-        """Per name of a work: the works of that name, as contractor/work."""
+        """The works of each name, as contractor/work."""
         known: dict[str, list[str]] = {}
         for group in self.groups.values():
             for each in group.works:
@@ -301,17 +303,17 @@ class RowReader:
         if len(members) < 2:
             if len(sheet.member_columns) >= 2:
                 column = next(c for c in sheet.member_columns if sheet.is_empty(row, c))
-                sheet.fail("the cell is empty; expected two or more works", row, column)
+                sheet.fail("the cell is empty; give two or more works", row, column)
             return
         if not all(references):
-            return  # that has been said
+            return  # the mistake has been reported
         owners: dict[str, str] = {}
         for column, reference in members:
             owner = reference.partition("/")[0]
             if owner in owners:
                 sheet.fail(
-                    f"found {found(reference)}, but {found(owners[owner])} is of the same "
-                    "contractor, which does one work at a time: they never coincide",
+                    f"found {found(reference)}, but {found(owners[owner])} has the same "
+                    "contractor, who does one work at a time; name works of different contractors",
                     row,
                     column,
                 )
@@ -321,7 +323,7 @@ class RowReader:
         self.network.append(Hindrance(references, cost))
 
     def _resolve(self, sheet: Sheet, row: Row, column: int, name: str) -> str:
-        """A work as contractor/work; empty, and noted, if there is no such work."""
+        """Return a work as contractor/work; empty, with a note, if the list does not have it."""
         if not name:
             return ""
         contractor, slash, work = (each.strip() for each in name.partition("/"))
@@ -332,7 +334,7 @@ class RowReader:
             if len(candidates) > 1:
                 some = ", ".join(map(shorten, candidates[:5]))
                 sheet.fail(
-                    f"found {found(name)}, which several contractors have; say which one: {some}",
+                    f"found {found(name)}, which several contractors have; write one of {some}",
                     row,
                     column,
                 )

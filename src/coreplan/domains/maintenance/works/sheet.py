@@ -1,4 +1,4 @@
-"""A list with its columns: which column of a table holds what."""
+"""A works list with its titles: finding the column of each kind of value."""
 
 from __future__ import annotations
 
@@ -33,26 +33,25 @@ from coreplan.support.checks import found
 WORKS_SHEETS = ("works", "work", "tasks", "works list")
 HINDRANCE_SHEETS = ("hindrance", "hindrances", "network", "hinder")
 _HEADER_WITHIN = 20
-"""Among how many rows the titles of the columns are looked for."""
+"""The titles of the columns are searched in this many rows."""
 _MAY_BE_MERGED = ("contractor", "place", "note")
 
 
 class Sheet:
-    """A list of works or of hindrance.
+    """A list of works or of hindrance, with its columns found and checked.
 
     Attributes
     ----------
     table
-        Where it is from.
+        The table that it was read from.
     rows
         The rows below the titles.
     columns
-        Per kind of column: where it is; costs of single steps and the works of a hindrance, of
-        which there can be many, apart.
+        The position of each kind of column, except for the two kinds below.
     step_columns
-        Where the costs of single steps are, by step.
+        The positions of the costs of single steps, in the order of steps.
     member_columns
-        Where the works are that hinder each other.
+        The positions of the works that hinder each other.
     """
 
     def __init__(self, table: Table, kinds: tuple[Column, ...], log: ProblemLog) -> None:
@@ -75,7 +74,7 @@ class Sheet:
         if position:
             left_out = [row.number for row in table.rows[:position]]
             rows = f"row {left_out[0]}" if len(left_out) == 1 else f"{len(left_out)} rows"
-            self.notes.append(f"{self.where}: {rows} above the titles left out")
+            self.notes.append(f"{self.where}: left out {rows} above the titles")
         self._read_header(table.rows[position])
         for number, column, message in table.troubles:
             if number >= self.header_row:
@@ -87,40 +86,40 @@ class Sheet:
 
     @property
     def where(self) -> str:
-        """The file and sheet, in words."""
+        """The file and the sheet, for messages."""
         sheet = "" if self.table.sheet is None else f", sheet {found(self.table.sheet)}"
         return f"{self.table.file}{sheet}"
 
     def fail(
         self, message: str | Callable[[], str], row: Row | None = None, column: int = -1
     ) -> None:
-        """Note a problem, of a cell where row and column are given."""
+        """Note a mistake in a cell, a row or the whole list."""
         title = self._titles[column] if 0 <= column < len(self._titles) else ""
         self._log.add(self.table, message, 0 if row is None else row.number, column, title)
 
     def column(self, key: str) -> int:
-        """Where a column is; that of the first work, for works that hinder each other."""
+        """The position of a column; of works that hinder each other, the first one."""
         return self.member_columns[0] if key == "member" else self.columns[key]
 
     def title(self, key: str) -> str:
-        """What a column is called in this list, for messages."""
+        """The title of a column in this list, for messages."""
         return shorten(self._titles[self.column(key)])
 
     def value(self, row: Row, key: str) -> Any:
-        """What a row has in a column; None if there is nothing, or no such column."""
+        """The value of a row in a column; None if the cell is empty or the column is missing."""
         if key not in self.columns or self.is_empty(row, self.columns[key]):
             return None
         return row.cells[self.columns[key]]
 
     @staticmethod
     def is_empty(row: Row, column: int) -> bool:
-        """Whether there is nothing in a cell."""
+        """Whether a cell is empty or missing."""
         return column >= len(row.cells) or is_blank(row.cells[column])
 
     # -- titles -------------------------------------------------------------------------------
 
     def _find_header(self) -> int | None:
-        """The row with the titles: the first that has several, else the first row."""
+        """The row with the titles: the first one with several known titles, else the first row."""
         for position, row in enumerate(self.table.rows[:_HEADER_WITHIN]):
             known = [
                 cell
@@ -155,7 +154,11 @@ class Sheet:
                 self.member_columns.append(column)
             elif same in first:
                 other = self._titles[first[same]]
-                self.fail(f"the column is there twice, also as {found(other)}", row, column)
+                self.fail(
+                    f"the list has this column twice, also as {found(other)}; remove one of them",
+                    row,
+                    column,
+                )
             elif heading.step is not None or heading.day is not None:
                 self.step_columns.append(column)
             else:
@@ -167,14 +170,14 @@ class Sheet:
         for column in self._kinds:
             if column.key == "member":
                 if len(self.member_columns) < 2:
-                    self.fail("expected the columns 'work A' and 'work B', or more", row)
+                    self.fail("the column 'work A' or 'work B' is missing; add it", row)
             elif column.required and column.key not in self.columns:
-                self.fail(f"the column {column.title!r} is missing", row)
+                self.fail(f"the column {column.title!r} is missing; add it", row)
         if "cost" not in self.columns and not self.step_columns:
-            self.fail("the column 'cost per step' is missing", row)
+            self.fail("the column 'cost per step' is missing; add it", row)
 
     def check_units(self, calendar: Calendar | None) -> None:
-        """Titles that say how long a step is must be right."""
+        """Check titles that name the length of a step against the calendar."""
         header = Row(self.header_row, ())
         said: dict[str, int] = {}
         for column, heading in self._headings.items():
@@ -183,17 +186,21 @@ class Sheet:
             said.setdefault(heading.unit, column)
             if calendar is not None and heading.unit != calendar.step:
                 self.fail(
-                    f"the title says {heading.unit}s, but steps are {calendar.step}s (--step)",
+                    f"found {heading.unit}s in the title, but steps are {calendar.step}s; change "
+                    "the title or --step",
                     header,
                     column,
                 )
         if calendar is None and len(said) > 1:
             self.fail(
-                "some titles say days and others weeks; a step is one of them", header, said["day"]
+                "found days in some titles and weeks in others; give all of them in steps of one "
+                "length",
+                header,
+                said["day"],
             )
 
     def order_costs(self, horizon: int | None, calendar: Calendar | None) -> None:
-        """Put the columns with costs of single steps into order, and see that none is missing."""
+        """Sort the columns with costs of single steps, and check that none is missing."""
         if not self.step_columns:
             return
         header = Row(self.header_row, ())
@@ -201,11 +208,14 @@ class Sheet:
         headings = [(column, self._headings[column]) for column in self.step_columns]
         dated = [column for column, heading in headings if heading.day is not None]
         if dated and len(dated) < len(headings):
-            self.fail("some costs are by date and others by number; expected one way", header)
+            self.fail("found costs by date and costs by step number; use one of them", header)
             return
         if dated and calendar is None:
             self.fail(
-                "costs are by date, but there is no start date (--start-date)", header, dated[0]
+                "found a cost by date, but the first day of step 0 is not known; give it "
+                "(--start-date)",
+                header,
+                dated[0],
             )
             return
         count = len(headings) if horizon is None else horizon
@@ -223,19 +233,22 @@ class Sheet:
                 self.fail(f"this is not a step of the plan; expected {expected}", header, column)
             elif step in steps:
                 other = found(self._titles[steps[step]])
-                self.fail(f"this is the same step as {other}", header, column)
+                self.fail(f"this is the same step as {other}; remove one of them", header, column)
             steps.setdefault(step, column)
         missing = [step for step in range(count) if step not in steps]
         if missing and len(missing) < count:
             some = ", ".join(str(step + min(base, 1)) for step in missing[:5])
             more = ", ..." if len(missing) > 5 else ""
-            self.fail(f"there are no costs for the steps {some}{more} of {count}", header)
+            steps_of = "step" if len(missing) == 1 else "steps"
+            self.fail(
+                f"costs are missing for {steps_of} {some}{more} of {count}; add columns", header
+            )
         self.step_columns = [steps[step] for step in sorted(steps)]
 
     # -- cells --------------------------------------------------------------------------------
 
     def _unmerge(self, row: Row) -> Row | None:
-        """A row without merged cells; None if it has nothing of its own."""
+        """Replace merged cells by their values; None if the row has no values of its own."""
         if not any(isinstance(cell, Merged) for cell in row.cells):
             return row
         if all(isinstance(cell, Merged) or is_blank(cell) for cell in row.cells):
@@ -261,8 +274,8 @@ class Sheet:
             for column, cell in enumerate(row.cells):
                 if column not in titled and not is_blank(cell):
                     self.fail(
-                        f"found {found(cell)} in a column without a title; if it belongs to a "
-                        "number or name that has the separator in it, put that into quotes",
+                        f"found {found(cell)} in a column without a title; give the column a "
+                        "title, or put a name or number that contains the separator into quotes",
                         row,
                         column,
                     )
@@ -271,7 +284,7 @@ class Sheet:
 def open_sheets(
     works: str | Path, hindrance: str | Path | None, log: ProblemLog
 ) -> tuple[Sheet, Sheet | None]:
-    """The list of works, and that of hindrance if there is one."""
+    """Open the list of works, and the list of hindrance if it is given."""
     file, content = read_bytes(works, MOST_LIST_BYTES)
     table, book = _open(file, content, WORKS_SHEETS, WORKS)
     other = None
@@ -287,7 +300,7 @@ def open_sheets(
 def _open(
     file: str, content: bytes, names: Sequence[str], kinds: tuple[Column, ...]
 ) -> tuple[Table, Workbook | None]:
-    """The table of a file and, if it is one, the workbook that it is from."""
+    """The table of a file and, for Excel files, the workbook."""
     if not is_workbook(file, content):
         return read_csv(file, content, lambda title: recognise(title, kinds) is not None), None
     book = Workbook(file, content)

@@ -1,4 +1,4 @@
-"""Tables as spreadsheets have them: rows and columns, and problems that say where they are."""
+"""Tables read from files, and a log of mistakes with their file, sheet, row and column."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from coreplan.errors import MOST_PROBLEMS, Diagnostic, FormatError, shorten
 from coreplan.support.checks import found
 
 COMMENT = "#"
-"""A row whose first cell begins with this is for people only."""
+"""A row whose first cell begins with this is a comment."""
 
 MOST_LIST_BYTES = 64 * 2**20
-"""How long the file of a list may be."""
+"""The largest file of a list."""
 MOST_CELLS = 2_000_000
-"""How many cells a CSV file may have: separators and ends of lines are counted."""
+"""The most cells of a CSV file, counted by separators and ends of lines."""
 
 _LOOKED_AT = 200_000
-"""How many characters of a file tell what separates cells."""
+"""The separator of cells is guessed from this many characters."""
 _MOST_FOUND = 10_000
 _ZIP = b"PK\x03\x04"
 _OLD_EXCEL = b"\xd0\xcf\x11\xe0"
@@ -30,12 +30,12 @@ _STYLES = {",": NumberStyle.POINT, ";": NumberStyle.COMMA, "\t": NumberStyle.EIT
 
 
 class Row(NamedTuple):
-    """A row of a table."""
+    """The cells of a row, with its number in the file."""
 
     number: int
-    """As spreadsheet programs count, from 1."""
+    """Counted from 1, as in spreadsheet programs."""
     cells: Sequence[Any]
-    """Texts, numbers, dates; None or an empty text where there is nothing."""
+    """Texts, numbers, dates; None or an empty text for empty cells."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,15 +45,15 @@ class Table:
     Attributes
     ----------
     file, sheet
-        Where it is from; a CSV file has no sheets.
+        The source; a CSV file has no sheets.
     rows
         All rows that are not empty.
     style
-        How numbers that are texts are written.
+        The decimal sign of numbers that are texts.
     notes
-        What people should know of how it was read.
+        Remarks for people about how it was read.
     troubles
-        What is wrong with single cells, found while reading: by (row, column).
+        Mistakes in single cells: row, column, message.
     """
 
     file: str
@@ -65,14 +65,14 @@ class Table:
 
 
 class WorksListError(FormatError):
-    """A works list that cannot be understood.
+    """The mistakes of a works list.
 
     Attributes
     ----------
     problems
-        What is wrong (the first 20): each with the row as line and, as path, the place in words.
+        The first 20 mistakes: each with the row as line and, as path, the place in words.
     count
-        How many problems there are in all.
+        The number of all mistakes.
     """
 
     def __init__(self, file: str, problems: Iterable[Diagnostic], count: int) -> None:
@@ -87,7 +87,7 @@ class WorksListError(FormatError):
 
 
 class ProblemLog:
-    """Collects what is wrong with the tables of a works list."""
+    """Collects the mistakes of the tables of a works list."""
 
     def __init__(self) -> None:
         self._found: list[tuple[tuple[int, int, int], Table, str, str | Callable[[], str]]] = []
@@ -106,15 +106,16 @@ class ProblemLog:
         column: int = -1,
         title: str = "",
     ) -> None:
-        """Note a problem of a table, a row of it (from 1) or a cell (column from 0).
+        """Note a mistake of a table, of a row (from 1) or of a cell (column from 0).
 
-        A function says what is wrong where that takes time; of very many, few are shown.
+        The message may be a function: it is called only if the mistake is shown, because some
+        messages take long to make.
         """
         order = self._order.setdefault(id(table), len(self._order))
         self._broken.add((id(table), row, column))
         self._count += 1
         self._found.append(((order, row, column), table, title, message))
-        if len(self._found) >= _MOST_FOUND:  # of very many, the first ones are shown
+        if len(self._found) >= _MOST_FOUND:  # keep only those that can be shown
             self._sort()
             del self._found[MOST_PROBLEMS:]
 
@@ -122,11 +123,11 @@ class ProblemLog:
         self._found.sort(key=lambda each: each[0])
 
     def is_broken(self, table: Table, row: int, column: int) -> bool:
-        """Whether a cell, or its row as a whole, has a problem."""
+        """Whether a mistake was noted for a cell or for its whole row."""
         return not self._broken.isdisjoint({(id(table), row, column), (id(table), row, -1)})
 
     def raise_any(self) -> None:
-        """Raise a WorksListError if there are problems."""
+        """Raise a WorksListError if mistakes were noted."""
         if not self._found:
             return
         self._sort()
@@ -152,7 +153,7 @@ def place_of(table: Table, row: int, column: int, title: str = "") -> tuple[str,
 
 
 def column_letters(column: int) -> str:
-    """The name of a column, counted from 0, in spreadsheet programs.
+    """The letters of a column, counted from 0, as spreadsheet programs show them.
 
     Examples
     --------
@@ -168,12 +169,12 @@ def column_letters(column: int) -> str:
 
 
 def is_blank(cell: object) -> bool:
-    """Whether there is nothing in a cell."""
+    """Whether a cell is empty."""
     return cell is None or (isinstance(cell, str) and not cell.strip())
 
 
 def keep_rows(rows: Iterable[tuple[int, Sequence[Any]]]) -> tuple[list[Row], int]:
-    """Of rows with their numbers, those that are not empty, and how many were comments."""
+    """Leave out empty rows and comments; return the rest and the number of comments."""
     kept = []
     comments = 0
     for number, cells in rows:
@@ -187,11 +188,11 @@ def keep_rows(rows: Iterable[tuple[int, Sequence[Any]]]) -> tuple[list[Row], int
 
 
 def comment_note(file: str, comments: int) -> list[str]:
-    """Say that rows were left out."""
+    """The note that comments were left out; empty if the table has none."""
     if not comments:
         return []
     rows = "1 row that begins" if comments == 1 else f"{comments:,} rows that begin"
-    return [f"{file}: {rows} with {COMMENT} left out"]
+    return [f"{file}: left out {rows} with {COMMENT}"]
 
 
 def is_workbook(file: str, content: bytes) -> bool:
@@ -211,19 +212,22 @@ def read_csv(file: str, content: bytes, known: Callable[[str], bool]) -> Table:
     content
         The bytes of the file.
     known
-        Whether a text is the title of a column, to tell what separates cells.
+        Whether a text is the title of a column; the separator is guessed by titles.
 
     Raises
     ------
     FormatError
-        If it is no such file.
+        If it cannot be read as a CSV file.
     """
     text, notes = _decode(file, content)
     text, said = _separator_line(text)
     delimiter = said or _guess_delimiter(text, known)
-    # Counted before any cell is made: cells take far more memory than text.
+    # Count before making cells: they take far more memory than text.
     if text.count(delimiter) + text.count("\n") + text.count("\r") > MOST_CELLS:
-        message = f"has more than {MOST_CELLS:,} cells, the most that can be read in a list"
+        message = (
+            f"has more than {MOST_CELLS:,} cells, the most that coreplan reads; delete empty rows "
+            "and columns"
+        )
         raise FormatError(file, [Diagnostic((), message)])
     rows: list[list[str]] = [[]] if said else []
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
@@ -232,10 +236,11 @@ def read_csv(file: str, content: bytes, known: Callable[[str], bool]) -> Table:
     except csv.Error as error:
         reason = str(error)
         if "unexpected end" in reason:
-            reason = "a quote is not closed"
+            reason = "a quote is not closed; add the closing quote"
         elif "field limit" in reason:
             reason = (
-                f"a cell has more than {csv.field_size_limit():,} characters; is a quote missing?"
+                f"a cell has more than {csv.field_size_limit():,} characters; check for a missing "
+                "quote"
             )
         raise FormatError(
             file,
@@ -246,7 +251,7 @@ def read_csv(file: str, content: bytes, known: Callable[[str], bool]) -> Table:
 
 
 def _decode(file: str, content: bytes) -> tuple[str, list[str]]:
-    """The text of a file in UTF-8 or, as old spreadsheet programs write, in other encodings."""
+    """Decode UTF-8, UTF-16 or, as old spreadsheet programs write, Windows-1252."""
     encoding = "utf-16" if content.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
     try:
         text = content.decode(encoding)
@@ -271,16 +276,16 @@ def _decode(file: str, content: bytes) -> tuple[str, list[str]]:
     if "\0" in text:
         raise FormatError(
             file,
-            [Diagnostic((), "this is no text; expected a CSV file or an Excel workbook (.xlsx)")],
+            [Diagnostic((), "found no text; expected a CSV file or an Excel workbook (.xlsx)")],
         )
     if encoding == "cp1252":
-        note = f"{file}: not UTF-8, so read as Windows-1252; check names with special letters"
+        note = f"{file}: read as Windows-1252, not UTF-8; check names with special letters"
         return text, [note]
     return text, []
 
 
 def _separator_line(text: str) -> tuple[str, str]:
-    """Take off a first line ``sep=;``, by which Excel says what separates cells."""
+    """Split off a first line ``sep=;``, in which Excel gives the separator."""
     first, _, rest = text.partition("\n")
     said = first.strip("\r").lower()
     if said.startswith("sep=") and said[4:] in _STYLES:
@@ -289,7 +294,7 @@ def _separator_line(text: str) -> tuple[str, str]:
 
 
 def _guess_delimiter(text: str, known: Callable[[str], bool]) -> str:
-    """What separates cells: that by which the most titles are found, else the most cells."""
+    """The separator that gives the most known titles, else the most cells."""
     start = text[:_LOOKED_AT].splitlines()
     lines = [line for line in start[:200] if line.strip()][:20]
 

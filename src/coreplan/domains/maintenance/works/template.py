@@ -1,4 +1,4 @@
-"""Templates of works lists: files to fill in, with rows that show how."""
+"""Templates of works lists: files to fill in, with example rows."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from coreplan.errors import Diagnostic, FormatError
 from coreplan.files.writing import to_csv, write_text
 
 START = datetime.date(2026, 3, 2)
-"""The start date that the examples with dates are made for."""
+"""The first day of step 0 in the examples with dates."""
 HORIZON = 12
-"""The number of steps that the examples are made for."""
+"""The number of steps of the examples."""
 
 _TITLES = [column.title for column in WORKS]
 _EXAMPLES: list[dict[str, Any]] = [
@@ -62,8 +62,8 @@ _EXAMPLES: list[dict[str, Any]] = [
 ]
 _HINDRANCE: list[list[Any]] = [
     ["work A", "work B", "work C", "cost per step", "note"],
-    ["Noord Infra/bridge deck", "Van Dijk/ring east", "", 95, "both ways to the harbour"],
-    ["junction 4", "noise wall", "", 12, "names alone are enough where they are clear"],
+    ["Noord Infra/bridge deck", "Van Dijk/ring east", "", 95, "both are roads to the harbour"],
+    ["junction 4", "noise wall", "", 12, "the work alone is enough if its name is unique"],
 ]
 
 
@@ -83,7 +83,7 @@ def _works_rows(*, dates: bool, excel: bool) -> list[list[Any]]:
 
 
 def _columns_rows() -> list[list[str]]:
-    rows = [["list", "column", "needed", "what is in it", "also called"]]
+    rows = [["list", "column", "required", "content", "other titles"]]
     for name, columns in (("works", WORKS), ("hindrance", HINDRANCE)):
         for column in columns:
             needed = "yes" if column.required or column.key == "cost" else ""
@@ -94,7 +94,7 @@ def _columns_rows() -> list[list[str]]:
 def _explain(columns: Sequence[Column]) -> str:
     lines = []
     for column in columns:
-        needed = ", needed" if column.required or column.key == "cost" else ""
+        needed = " (required)" if column.required or column.key == "cost" else ""
         lines.append(f"  {column.title}{needed}")
         lines.append(textwrap.indent(textwrap.fill(column.text, 84), "      "))
     return "\n".join(lines)
@@ -104,16 +104,17 @@ def _readme(*, excel: bool) -> str:
     ending = "xlsx" if excel else "csv"
     lists = "works.xlsx" if excel else "works.csv hindrance.csv"
     dated = "works_with_dates.xlsx" if excel else "works_with_dates.csv hindrance.csv"
-    where = "The sheets are" if excel else "The files are"
+    where = "Each workbook has" if excel else "The files are"
     return f"""Works lists for coreplan
 ========================
 
-{where} a list of works and a list of works that hinder each other. Replace the rows by your
-own; columns may be in any order, and those that are not marked as needed may be left out.
-Rows that begin with # and empty rows do not count.
+{where} a list of works and a list of works that hinder each other. Replace the example rows
+by your own. Columns may be in any order. You may leave out columns that are not marked as
+required. Empty rows and rows that begin with # are ignored.
 
-Steps are numbered from 0. A step is whatever you plan in: mostly a week. works.{ending} gives
-starts by number, works_with_dates.{ending} by date. --must-complete: every work has to be done.
+Steps are numbered from 0. A step is the unit of your plan, usually a week. works.{ending} gives
+starts by step number, works_with_dates.{ending} by date. With --must-complete every work has to
+be done.
 
   coreplan import {lists} --horizon {HORIZON} --must-complete -o problem.yaml
   coreplan import {dated} --horizon {HORIZON} --must-complete \\
@@ -138,21 +139,21 @@ def write_templates(folder: str | Path, *, excel: bool = False, force: bool = Fa
     Parameters
     ----------
     folder
-        Where to; it is made if it does not exist.
+        The folder; it is made if it does not exist.
     excel
-        Workbooks instead of CSV files; needs the extra ``excel``.
+        Whether to write workbooks instead of CSV files; needs the extra ``excel``.
     force
-        Whether files that are there may be overwritten.
+        Whether to overwrite existing files.
 
     Returns
     -------
     list
-        The files that were written.
+        The written files.
 
     Raises
     ------
     FormatError
-        If a file is there already, or cannot be written.
+        If a file exists already or cannot be written.
     """
     target = Path(folder)
     names = ["works.xlsx", "works_with_dates.xlsx"]
@@ -162,7 +163,7 @@ def write_templates(folder: str | Path, *, excel: bool = False, force: bool = Fa
     there = [path for path in paths if path.exists()]
     if there and not force:
         raise FormatError(
-            str(there[0]), [Diagnostic((), "is there already; say --force to overwrite it")]
+            str(there[0]), [Diagnostic((), "exists already; use --force to overwrite it")]
         )
     try:
         target.mkdir(parents=True, exist_ok=True)

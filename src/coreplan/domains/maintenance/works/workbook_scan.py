@@ -1,6 +1,6 @@
-"""A first look at an Excel workbook: how large it is, its merged cells and its formulas.
+"""The first scan of an Excel workbook: its size, merged cells and formulas.
 
-A few kilobytes of a workbook can stand for gigabytes of cells. Everything is counted here, piece by
+A few kilobytes of a workbook can expand to gigabytes of cells. The scan counts everything, piece by
 piece, before any part of the workbook is read into memory.
 """
 
@@ -17,14 +17,14 @@ from coreplan.errors import shorten
 
 MOST_PARTS = 10_000
 MOST_EXPANDED = 100_000_000
-"""How many bytes the parts of a workbook may have when they are not compressed."""
+"""The most bytes of all parts of a workbook, uncompressed."""
 MOST_CELLS = 1_000_000
-"""How many cells a list may have; a row counts as far as its last cell."""
+"""The most cells of a list; a row counts up to its last cell."""
 MOST_ELEMENTS = 5 * MOST_CELLS
-"""How many XML elements a sheet, and all parts that are no sheets, may have."""
+"""The most XML elements of a sheet, and of all parts that are not sheets."""
 MOST_ROWS = 1_048_576
 MOST_COLUMNS = 16_384
-"""Rows and columns of a sheet at most, as in Excel."""
+"""The most rows and columns of a sheet, as in Excel."""
 
 _PIECE = 2**16
 _PLACE = re.compile(r"\$?([A-Za-z]{1,3})\$?([0-9]{1,7})")
@@ -37,18 +37,18 @@ class WorkbookError(Exception):
 
 @dataclass
 class SheetShape:
-    """What is known of a sheet before it is read.
+    """The size, merged cells and formulas of a sheet, known before it is read.
 
     Attributes
     ----------
     cells
-        How many cells it has, those counted that are empty and stand before others in a row.
+        The number of cells; empty cells before others in a row count.
     elements
-        How many XML elements it has.
+        The number of XML elements.
     merged
         Areas of merged cells: first row, first column, last row, last column, all from 1.
     formulas
-        By row (from 1) and column (from 0): the formula, perhaps cut.
+        The formulas by row (from 1) and column (from 0); long ones are cut.
     """
 
     cells: int = 0
@@ -58,17 +58,17 @@ class SheetShape:
 
     @property
     def is_too_large(self) -> bool:
-        """Whether it has more cells, or more of anything else, than can be read."""
+        """Whether it has too many cells or XML elements."""
         return self.cells > MOST_CELLS or self.elements > MOST_ELEMENTS
 
 
 def scan_workbook(content: bytes) -> dict[str, SheetShape]:
-    """The shapes of all sheets, by the names of their parts in the workbook.
+    """Scan all sheets; the result is by the names of their parts in the workbook.
 
     Raises
     ------
     WorkbookError
-        If it is damaged or too large.
+        If the workbook is damaged or too large.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
@@ -80,15 +80,15 @@ def scan_workbook(content: bytes) -> dict[str, SheetShape]:
 def _scan(archive: zipfile.ZipFile) -> dict[str, SheetShape]:
     parts = archive.infolist()
     if len(parts) > MOST_PARTS:
-        raise WorkbookError(f"it has {len(parts):,} parts; at most {MOST_PARTS:,} can be read")
+        raise WorkbookError(f"it has {len(parts):,} parts; coreplan reads at most {MOST_PARTS:,}")
     if sum(part.file_size for part in parts) > MOST_EXPANDED:
         raise _expanded()
-    left = MOST_EXPANDED  # what a part says of its size need not be true
+    left = MOST_EXPANDED  # the size that a part states may be wrong
     others = 0
     shapes = {}
     for part in parts:
         if part.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise WorkbookError("it is compressed in a way that workbooks are not")
+            raise WorkbookError("its compression is not one that workbooks use")
         scan = _PartScan(part.filename)
         with archive.open(part) as file:
             while piece := file.read(_PIECE):
@@ -110,13 +110,13 @@ def _scan(archive: zipfile.ZipFile) -> dict[str, SheetShape]:
 
 def _expanded() -> WorkbookError:
     return WorkbookError(
-        f"it has more than {MOST_EXPANDED:,} bytes when it is not compressed, the most that can be "
-        "read; save its lists as CSV files"
+        f"it has more than {MOST_EXPANDED:,} bytes uncompressed, the most that coreplan reads; "
+        "save its lists as CSV files"
     )
 
 
 class _PartScan:
-    """Counts what one part holds, if it is XML."""
+    """Counts the elements of one part of the workbook, if it is XML."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -133,7 +133,7 @@ class _PartScan:
         self._begun = False
 
     def feed(self, piece: bytes) -> None:
-        """Take the next bytes; none at the end."""
+        """Take the next bytes; an empty piece ends the part."""
         if not self._begun:
             self._begun = True
             if b"<" in piece[:4] or self._name.lower().endswith((".xml", ".rels")):
@@ -143,7 +143,7 @@ class _PartScan:
         try:
             self._parser.Parse(piece, not piece)
         except expat.ExpatError as error:
-            if not self._name.lower().endswith(".vml"):  # old drawings, which nobody reads
+            if not self._name.lower().endswith(".vml"):  # old drawings, which coreplan ignores
                 reason = f"its part {shorten(self._name)} is damaged: {error}"
                 raise WorkbookError(reason) from None
             self._parser = None
@@ -157,7 +157,7 @@ class _PartScan:
         return parser
 
     def _refuse_declarations(self, *_: object) -> None:
-        """Entities can stand for very long texts, and workbooks have none."""
+        """Refuse entities: they can expand to very long texts, and workbooks have none."""
         raise WorkbookError(f"its part {shorten(self._name)} declares a document type")
 
     def _begin(self, name: str, attributes: dict[str, str]) -> None:
@@ -183,7 +183,7 @@ class _PartScan:
         self._depth -= 1
         if self._formula is not None:
             self._parser.CharacterDataHandler = None
-            # Cells that share a formula refer to the first of them, which alone has its text.
+            # Cells that share a formula refer to the first of them; only that one has the text.
             text = "".join(self._formula) or self._shared.get(self._shared_by, "")
             text = shorten(text, 80)
             if self._shared_by:
@@ -209,7 +209,7 @@ class _PartScan:
             row, column = _read_place(given)
         if row != self._row or not self._column < column <= MOST_COLUMNS:
             raise WorkbookError(
-                f"cell {shorten(given or str(column))} is at the wrong place in row {self._row}"
+                f"cell {shorten(given or str(column))} is in the wrong place in row {self._row}"
             )
         self.shape.cells += column - self._column
         self._column = column
@@ -220,7 +220,7 @@ class _PartScan:
 
 
 def _read_place(text: str) -> tuple[int, int]:
-    """Row and column of a cell's name."""
+    """The row and column of a cell, from its name."""
     match = _PLACE.fullmatch(text)
     if match is None:
         raise WorkbookError(f"{shorten(text)!r} is not the name of a cell")

@@ -1,4 +1,4 @@
-// The chart of works: what was said so far, and what is drawn of it.
+// The chart of works for the delays entered so far.
 
 const nothingSaid = courseOf(new Map());
 let said = new Map();
@@ -30,7 +30,7 @@ const become = (next) => {
 const tell = (before) => {
   const lines = changes(before, course).map(plain);
   const now = course.unknown.length
-    ? "This page does not hold all of what the plan says then."
+    ? "This page does not hold the whole plan for these delays."
     : `This course ${total(moneyOf(course).value)}.`;
   $("news").textContent = [...lines, now].join(". ");
 };
@@ -39,7 +39,7 @@ const cycle = { open: true, late: false, good: null };
 const states = {
   certain: () => "",
   open: (work) =>
-    `not known yet, delayed by ${steps(work.late)} with a chance of ${percent(work.chance)}`,
+    `can be delayed by ${steps(work.late)}, with a chance of ${percent(work.chance)}`,
   late: (work) => `delayed by ${steps(work.late)}`,
   good: () => "on time",
 };
@@ -82,7 +82,7 @@ const drawRun = (run, next) => {
   const made = [bar];
   if (run.state === "open") {
     const until = Math.min(run.begin + work.steps + work.late, horizon);
-    // Where the next work would begin, the rest is drawn below it.
+    // The next work may cover the end of a delay; that part is drawn below it.
     const free = Math.min(until, next);
     const maybe = (from, to, kind) => {
       const part = element("div", { class: kind, "aria-hidden": "true" });
@@ -147,7 +147,7 @@ const drawChart = () => {
     const unknown = course.unknown.find(({ part }) => part.contractors.includes(number));
     const limit = unknown ? unknown.stage : horizon;
     if (unknown) {
-      const shade = element("div", { class: "unknown", title: "not held in this page" });
+      const shade = element("div", { class: "unknown", title: "not in this page" });
       shade.style.left = `${(100 * (limit - first)) / (horizon - first)}%`;
       lane.append(shade);
     }
@@ -185,12 +185,12 @@ const sample = (kind, mark) => {
   return made;
 };
 const drawLegend = () => {
-  const entries = [["certain", "", "work that goes as planned"]];
+  const entries = [["certain", "", "cannot be delayed"]];
   if (works.some((work) => work.late)) {
     entries.push(
-      ["open", "?", "not known yet: striped if it is delayed"],
-      ["late", "!", "delayed, as you said"],
-      ["good", "✓", "on time, as you said"],
+      ["open", "?", "can be delayed: striped"],
+      ["late", "!", "delayed (entered)"],
+      ["good", "✓", "on time (entered)"],
     );
   }
   fill(

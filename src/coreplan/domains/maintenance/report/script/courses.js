@@ -1,11 +1,11 @@
-// What happens, by what was said of works: who works on what when, and what it costs.
+// The course of the plan for the delays entered: who works on what when, and the costs.
 
 /**
- * What happens if works go as was said, and all others are on time.
+ * The course in which works go as entered, and all others are on time.
  *
  * `said` maps works to true (delayed) or false. A run has the work, its first step, the step
- * after its last one, how much longer it may take, and what is known of it. `unknown` lists the
- * parts of the plan that are not held in this page, with the step from which on they are not.
+ * after its last one, its state, and whether it is completed. `unknown` lists the parts of the plan
+ * that this page does not hold, with the first step that is missing.
  */
 const courseOf = (said) => {
   const runs = new Map();
@@ -52,7 +52,7 @@ const costOver = (cost, begin, end) => {
   for (let stage = begin; stage < end; stage++) sum += costAt(cost, stage);
   return sum;
 };
-/** When all works of a rule are under way: [begin, end), or null. */
+/** The steps in which all works of a rule are under way, [begin, end), or null. */
 const overlap = (course, rule) => {
   let begin = first;
   let end = horizon;
@@ -82,11 +82,11 @@ const total = (value) =>
 const compare = (value) => {
   const more = (moneyOf(nothingSaid).value - value) * (data.costs ? 1 : -1);
   const words = money(Math.abs(more));
-  if (!/[1-9]/.test(words)) return "As much as if nothing is delayed.";
-  return `That is ${words} ${more > 0 ? "more" : "less"} than if nothing is delayed.`;
+  if (!/[1-9]/.test(words)) return "That is the same as without delays.";
+  return `That is ${words} ${more > 0 ? "more" : "less"} than without delays.`;
 };
 
-/** What is different in a course, in words. */
+/** Sentences about the works that start at another time in the second course. */
 const changes = (before, after) => {
   const lines = [];
   const unknownFrom = new Map();

@@ -1,4 +1,4 @@
-// The panel in which one says how a work goes, and the path so far in words.
+// The panel to enter a delay, and the list of delays entered so far.
 
 const choice = (words, pressed, act) => {
   const made = element("button", { type: "button", "aria-pressed": String(pressed) }, words);
@@ -17,8 +17,8 @@ const drawPanel = () => {
   if (!run) {
     const any = [...course.runs.values()].some((each) => each.state !== "certain");
     text.textContent = any
-      ? "Click a work with a striped end to say that it is delayed."
-      : "Nothing uncertain is started in this course.";
+      ? "Click a work with a striped end to mark it as delayed."
+      : "No work in this course can be delayed.";
     fill($("panel-choices"));
     return;
   }
@@ -32,14 +32,14 @@ const drawPanel = () => {
   );
   fill(
     $("panel-choices"),
-    choice("Not known yet", run.state === "open", () => say(run.work, null)),
+    choice("Not known", run.state === "open", () => say(run.work, null)),
     choice("On time", run.state === "good", () => say(run.work, false)),
     choice("Delayed", run.state === "late", () => say(run.work, true)),
   );
   if (focused >= 0) $("panel-choices").children[focused]?.focus();
 };
 
-/** What was said of works that are started, in the order in which it becomes known. */
+/** The works with an entered delay, in the order in which it becomes known. */
 const events = () =>
   [...course.runs.values()]
     .filter((run) => run.state === "late" || run.state === "good")
@@ -64,7 +64,7 @@ const drawPath = () => {
       {},
       known.charAt(0).toUpperCase() + known.slice(1),
       ...workInText(run.work),
-      late ? ` turns out to be delayed by ${steps(work.late)}.` : " turns out to be on time.",
+      late ? ` is delayed by ${steps(work.late)}.` : " is on time.",
     );
     if (lines.length) {
       item.append(
@@ -73,7 +73,9 @@ const drawPath = () => {
       );
     } else if (late) {
       const held = after.unknown.length === 0;
-      item.append(held ? " Nothing else changes." : " What is done then is not held in this page.");
+      item.append(
+        held ? " Nothing else changes." : " This page does not hold the plan for this case.",
+      );
     }
     items.push(item);
   }
@@ -84,10 +86,10 @@ const drawPath = () => {
     course.runs.has(number) || data.done.includes(number) ? [] : [number],
   );
   const words = [];
-  if (!items.length) words.push("Nothing is known yet.");
+  if (!items.length) words.push("No delays entered.");
   if (open) {
     words.push(
-      `${count(open, "work is", "works are")} not known yet and shown as if on time, marked with “?”.`,
+      `${count(open, "work", "works")} can still be delayed; ${open === 1 ? "it is" : "they are"} drawn as on time.`,
     );
   }
   fill($("open"), words.join(" "));
@@ -101,7 +103,7 @@ const drawPath = () => {
       `: works ${money(parts.works)}, hindrance ${money(parts.hindrance)}`,
       works.some((work) => work.revenue) ? `, revenue ${money(parts.revenue)}.` : ".",
       items.length ? ` ${compare(parts.value)}` : "",
-      items.length ? ` The chance that things go as you said: ${percent(chance)}.` : "",
+      items.length ? ` The chance of the delays entered is ${percent(chance)}.` : "",
     );
     const list = undone.flatMap((number, k) => [k ? ", " : "", ...workInText(number)]);
     if (undone.length) $("course").append(" Not done: ", ...list, ".");
@@ -113,11 +115,11 @@ const drawPath = () => {
     const stage = Math.min(...course.unknown.map((each) => each.stage));
     fill(
       $("outside"),
-      "This page does not hold what the plan says of ",
+      "This page does not hold the plan of ",
       ...names.flatMap((who, k) => [k ? ", " : "", inText(contractors[who])]),
-      ` from ${withDates ? firstDay(stage) : `step ${stage}`} on: so many delays are unlikely, `,
-      "and were left out to keep the page small. The plan itself has an answer; plan again from ",
-      "where everybody stands, with “coreplan solve --stage --state”.",
+      ` from ${withDates ? firstDay(stage) : `step ${stage}`} on. Unlikely courses were left out `,
+      "to keep the page small. To continue, plan again from the current state, with ",
+      "“coreplan plan --stage --state”.",
     );
   }
 };

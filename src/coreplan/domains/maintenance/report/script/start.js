@@ -1,4 +1,4 @@
-// All together.
+// Drawing the whole page, and reacting to clicks and keys.
 
 const draw = () => {
   drawChart();

@@ -1,7 +1,7 @@
 // Hindrance, costs, coordination and works: tables and pictures that do not depend on clicks,
-// save for the hindrance of a course.
+// except for the hindrance of a course.
 
-// The expected hindrance may be out of reach of computation.
+// The expected hindrance is missing if too many courses are possible to compute it.
 const heatKnown = data.hindrance.length === rules.length;
 let heatOfCourse = !heatKnown;
 const mostColumns = 60;
@@ -81,15 +81,15 @@ const drawHeat = () => {
   table.append(group, element("thead", {}, head), body);
   const silent = rows.length - shown.length;
   const words = [];
-  if (!rules.length) words.push("There are no rules of hindrance.");
-  else if (!shown.length) words.push("No hindrance at all.");
+  if (!rules.length) words.push("The problem has no hindrance rules.");
+  else if (!shown.length) words.push("No hindrance.");
   if (silent) {
     const where = heatOfCourse ? "course" : "plan";
     const who = count(silent, "rule costs", "rules cost");
     words.push(`${who} nothing, or less than a cent, in this ${where}.`);
   }
   if (heatOfCourse && course.unknown.length)
-    words.push("Only as far as this page holds the course.");
+    words.push("The course is incomplete: this page does not hold the rest.");
   const per = width === 1 ? data.unit : steps(width);
   const scale = element("div", { class: "scale" }, "0", element("i"), `${money(most)} per ${per}`);
   fill($("heat"), shown.length ? table : "");
@@ -108,8 +108,8 @@ const drawHeat = () => {
     heatKnown ? choice("Expected", !heatOfCourse, show(false)) : "",
     choice("The course above", heatOfCourse, show(true)),
   );
-  $("heat-reading").textContent = shown.length ? "Point at a field to read it." : "";
-  // Where the table is wider than the screen: to where something is.
+  $("heat-reading").textContent = shown.length ? "Point at a cell to read its cost." : "";
+  // A table wider than the screen is scrolled to its first cost.
   const begin = $("heat").querySelector("td.some");
   if (begin)
     $("heat").scrollLeft = begin.offsetLeft - $("heat").clientWidth + begin.offsetWidth * 3;
@@ -204,8 +204,8 @@ const drawCosts = () => {
     element(
       "tr",
       {},
-      element("th", { scope: "row" }, `with a chance of ${percent(chance)}`),
-      element("td", { class: "number" }, `${money(amount)} or less`),
+      element("th", { scope: "row" }, `in ${percent(chance)} of cases`),
+      element("td", { class: "number" }, `at most ${money(amount)}`),
     ),
   );
   fill(
@@ -263,7 +263,7 @@ const drawTogether = () => {
       [
         ["", false],
         ["this plan", true],
-        ["everybody alone", true],
+        ["planning alone", true],
         [data.costs ? "saved" : "gained", true],
       ],
       rows,
@@ -287,7 +287,7 @@ const drawWorks = () => {
         work.late
           ? `${percent(work.chance)}: ${steps(work.late)} more`
           : work.always
-            ? "always, included"
+            ? "always (included)"
             : "never",
       ),
       element("td", {}, work.starts === null ? "" : work.starts),

@@ -1,4 +1,4 @@
-// Words, numbers and elements. All text is set as text, whatever people call things.
+// Words, numbers and elements. Names are always set as text, never as HTML.
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const { works, contractors, rules, first, horizon } = data;
@@ -47,7 +47,7 @@ const element = (tag, attributes = {}, ...children) => {
   return made;
 };
 const named = (text) => element("bdi", { dir: "auto", title: text }, text);
-/** A name within a sentence: cut where it would fill the page. */
+/** A name within a sentence, cut if it is very long. */
 const inText = (text) => element("bdi", { dir: "auto", title: text }, short(text));
 const fill = (place, ...children) => place.replaceChildren(...children);
 const place = (made, from, to) => {
