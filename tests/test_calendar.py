@@ -60,11 +60,11 @@ def test_dates_as_people_write_them(day: datetime.date) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("2/3/2026", "mixed up"),
-        ("02-03-2026", "mixed up"),
-        ("2026-02-30", "a day that there is not"),
-        ("31.4.2026", "a day that there is not"),
-        ("2 Mrz 2026", "a day that there is not"),
+        ("2/3/2026", "day and month could be swapped"),
+        ("02-03-2026", "day and month could be swapped"),
+        ("2026-02-30", "is not a valid date"),
+        ("31.4.2026", "is not a valid date"),
+        ("2 Mrz 2026", "is not a valid date"),
         ("soon", "expected a date"),
         ("", "expected a date"),
         ("2026-03-02 12:30", "expected a date"),

@@ -432,7 +432,7 @@ AGENTS: list[tuple[Agent | Callable[[], Agent], str, str]] = [
     (
         Agent("a", "s", {"s": {"go": {"t t": 1}}}),
         "agents[0].transitions",
-        "state 't t' can be reached at stage 1, before the horizon, and has no action",
+        "state 't t' has no action and can be reached at stage 1, before the horizon",
     ),
     (
         Agent("a", "s", {"s": {"go": {"t t": 1}}, "t t": {}}),
@@ -526,7 +526,7 @@ def test_a_condition_on_an_agent_out_of_scope_is_refused() -> None:
 
 WHOLE: list[tuple[dict[str, Any], str, str]] = [
     ({"agents": ()}, "agents", "found no agents; expected one or more"),
-    ({"agents": (robot(), robot())}, "agents[1].name", "agent 'robot' is there twice"),
+    ({"agents": (robot(), robot())}, "agents[1].name", "agent 'robot' is listed twice"),
     ({"agents": "robot"}, "agents", "found 'robot'; expected agents"),
     ({"agents": [{"name": "a"}]}, "agents[0]", "expected an object of the class Agent"),
     ({"rewards": [3]}, "rewards[0]", "found 3; expected an object of the class RewardFunction"),

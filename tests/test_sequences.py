@@ -218,8 +218,8 @@ WRONG: list[tuple[AnyProblem, ExecutionSequence, str]] = [
     ),
     (robots(), walk(at("s0", "u0"), at("fly", "go"), at("s0", "u1")), "has no action 'fly'"),
     (robots(), walk(at("s0", "u9")), "agent 'r2' has no state 'u9'"),
-    (robots(), walk(at("s0", "u0"), {"r1": "go"}, at("s0", "u0")), "action says nothing of 'r2'"),
-    (robots(), walk(at("s0", "u0"), at("go", "go"), {"r1": "s0"}), "state says nothing of 'r2'"),
+    (robots(), walk(at("s0", "u0"), {"r1": "go"}, at("s0", "u0")), "action lacks agent 'r2'"),
+    (robots(), walk(at("s0", "u0"), at("go", "go"), {"r1": "s0"}), "state lacks agent 'r2'"),
     (
         robots(),
         walk(at("s0", "u0"), at("wait", "go"), at("s0", "u1"), stage=3),
@@ -234,7 +234,7 @@ WRONG: list[tuple[AnyProblem, ExecutionSequence, str]] = [
     (
         roads(),
         walk(contractors(A_DONE, IDLE), {"A": "start a1", "B": "wait"}, contractors(A_DONE, IDLE)),
-        "agent 'A' in state 'finished' at stage 0 has no action 'start a1'; there is 'wait'",
+        "agent 'A' in state 'finished' at stage 0 has no action 'start a1'; it has 'wait'",
     ),
     (
         roads(),

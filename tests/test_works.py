@@ -407,7 +407,7 @@ BAD_CELLS = [
     ("earliest start", "-1", "numbered from 0"),
     ("earliest start", "7", "after the latest start '6', step 6"),
     ("earliest start", "2026-03-02", "there is no start date"),
-    ("latest start", "3/4/2026", "mixed up"),
+    ("latest start", "3/4/2026", "day and month could be swapped"),
 ]
 
 

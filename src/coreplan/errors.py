@@ -14,8 +14,8 @@ MOST_PROBLEMS = 20
 """How many problems of one file or model are reported at once."""
 
 OUT_OF_MEMORY = (
-    "the system gave no more memory before there was any result; free some, raise the limit of "
-    "the process (ulimit -v) or of its container, or solve a smaller problem"
+    "memory ran out before any plan was found; free some memory, raise the limit of the process "
+    "(ulimit -v) or of its container, or solve a smaller problem"
 )
 """The message when memory runs out with nothing in hand."""
 

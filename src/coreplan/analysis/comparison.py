@@ -155,12 +155,14 @@ def compare(
     for name in [*names, *(options or {})]:
         check_algorithm(name)
     if not names:
-        raise SolverError("no algorithms to compare; name one or more")
+        raise SolverError("the list of algorithms is empty; name one or more")
     runs: list[ComparedRun] = []
     begin = time.monotonic()
     for name in names:
         if interrupted_since(begin) or (runs and _interrupted(runs[-1])):
-            runs.append(ComparedRun(name, None, "not_run", "interrupted before"))
+            runs.append(
+                ComparedRun(name, None, "not_run", "the comparison was interrupted before this run")
+            )
             continue
         if started is not None:
             started(name)
@@ -218,8 +220,9 @@ def _crossing(lower: Iterable[Result], upper: Sequence[Result]) -> Iterable[str]
             if low.lower_bound > high.upper_bound + slack:
                 kind = "decentralised plan" if low.objective == "decentralised" else "plan"
                 yield (
-                    f"{low.algorithm} claims a {kind} worth {low.lower_bound:.12g}, "
-                    f"{high.algorithm} that none is worth more than {high.upper_bound:.12g}"
+                    f"{low.algorithm} claims a {kind} worth {low.lower_bound:.12g}, but "
+                    f"{high.algorithm} claims that none is worth more than "
+                    f"{high.upper_bound:.12g}"
                 )
 
 

@@ -152,8 +152,8 @@ def exact_distribution(policy: Policy, most_rows: int = MOST_ROWS) -> ReturnDist
 
 def _too_many(stage: int, most: int) -> SolverError:
     return SolverError(
-        f"there are more than {most:,} pairs of a joint state and a return at stage {stage + 1}; "
-        "the distribution can only be simulated"
+        f"the exact distribution is out of reach: at stage {stage + 1} it has more than {most:,} "
+        "pairs of a joint state and a return; simulate it instead"
     )
 
 

@@ -188,7 +188,7 @@ def explain(
             break
         judged.append((choices, worth))
     if own is None:
-        raise LimitError("time_limit", "the time limit struck before there was any value")
+        raise LimitError("time_limit", "the time limit was reached before any value was computed")
     names = _Words(policy, stage, state, own)
     made = [names.alternative(choices, worth, chosen) for choices, worth in judged]
     made.sort(key=lambda each: (each.loss, len(each.changes)))

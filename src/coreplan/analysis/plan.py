@@ -208,7 +208,7 @@ def evaluate_plan(
         except LimitError as error:
             if error.reason == "interrupted":
                 raise
-            message = f"there is no bound: {error}"
+            message = f"no bound was found: {error}"
     return PlanReport(
         problem=problem.name,
         value=value,
@@ -250,5 +250,5 @@ def _exact_value(policy: Policy, time_limit: float) -> tuple[float | None, Any]:
     except SolverError:
         return None, None
     if not math.isfinite(value):
-        raise SolverError("the rewards are too large to be added up; scale them down")
+        raise SolverError("the sum of the rewards overflows; scale them down")
     return value, money

@@ -44,8 +44,8 @@ class ExecutionSequence:
         object.__setattr__(self, "actions", tuple(self.actions))
         if len(self.states) != len(self.actions) + 1:
             raise ModelError(
-                f"an execution sequence with {len(self.actions)} actions has "
-                f"{len(self.actions) + 1} states; found {len(self.states)}"
+                f"the sequence has {len(self.states)} states; expected "
+                f"{len(self.actions) + 1} for {len(self.actions)} actions"
             )
 
 
@@ -88,8 +88,8 @@ def returns(problem: AnyProblem, sequence: ExecutionSequence) -> Returns:
     last = sequence.stage + len(sequence.actions)
     if sequence.stage < 0 or last > problem.horizon:
         raise ModelError(
-            f"the sequence runs from stage {sequence.stage} to {last}; the horizon is "
-            f"{problem.horizon}"
+            f"the sequence runs from stage {sequence.stage} to {last}; expected stages from 0 to "
+            f"the horizon, {problem.horizon}"
         )
     start = min(sequence.stage, problem.horizon - 1)
     timed = sequence.stage < problem.horizon and any(

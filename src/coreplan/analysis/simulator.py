@@ -207,7 +207,7 @@ class Runs:
         if simulator.runs < 2:
             why = self._limits.monitor.stop
             reason = "time_limit" if why == _core.Stop.time_limit else "interrupted"
-            raise LimitError(reason, "stopped before two runs were simulated")
+            raise LimitError(reason, "the simulation stopped before two runs were complete")
         return self._result(runs, confidence)
 
     def _go_on(self, workers: int) -> bool:

@@ -52,8 +52,7 @@ def to_dataframe(graph: PlanGraph) -> pd.DataFrame:
         import pandas as pd
     except ImportError:
         raise SolverError(
-            "pandas is not installed; it comes with the extra `pandas`: "
-            "pip install 'coreplan[pandas]'"
+            "pandas is not installed; install the extra `pandas`: pip install 'coreplan[pandas]'"
         ) from None
     columns, rows = situation_table(graph)
     return pd.DataFrame(rows, columns=columns).set_index("situation")

@@ -334,9 +334,9 @@ def trace_search(
         )
     if found.trace_full:
         raise SolverError(
-            f"the search looks at more than {most_states:,} joint states (or {20 * most_states:,} "
-            "joint actions), too much to show; start from a later stage (stage and state), "
-            "remember solved states (memo), cut the problem down or raise most_states"
+            f"the search is too long to show: it visits more than {most_states:,} joint states "
+            f"(or {20 * most_states:,} joint actions); start at a later stage (stage and state), "
+            "remember solved states (memo), shrink the problem or raise most_states"
         )
     if found.stop != _core.Stop.none:
         reason = found.stop.name

@@ -92,7 +92,7 @@ def _read_standard_input(most: int) -> tuple[str, bytes]:
     name = "<standard input>"
     # Python has no such file where it was closed before the program began.
     if sys.stdin is None or sys.stdin.closed:
-        message = "cannot be read: it is closed; send the content through a pipe, or name a file"
+        message = "cannot be read: it is closed; send the content through a pipe or name a file"
         raise FormatError(name, [Diagnostic((), message)])
     try:
         return name, _read_at_most(sys.stdin.buffer, name, most)
@@ -116,7 +116,10 @@ def _read_at_most(file: BinaryIO, name: str, most: int) -> bytes:
 
 def too_long(name: str, most: int) -> FormatError:
     """The error that a file has more bytes than are read."""
-    message = f"is longer than {most:,} bytes, the most that coreplan reads; is it the right file?"
+    message = (
+        f"is longer than {most:,} bytes, the most that coreplan reads; check that it is the right "
+        "file"
+    )
     return FormatError(name, [Diagnostic((), message)])
 
 

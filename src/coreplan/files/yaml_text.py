@@ -53,12 +53,12 @@ _SAID: tuple[tuple[str, str, bool], ...] = (
      "or put the text in quotes", False),
     ("mapping keys are not", "found '?' where no name can begin; put the text in quotes", False),
     ("tab character", "found a tab; indent with spaces", False),
-    ("start any token", "found {found}, with which no value can begin; put the text in quotes",
+    ("start any token", "found {found}, but no value can begin with it; put the text in quotes",
      False),
     ("unexpected end of stream", "this quoted text is not closed; expected a closing quote", True),
-    ("unexpected document", "this quoted text is not closed before line {line}, which is a mark "
-     "between documents", True),
-    ("unknown escape", "found a backslash that begins no escape that YAML knows; write \\\\, or "
+    ("unexpected document", "this quoted text is not closed before line {line}, which "
+     "separates documents", True),
+    ("unknown escape", "found an escape that YAML does not have; write \\\\ for a backslash, or "
      "put the text in single quotes", False),
     ("hexdecimal", "found {found}; expected hexadecimal digits in this escape", False),
     ("hexadecimal", "found {found}; expected hexadecimal digits in this escape", False),
@@ -214,7 +214,7 @@ class _Builder:
             message = f"the alias *{name} has no anchor &{name} before it"
             raise UnreadableError(message, position, self.path())
         if target.size == 0:
-            message = f"the alias *{name} stands inside of what it refers to"
+            message = f"the alias *{name} refers to a value that contains it"
             raise UnreadableError(message, position, self.path())
         if self.key_is_next():
             value = target.node.value
@@ -224,7 +224,7 @@ class _Builder:
         self.nodes += target.size
         if self.nodes > self.most_nodes:
             message = (
-                f"the aliases up to here expand too far, to more than {self.most_nodes} values"
+                f"the aliases up to here expand to more than {self.most_nodes} values, too many"
             )
             raise UnreadableError(message, position, self.path())
         self.check_depth(target.height, position)

@@ -81,7 +81,7 @@ def problem_to_dict(problem: PlanningProblem) -> dict[str, Any]:
     """A problem as plain dicts, lists, texts and numbers, in its file format."""
     if not isinstance(problem, PlanningProblem):
         raise ModelError(
-            f"found a {type(problem).__name__}; expected a TIMMDP or a MaintenanceProblem"
+            f"found a {type(problem).__name__}; expected a problem, for instance a TIMMDP"
         )
     return problem.to_dict()
 

@@ -115,8 +115,8 @@ def _check_size(agents: Sequence[_Agent], expectations: Expectations) -> None:
     joint = math.prod(len(agent.actions) for agent in agents)
     if joint > MOST_ACTIONS:
         raise SolverError(
-            f"SPUDD needs an action for each joint action, and there are {joint:,}; expected at "
-            f"most {MOST_ACTIONS:,}"
+            f"the problem has {joint:,} joint actions, and SPUDD needs one action for each; "
+            f"expected at most {MOST_ACTIONS:,}"
         )
     leaves = sum(len(agent.actions) * len(agent.values) ** 2 for agent in agents) + sum(
         math.prod(len(agents[who].actions) * len(agents[who].values) for who in scope)
@@ -124,8 +124,8 @@ def _check_size(agents: Sequence[_Agent], expectations: Expectations) -> None:
     )
     if leaves > MOST_LEAVES:
         raise SolverError(
-            f"SPUDD's file would have decision trees with up to {leaves:,} leaves; expected at "
-            f"most {MOST_LEAVES:,}"
+            f"the SPUDD file would need decision trees with up to {leaves:,} leaves; expected "
+            f"at most {MOST_LEAVES:,}"
         )
 
 
@@ -194,10 +194,10 @@ def _read_agents(
     if reasons:
         more = f", and {len(reasons) - MOST_REASONS} more" if len(reasons) > MOST_REASONS else ""
         raise SolverError(
-            "SPUDD's format knows no stages, and this problem depends on them: "
+            "this problem cannot be written for SPUDD, whose format has no stages: "
             + "; ".join(reasons[:MOST_REASONS])
             + more
-            + ". In a maintenance problem that comes of costs per step, windows or must_complete"
+            + ". In a maintenance problem, costs per step, windows or must_complete cause this"
         )
     return agents
 
@@ -218,7 +218,7 @@ def _changing_rewards(indexed: IndexedProblem, expectations: Expectations) -> It
         }
     )
     for function in changing:
-        yield f"the reward {found(indexed.functions[function])} is not the same at all stages"
+        yield f"the reward {found(indexed.functions[function])} differs between stages"
 
 
 def _lines(

@@ -117,7 +117,7 @@ class CrossCheck:
             verdict = (
                 "Storm's value is between coreplan's bounds"
                 if self.agrees
-                else "THEY DISAGREE: Storm's value is outside of coreplan's bounds"
+                else "THEY DISAGREE: Storm's value is outside coreplan's bounds"
             )
         return f"{ours}\n{theirs}\n{verdict} (tolerance {self.tolerance:.3g})"
 
@@ -128,8 +128,7 @@ def check_storm(engine: str = "sparse") -> None:
         raise SolverError(unknown_name(engine, "engine", ENGINES, "Storm"))
     if importlib.util.find_spec("stormpy") is None:
         raise SolverError(
-            "Storm is not installed; its Python package comes with the extra `storm`: "
-            "pip install 'coreplan[storm]'"
+            "Storm is not installed; install the extra `storm`: pip install 'coreplan[storm]'"
         )
 
 
@@ -200,20 +199,24 @@ def _run_worker(file: Path, query: str, engine: str, limits: Limits) -> dict[str
         left = limits.seconds_left
         process.wait(timeout=None if math.isinf(left) else max(0.0, left))
     except subprocess.TimeoutExpired:
-        raise LimitError("time_limit", "the time limit struck before Storm had a value") from None
+        raise LimitError(
+            "time_limit", "the time limit was reached before Storm found a value"
+        ) from None
     finally:
         process.kill()
         process.wait()
     if not answer.exists():
         raise SolverError(
-            f"Storm ended without an answer (exit code {process.returncode}); the problem may be "
-            "too large for it"
+            f"Storm stopped without an answer (exit code {process.returncode}); the problem may "
+            "be too large for it"
         )
     found: dict[str, Any] = json.loads(answer.read_text(encoding="utf-8"))
     if "error" in found:
         raise SolverError(f"Storm failed: {found['error']}")
     if not math.isfinite(found["value"]):
-        raise SolverError(f"Storm's value is {found['value']}; the rewards may be too large")
+        raise SolverError(
+            f"Storm's value is {found['value']}, not a finite number; the rewards may be too large"
+        )
     return found
 
 
@@ -262,8 +265,8 @@ def storm_check(
     )
     if result.objective != "centralised":
         raise SolverError(
-            f"algorithm {algorithm!r} looks for the best decentralised plan, Storm for the best of "
-            "all; compare another algorithm with Storm"
+            f"algorithm {algorithm!r} cannot be compared with Storm: it finds the best "
+            "decentralised plan, Storm the best of all plans; choose another algorithm"
         )
     answer = storm_value(problem, engine=engine, time_limit=time_limit)
     tolerance = (

@@ -16,5 +16,5 @@ def quoted(name: str) -> str:
 def finite(value: float) -> float:
     """A number that can be written down, and 0 without a sign."""
     if not math.isfinite(value):
-        raise SolverError("the rewards are too large to be added up; scale them down")
+        raise SolverError("the sum of the rewards overflows; scale them down")
     return value + 0.0

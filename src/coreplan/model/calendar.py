@@ -116,7 +116,7 @@ class Calendar:
             return self.start + datetime.timedelta(days)
         except OverflowError:
             raise ModelError(
-                f"step {stage} would be after the year 9999: the start {self.start} is too late"
+                f"step {stage} is after the year 9999; choose a start before {self.start}"
             ) from None
 
 
@@ -156,17 +156,16 @@ def parse_date(text: str) -> datetime.date:
         month = str(months[0]) if months else "0"
     elif _UNCLEAR.fullmatch(text):
         raise ModelError(
-            f"found {found(text)}, in which day and month could be mixed up; write the date as "
+            f"{found(text)} is ambiguous: day and month could be swapped; write the date as "
             "year-month-day, for instance 2026-03-02"
         )
     else:
-        raise ModelError(f"found {found(text)}; expected a date, for instance 2026-03-02")
+        raise ModelError(f"{found(text)} is not a date; expected one like 2026-03-02")
     try:
         return datetime.date(int(year), int(month), int(day))
     except ValueError:
         raise ModelError(
-            f"found {found(text)}, a day that there is not; expected a date, for instance "
-            "2026-03-02"
+            f"{found(text)} is not a valid date; expected one like 2026-03-02"
         ) from None
 
 

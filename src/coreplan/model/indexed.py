@@ -218,7 +218,8 @@ def by_agent(given: object, names: Sequence[str], what: str) -> list[Any]:
     missing = [name for name in names if name not in given]
     if missing:
         raise ModelError(
-            f"the joint {what} says nothing of " + ", ".join(found(name) for name in missing)
+            f"the joint {what} lacks agent {', '.join(found(name) for name in missing)}; give "
+            f"one {what} for each agent"
         )
     return [given[name] for name in names]
 

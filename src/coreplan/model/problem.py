@@ -105,9 +105,7 @@ class PlanningProblem(ABC):
         limits: Limits | None = None,
     ) -> Policy:
         """A plan that is no policy, as people of the domain write it, made into one."""
-        raise SolverError(
-            "a schedule is for a maintenance problem; expected a Policy for this problem"
-        )
+        raise SolverError("this kind of problem has no schedules; give a Policy made for it")
 
     def money(self, indexed: IndexedProblem, value: float, amounts: Sequence[float]) -> Any:
         """The parts of a value, given what each entry of the rewards adds; None: no such parts."""

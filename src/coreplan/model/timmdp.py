@@ -76,7 +76,7 @@ def _freeze_mapping(value: object, path: Path, what: str) -> FrozenMapping[Any, 
 def _check_hashable(name: object, path: Path) -> None:
     """What is to be a name is looked up before all the checks."""
     if not isinstance(name, Hashable):
-        raise ModelError([Diagnostic(path, f"found {found(name)}; expected a name, a text")])
+        raise ModelError([Diagnostic(path, f"found {found(name)}; expected a name (a text)")])
 
 
 def _number(value: Any) -> Any:
@@ -671,8 +671,8 @@ def _check_actions_exist(agent: Agent, path: Path, stages: int) -> Iterable[Diag
                     hint = nearest(state, agent.transitions)
                 yield Diagnostic(
                     place,
-                    f"state {found(state)} can be reached at stage {stage}, before the horizon, "
-                    f"and has no action; give it one, for instance one that stays{hint}",
+                    f"state {found(state)} has no action and can be reached at stage {stage}, "
+                    f"before the horizon; add an action, for instance one that stays{hint}",
                     relies_on=path,
                 )
                 continue

@@ -98,9 +98,8 @@ class _Room:
         if sum(self._taken.values()) > most:
             raise LimitError(
                 "memory_limit",
-                "its exact value takes more memory than the limit allows, for "
-                f"{rows:,} joint states or more; Policy.estimate gives an interval for it by "
-                "simulation",
+                "the exact value of the policy needs more memory than the limit allows: it leads "
+                f"to {rows:,} joint states or more; use Policy.estimate, which simulates",
             )
 
 
@@ -201,7 +200,7 @@ def evaluate_and_count(
             return _run(policy.indexed, processes, start.stage, added, records)
         except _NotApartError as error:
             names = ", ".join(policy.indexed.agent_names[i] for i in error.agents)
-            logger.info("not evaluated in groups: %s: %s", names, error)
+            logger.info("evaluating these agents jointly, not by groups (%s): %s", error, names)
             grouped.remove(error.agents)
             if records is not None:
                 records.clear()
@@ -451,8 +450,8 @@ class _Part:
         if time.monotonic() > self._reach.end:
             raise LimitError(
                 "time_limit",
-                "its exact value takes too long to compute; Policy.estimate gives an interval for "
-                "it by simulation",
+                "the exact value of the policy takes too long to compute; use Policy.estimate, "
+                "which simulates",
             )
 
     def _give_up(self, stage: int) -> SolverError:
@@ -462,9 +461,9 @@ class _Part:
             first = found(names[self.agents[0]])
             whose = f" of the team of {len(self.agents)} agents around {first}"
         return SolverError(
-            f"the policy can lead to more than {self._reach.most} joint states{whose} at stage "
-            f"{stage}: its exact value is out of reach of enumeration; Policy.estimate gives an "
-            "interval for it by simulation"
+            "the exact value of the policy is out of reach: it can lead to more than "
+            f"{self._reach.most:,} joint states{whose} at stage {stage}; use Policy.estimate, "
+            "which simulates"
         )
 
 
@@ -577,7 +576,7 @@ class _GroupedPart(_Part):
         for each in self._moves:
             for law in each.laws:
                 if abs(law.mass - 1.0) > len(law.chances) * sys.float_info.epsilon:
-                    raise _NotApartError(self.agents, "chances do not add up to 1")
+                    raise _NotApartError(self.agents, "probabilities do not add up to 1")
             self.terms += 2.0 * float(each.count.max())
         self._allowed: dict[tuple[int, int], set[int]] = {}
         return 1.0
@@ -609,7 +608,7 @@ class _GroupedPart(_Part):
         for members in self._couplings.events_of(tuple(i for i, _, _ in ordered), self._stage):
             if all(condition in allowed[place] for place, condition in members):
                 return
-        raise _NotApartError(self.agents, "an interaction is missing in events or lists")
+        raise _NotApartError(self.agents, "the rule of groups misses an interaction")
 
     def _conditions_for(self, k: int, condition: int) -> set[int]:
         """The rule's conditions that are in an agent's list whenever it can match one of ours."""
@@ -663,7 +662,7 @@ class _GroupedPart(_Part):
         }
         for before, after in facts:
             if not self._couplings.is_within(self.agents[k], after, before, stage):
-                raise _NotApartError(self.agents, "a list has what was not in the one before")
+                raise _NotApartError(self.agents, "an agent's list grows")
 
     def _enter(self, stage: int, known: Sequence[_Knowledge], rows: Matrix) -> None:
         """Find out where the agents are, one after the other, and who is still together.

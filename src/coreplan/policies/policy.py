@@ -152,7 +152,7 @@ class Policy:
                 f"{self.horizon - 1}"
             )
         if joint_state is None and stage != self.stage:
-            raise ModelError(f"say in which joint state the agents are at stage {stage}")
+            raise ModelError(f"the joint state at stage {stage} is missing; give joint_state")
         choices = self.choose(stage, self.find_state(stage, joint_state))
         return {
             agent.name: agent.actions[agent.choice_action[choice]]
@@ -228,7 +228,7 @@ class Policy:
             state = int(states[lost.argmax()])
             raise ModelError(
                 f"agent {found(who.name)} cannot be in state {who.states.label(state)!r} at stage "
-                f"{stage}: no actions lead there from where this policy starts"
+                f"{stage}: no actions lead there from the start of this policy"
             )
         return at + begin
 

@@ -153,23 +153,24 @@ def check_numbers(team: TeamRule, numbering: Numbering) -> None:
     if team.numbers is None:
         if len(team.actions) != classes:
             raise ModelError(
-                f"a team rule has {len(team.actions)} entries; expected one for each joint class"
+                f"a team rule has {len(team.actions)} entries; expected {classes}, one for each "
+                "joint class"
             )
         return
     if classes > MOST_JOINT_CLASSES:
         raise ModelError(
             f"a team of {len(team.agents)} agents has more joint classes than 64 bits can number; "
-            "a rule can only be made for smaller teams, or with fewer classes of its own"
+            "use smaller teams, or a rule with fewer classes of its own"
         )
     if team.numbers.dtype != np.uint64 or len(team.numbers) != len(team.actions):
         raise ModelError(
             f"a team rule has {len(team.actions)} entries and {len(team.numbers)} numbers of joint "
-            f"classes ({team.numbers.dtype}); expected as many, unsigned and of 64 bits"
+            f"classes ({team.numbers.dtype}); expected as many of each, and the type uint64"
         )
     if np.any(team.numbers[1:] <= team.numbers[:-1]):
         raise ModelError("the numbers of a team rule's joint classes are not in ascending order")
     if len(team.numbers) and int(team.numbers[-1]) >= classes:
-        raise ModelError("a team rule names a joint class that there is not")
+        raise ModelError("a team rule names an unknown joint class")
 
 
 def check_disjoint(teams: Iterable[Sequence[int]]) -> None:
@@ -184,15 +185,15 @@ def check_disjoint(teams: Iterable[Sequence[int]]) -> None:
 def check_groups(rule: GroupRule, maps: Sequence[LocalMap], teams: Iterable[TeamRule]) -> None:
     """Its agents must exist and be in no team, and it must have a list for every class."""
     if len(rule.chances) != len(maps) or not rule.agents <= {*range(len(maps))}:
-        raise ModelError("a group rule is about other agents")
+        raise ModelError("a group rule names agents that the problem does not have")
     if rule.reduced is not None and len(rule.reduced) != len(maps):
-        raise ModelError("a group rule has classes of its own for some agents only")
+        raise ModelError("a group rule has classes of its own for only some of the agents")
     if any(i in rule.agents for team in teams for i in team.agents):
-        raise ModelError("an agent is in a team and in a group")
+        raise ModelError("an agent is both in a team and in a group")
     for i, chances in enumerate(rule.chances):
         counts = maps[i].class_count if rule.reduced is None else rule.reduced[i].class_count
         if len(chances.list_of) != int(counts.sum(dtype=np.int64)):
-            raise ModelError("a group rule does not have a list for each class")
+            raise ModelError("a group rule lacks the list of a class")
 
 
 def count_before(class_count: Indices) -> Integers:

@@ -74,13 +74,13 @@ def _read_chances(described: dict[str, Any], classes: int, horizon: int) -> Chan
     lists = read_count(described["lists"])
     begin = unpack(described["list_begin"], lists + 1, "list_begin")
     if np.any(begin[1:] < begin[:-1]) or 3 * int(begin[-1]) > MOST_NUMBERS:
-        raise ValueError("list_begin is not in order")
+        raise ValueError("list_begin is not in ascending order")
     list_of = unpack(described["list_of"], classes, "list_of")
     if np.any(list_of >= lists):
-        raise ValueError("list_of names a list that there is not")
+        raise ValueError("list_of names an unknown list")
     runs = unpack(described["runs"], 3 * int(begin[-1]), "runs")
     if np.any(runs[2::3] >= horizon):
-        raise ValueError("a run goes beyond the horizon")
+        raise ValueError("a run ends after the horizon")
     if np.any(runs[1::3] > runs[2::3]):
         raise ValueError("a run ends before it begins")
     return Chances(list_of, begin, runs)
@@ -113,11 +113,11 @@ def _check_tables(
         widths[i] = (np.concatenate(rows), sizes, np.cumsum(sizes) - sizes)
     for table in tables:
         if np.any(table.layers >= layers):
-            raise ValueError("a decision is beyond the horizon")
+            raise ValueError("a decision is for a stage after the horizon")
         for k, i in enumerate(table.agents):
             actions, sizes, first = widths[i]
             own = table.classes[:, k]
             if np.any(own >= sizes[table.layers]):
-                raise ValueError("a decision is for a class that there is not")
+                raise ValueError("a decision is for an unknown class")
             if np.any(table.positions[:, k] >= actions[first[table.layers] + own]):
-                raise ValueError("a decision names an action that there is not")
+                raise ValueError("a decision names an unknown action")

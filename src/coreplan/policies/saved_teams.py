@@ -56,7 +56,7 @@ def read_teams(content: Any, maps: Sequence[LocalMap], layers: int) -> list[Team
     for described in content:
         agents = tuple(described["agents"])
         if not agents or any(isinstance(i, bool) or i not in range(len(maps)) for i in agents):
-            raise ValueError("a team names an agent that there is not")
+            raise ValueError("a team names an unknown agent")
         check_disjoint([*(team.agents for team in teams), agents])
         reduced = read_reduced(described["reduced"], [maps[i] for i in agents], layers)
         numbering = number_joint_classes(maps, agents, reduced, layers)
@@ -85,21 +85,21 @@ def _read_reduced(described: dict[str, Any], own: LocalMap, layers: int) -> Redu
     class_of = unpack(described["class_of"], classes, "class_of")
     class_count = unpack(described["class_count"], layers, "class_count")
     if np.any(class_count > own.class_count[:layers]):
-        raise ValueError("class_count: a rule has more classes than the agent")
+        raise ValueError("class_count: a rule has more classes than its agent")
     action_begin = unpack(described["action_begin"], classes + 1, "action_begin")
     actions_of = np.concatenate(own.actions_of_classes())
     wide = action_begin.astype(np.int64)
     widths: NDArray[np.int64] = wide[1:] - wide[:-1]
     if action_begin[0] != 0 or np.any(widths < 0) or np.any(widths > actions_of):
-        raise ValueError("action_begin is wrong")
+        raise ValueError("action_begin is not an ascending list of positions from 0")
     action_of = unpack(described["action_of"], int(action_begin[-1]), "action_of")
     if np.any(action_of >= np.repeat(actions_of, widths)):
-        raise ValueError("action_of names an action that there is not")
+        raise ValueError("action_of names an unknown action")
     first = [0, *(int(x) for x in np.cumsum(own.class_count[:layers], dtype=np.int64))]
     for layer in range(layers):
         here = class_of[first[layer] : first[layer + 1]]
         if np.any((here >= class_count[layer]) & (here != GONE)):
-            raise ValueError("class_of names a class that there is not")
+            raise ValueError("class_of names an unknown class")
     return Reduced(class_of, class_count, action_begin, action_of)
 
 
@@ -147,4 +147,4 @@ def _check_actions(
                 own, rest = np.divmod(rest, np.uint64(step))
                 most = most * each[layer][own]
         if np.any(team.actions[first:end] > most):
-            raise ValueError("a team rule names a joint action that there is not")
+            raise ValueError("a team rule names an unknown joint action")

@@ -79,14 +79,14 @@ def make_policy(
     if content["problem_sha256"] != problem_hash(problem):
         document.fail(
             ("problem_sha256",),
-            f"this policy was saved for another problem ({found(content['problem'])}), or the "
-            f"problem {found(problem.name)} has changed since",
+            f"this policy belongs to another problem ({found(content['problem'])}), or problem "
+            f"{found(problem.name)} has changed since it was saved",
         )
         raise document.error()
     try:
         return _make_policy(content, problem, make)
     except _BROKEN as error:
-        document.fail((), f"the policy does not fit together: {error}")
+        document.fail((), f"the policy is inconsistent: {error}")
         raise document.error() from None
 
 
@@ -95,12 +95,14 @@ def _make_policy(
 ) -> _Policy:
     stage, horizon, history = content["stage"], content["horizon"], content["history"]
     if isinstance(horizon, bool) or horizon != problem.horizon:
-        raise ValueError(f"horizon is {found(horizon)}; that of the problem is {problem.horizon}")
+        raise ValueError(f"horizon is {found(horizon)}; the problem has {problem.horizon}")
     if not isinstance(history, bool):
         raise ValueError(f"history is {found(history)}; expected true or false")
     indexed = index_problem(problem, history=history, stage=stage, state=content["start"])
     if len(content["agents"]) != len(indexed.agents):
-        raise ValueError("the number of agents is wrong")
+        raise ValueError(
+            f"found {len(content['agents'])} agents; the problem has {len(indexed.agents)}"
+        )
     maps = [
         _make_map(described, agent, stage, problem.horizon - stage)
         for described, agent in zip(content["agents"], indexed.agents, strict=True)
@@ -123,7 +125,7 @@ def _make_policy(
 def _make_map(described: dict[str, Any], agent: IndexedAgent, stage: int, layers: int) -> LocalMap:
     whose = f"agent {found(agent.name)}"
     if described["name"] != agent.name or tuple(described["actions"]) != agent.actions:
-        raise ValueError(f"{whose} has other actions")
+        raise ValueError(f"{whose} has another name or other actions in the file")
 
     def array(key: str, length: int) -> Indices:
         return unpack(described[key], length, f"{key} of {whose}")
@@ -131,7 +133,7 @@ def _make_map(described: dict[str, Any], agent: IndexedAgent, stage: int, layers
     def begin_array(key: str, length: int, most: int) -> Indices:
         begin = array(key, length)
         if begin[0] != 0 or begin[-1] > most or np.any(begin[1:] < begin[:-1]):
-            raise ValueError(f"{key} of {whose} is wrong")
+            raise ValueError(f"{key} of {whose} is not an ascending list of positions from 0")
         return begin
 
     layer_begin = begin_array("layer_begin", layers + 2, (layers + 1) * len(agent.states))
@@ -168,11 +170,13 @@ def _check_map(made: LocalMap, agent: IndexedAgent, stage: int, layers: int) -> 
         nodes = slice(int(made.layer_begin[layer]), int(made.layer_begin[layer + 1]))
         states = made.node_state[nodes].tolist()
         if states != sorted(reached):
-            raise ValueError(f"{whose}: the states of stage {stage + layer} are wrong")
+            raise ValueError(
+                f"{whose}: the states of stage {stage + layer} are not those that can be reached"
+            )
         classes = made.node_class[nodes]
         used = np.unique(classes)
         if len(used) != made.class_count[layer] or used[-1] >= len(used):
-            raise ValueError(f"{whose}: the classes of stage {stage + layer} are wrong")
+            raise ValueError(f"{whose}: the classes of stage {stage + layer} have wrong numbers")
         if layer == layers:
             return
         by_class = np.zeros(len(states), np.uint32)
@@ -184,7 +188,9 @@ def _check_map(made: LocalMap, agent: IndexedAgent, stage: int, layers: int) -> 
             available = agent.choices(stage + layer, state)
             actions = made.node_action[made.action_begin[node] : made.action_begin[node + 1]]
             if any(agent.actions[k] not in available for k in actions):
-                raise ValueError(f"{whose}: an action is not available")
+                raise ValueError(
+                    f"{whose}: the file lists an unavailable action at stage {stage + layer}"
+                )
             for choice in available.values():
                 reached.update(after for _, after, _ in agent.outcomes(choice))
 
@@ -196,5 +202,5 @@ def _check_local_rule(policy: Policy) -> None:
         begin = 0
         for row in counts:
             if np.any(actions[begin : begin + len(row)] >= row):
-                raise ValueError("the local rule names an action that there is not")
+                raise ValueError("the local rule names an unknown action")
             begin += len(row)

@@ -329,8 +329,8 @@ def _take_certificate(document: Document, problem: PlanningProblem) -> Certifica
     if content["problem_sha256"] != problem_hash(problem):
         document.fail(
             ("problem_sha256",),
-            f"this certificate was made for another problem ({found(content['problem'])}), or the "
-            f"problem {found(problem.name)} has changed since",
+            f"this certificate belongs to another problem ({found(content['problem'])}), or "
+            f"problem {found(problem.name)} has changed since it was made",
         )
         raise document.error()
     for key in ("lower", "upper"):
@@ -374,7 +374,7 @@ def _open(path: str | Path) -> tuple[str, str]:
             content = _unzip(content)
         except (OSError, EOFError, zlib.error):
             raise FormatError(
-                name, [Diagnostic((), "cannot be read: it is not sound gzip")]
+                name, [Diagnostic((), "cannot be read: the gzip data are damaged")]
             ) from None
         if len(content) > MOST_BYTES:
             raise too_long(name, MOST_BYTES)
@@ -392,11 +392,11 @@ def _unzip(content: bytes) -> bytes:
 
 
 def _attempt(document: Document, path: Place, make: Callable[[], T]) -> T:
-    """Make a part, or say that it does not fit together and where."""
+    """Make a part, or report that it is inconsistent, with its place."""
     try:
         return make()
     except _BROKEN as error:
-        document.fail(path, f"this does not fit together: {_say(error)}")
+        document.fail(path, f"this part is inconsistent: {_say(error)}")
         raise document.error() from None
 
 
@@ -407,7 +407,7 @@ def _say(error: BaseException) -> str:
 def _read_indexed(content: dict[str, Any], problem: PlanningProblem) -> IndexedProblem:
     stage, horizon, history = content["stage"], content["horizon"], content["history"]
     if isinstance(horizon, bool) or horizon != problem.horizon:
-        raise ValueError(f"horizon is {found(horizon)}; that of the problem is {problem.horizon}")
+        raise ValueError(f"horizon is {found(horizon)}; the problem has {problem.horizon}")
     if not isinstance(history, bool):
         raise ValueError(f"history is {found(history)}; expected true or false")
     return index_problem(problem, stage=stage, state=content["start"], history=history)
@@ -424,10 +424,10 @@ def _read_agent(
 ) -> AgentClasses:
     layers = indexed.horizon - indexed.stage
     if described["name"] != agent.name or tuple(described["actions"]) != agent.actions:
-        raise ValueError(f"agent {found(agent.name)} has other actions, or another name")
+        raise ValueError(f"agent {found(agent.name)} has another name or other actions in the file")
     unknown = [key for key in described if key not in (*_AGENT, *_ARRAYS)]
     if unknown:
-        raise ValueError(f"an agent has no key {found(unknown[0])}")
+        raise ValueError(f"found the unknown key {found(unknown[0])} of an agent")
 
     def array(key: str, length: int) -> Indices:
         return unpack(described[key], length, key)
@@ -435,7 +435,7 @@ def _read_agent(
     def begins(key: str, length: int, most: int) -> Indices:
         begin = array(key, length)
         if begin[0] != 0 or begin[-1] > most or np.any(begin[1:] < begin[:-1]):
-            raise ValueError(f"{key} is wrong")
+            raise ValueError(f"{key} is not an ascending list of positions from 0")
         return begin
 
     layer_begin = begins("layer_begin", layers + 1, layers * len(agent.states))
@@ -446,10 +446,10 @@ def _read_agent(
     state = numbers[array("state", nodes)]
     class_count = array("class_count", layers)
     if np.any(class_count > sizes):
-        raise ValueError("class_count: there are more classes than states")
+        raise ValueError("class_count: found more classes than states")
     class_of = array("class_of", nodes)
     if np.any((class_of >= np.repeat(class_count, sizes)) & (class_of != GONE)):
-        raise ValueError("class_of names a class that there is not")
+        raise ValueError("class_of names an unknown class")
     classes = int(class_count.sum(dtype=np.int64))
     action_begin = begins("action_begin", classes + 1, classes * len(agent.actions))
     widths = np.diff(action_begin.astype(np.int64))
@@ -462,7 +462,7 @@ def _read_agent(
     counts[known] = widths[own[known]]
     action_of = array("action_of", int(counts.sum()))
     if np.any(action_of >= len(agent.actions)):
-        raise ValueError("action_of names an action that there is not")
+        raise ValueError("action_of names an unknown action")
     # The numbers of states may differ from those when it was written: sort each layer again.
     order = np.lexsort((state, np.repeat(np.arange(layers), sizes)))
     begin = np.cumsum(counts) - counts
@@ -497,10 +497,10 @@ def _read_cluster(
 ) -> Cluster:
     unknown = [key for key in described if key not in ("agents", "shares", "pairs", "wide")]
     if unknown:
-        raise ValueError(f"a cluster has no key {found(unknown[0])}")
+        raise ValueError(f"found the unknown key {found(unknown[0])} of a cluster")
     agents = _numbers_of(described["agents"], "agents", len(indexed.agents))
     if not agents:
-        raise ValueError("agents: a cluster needs one or more")
+        raise ValueError("agents: a cluster needs at least one agent")
     shares = described["shares"]
     if not isinstance(shares, list) or len(shares) != len(agents):
         raise ValueError("shares: expected a list with one item for each agent of the cluster")
@@ -512,13 +512,13 @@ def _read_cluster(
     )
     pairs = tuple(_read_pair(each, agents, classes) for each in described["pairs"])
     if len({pair.agents for pair in pairs}) != len(pairs):
-        raise ValueError("pairs: a pair is there twice")
+        raise ValueError("pairs: a pair is listed twice")
     wide = _numbers_of(described["wide"], "wide", len(indexed.entries))
     for e in wide:
         if len({i for i, _ in indexed.entries[e].members}) < 3:
             raise ValueError(f"wide: entry {e} looks at fewer than three agents")
         if not looked_at[e] <= set(agents):
-            raise ValueError(f"wide: the cluster does not have all agents that entry {e} looks at")
+            raise ValueError(f"wide: the cluster lacks an agent that entry {e} looks at")
     return Cluster(agents, unpacked, pairs, wide)
 
 
@@ -527,7 +527,7 @@ def _read_pair(
 ) -> PairShare:
     first, second = _numbers_of(described["agents"], "agents of a pair", len(classes))
     if first not in agents or second not in agents:
-        raise ValueError("pairs: the cluster does not have both agents of a pair")
+        raise ValueError("pairs: the cluster lacks an agent of a pair")
     count = _read_count(described)
     layer = unpack(described["layer"], count, "layer")
     after_first = unpack(described["after_first"], count, "after_first")
@@ -540,7 +540,7 @@ def _read_pair(
         layers = np.repeat(np.arange(len(begin) - 1), np.diff(begin))
         known = np.unique(layers << 32 | own.after.astype(np.int64))
         if not np.all(np.isin(layer.astype(np.int64) << 32 | each.astype(np.int64), known)):
-            raise ValueError("pairs: no action of the layer has such an after-state")
+            raise ValueError("pairs: no action of the layer has this after-state")
     value = _unpack_numbers(described["value"], count, "value")
     return PairShare((first, second), layer, after_first, after_second, value)
 
@@ -568,10 +568,10 @@ def _read_parts_of_search(
 def _read_group(described: Any, classes: list[AgentClasses]) -> GroupRecords:
     agents = _numbers_of(described["agents"], "agents", len(classes))
     if not agents:
-        raise ValueError("agents: a group needs one or more")
+        raise ValueError("agents: a group needs at least one agent")
     unknown = [k for k in described if k not in ("agents", "count", "layer", "classes", "least")]
     if unknown:
-        raise ValueError(f"a group has no key {found(unknown[0])}")
+        raise ValueError(f"found the unknown key {found(unknown[0])} of a group")
     count = _read_count(described)
     layer = unpack(described["layer"], count, "layer")
     if np.any(layer >= len(classes[0].class_count)):
@@ -579,7 +579,7 @@ def _read_group(described: Any, classes: list[AgentClasses]) -> GroupRecords:
     rows = unpack(described["classes"], count * len(agents), "classes").reshape(count, len(agents))
     for place, i in enumerate(agents):
         if np.any(rows[:, place] >= classes[i].class_count[layer]):
-            raise ValueError("classes: the layer has no such class")
+            raise ValueError("classes: the layer lacks a class that is listed")
     return GroupRecords(agents, layer, rows, _unpack_numbers(described["least"], count, "least"))
 
 
@@ -597,7 +597,7 @@ def _check_owners(document: Document, clusters: list[Cluster]) -> None:
             if e in owner:
                 document.fail(
                     ("clusters", k, "wide"),
-                    f"entry {e} is counted by the cluster at position {owner[e]} already",
+                    f"entry {e} is counted twice, first by the cluster at position {owner[e]}",
                 )
             owner[e] = k
     if document.problems:
@@ -621,6 +621,8 @@ def _read_policy(document: Document, content: Any, certificate: Certificate) -> 
         for indexed in (policy.indexed, certificate.indexed)
     ]
     if starts[0] != starts[1] or policy.history != certificate.history:
-        document.fail(("policy", "start"), "the policy does not start where the certificate does")
+        document.fail(
+            ("policy", "start"), "the policy starts in another state than the certificate"
+        )
         raise document.error()
     return policy

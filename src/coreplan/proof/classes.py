@@ -120,8 +120,8 @@ class Listing:
         nodes = slice(int(classes.layer_begin[t]), int(classes.layer_begin[t + 1]))
         if not np.array_equal(classes.state[nodes], layer.states):
             raise RefusalError(
-                f"agent {model.agent.name!r}, stage {model.first_stage + t}: the certificate lists "
-                "other local states than those that can be reached"
+                f"agent {model.agent.name!r}, stage {model.first_stage + t}: the local states of "
+                "the certificate are not those that can be reached"
             )
         own = classes.class_of[nodes].astype(np.int64)
         own[own == GONE] = -1
@@ -271,7 +271,7 @@ class _LayerMaker:
         if len(gone):
             raise RefusalError(
                 f"{self.model.name_state(self.t, int(gone[0]))}: the certificate has no class for "
-                "it, but it can be reached by actions that may be needed"
+                "this state, but an optimal plan may reach it"
             )
 
     def _number_classes(self, own: Integers, reached: Flags) -> None:
@@ -391,10 +391,10 @@ class _LayerMaker:
         wrong = np.flatnonzero(np.maximum(laws, chances) > TOLERANCE)
         if len(wrong):
             at = wrong[0]
-            what = "leads on" if laws[at] > TOLERANCE else "takes part in interactions"
+            what = "next states" if laws[at] > TOLERANCE else "interactions"
             raise RefusalError(
-                f"{self.model.name_row(self.t, int(rows[at]))}: it {what} in another way than the "
-                "class that the certificate puts it into"
+                f"{self.model.name_row(self.t, int(rows[at]))}: its {what} differ from those of "
+                "the class in the certificate"
             )
         more = np.flatnonzero(kept & ~listed)
         if len(more):
@@ -409,7 +409,7 @@ class _LayerMaker:
             if len(missing):
                 raise RefusalError(
                     f"{self.model.name_row(self.t, int(more[missing[0]]))}: the certificate leaves "
-                    "this out, and nothing shows that it is never needed"
+                    "out this action, but an optimal plan may need it"
                 )
             order = np.where(distance == nearest[which], np.arange(len(which)), len(which))
             chosen = np.minimum.reduceat(order, begin)

@@ -54,7 +54,9 @@ class Couplings:
             layers = [self._models[i].layers[t] for i in bond]
             cells = int(np.prod([float(max(x.groups, x.classes)) for x in layers]))
             if cells > most_cells or self._kept > MOST_FLAGS:
-                raise RefusalError("too many joint states to see which agents can still interact")
+                raise RefusalError(
+                    "too many joint states to find out which agents can still interact"
+                )
             table = self._happens(bond, t, layers)
             later = found[t + 1] if t + 1 < count else None
             if later is not None:

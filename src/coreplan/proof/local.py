@@ -127,8 +127,8 @@ class LocalModel:
         choices = len(self.action_of_choice)
         if choices * len(agent.conditions) > MOST_FACTORS:
             raise SolverError(
-                f"agent {found(agent.name)} has {choices:,} choices and {len(agent.conditions):,} "
-                "conditions: too many to verify"
+                f"agent {found(agent.name)} is too large to verify: it has {choices:,} choices and "
+                f"{len(agent.conditions):,} conditions"
             )
         factors = np.zeros((choices, len(agent.conditions)))
         for k, matched in enumerate(match_transitions(agent)):
@@ -150,9 +150,9 @@ class LocalModel:
             stuck = np.flatnonzero(np.diff(row_begin) == 0)
             if len(stuck):
                 raise ModelError(
-                    f"agent {found(self.agent.name)} can be in state "
-                    f"{self.agent.states.label(int(states[stuck[0]]))!r} at stage {stage} and has "
-                    "no action there"
+                    f"agent {found(self.agent.name)} has no action in state "
+                    f"{self.agent.states.label(int(states[stuck[0]]))!r}, which it can reach at "
+                    f"stage {stage}"
                 )
             row, outcome = expand(
                 self._outcome_begin[row_choice], self._outcome_begin[row_choice + 1]
@@ -322,7 +322,9 @@ class Rewards:
             if stages is not None:  # a stage that is named twice counts once
                 stages = tuple(sorted({t for t in stages if indexed.stage <= t < indexed.horizon}))
             if len({i for i, _ in members}) != len(members):
-                raise SolverError(f"entry {number} looks at an agent twice: this is not supported")
+                raise SolverError(
+                    f"entry {number} looks at an agent twice, which the verifier does not support"
+                )
             if len(members) > 1:
                 self._add(number, members, stages)
             elif members:

@@ -89,8 +89,8 @@ class Relaxation:
                 cells *= max(layer.groups, layer.classes)
             if cells > most_cells:
                 raise RefusalError(
-                    f"a cluster of {len(agents)} agents has {cells:,} joint states after "
-                    f"actions at one stage, more than {most_cells:,}: too many to solve here"
+                    f"a cluster of {len(agents)} agents is too large: it has {cells:,} joint "
+                    f"after-states at one stage, more than {most_cells:,}"
                 )
 
     # -- what no cluster counts -------------------------------------------------------------------
@@ -415,7 +415,7 @@ def _check_cluster(
         and all(looked_at[e] <= {*agents} for e in cluster.wide)
     )
     if not sound:
-        raise RefusalError(f"the cluster of the agents {agents} does not fit together")
+        raise RefusalError(f"the cluster of the agents {agents} is inconsistent")
 
 
 def _at(place: int, index: slice) -> tuple[slice, ...]:

@@ -289,8 +289,8 @@ class RecordCheck:
                 count = math.prod(max(len(x.groups), len(x.into)) for x in local)
                 if count > MOST_COMBINATIONS:
                     raise RefusalError(
-                        f"a record of {len(group)} agents has {count:,} combinations of actions or "
-                        f"outcomes, more than {MOST_COMBINATIONS:,}"
+                        f"a record of {len(group)} agents is too large: it has {count:,} "
+                        f"combinations of actions or outcomes, more than {MOST_COMBINATIONS:,}"
                     )
                 if records and cells + count > CELLS_AT_ONCE:
                     yield from _make_batches(records, keys)
@@ -391,7 +391,7 @@ class RecordCheck:
             total += max(whole, float(shown[0]))
             error += len(component) * (rounding + tables + 4 * UNIT * size)
         if not math.isfinite(total):
-            raise RefusalError("the shares are too large to compute with")
+            raise RefusalError("the shares overflow")
         return SearchBound(total, error, self.records, self._wrong, self._worst[1], self._shown)
 
     def _keys(self, group: Agents) -> list[tuple[int, Agents]]:
@@ -434,7 +434,7 @@ class RecordCheck:
                 self._worst = (
                     most,
                     f"a record of the agents at positions {', '.join(map(str, group))}, {t} stages "
-                    f"after the first, claims {most:.3g} more than is shown",
+                    f"after the first, claims {most:.3g} more than it proves",
                 )
 
     def _pay(self, group: Agents, t: int, rows: Integers) -> tuple[Numbers, float]:
@@ -568,7 +568,7 @@ def _check_search(search: Search, agents: int, layers: int) -> None:
         for each in search.groups
     )
     if not sound:
-        raise RefusalError("they do not fit together")
+        raise RefusalError("they are inconsistent")
 
 
 def _make_batches(

@@ -129,15 +129,13 @@ class Verification:
             elif value is None:
                 said = "NOT CONFIRMED"
             else:
-                said = f"NOT CONFIRMED: what is proven is {words} {value:.12g}"
+                said = f"NOT CONFIRMED: the certificate proves {words} {value:.12g}"
             counted = "" if value is None else f" (rounding: {error:.2g})"
             lines.append(f"{side} bound {claimed:.12g}: {said}{counted}")
         if self.records:
             right = f"{self.records - self.records_wrong:,} of {self.records:,}"
             said = "all confirmed" if not self.records_wrong else f"{right} confirmed"
-            lines.append(
-                f"records of the search that the upper bound rests on: {self.records:,}, {said}"
-            )
+            lines.append(f"records of the search behind the upper bound: {self.records:,}, {said}")
         if self.gap is not None:
             lines.append(f"proven gap: {self.gap:.6g}")
         return "\n".join([*lines, *self.notes])
@@ -213,7 +211,9 @@ class _Team:
 
     def __init__(self, indexed: IndexedProblem) -> None:
         if math.fsum(abs(e.value) for e in indexed.entries) * indexed.horizon > LARGEST:
-            raise SolverError("the rewards of this problem are too large to verify anything")
+            raise SolverError(
+                "the rewards of this problem are too large to verify; scale them down"
+            )
         self.rewards = Rewards(indexed)
         self.agents = [LocalModel(indexed, i, self.rewards) for i in range(len(indexed.agents))]
         layers = range(indexed.horizon - indexed.stage)
@@ -277,7 +277,7 @@ def _recompute_upper(
         notes.append(f"no upper bound is proven: {refusal}")
         return None, 0.0, None
     except MemoryError:
-        notes.append("no upper bound is proven: the memory of this machine is not enough")
+        notes.append("no upper bound is proven: this machine has too little memory")
         return None, 0.0, None
     shown = _check_records(certificate, team, models, relaxation, most_cells, notes)
     if shown is not None and shown.paid - shown.error > paid:
@@ -296,7 +296,7 @@ def _recompute_upper(
     )
     upper = math.fsum(parts) + error
     if not math.isfinite(upper):
-        notes.append("no upper bound is proven: the shares are too large to compute with")
+        notes.append("no upper bound is proven: the shares overflow")
         return None, 0.0, shown
     return upper, error, shown
 
@@ -321,7 +321,7 @@ def _check_records(
         notes.append(f"the records of the search prove nothing: {refusal}")
         return None
     except MemoryError:
-        notes.append("the records of the search prove nothing: the memory is not enough")
+        notes.append("the records of the search prove nothing: this machine has too little memory")
         return None
     if shown.wrong:
         notes.append(shown.worst)

@@ -84,7 +84,7 @@ def check_distinct(
         if isinstance(name, str) and name in first:
             yield Diagnostic(
                 (*path, position, key),
-                f"{what} {found(name)} is there twice, first at position {first[name]}; names "
+                f"{what} {found(name)} is listed twice, first at position {first[name]}; names "
                 "must differ",
             )
         elif isinstance(name, str):
@@ -111,9 +111,5 @@ def unknown_name(name: object, what: str, known: Sequence[str], place: str) -> s
     """The message for a name that does not exist, with the nearest one that does."""
     hint = nearest(name, known) if isinstance(name, str) else ""
     if not hint and 0 < len(known) <= 8:
-        hint = (
-            "; there "
-            + ("is " if len(known) == 1 else "are ")
-            + ", ".join(shorten(repr(k)) for k in known)
-        )
+        hint = "; it has " + ", ".join(shorten(repr(k)) for k in known)
     return f"{place} has no {what} {found(name)}{hint}"

@@ -132,7 +132,7 @@ class _Loader(Loader):
         old = spec.name.removeprefix(f"{PACKAGE}.")
         new = f"{PACKAGE}.{MOVED[old]}"
         warnings.warn(
-            f"{spec.name} is now {new}; the old name goes with the next version",
+            f"{spec.name} is now {new}; the next version drops the old name",
             DeprecationWarning,
             stacklevel=2,
         )

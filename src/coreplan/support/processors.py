@@ -76,7 +76,7 @@ def choose_count(asked: int | None, what: str = "threads") -> int:
     if asked > most:
         logger.warning(
             "%s",
-            f"{what} is {found(asked)}; {most} are used, the most for {usable} usable "
+            f"{what} is {found(asked)}; coreplan uses {most}, the most for {usable} usable "
             f"processor{'s' if usable > 1 else ''}",
         )
     return min(asked, most)
