@@ -1,4 +1,4 @@
-"""The format ``result/1``: what a solver reports."""
+"""Reading and writing results in the format ``result/1``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def read_result(path: str | Path) -> Result:
     Raises
     ------
     FormatError
-        With everything that is wrong, by line and column.
+        With all mistakes, by line and column.
     """
     return read_document(path, _take_result)
 
@@ -80,7 +80,7 @@ def _number(document: Document, value: Any, path: tuple[str, ...]) -> Any:
 
 
 def _check_sense(document: Document, status: str, numbers: dict[str, float]) -> None:
-    """What each of the numbers must be, given the others."""
+    """Check that the numbers of a result agree with each other."""
     value, upper = numbers["value"], numbers["upper_bound"]
     gap = upper - value
     if numbers["lower_bound"] != value:
@@ -104,5 +104,5 @@ def _check_sense(document: Document, status: str, numbers: dict[str, float]) -> 
 
 
 def write_result(result: Result, path: str | Path) -> None:
-    """Write a result as ``result/1``, in JSON, or in YAML where the name ends in .yaml or .yml."""
+    """Write a result as ``result/1``, in JSON, or in YAML if the name ends in .yaml or .yml."""
     result.save(path)

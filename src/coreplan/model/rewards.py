@@ -1,6 +1,6 @@
-"""Rewards of transitions, straight from the entries: for returns, evaluation and simulation.
+"""Rewards of transitions, computed from the entries: for returns, evaluation and simulation.
 
-This module shares nothing with the compiled model, so that it can serve as a check on it.
+This module shares no code with the compiled model, so that each can check the other.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class TransitionRewards:
             for agent in indexed.agents
         ]
         self.matched = cache(self._matched)
-        # Entries by the first condition that they look at, so that few have to be tried.
+        # Entries by their first condition, so that few candidates are tried.
         self.always: list[IndexedEntry] = []
         self._by_first: dict[tuple[int, int], list[IndexedEntry]] = {}
         for entry in indexed.entries:
@@ -89,12 +89,12 @@ class TransitionRewards:
                         yield entry.function, entry.value
 
     def total(self, stage: int, transitions: Sequence[int]) -> float:
-        """The team's reward of a joint transition."""
+        """The sum of all rewards of a joint transition."""
         return sum(value for _, value in self.by_function(stage, transitions))
 
 
 class MatchedTransitions:
-    """Which of an agent's transitions match its conditions, for all transitions at once."""
+    """Tells which transitions of an agent match a condition, for all transitions at once."""
 
     def __init__(self, agent: IndexedAgent) -> None:
         self._agent = agent
@@ -109,7 +109,7 @@ class MatchedTransitions:
         self._known: dict[int, NDArray[np.bool_]] = {}
 
     def of(self, condition: int) -> NDArray[np.bool_]:
-        """Per transition: whether the condition matches."""
+        """A flag for each transition: whether it matches the condition."""
         if condition not in self._known:
             matched = np.ones(len(self._agent.outcome_next), bool)
             asked = self._agent.conditions[condition]

@@ -1,1 +1,1 @@
-"""Plans: what everyone does next, what that is worth, and how it is saved."""
+"""Plans: the next action of each agent, their exact values, and their files."""

@@ -14,7 +14,7 @@ from coreplan.policies.saved_teams import read_reduced, rule_widths, write_reduc
 
 
 def write_groups(rule: GroupRule) -> dict[str, Any]:
-    """A group rule as plain dicts and arrays."""
+    """Turn a group rule into plain dicts and arrays."""
     return {
         "reduced": write_reduced(rule.reduced),
         "chances": [
@@ -49,7 +49,7 @@ def write_groups(rule: GroupRule) -> dict[str, Any]:
 def read_groups(
     content: dict[str, Any], maps: Sequence[LocalMap], layers: int, horizon: int
 ) -> GroupRule:
-    """The group rule of a policy; a ValueError (or KeyError, TypeError) if it makes no sense."""
+    """Read a group rule; raises a ValueError, KeyError or TypeError if it is invalid."""
     reduced = read_reduced(content.get("reduced"), maps, layers)
     counts = [each.class_count for each in (maps if reduced is None else reduced)]
     chances = [
@@ -104,8 +104,8 @@ def _check_tables(
     maps: Sequence[LocalMap],
     layers: int,
 ) -> None:
-    """Every decision must be for classes that exist, with actions that they have."""
-    # Per agent: how many actions the classes of all stages have, and where a stage begins.
+    """Check that every decision names known classes, and actions of these classes."""
+    # For each agent: the numbers of actions of all classes, and the first class of each stage.
     widths = {}
     for i in {i for table in tables for i in table.agents}:
         rows = rule_widths(None if reduced is None else reduced[i], maps[i], layers)

@@ -23,7 +23,7 @@ from coreplan.policies.saved_arrays import pack, pack_wide, read_count, unpack, 
 
 
 def write_teams(teams: Sequence[TeamRule]) -> list[dict[str, Any]]:
-    """Team rules as plain dicts and arrays."""
+    """Turn team rules into plain dicts and arrays."""
     return [_write_team(team) for team in teams]
 
 
@@ -36,7 +36,7 @@ def _write_team(team: TeamRule) -> dict[str, Any]:
 
 
 def write_reduced(reduced: Sequence[Reduced] | None) -> list[dict[str, str]] | None:
-    """The agents' ways to the classes of a joint rule as plain dicts and arrays."""
+    """Turn the agents' maps to the classes of a joint rule into plain dicts and arrays."""
     if reduced is None:
         return None
     return [
@@ -51,7 +51,7 @@ def write_reduced(reduced: Sequence[Reduced] | None) -> list[dict[str, str]] | N
 
 
 def read_teams(content: Any, maps: Sequence[LocalMap], layers: int) -> list[TeamRule]:
-    """The team rules of a policy; a ValueError (or KeyError, TypeError) if they make no sense."""
+    """Read team rules; raises a ValueError, KeyError or TypeError if they are invalid."""
     teams: list[TeamRule] = []
     for described in content:
         agents = tuple(described["agents"])
@@ -74,7 +74,7 @@ def read_teams(content: Any, maps: Sequence[LocalMap], layers: int) -> list[Team
 
 
 def read_reduced(content: Any, maps: Sequence[LocalMap], layers: int) -> tuple[Reduced, ...] | None:
-    """The ways to the classes of a joint rule, for the agents with these maps."""
+    """Read the agents' maps to the classes of a joint rule."""
     if content is None:
         return None
     return tuple(_read_reduced(each, own, layers) for each, own in zip(content, maps, strict=True))
@@ -104,7 +104,7 @@ def _read_reduced(described: dict[str, Any], own: LocalMap, layers: int) -> Redu
 
 
 def rule_widths(reduced: Reduced | None, own: LocalMap, layers: int) -> list[Indices]:
-    """Per stage and class of a joint rule: how many actions it has."""
+    """For each stage and class of a joint rule: the number of actions."""
     if reduced is None:
         return own.actions_of_classes()[:layers]
     widths = np.diff(reduced.action_begin.astype(np.int64))
@@ -116,7 +116,8 @@ def rule_widths(reduced: Reduced | None, own: LocalMap, layers: int) -> list[Ind
         classes = reduced.class_of[here][known]
         counts = np.full(int(reduced.class_count[layer]), GONE, np.uint32)
         np.minimum.at(counts, classes, widths[here][known].astype(np.uint32))
-        # All states of a class must have as many actions, or a rule would mean different things.
+        # All states of a class need the same number of actions; otherwise a rule would be
+        # ambiguous.
         if np.any(counts[classes] != widths[here][known]):
             raise ValueError("states of one class have different numbers of actions")
         counts[counts == GONE] = 0
@@ -127,7 +128,7 @@ def rule_widths(reduced: Reduced | None, own: LocalMap, layers: int) -> list[Ind
 def _check_actions(
     team: TeamRule, numbering: Numbering, maps: Sequence[LocalMap], layers: int
 ) -> None:
-    """Every entry must be one of the joint actions of its joint class, or 0."""
+    """Check that every entry is a joint action of its joint class, or 0."""
     widths = [
         rule_widths(None if team.reduced is None else team.reduced[k], maps[i], layers)
         for k, i in enumerate(team.agents)

@@ -1,4 +1,4 @@
-"""The format ``policy/1``: what everybody does in every joint state. See docs/policy-format.md."""
+"""Reading and writing policies in the format ``policy/1``. See docs/policy-format.md."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ _Policy = TypeVar("_Policy", bound="Policy")
 
 FORMAT = "policy/1"
 _BROKEN = (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError, ModelError)
-"""What can come of content that is not what a policy writes."""
+"""The exceptions that invalid content can cause."""
 _ARRAYS = ("layer_begin", "node_state", "node_class", "class_count", "action_begin", "node_action")
 
 
 def write_policy(policy: Policy, path: str | Path) -> None:
-    """Write a policy to a file, in JSON, or in YAML where the name ends in .yaml or .yml."""
+    """Write a policy to a file, in JSON, or in YAML if the name ends in .yaml or .yml."""
     write_document(policy_to_dict(policy), path)
 
 
 def policy_to_dict(policy: Policy) -> dict[str, Any]:
-    """A policy as plain dicts, lists, texts and numbers."""
+    """Turn a policy into plain dicts, lists, texts and numbers."""
     agents = []
     for agent, each in zip(policy.indexed.agents, policy.maps, strict=True):
         used, numbers = np.unique(each.node_state, return_inverse=True)
@@ -69,7 +69,7 @@ def policy_to_dict(policy: Policy) -> dict[str, Any]:
 def make_policy(
     document: Document, problem: PlanningProblem, make: Callable[..., _Policy]
 ) -> _Policy:
-    """Make a policy of a document, or raise a FormatError with all its problems."""
+    """Make a policy from a document, or raise a FormatError with all mistakes."""
     document.check_format(FORMAT)
     keys = ("problem", "problem_sha256", "stage", "horizon", "history", "start", "agents", "teams")
     required = ("format", *keys, "groups", "local")
@@ -143,11 +143,11 @@ def _make_map(described: dict[str, Any], agent: IndexedAgent, stage: int, layers
     node_state = numbers[array("node_state", nodes)]
     begin = begin_array("action_begin", nodes + 1, nodes * len(agent.actions))
     node_action = array("node_action", int(begin[-1]))
-    # The numbers of states may differ from those when it was saved: sort each layer again.
+    # The numbers of states may have changed since the policy was saved: sort each layer again.
     order = np.lexsort((node_state, np.repeat(np.arange(layers + 1), np.diff(layer_begin))))
     counts = np.diff(begin)[order]
     action_begin = np.concatenate([[0], np.cumsum(counts)]).astype(np.uint32)
-    # Where the actions of the nodes, in their new order, stand in the old one.
+    # The old positions of the actions of the nodes in their new order.
     moved = np.repeat(begin[:-1][order].astype(np.int64) - action_begin[:-1], counts)
     made = LocalMap(
         layer_begin,
@@ -162,7 +162,7 @@ def _make_map(described: dict[str, Any], agent: IndexedAgent, stage: int, layers
 
 
 def _check_map(made: LocalMap, agent: IndexedAgent, stage: int, layers: int) -> None:
-    """It must know all states that can be reached, and name only actions that are available."""
+    """Check that a map has all states that can be reached, and only available actions."""
     whose = f"agent {found(agent.name)}"
     counts = np.diff(made.action_begin)
     reached = {agent.start}
@@ -196,7 +196,7 @@ def _check_map(made: LocalMap, agent: IndexedAgent, stage: int, layers: int) -> 
 
 
 def _check_local_rule(policy: Policy) -> None:
-    """It must name actions that there are."""
+    """Check that the local rule names known actions."""
     for each, actions in zip(policy.maps, policy.local.actions, strict=True):
         counts = each.actions_of_classes()[: policy.horizon - policy.stage]
         begin = 0
