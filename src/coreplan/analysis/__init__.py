@@ -1,1 +1,1 @@
-"""What can be said about a plan: trees, explanations, simulations, comparisons."""
+"""Analyses of plans: trees, explanations, simulations, comparisons."""
