@@ -1,7 +1,7 @@
-"""Certificates: what a solver hands out so that others can check its bounds.
+"""Certificates: the evidence from which anyone can check the bounds of a solver.
 
-The format ``certificate/1``; see docs/certificate.md. They are checked by
-:mod:`coreplan.proof.verify`.
+The format is ``certificate/1``; see docs/certificate.md. :mod:`coreplan.proof.verify` checks
+certificates.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from coreplan.support.checks import check_number, found
 FORMAT = "certificate/1"
 _PIECE = 1 << 20
 MOST_COMBINATIONS = 2_000_000
-"""Joint actions of one record, and joint classes that they lead to, at most."""
+"""The most joint actions of one record, and the most joint classes that they lead to."""
 
 Numbers = NDArray[np.float64]
 T = TypeVar("T")
@@ -56,40 +56,40 @@ _ARRAYS = ("layer_begin", "state", "class_of", "class_count", "action_begin", "a
 
 @dataclass(frozen=True, eq=False)
 class AgentClasses:
-    """One agent's local states taken together in classes, and what their actions stand for.
+    """One agent's local states merged into classes, and the actions behind class actions.
 
-    Layers are the stages before the horizon, from the first. Nodes are (layer, local state) pairs
-    that can be reached by any actions, sorted by layer, then by the state's number.
+    Layers are the stages before the horizon, from the first. Nodes are pairs of a layer and a local
+    state that some actions can reach, sorted by layer, then by the number of the state.
     """
 
     layer_begin: Indices
-    """Per layer: where its nodes begin; one more for the end."""
+    """For each layer: its first node; at the end, the number of nodes."""
     state: Indices
-    """Per node: the number of the local state, see :mod:`coreplan.model.indexed`."""
+    """For each node: the number of the local state, see :mod:`coreplan.model.indexed`."""
     class_of: Indices
-    """Per node: the number of its class within the layer, or GONE if an optimal plan need not go
-    there."""
+    """For each node: the number of its class within the layer, or GONE if an optimal plan does not
+    need it."""
     class_count: Indices
-    """Per layer: how many classes there are."""
+    """For each layer: the number of classes."""
     action_begin: Indices
-    """Per class, all layers one after the other: where its actions begin; one more for the end."""
+    """For each class, through all layers: its first class action; at the end, their number."""
     after: Indices
-    """Per class action: a number within the layer; shares of pairs speak of these."""
+    """For each class action: the number of its after-state, to which shares of pairs refer."""
     action_of: Indices
-    """Per node that is not GONE, as many as its class has actions: the number of the action's name
+    """For each node that is not GONE and each action of its class: the number of the action's name
     that the class action stands for."""
 
     @property
     def class_begin(self) -> NDArray[np.int64]:
-        """Per layer: the number of its first class, counted over all layers; and the end."""
+        """For each layer: the number of its first class, through all layers; and the end."""
         return np.concatenate([[0], np.cumsum(self.class_count, dtype=np.int64)])
 
 
 @dataclass(frozen=True, eq=False)
 class PairShare:
-    """A cluster's share of what two agents' interactions are expected to cost.
+    """A cluster's share of the expected cost of two agents' interactions.
 
-    What is not listed is 0; what is listed twice is added up.
+    A share that is not listed is 0; shares that are listed twice are added up.
     """
 
     agents: tuple[int, int]
@@ -102,76 +102,76 @@ class PairShare:
 
 @dataclass(frozen=True, eq=False)
 class Cluster:
-    """A few agents that are solved together, with their shares of what is to be paid."""
+    """A few agents that are solved together, with their shares of the costs."""
 
     agents: tuple[int, ...]
     """Ascending."""
     shares: tuple[Numbers | None, ...]
-    """Per agent of the cluster, per class action of all layers: the share of the action's loss;
-    None stands for zeros. The last cluster that has the agent gets the rest, whatever this says."""
+    """For each agent of the cluster and each class action: the share of the action's loss; None
+    stands for zeros. The last cluster with the agent gets the rest instead."""
     pairs: tuple[PairShare, ...] = ()
-    """Shares of pairs. The last cluster that has both agents gets the rest, whatever this says."""
+    """Shares of pairs. The last cluster with both agents gets the rest."""
     wide: tuple[int, ...] = ()
-    """Positions in `IndexedProblem.entries` of the interactions of three or more agents that it
-    counts."""
+    """Positions in `IndexedProblem.entries` of the interactions of three or more agents that the
+    cluster counts."""
 
 
 @dataclass(frozen=True, eq=False)
 class GroupRecords:
-    """Joint classes of some agents that the bound looks into one step further."""
+    """Joint classes of some agents for which the bound is improved by one step of search."""
 
     agents: tuple[int, ...]
     """Ascending."""
     layer: Indices
-    """Per record."""
+    """The layer of each record."""
     classes: Indices
-    """Per record and agent: the number of the class within the layer."""
+    """For each record and agent: the number of the class within the layer."""
     least: Numbers
-    """Per record: what the agents pay from there on, at least."""
+    """For each record: the claimed lower bound on what the agents pay from there on."""
 
 
 @dataclass(frozen=True, eq=False)
 class Search:
-    """What a search adds to the clusters' bound."""
+    """The records by which a search improves the bound of the clusters."""
 
     groups: tuple[GroupRecords, ...]
     solved: tuple[tuple[int, ...], ...] = ()
-    """Sets of agents, ascending, whose least costs are to be computed exactly."""
+    """Sets of agents, ascending, whose least costs the verifier computes exactly."""
 
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
-    """Both bounds of a solution, with what is needed to compute them again."""
+    """Both bounds of a solution, with the evidence to compute them again."""
 
     problem: PlanningProblem
     indexed: IndexedProblem
-    """The problem in numbers, from the stage and the state on that the bounds are for."""
+    """The indexed problem, from the stage and state for which the bounds hold."""
     lower: float
     upper: float
     agents: tuple[AgentClasses, ...]
     clusters: tuple[Cluster, ...]
     policy: Policy | None
-    """The policy that is worth `lower`."""
+    """The policy with the value `lower`."""
     history: bool = False
-    """Whether local states of an MPP keep start and end times."""
+    """Whether local states of an MPP include start and end times."""
     search: Search | None = None
-    """Records of a search, where there was one that the upper bound rests on."""
+    """The records of the search behind the upper bound, if any."""
 
 
 def agent_classes(
     own: LocalMap, reduced: Reduced, action_begin: Indices, after: Indices
 ) -> AgentClasses:
-    """Put together an agent's way to classes: from states to a map's, from there to fewer.
+    """Combine two maps of an agent: from states to classes, and from these to fewer classes.
 
     Parameters
     ----------
     own
-        The way from local states to the classes of the compiled model.
+        The map from local states to the classes of the compiled model.
     reduced
-        The way from those to the classes of the reduced model.
+        The map from these classes to those of the reduced model.
     action_begin, after
-        Of the reduced model: per class, of all layers before the horizon, where its actions begin;
-        per action, the number of its after-state.
+        Of the reduced model: for each class before the horizon, its first action; for each action,
+        the number of its after-state.
     """
     layers = len(reduced.class_count)
     nodes = int(own.layer_begin[layers])
@@ -204,7 +204,7 @@ def agent_classes(
 
 
 def write_certificate(certificate: Certificate, path: str | Path) -> None:
-    """Write a certificate as ``certificate/1``, compressed where the name ends in .gz."""
+    """Write a certificate as ``certificate/1``, compressed if the name ends in .gz."""
     document = certificate_to_dict(certificate)
     if Path(path).suffix.lower() == ".gz":
         write_bytes(gzipped(to_json(document).encode()), path)
@@ -213,7 +213,7 @@ def write_certificate(certificate: Certificate, path: str | Path) -> None:
 
 
 def certificate_to_dict(certificate: Certificate) -> dict[str, Any]:
-    """A certificate as plain dicts, lists, texts and numbers."""
+    """Turn a certificate into plain dicts, lists, texts and numbers."""
     indexed = certificate.indexed
     named = indexed.name_state([agent.start for agent in indexed.agents])
     document = {
@@ -303,13 +303,12 @@ def _unpack_numbers(text: object, length: int, what: str) -> Numbers:
 def read_certificate(path: str | Path, problem: PlanningProblem) -> Certificate:
     """Read a certificate that was made for this problem.
 
-    Only its shape is looked at: whether it proves anything is found out by
-    :func:`coreplan.proof.verify.verify`.
+    This checks only the shape of the file. :func:`coreplan.proof.verify.verify` checks the proof.
 
     Raises
     ------
     FormatError
-        If it is not a certificate, or one for another problem.
+        If the file is not a certificate, or belongs to another problem.
     """
     file, text = _open(path)
     return take_document(file, text, lambda document: _take_certificate(document, problem))
@@ -382,8 +381,8 @@ def _open(path: str | Path) -> tuple[str, str]:
 
 
 def _unzip(content: bytes) -> bytes:
-    """The uncompressed content; of one that is too long only the beginning."""
-    # By pieces: one call for all of it would reserve memory for the longest allowed content.
+    """Uncompress the content; if it is too long, only its beginning."""
+    # In pieces: a single call would reserve memory for the longest allowed content.
     unzipped = bytearray()
     with gzip.GzipFile(fileobj=io.BytesIO(content)) as file:
         while len(unzipped) <= MOST_BYTES and (piece := file.read(_PIECE)):
@@ -463,7 +462,7 @@ def _read_agent(
     action_of = array("action_of", int(counts.sum()))
     if np.any(action_of >= len(agent.actions)):
         raise ValueError("action_of names an unknown action")
-    # The numbers of states may differ from those when it was written: sort each layer again.
+    # The numbers of states may have changed since the file was written: sort each layer again.
     order = np.lexsort((state, np.repeat(np.arange(layers), sizes)))
     begin = np.cumsum(counts) - counts
     sorted_counts = counts[order]
@@ -605,7 +604,7 @@ def _check_owners(document: Document, clusters: list[Cluster]) -> None:
 
 
 def _read_policy(document: Document, content: Any, certificate: Certificate) -> Policy:
-    """The policy that is part of a certificate, by the reader of policies."""
+    """Read the policy inside a certificate, with the reader of policies."""
     try:
         policy = take_document(
             "policy.json",
