@@ -282,7 +282,7 @@ def one_team(actions: object, agents: list[int] | None = None) -> dict[str, Any]
         ({"stage": 1}, "policy is inconsistent"),
         ({"stage": -1}, "stage is -1"),
         ({"stage": 0.5}, "stage is 0.5"),
-        ({"agents": []}, "number of agents"),
+        ({"agents": []}, "found 0 agents; the problem has"),
         ({"local": []}, "policy is inconsistent"),
         (one_team(pack([1])), "team rule: expected an array"),
         (one_team("%%%"), "team rule: not a zlib-compressed array"),

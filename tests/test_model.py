@@ -388,7 +388,11 @@ AGENTS: list[tuple[Agent | Callable[[], Agent], str, str]] = [
     (Agent("", "s", GOOD), "agents[0].name", "found ''; expected the name of the agent"),
     (Agent(3, "s", GOOD), "agents[0].name", "put it into quotes"),  # type: ignore[arg-type]
     (Agent("a", None, GOOD), "agents[0].initial", "found null"),  # type: ignore[arg-type]
-    (Agent("a", "x", GOOD), "agents[0].initial", "state 'x' can be reached at stage 0"),
+    (
+        Agent("a", "x", GOOD),
+        "agents[0].initial",
+        "state 'x' has no action and can be reached at stage 0",
+    ),
     (
         Agent("a", "s", {"s": {"go": {"s": 0.5, "t": 0.4}}, "t": GOOD["s"]}),
         "agents[0].transitions.s.go",
@@ -437,7 +441,7 @@ AGENTS: list[tuple[Agent | Callable[[], Agent], str, str]] = [
     (
         Agent("a", "s", {"s": {"go": {"t t": 1}}, "t t": {}}),
         "agents[0].transitions['t t']",
-        "state 't t' can be reached at stage 1",
+        "state 't t' has no action and can be reached at stage 1",
     ),
     (
         Agent("a", "s", GOOD, {"z": {"f": 1}}),

@@ -223,7 +223,7 @@ WRONG: list[tuple[AnyProblem, ExecutionSequence, str]] = [
     (
         robots(),
         walk(at("s0", "u0"), at("wait", "go"), at("s0", "u1"), stage=3),
-        "the sequence runs from stage 3 to 4; the horizon is 3",
+        "the sequence runs from stage 3 to 4; expected stages from 0 to the horizon, 3",
     ),
     (robots(), walk(at("s0", "u0"), stage=-1), "the sequence runs from stage -1 to -1"),
     (

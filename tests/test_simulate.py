@@ -360,7 +360,7 @@ def test_a_time_limit_keeps_the_runs_so_far() -> None:
     assert time.perf_counter() - start < 10
     assert 2 <= shown.runs < 10**12
     assert len(shown.returns) == shown.runs
-    with pytest.raises(LimitError, match="stopped before two runs were simulated"):
+    with pytest.raises(LimitError, match="stopped before two runs were complete"):
         simulate(policy, 10**6, 1, time_limit=1e-9)
 
 

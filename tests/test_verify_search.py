@@ -302,7 +302,7 @@ def test_a_claim_that_is_far_too_high() -> None:
     assert found.upper == whole.upper
     assert found.records_wrong == 1
     assert not found.confirmed
-    assert any("more than is shown" in note for note in found.notes)
+    assert any("more than it proves" in note for note in found.notes)
     assert f"{found.records - 1:,} of {found.records:,} confirmed" in str(found)
 
 
@@ -431,7 +431,7 @@ def test_classes_and_layers_that_there_are_not(tmp_path: Path) -> None:
     group = document["search"]["groups"][0]
     number, width = group["count"], len(group["agents"])
     for key, array, message in (
-        ("layer", np.full(number, 99, np.uint32), "there is no such layer"),
+        ("layer", np.full(number, 99, np.uint32), "found an unknown layer"),
         (
             "classes",
             np.full(number * width, 10**6, np.uint32),

@@ -251,5 +251,5 @@ def _exact_value(policy: Policy, time_limit: float) -> tuple[float | None, Any]:
     except SolverError:
         return None, None
     if not math.isfinite(value):
-        raise SolverError("the sum of the rewards overflows; scale them down")
+        raise SolverError("the rewards are too large to add up; scale them down")
     return value, money

@@ -92,7 +92,7 @@ def _read_standard_input(most: int) -> tuple[str, bytes]:
     name = "<standard input>"
     # Python has no standard input if it was closed before the program began.
     if sys.stdin is None or sys.stdin.closed:
-        message = "cannot be read: it is closed; send the content through a pipe or name a file"
+        message = "cannot be read: it is closed; send the content through a pipe, or name a file"
         raise FormatError(name, [Diagnostic((), message)])
     try:
         return name, _read_at_most(sys.stdin.buffer, name, most)

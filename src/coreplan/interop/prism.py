@@ -295,7 +295,7 @@ class _Writer:
         yield f'// The value is R{{"value"}}max=? [ C<={steps} ]'
         if self._shift:
             added = _number(math.fsum(self.added))
-            yield f"// less {added}, which was added so that no reward is negative."
+            yield f"// minus {added}, which was added so that no reward is negative."
         yield "mdp"
         yield ""
         yield from self._clock()

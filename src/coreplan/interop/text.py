@@ -16,5 +16,5 @@ def quoted(name: str) -> str:
 def finite(value: float) -> float:
     """Check that a number is finite, and drop the sign of 0."""
     if not math.isfinite(value):
-        raise SolverError("the sum of the rewards overflows; scale them down")
+        raise SolverError("the rewards are too large to add up; scale them down")
     return value + 0.0

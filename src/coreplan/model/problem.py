@@ -104,7 +104,7 @@ class PlanningProblem(ABC):
         limits: Limits | None = None,
     ) -> Policy:
         """Turn a plan in the notation of the domain, for instance a schedule, into a policy."""
-        raise SolverError("this kind of problem has no schedules; give a Policy made for it")
+        raise SolverError("this kind of problem has no schedules; expected a Policy for it")
 
     def money(self, indexed: IndexedProblem, value: float, amounts: Sequence[float]) -> Any:
         """Divide a value into parts, given the amount of each entry; None without parts."""

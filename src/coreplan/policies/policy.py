@@ -433,7 +433,7 @@ class Policy:
         return self.simulate(runs, seed, confidence=confidence).value
 
     def simulate(self, runs: int, seed: int = 1, **options: Any) -> Simulation:
-        """Let it run many times, and see what comes of it: :func:`coreplan.simulate`."""
+        """Run the policy many times, and collect statistics: :func:`coreplan.simulate`."""
         made: Simulation = late("Policy.simulate")(self, runs, seed, **options)
         return made
 
@@ -488,14 +488,14 @@ class Policy:
         outcomes: Mapping[str, bool | str] | None = None,
         expected: str = "not delayed",
     ) -> PlannedSchedule:
-        """Who works on what in each step, if these delays happen: :func:`planned_schedule`."""
+        """The works of each step if given delays happen: :func:`planned_schedule`."""
         made: PlannedSchedule = late("Policy.schedule")(self, outcomes, expected)
         return made
 
     def to_dataframe(
         self, most_situations: int = MOST_SITUATIONS, min_probability: float = 0.0
     ) -> pd.DataFrame:
-        """What it does in every situation that it leads to, as a table; needs the extra `pandas`.
+        """Make a table of the situations that the policy reaches; needs the extra `pandas`.
 
         See :func:`coreplan.plan_graph` for the parameters and for what is left out, and
         :func:`coreplan.analysis.tables.situation_table` for the columns.
@@ -508,7 +508,7 @@ class Policy:
         most_situations: int = MOST_SITUATIONS,
         min_probability: float = 0.0,
     ) -> None:
-        """Write the same table to a file."""
+        """Write the table of :meth:`to_dataframe` to a CSV file."""
         late("PlanGraph.to_csv")(plan_graph(self, most_situations, min_probability), path)
 
     def to_json(

@@ -532,7 +532,7 @@ def _read_pair(
     after_first = unpack(described["after_first"], count, "after_first")
     after_second = unpack(described["after_second"], count, "after_second")
     if np.any(layer >= len(classes[first].class_count)):
-        raise ValueError("layer: there is no such layer")
+        raise ValueError("layer: found an unknown layer")
     for i, each in ((first, after_first), (second, after_second)):
         own = classes[i]
         begin = own.action_begin[own.class_begin].astype(np.int64)
@@ -574,7 +574,7 @@ def _read_group(described: Any, classes: list[AgentClasses]) -> GroupRecords:
     count = _read_count(described)
     layer = unpack(described["layer"], count, "layer")
     if np.any(layer >= len(classes[0].class_count)):
-        raise ValueError("layer: there is no such layer")
+        raise ValueError("layer: found an unknown layer")
     rows = unpack(described["classes"], count * len(agents), "classes").reshape(count, len(agents))
     for place, i in enumerate(agents):
         if np.any(rows[:, place] >= classes[i].class_count[layer]):
