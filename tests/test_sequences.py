@@ -272,7 +272,9 @@ def test_joint_states_that_are_no_mappings_are_refused() -> None:
 @pytest.mark.parametrize(("states", "actions"), [(0, 0), (1, 1), (3, 1)])
 def test_sequences_of_the_wrong_length_are_refused(states: int, actions: int) -> None:
     """There is one more state than there are actions."""
-    with pytest.raises(ModelError, match=f"has {actions + 1} states; found {states}"):
+    with pytest.raises(
+        ModelError, match=f"has {states} states; expected {actions + 1} for {actions}"
+    ):
         ExecutionSequence(({},) * states, ({},) * actions)
 
 

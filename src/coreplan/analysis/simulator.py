@@ -231,7 +231,7 @@ class Runs:
         columns = [column.copy() for column in states]
         return self._policy.choose_many(self._start.stage + layer, agents, columns)
 
-    # -- what they have shown -----------------------------------------------------------------
+    # -- results ------------------------------------------------------------------------------
 
     def _result(self, asked: int, confidence: float) -> Simulation:
         simulator, indexed = self._simulator, self._indexed

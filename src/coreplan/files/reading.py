@@ -385,7 +385,7 @@ class Document:
                 path = path[:-1]
             self.problems.append(Diagnostic(path, problem.message, *position))
 
-    # -- what follows from what ---------------------------------------------------------------
+    # -- problems that follow from others -----------------------------------------------------
 
     def _mark(self, path: Place) -> None:
         """Remember that a path has a problem."""

@@ -581,7 +581,7 @@ class _GroupedPart(_Part):
         self._allowed: dict[tuple[int, int], set[int]] = {}
         return 1.0
 
-    # -- what is earned -----------------------------------------------------------------------
+    # -- rewards ------------------------------------------------------------------------------
 
     def _find_chance(self, pattern: _Pattern) -> float:
         shares = [self._moves[k].matched(condition) for k, condition in pattern]
@@ -637,7 +637,7 @@ class _GroupedPart(_Part):
             self._together[who] = _merge(laws, self._through[at])
         return self._together[who]
 
-    # -- where they can be --------------------------------------------------------------------
+    # -- reachable joint states ---------------------------------------------------------------
 
     def _spread(self, stage: int) -> None:
         known = [

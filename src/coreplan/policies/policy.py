@@ -117,7 +117,7 @@ class Policy:
         taken = {i for agents in several for i in agents}
         return [*several, *((i,) for i in range(len(self.maps)) if i not in taken)]
 
-    # -- what to do ---------------------------------------------------------------------------
+    # -- decisions ----------------------------------------------------------------------------
 
     def act(self, stage: int, joint_state: JointState | None = None) -> dict[str, str]:
         """Look up the joint action for a joint state at a stage.
@@ -377,7 +377,7 @@ class Policy:
         classes = self._group_classes(self.groups, stage, agent, nodes)
         return self._group_lists(self.groups, stage, agent, classes)
 
-    # -- what it is worth ---------------------------------------------------------------------
+    # -- values -------------------------------------------------------------------------------
 
     def evaluate(
         self,
@@ -437,7 +437,7 @@ class Policy:
         made: Simulation = late("Policy.simulate")(self, runs, seed, **options)
         return made
 
-    # -- what it says --------------------------------------------------------------------------
+    # -- analyses ------------------------------------------------------------------------------
 
     def explain(
         self,

@@ -93,7 +93,7 @@ class Relaxation:
                     f"after-states at one stage, more than {most_cells:,}"
                 )
 
-    # -- what no cluster counts -------------------------------------------------------------------
+    # -- gains that no cluster counts -------------------------------------------------------------
 
     def _charge(self) -> dict[tuple[int, int], Numbers]:
         """For each agent and layer: gains that no cluster counts, if the others do their best."""

@@ -156,7 +156,7 @@ class RecordCheck:
             layer, classes = each.layer.astype(np.int64), each.classes.astype(np.int64)
             self._take(g, each.agents, layer, classes, each.least)
 
-    # -- what there is ----------------------------------------------------------------------------
+    # -- records and components -------------------------------------------------------------------
 
     def _find_components(self, search: Search) -> list[Agents]:
         """Find sets of agents that clusters or interactions link, if they have records."""
@@ -249,7 +249,7 @@ class RecordCheck:
         self._locals[key] = known
         return known
 
-    # -- forward: what is needed ------------------------------------------------------------------
+    # -- forward: the joint classes that are needed -----------------------------------------------
 
     def _look_ahead(self) -> set[Agents]:
         """Find the groups after records; follow rows with only one outcome."""
@@ -337,7 +337,7 @@ class RecordCheck:
     def _is_solved(self, group: Agents) -> bool:
         return len(group) == 1 or any({*group} <= each for each in self._solved)
 
-    # -- backward: what it costs ------------------------------------------------------------------
+    # -- backward: the costs ----------------------------------------------------------------------
 
     def solve(self) -> SearchBound:
         """Compute all records, and the bound for the whole problem."""
