@@ -185,7 +185,7 @@ def check_disjoint(teams: Iterable[Sequence[int]]) -> None:
 def check_groups(rule: GroupRule, maps: Sequence[LocalMap], teams: Iterable[TeamRule]) -> None:
     """Check that a group rule names known agents outside teams, with a list for every class."""
     if len(rule.chances) != len(maps) or not rule.agents <= {*range(len(maps))}:
-        raise ModelError("a group rule names agents that the problem does not have")
+        raise ModelError("a group rule is for other agents than those of the problem")
     if rule.reduced is not None and len(rule.reduced) != len(maps):
         raise ModelError("a group rule has classes of its own for only some of the agents")
     if any(i in rule.agents for team in teams for i in team.agents):
