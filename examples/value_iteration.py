@@ -1,4 +1,4 @@
-"""An algorithm of one's own: value iteration over joint classes, on the arrays of the model.
+"""A new algorithm: value iteration over joint classes, on the arrays of the compiled model.
 
 Run it: python examples/value_iteration.py
 """
@@ -47,12 +47,12 @@ def value_iteration(task: SolverTask, merge: bool = True) -> coreplan.Result:
 
 
 def classes(agent, layer: int) -> range:
-    """The classes of an agent in a layer."""
+    """The numbers of an agent's classes in one layer."""
     return range(*agent.layer_begin[layer : layer + 2])
 
 
 def look_ahead(model, layer: int, joint: tuple[int, ...], following: dict) -> float:
-    """What a joint action earns now and is expected to earn later."""
+    """The reward of a joint action now, plus the expected value of what follows."""
     afters = [a.after[action] for a, action in zip(model.agents, joint, strict=True)]
     value = model.constant[layer]
     value += sum(a.reward[action] for a, action in zip(model.agents, joint, strict=True))

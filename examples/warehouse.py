@@ -1,7 +1,7 @@
-"""A domain of one's own: robots in a warehouse that get in each other's way.
+"""A new domain: robots in a warehouse that get in each other's way.
 
-Each robot has to get to a shelf and back to its dock. It may slip and stay where it is. To move
-costs a little, and two robots in one place cost much. That is all that is said here.
+Each robot must go to a shelf and back to its dock. A robot can slip and stay in its place. A move
+costs a little, two robots in one place cost much. This file describes nothing else.
 
 Run it: python examples/warehouse.py
 """
@@ -25,7 +25,7 @@ Place = tuple[int, int]
 
 @dataclass(frozen=True)
 class Robot:
-    """Where a robot starts and ends, and the shelf that it has to get to."""
+    """One robot: its dock, where it starts and ends, and the shelf that it must reach."""
 
     name: str
     dock: str
@@ -46,12 +46,12 @@ class Warehouse(TranslatedProblem):
 
     @property
     def words(self) -> Words:
-        """What things are called."""
+        """The terms of this domain in messages."""
         return Words("warehouse", "robot", "step")
 
     @cached_property
     def places(self) -> dict[Place, str]:
-        """Where robots can be, with a name for each place."""
+        """All free places of the map, each with a name."""
         return {
             (row, column): f"{row}-{column}" if each == "." else each
             for row, line in enumerate(self.map.strip().splitlines())
@@ -60,7 +60,7 @@ class Warehouse(TranslatedProblem):
         }
 
     def to_timmdp(self) -> TIMMDP:
-        """Each robot is an agent; meeting in a place costs."""
+        """Turn each robot into an agent, and each meeting in a place into a cost."""
         rewards = [self._own(robot) for robot in self.robots]
         for i, one in enumerate(self.robots):
             for other in self.robots[i + 1 :]:
@@ -76,7 +76,7 @@ class Warehouse(TranslatedProblem):
         return TIMMDP(agents, tuple(rewards), self.horizon, self.name)
 
     def _agent(self, robot: Robot) -> Agent:
-        """States are places, without and with the goods."""
+        """Describe a robot: its states are places, with and without the goods."""
         transitions: dict[str, dict[str, dict[str, float]]] = {}
         features = {}
         for loaded in (False, True):

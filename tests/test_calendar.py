@@ -60,14 +60,14 @@ def test_dates_as_people_write_them(day: datetime.date) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("2/3/2026", "mixed up"),
-        ("02-03-2026", "mixed up"),
-        ("2026-02-30", "a day that there is not"),
-        ("31.4.2026", "a day that there is not"),
-        ("2 Mrz 2026", "a day that there is not"),
-        ("soon", "expected a date"),
-        ("", "expected a date"),
-        ("2026-03-02 12:30", "expected a date"),
+        ("2/3/2026", "day and month could be swapped"),
+        ("02-03-2026", "day and month could be swapped"),
+        ("2026-02-30", "is not a valid date"),
+        ("31.4.2026", "is not a valid date"),
+        ("2 Mrz 2026", "is not a valid date"),
+        ("soon", "is not a date; expected one like 2026-03-02"),
+        ("", "is not a date; expected one like 2026-03-02"),
+        ("2026-03-02 12:30", "is not a date; expected one like 2026-03-02"),
     ],
 )
 def test_what_is_no_date(text: str, said: str) -> None:

@@ -144,38 +144,42 @@ CLASSES = EXAMPLE.agents[0]
         (("upper",), "much", "expected a bound, a finite number"),
         (("lower",), True, "expected a bound, a finite number"),
         (("extra",), 1, "has no key 'extra'"),
-        (("problem_sha256",), "0", "made for another problem"),
+        (("problem_sha256",), "0", "belongs to another problem"),
         (("horizon",), 5, "horizon is 5"),
         (("stage",), 4, "stage is 4"),
-        (("stage",), 1, "this does not fit together"),
+        (("stage",), 1, "this part is inconsistent"),
         (("history",), 1, "expected true or false"),
-        (("start",), {}, "says nothing of"),
+        (("start",), {}, "the joint state lacks agent"),
         (("agents",), [], "one item for each of 3 agents"),
-        (("agents", 0), 3, "this does not fit together"),
-        (("agents", 0, "name"), "C9", "has other actions, or another name"),
-        (("agents", 0, "extra"), 1, "no key 'extra'"),
+        (("agents", 0), 3, "this part is inconsistent"),
+        (("agents", 0, "name"), "C9", "has another name or other actions"),
+        (("agents", 0, "extra"), 1, "unknown key 'extra' of an agent"),
         (("agents", 0, "after"), ..., "the key 'after' is missing"),
         (("agents", 0, "states", 0), "nowhere", "'nowhere' is missing"),
         (("agents", 0, "state"), "%", "not a zlib-compressed array"),
         (("agents", 0, "class_of"), pack(np.zeros(3, np.uint32)), "expected an array of"),
-        (("agents", 0, "class_of"), pack(CLASSES.class_of + 9), "a class that there is not"),
+        (("agents", 0, "class_of"), pack(CLASSES.class_of + 9), "names an unknown class"),
         (("agents", 0, "class_count"), pack(CLASSES.class_count + 9), "more classes than states"),
-        (("agents", 0, "action_of"), pack(CLASSES.action_of + 9), "an action that there is not"),
-        (("agents", 0, "layer_begin"), pack(CLASSES.layer_begin[::-1]), "layer_begin is wrong"),
+        (("agents", 0, "action_of"), pack(CLASSES.action_of + 9), "names an unknown action"),
+        (
+            ("agents", 0, "layer_begin"),
+            pack(CLASSES.layer_begin[::-1]),
+            "layer_begin is not an ascending list",
+        ),
         (("agents", 0, "action_begin"), pack(0 * CLASSES.action_begin), "has no actions"),
         (("clusters",), 3, "expected clusters, a list"),
-        (("clusters", 0), [], "this does not fit together"),
+        (("clusters", 0), [], "this part is inconsistent"),
         (("clusters", 0, "agents"), [2, 1], "expected ascending numbers"),
         (("clusters", 0, "agents"), [0, 7], "numbers from 0 to 2"),
-        (("clusters", 0, "agents"), [], "needs one or more"),
+        (("clusters", 0, "agents"), [], "needs at least one agent"),
         (("clusters", 0, "shares"), [], "one item for each agent"),
         (("clusters", 0, "wide"), [0], "looks at fewer than three agents"),
         (("clusters", 0, "wide"), [True], "expected a list of numbers"),
-        (("clusters", 0, "more"), 1, "no key 'more'"),
-        ((*OF_PAIR, "agents"), [0], "this does not fit together"),
+        (("clusters", 0, "more"), 1, "unknown key 'more' of a cluster"),
+        ((*OF_PAIR, "agents"), [0], "this part is inconsistent"),
         ((*OF_PAIR, "count"), COUNT + 1, f"an array of {COUNT + 1} numbers"),
         ((*OF_PAIR, "count"), -1, "count is -1"),
-        ((*OF_PAIR, "layer"), pack(np.full(COUNT, 99)), "no such layer"),
+        ((*OF_PAIR, "layer"), pack(np.full(COUNT, 99)), "found an unknown layer"),
         ((*OF_PAIR, "after_first"), pack(np.full(COUNT, 10**9)), "no action of the layer"),
         (
             (*OF_PAIR, "value"),
@@ -183,7 +187,7 @@ CLASSES = EXAMPLE.agents[0]
             "value: expected finite numbers",
         ),
         (("policy",), {}, "policy: the document needs the key 'format'"),
-        (("policy", "local"), [], "policy: the policy does not fit together"),
+        (("policy", "local"), [], "policy: the policy is inconsistent"),
         (("policy", "stage"), 1, "policy"),
     ],
 )
@@ -208,11 +212,11 @@ def test_entries_are_counted_once(tmp_path: Path) -> None:
     assert len(document["clusters"][0]["wide"]) == 1
     document["clusters"] *= 2
     (tmp_path / "c.json").write_text(json.dumps(document), encoding="utf-8")
-    with pytest.raises(FormatError, match="counted by the cluster at position 0 already"):
+    with pytest.raises(FormatError, match="counted twice, first by the cluster at position 0"):
         read_certificate(tmp_path / "c.json", problem)
     document["clusters"][1] = document["clusters"][1] | {"agents": [0, 1], "shares": [None, None]}
     (tmp_path / "c.json").write_text(json.dumps(document), encoding="utf-8")
-    with pytest.raises(FormatError, match="does not have all agents"):
+    with pytest.raises(FormatError, match="lacks an agent that entry"):
         read_certificate(tmp_path / "c.json", problem)
 
 
@@ -221,7 +225,7 @@ def test_broken_compression(tmp_path: Path) -> None:
     whole = gzip.compress(json.dumps(DOCUMENT).encode())
     for content in (whole[:1000], whole[:-4], whole[:30] + b"x" * 50, b"\x1f\x8b"):
         (tmp_path / "c.json.gz").write_bytes(content)
-        with pytest.raises(FormatError, match="not sound gzip"):
+        with pytest.raises(FormatError, match="the gzip data are damaged"):
             read_certificate(tmp_path / "c.json.gz", PROBLEM)
 
 
@@ -290,5 +294,5 @@ def test_errors_of_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert ended.value.code == 2
     printed = capsys.readouterr()
     assert printed.out == ""
-    assert "agents[1]: this does not fit together: after: not a zlib-compressed" in printed.err
+    assert "agents[1]: this part is inconsistent: after: not a zlib-compressed" in printed.err
     assert "Traceback" not in printed.err

@@ -76,7 +76,10 @@ def test_contradictions_are_loud(run: Run, small: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr("coreplan.cli.compare.compare_algorithms", fake(*wrong))
     code, out, err = run("compare", small)
     assert code == 1
-    assert "CONTRADICTION: dp claims a plan worth 11, core that none is worth more than 10" in err
+    assert (
+        "CONTRADICTION: dp claims a plan worth 11, but core claims that none is worth more than 10"
+        in err
+    )
     assert "report" in err
     assert "optimal" in out
     code, out, err = run("compare", small, "--json")

@@ -40,7 +40,7 @@ def test_what_spudd_cannot_express(run: Run) -> None:
     """A problem that depends on the stage is refused with what depends on it, and no file."""
     code, out, err = run("export", cli.example_path("two_works.yaml"), "--to", "spudd")
     assert (code, out) == (2, "")
-    assert "knows no stages" in err
+    assert "whose format has no stages" in err
     assert "own costs and revenues of Beta" in err
 
 

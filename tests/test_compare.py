@@ -133,7 +133,7 @@ def test_ctrl_c_before_any_plan(monkeypatch: pytest.MonkeyPatch) -> None:
         ([result("a", 10, 10), result("d", 10.1, 11, "decentralised")], ["d claims a decentral"]),
         (
             [result("d", 5, 6, "decentralised"), result("e", 7, 7, "decentralised")],
-            ["e claims a decentralised plan worth 7, d that none"],
+            ["e claims a decentralised plan worth 7, but d claims that none"],
         ),
     ],
 )

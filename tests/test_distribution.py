@@ -61,7 +61,7 @@ def test_simulated_where_it_is_large() -> None:
     """Beyond the limit runs are simulated: about the same, and the same for the same seed."""
     policy = plan("ring_road.yaml")
     exact = exact_distribution(policy)
-    with pytest.raises(SolverError, match="can only be simulated"):
+    with pytest.raises(SolverError, match="distribution is out of reach"):
         exact_distribution(policy, most_rows=10)
     simulated = return_distribution(policy, most_rows=10, runs=20_000, seed=3)
     assert not simulated.exact

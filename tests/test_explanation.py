@@ -239,8 +239,8 @@ def test_some_agents_only() -> None:
     ("options", "words"),
     [
         ({"stage": 99}, "stage is 99"),
-        ({"stage": 1}, "say in which joint state"),
-        ({"stage": 0, "joint_state": {"A0": "nowhere"}}, "says nothing of"),
+        ({"stage": 1}, "the joint state at stage"),
+        ({"stage": 0, "joint_state": {"A0": "nowhere"}}, "the joint state lacks agent"),
         ({"stage": 0, "agents": ["Zoe"]}, "Zoe"),
         ({"stage": 0, "most": -1}, "most is -1"),
         ({"stage": 0, "time_limit": 0}, "time_limit is 0"),
@@ -256,5 +256,5 @@ def test_what_makes_no_sense_is_refused(options: dict[str, Any], words: str) -> 
 def test_too_little_time() -> None:
     """If there is no time for a single value, it is said so."""
     policy = policy_of(from_file(random_mpp(3, 2, 6)))
-    with pytest.raises(LimitError, match="before there was any value"), ticking():
+    with pytest.raises(LimitError, match="before any value was computed"), ticking():
         policy.explain(0, time_limit=1e-9)

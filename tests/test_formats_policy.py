@@ -279,20 +279,20 @@ def one_team(actions: object, agents: list[int] | None = None) -> dict[str, Any]
         ({"horizon": 4}, "horizon is 4"),
         ({"horizon": True}, "horizon is true"),
         ({"history": 0}, "history is 0"),
-        ({"history": True}, "the states of stage|not fit together"),
-        ({"stage": 1}, "not fit together"),
+        ({"history": True}, "the states of stage|policy is inconsistent"),
+        ({"stage": 1}, "policy is inconsistent"),
         ({"stage": -1}, "stage is -1"),
         ({"stage": 0.5}, "stage is 0.5"),
-        ({"agents": []}, "number of agents"),
-        ({"local": []}, "not fit together"),
+        ({"agents": []}, "found 0 agents; the problem has"),
+        ({"local": []}, "policy is inconsistent"),
         (one_team(pack([1])), "team rule: expected an array"),
         (one_team("%%%"), "team rule: not a zlib-compressed array"),
         (one_team(7), "team rule: expected an array"),
         (one_team(pack([1]), agents=[0, 0]), "in two teams"),
-        (one_team(pack([1]), agents=[5]), "agent that there is not"),
-        ({"start": {}}, "says nothing of"),
+        (one_team(pack([1]), agents=[5]), "names an unknown agent"),
+        ({"start": {}}, "the joint state lacks agent"),
         ({"start": {"Alpha": {"done": ["b1"]}, "Beta": {}}}, "no task 'b1'"),
-        ({"start": {"Alpha": {"done": ["a1"]}, "Beta": {}}}, "not fit together"),
+        ({"start": {"Alpha": {"done": ["a1"]}, "Beta": {}}}, "policy is inconsistent"),
         ({"extra": 1}, "no key 'extra'"),
     ],
 )
@@ -307,11 +307,11 @@ def test_rules_must_name_actions_that_there_are() -> None:
     document = json.loads(saved("road", True))
     joint = unpack(document["teams"][0]["actions"])
     for bad in ([2**32 - 1, *joint[1:]], [*joint[:-1], 1000]):
-        with pytest.raises(FormatError, match="a team rule names a joint action"):
+        with pytest.raises(FormatError, match="a team rule names an unknown joint action"):
             load({**document, **one_team(pack(bad))}, "road")
     local = [unpack(text) for text in document["local"]]
     local[1][0] = 9
-    with pytest.raises(FormatError, match="the local rule names an action"):
+    with pytest.raises(FormatError, match="the local rule names an unknown action"):
         load({**document, "local": [pack(each) for each in local]}, "road")
 
 
@@ -356,11 +356,11 @@ def test_numbers_must_fit() -> None:
         (changed(numbers, low=pack(low[::-1])), "not in ascending order"),
         (changed(numbers, low=pack([low[0], low[0], *low[2:]])), "not in ascending order"),
         (changed(numbers, high=pack([1] + [0] * (count - 1))), "not in ascending order"),
-        (changed(numbers, high=pack([0] * (count - 1) + [1])), "a joint class that there is not"),
-        (changed(numbers, low=pack([*low[:-1], 2**32 - 1])), "a joint class that there is not"),
-        (7, "not fit together"),
-        ([], "not fit together"),
-        ("x", "not fit together"),
+        (changed(numbers, high=pack([0] * (count - 1) + [1])), "an unknown joint class"),
+        (changed(numbers, low=pack([*low[:-1], 2**32 - 1])), "an unknown joint class"),
+        (7, "policy is inconsistent"),
+        ([], "policy is inconsistent"),
+        ("x", "policy is inconsistent"),
     ):
         with pytest.raises(FormatError, match=words):
             load({**document, "teams": [{**team, "numbers": wrong}]}, "road")
@@ -369,7 +369,7 @@ def test_numbers_must_fit() -> None:
             load({**document, "teams": [{**team, "actions": pack(bad)}]}, "road")
     for position in range(count):
         bad = [*actions[:position], 1000, *actions[position + 1 :]]
-        with pytest.raises(FormatError, match="a team rule names a joint action"):
+        with pytest.raises(FormatError, match="a team rule names an unknown joint action"):
             load({**document, "teams": [{**team, "actions": pack(bad)}]}, "road")
 
 
@@ -387,7 +387,7 @@ def test_each_joint_class_has_its_own_joint_actions() -> None:
             try:
                 load({**document, "teams": [each]}, "road")
             except FormatError as error:
-                assert "a joint action that there is not" in str(error)
+                assert "an unknown joint action" in str(error)
                 answers.append(False)
             else:
                 answers.append(True)

@@ -181,7 +181,7 @@ ROBOTS_CASES = [
     ),
     ('"horizon": 3', '"horizon": ⟪1e999', "horizon", ["1e999", "finite"]),
     # agents
-    ('"name": "r2"', '"name": ⟪"r1"', "agents[1].name", ["'r1' is there twice", "must differ"]),
+    ('"name": "r2"', '"name": ⟪"r1"', "agents[1].name", ["'r1' is listed twice", "must differ"]),
     ('"name": "r2"', '"name": ⟪2', "agents[1].name", ["found 2", "quotes"]),
     ('"name": "r2"', '"name": ⟪""', "agents[1].name", ["found ''", "one or more characters"]),
     ('"name": "r2"', '"name": ⟪["r2"]', "agents[1].name", ["found ['r2']"]),
@@ -288,7 +288,7 @@ ROAD_CASES = [
     ('"must_complete": false', '"must_complete": ⟪0', "must_complete", ["found 0", "true or"]),
     ('"must_complete"', '⟪"must_completed"', "must_completed", ["did you mean 'must_complete'?"]),
     ('"name": "a2"', '"name": ⟪"a/2"', "agents[0].tasks[1].name", ["'a/2'", "without '/'"]),
-    ('"name": "a2"', '"name": ⟪"a1"', "agents[0].tasks[1].name", ["'a1' is there twice"]),
+    ('"name": "a2"', '"name": ⟪"a1"', "agents[0].tasks[1].name", ["'a1' is listed twice"]),
     ('"name": "a2"', '"name": ⟪2', "agents[0].tasks[1].name", ["found 2", "quotes"]),
     ('"name": "a2"', '"name": ⟪""', "agents[0].tasks[1].name", ["found ''"]),
     ('"name": "a2"', '"name": ⟪{"a": 2}', "agents[0].tasks[1].name", ["found {'a': 2}"]),

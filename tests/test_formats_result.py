@@ -67,7 +67,7 @@ def test_optimal_means_within_the_tolerance_that_is_stated() -> None:
         read_text(near)
     stated = near.replace('"seconds"', '"tolerance": 1e-6, "seconds"')
     assert read_text(stated).tolerance == 1e-6
-    with pytest.raises(FormatError, match="expected no less than 0"):
+    with pytest.raises(FormatError, match="expected at least 0"):
         read_text(near.replace('"seconds"', '"tolerance": -1, "seconds"'))
 
 
@@ -122,8 +122,8 @@ def test_any_result_survives(
 BROKEN = [
     ({"value": 13}, "lower_bound", "expected the value"),
     ({"lower_bound": 12}, "lower_bound", "12.25"),
-    ({"value": 13, "lower_bound": 13}, "upper_bound", "no less than the value"),
-    ({"upper_bound": 12}, "upper_bound", "no less than the value"),
+    ({"value": 13, "lower_bound": 13}, "upper_bound", "at least the value"),
+    ({"upper_bound": 12}, "upper_bound", "at least the value"),
     ({"gap": 1}, "gap", "expected upper_bound - value"),
     ({"gap": -1e-7}, "gap", "expected upper_bound - value"),
     ({"upper_bound": 13, "status": "time_limit"}, "gap", "0.75"),
@@ -139,7 +139,7 @@ BROKEN = [
     ({"value": "12.25"}, "value", "found '12.25'"),
     ({"value": None}, "value", "found null"),
     ({"value": True}, "value", "found true"),
-    ({"seconds": -1}, "seconds", "no less than 0"),
+    ({"seconds": -1}, "seconds", "at least 0"),
     ({"seconds": [1]}, "seconds", "found [1]"),
     ({"statistics": []}, "statistics", "a list"),
     ({"statistics": {"crg_nodes": "many"}}, "statistics.crg_nodes", "found 'many'"),

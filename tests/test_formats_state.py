@@ -38,7 +38,7 @@ def test_states_of_contractors(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("base", "text", "place", "words"),
     [
-        (ROBOTS, "{r1: s1}", "", "nothing of 'r2'"),
+        (ROBOTS, "{r1: s1}", "", "the joint state lacks agent 'r2'"),
         (ROBOTS, "{r1: s1, r2: u0, r3: x}", "", "no agent 'r3'"),
         (ROBOTS, "{r1: s11, r2: u0}", "r1", "did you mean 's1'?"),
         (ROBOTS, "{r1: 1, r2: u0}", "r1", "no state 1"),

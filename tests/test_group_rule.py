@@ -264,7 +264,7 @@ def test_lists_that_say_nothing_are_not_believed() -> None:
     assert policy.groups is not None
     empty = tuple(write_lists([frozenset()] * len(each.list_of)) for each in policy.groups.chances)
     wrong = with_groups(policy, (), replace(policy.groups, chances=empty))
-    with pytest.raises(AssertionError, match="is missing in events or lists"):
+    with pytest.raises(AssertionError, match="misses an interaction"):
         evaluate_by_groups(wrong)
     assert wrong.evaluate() == pytest.approx(judged_policy_value(raw, wrong), rel=1e-12)
     assert wrong.evaluate() == pytest.approx(with_local_rule(policy).evaluate(), rel=1e-12)
@@ -306,7 +306,7 @@ def test_agents_that_come_together_again_are_counted_as_a_whole() -> None:
         list_of[1:3] = 0  # at stage 1
         apart.append(replace(each, list_of=list_of))
     wrong = with_groups(policy, (), replace(rule, chances=tuple(apart)))
-    with pytest.raises(AssertionError, match="what was not in the one before"):
+    with pytest.raises(AssertionError, match="list grows"):
         evaluate_by_groups(wrong)
     assert wrong.evaluate() == pytest.approx(judged_policy_value(raw, wrong), rel=1e-14)
 
@@ -415,7 +415,7 @@ def test_rules_that_do_not_fit_are_refused() -> None:
         with_groups(policy, (), replace(rule, chances=rule.chances[:4]))
     with pytest.raises(ModelError, match="other agents"):
         with_groups(policy, (), replace(rule, tables=(replace(table, agents=(0, 5)),)))
-    with pytest.raises(ModelError, match="a list for each class"):
+    with pytest.raises(ModelError, match="lacks the list of a class"):
         short = replace(rule.chances[0], list_of=rule.chances[0].list_of[1:])
         with_groups(policy, (), replace(rule, chances=(short, *rule.chances[1:])))
     with pytest.raises(ModelError, match="in a team and in a group"):
@@ -467,7 +467,7 @@ def test_damaged_files_are_refused(how: str, tmp_path: Path) -> None:
     document = json.loads(path.read_text(encoding="utf-8"))
     _damaged(document["groups"], how)
     path.write_text(json.dumps(document), encoding="utf-8")
-    with pytest.raises(FormatError, match="the policy does not fit together"):
+    with pytest.raises(FormatError, match="the policy is inconsistent"):
         Policy.load(path, policy.problem)
 
 

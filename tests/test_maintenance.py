@@ -702,11 +702,11 @@ WRONG: list[tuple[Callable[[], object], str, str]] = [
     (lambda: problem_of(contractors=("A",)), "agents[0]", "an object of the class Contractor"),
     (lambda: problem_of(contractors=(Contractor("A/B"),)), "agents[0].name", "without '/'"),
     (lambda: problem_of(contractors=(Contractor(["A"]),)), "agents[0].name", "found ['A']"),  # type: ignore[arg-type]
-    (lambda: problem_of(contractors=(Contractor("A"),) * 2), "agents[1].name", "is there twice"),
+    (lambda: problem_of(contractors=(Contractor("A"),) * 2), "agents[1].name", "is listed twice"),
     (
         lambda: problem_of(contractors=(Contractor("A", (Task("a", 1, 1),) * 2),)),
         "agents[0].tasks[1].name",
-        "work 'a' is there twice",
+        "work 'a' is listed twice",
     ),
     (lambda: Contractor("A", (3,)), "tasks[0]", "an object of the class Task"),  # type: ignore[arg-type]
     (lambda: Hindrance("A/a", 1), "tasks", "found 'A/a'; expected a list"),  # type: ignore[arg-type]

@@ -380,7 +380,11 @@ AGENTS: list[tuple[Agent | Callable[[], Agent], str, str]] = [
     (Agent("", "s", GOOD), "agents[0].name", "found ''; expected the name of the agent"),
     (Agent(3, "s", GOOD), "agents[0].name", "put it into quotes"),  # type: ignore[arg-type]
     (Agent("a", None, GOOD), "agents[0].initial", "found null"),  # type: ignore[arg-type]
-    (Agent("a", "x", GOOD), "agents[0].initial", "state 'x' can be reached at stage 0"),
+    (
+        Agent("a", "x", GOOD),
+        "agents[0].initial",
+        "state 'x' has no action and can be reached at stage 0",
+    ),
     (
         Agent("a", "s", {"s": {"go": {"s": 0.5, "t": 0.4}}, "t": GOOD["s"]}),
         "agents[0].transitions.s.go",
@@ -424,12 +428,12 @@ AGENTS: list[tuple[Agent | Callable[[], Agent], str, str]] = [
     (
         Agent("a", "s", {"s": {"go": {"t t": 1}}}),
         "agents[0].transitions",
-        "state 't t' can be reached at stage 1, before the horizon, and has no action",
+        "state 't t' has no action and can be reached at stage 1, before the horizon",
     ),
     (
         Agent("a", "s", {"s": {"go": {"t t": 1}}, "t t": {}}),
         "agents[0].transitions['t t']",
-        "state 't t' can be reached at stage 1",
+        "state 't t' has no action and can be reached at stage 1",
     ),
     (
         Agent("a", "s", GOOD, {"z": {"f": 1}}),
@@ -518,7 +522,7 @@ def test_a_condition_on_an_agent_out_of_scope_is_refused() -> None:
 
 WHOLE: list[tuple[dict[str, Any], str, str]] = [
     ({"agents": ()}, "agents", "found no agents; expected one or more"),
-    ({"agents": (robot(), robot())}, "agents[1].name", "agent 'robot' is there twice"),
+    ({"agents": (robot(), robot())}, "agents[1].name", "agent 'robot' is listed twice"),
     ({"agents": "robot"}, "agents", "found 'robot'; expected agents"),
     ({"agents": [{"name": "a"}]}, "agents[0]", "expected an object of the class Agent"),
     ({"rewards": [3]}, "rewards[0]", "found 3; expected an object of the class RewardFunction"),

@@ -144,7 +144,7 @@ def test_the_start_may_be_left_out_only_at_the_first_stage() -> None:
     """Without a joint state the policy speaks of where it starts, and nowhere else."""
     policy = policy_of(robots())
     assert policy.act(0) == policy.act(0, {"r1": "home", "r2": "home"})
-    with pytest.raises(ModelError, match="say in which joint state the agents are at stage 1"):
+    with pytest.raises(ModelError, match="the joint state at stage 1 is missing"):
         policy.act(1)
 
 
@@ -186,8 +186,8 @@ def test_stages_out_of_range_are_refused(stage: Any) -> None:
 @pytest.mark.parametrize(
     ("state", "words"),
     [
-        ({"r1": "home"}, "the joint state says nothing of 'r2'"),
-        ({}, "the joint state says nothing of 'r1', 'r2'"),
+        ({"r1": "home"}, "the joint state lacks agent 'r2'"),
+        ({}, "the joint state lacks agent 'r1', 'r2'"),
         ({"r1": "home", "r2": "home", "r3": "home"}, "the problem has no agent 'r3'"),
         ({"r1": "hom", "r2": "home"}, "agent 'r1' has no state 'hom'; did you mean 'home'?"),
         ({"r1": "home", "r2": None}, "agent 'r2' has no state null"),

@@ -98,7 +98,7 @@ def test_shift() -> None:
     assert model.shift == 6.0  # 3 in each stage, for climbing
     rewards = model.text.partition("rewards")[2]
     assert not re.search(r"[^e]-\d", rewards)
-    assert "less 6.0" in model.text
+    assert "minus 6.0" in model.text
 
 
 def test_joint_actions_are_not_multiplied_out() -> None:

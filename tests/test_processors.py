@@ -116,7 +116,7 @@ def test_too_many_are_cut(
         assert choose_count(8 * MOST_PER_PROCESSOR) == 8 * MOST_PER_PROCESSOR
         assert not caplog.records
         assert choose_count(5_000_000_000) == 8 * MOST_PER_PROCESSOR
-        assert "threads is 5000000000; 32 are used" in caplog.text
+        assert "threads is 5000000000; coreplan uses 32" in caplog.text
     monkeypatch.setattr("coreplan.support.processors.usable_processors", lambda: 1)
     assert choose_count(10**5000, "jobs") == ALWAYS_ALLOWED
 
@@ -151,7 +151,7 @@ def test_absurd_numbers_of_threads(
     assert result.policy is not None
     shown = simulate(result.policy, 100, threads=threads)
     assert shown.value == simulate(result.policy, 100, threads=1).value
-    assert caplog.text.count(f"{ALWAYS_ALLOWED} are used") == 2
+    assert caplog.text.count(f"coreplan uses {ALWAYS_ALLOWED}") == 2
 
 
 @pytest.mark.parametrize("algorithm", ["core", "dec-mdp"])

@@ -216,7 +216,7 @@ def refused(schedule: Any, **changes: Any) -> str:
     ("schedule", "must_complete", "words"),
     [
         ({"Alfa": {"a1": 0}}, False, "no contractor 'Alfa'; did you mean 'Alpha'?"),
-        ({"Alpha": {"a3": 0}}, False, "contractor 'Alpha' has no work 'a3'; there are 'a1'"),
+        ({"Alpha": {"a3": 0}}, False, "contractor 'Alpha' has no work 'a3'; it has 'a1'"),
         ({"Alpha": {"a1": "0"}}, False, "found '0'; expected the step in which contractor 'Alpha'"),
         ({"Alpha": {"a1": 1.5}}, False, "found 1.5"),
         ({"Alpha": {"a1": True}}, False, "found true"),

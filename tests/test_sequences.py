@@ -217,12 +217,12 @@ WRONG: list[tuple[AnyProblem, ExecutionSequence, str]] = [
     ),
     (robots(), walk(at("s0", "u0"), at("fly", "go"), at("s0", "u1")), "has no action 'fly'"),
     (robots(), walk(at("s0", "u9")), "agent 'r2' has no state 'u9'"),
-    (robots(), walk(at("s0", "u0"), {"r1": "go"}, at("s0", "u0")), "action says nothing of 'r2'"),
-    (robots(), walk(at("s0", "u0"), at("go", "go"), {"r1": "s0"}), "state says nothing of 'r2'"),
+    (robots(), walk(at("s0", "u0"), {"r1": "go"}, at("s0", "u0")), "action lacks agent 'r2'"),
+    (robots(), walk(at("s0", "u0"), at("go", "go"), {"r1": "s0"}), "state lacks agent 'r2'"),
     (
         robots(),
         walk(at("s0", "u0"), at("wait", "go"), at("s0", "u1"), stage=3),
-        "the sequence runs from stage 3 to 4; the horizon is 3",
+        "the sequence runs from stage 3 to 4; expected stages from 0 to the horizon, 3",
     ),
     (robots(), walk(at("s0", "u0"), stage=-1), "the sequence runs from stage -1 to -1"),
     (
@@ -233,7 +233,7 @@ WRONG: list[tuple[AnyProblem, ExecutionSequence, str]] = [
     (
         roads(),
         walk(contractors(A_DONE, IDLE), {"A": "start a1", "B": "wait"}, contractors(A_DONE, IDLE)),
-        "agent 'A' in state 'finished' at stage 0 has no action 'start a1'; there is 'wait'",
+        "agent 'A' in state 'finished' at stage 0 has no action 'start a1'; it has 'wait'",
     ),
     (
         roads(),
@@ -271,7 +271,9 @@ def test_joint_states_that_are_no_mappings_are_refused() -> None:
 @pytest.mark.parametrize(("states", "actions"), [(0, 0), (1, 1), (3, 1)])
 def test_sequences_of_the_wrong_length_are_refused(states: int, actions: int) -> None:
     """There is one more state than there are actions."""
-    with pytest.raises(ModelError, match=f"has {actions + 1} states; found {states}"):
+    with pytest.raises(
+        ModelError, match=f"has {states} states; expected {actions + 1} for {actions}"
+    ):
         ExecutionSequence(({},) * states, ({},) * actions)
 
 

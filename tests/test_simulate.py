@@ -402,7 +402,7 @@ def test_a_time_limit_keeps_the_runs_so_far() -> None:
         shown = simulate(policy, 10**12, 1, time_limit=0.3)
     assert 2 <= shown.runs < 10**12
     assert len(shown.returns) == shown.runs
-    with pytest.raises(LimitError, match="stopped before two runs were simulated"), ticking():
+    with pytest.raises(LimitError, match="stopped before two runs were complete"), ticking():
         simulate(policy, 10**6, 1, time_limit=1e-9)
 
 

@@ -131,8 +131,8 @@ def test_rules_that_do_not_fit_are_refused() -> None:
         (rule([0, 1], np.int64), r"2 numbers of joint classes \(int64\)"),
         (rule([1, 0]), "not in ascending order"),
         (rule([1, 1]), "not in ascending order"),
-        (rule([0, size]), "names a joint class that there is not"),
-        (rule([0, 2**64 - 1]), "names a joint class that there is not"),
+        (rule([0, size]), "names an unknown joint class"),
+        (rule([0, 2**64 - 1]), "names an unknown joint class"),
         (replace(dense, actions=dense.actions[1:]), f"a team rule has {size - 1} entries"),
     ):
         with pytest.raises(ModelError, match=words):

@@ -302,7 +302,7 @@ def test_a_claim_that_is_far_too_high() -> None:
     assert found.upper == whole.upper
     assert found.records_wrong == 1
     assert not found.confirmed
-    assert any("more than is shown" in note for note in found.notes)
+    assert any("more than it proves" in note for note in found.notes)
     assert f"{found.records - 1:,} of {found.records:,} confirmed" in str(found)
 
 
@@ -317,7 +317,7 @@ def test_records_that_do_not_fit_together() -> None:
     ):
         found = verify(PROBLEM, rebuilt([changed]))
         assert found.upper is not None
-        assert any("prove nothing: they do not fit together" in note for note in found.notes)
+        assert any("prove nothing: they are inconsistent" in note for note in found.notes)
         check_contains(found, DAMAGED)
 
 
@@ -392,7 +392,7 @@ GROUP = ("groups", 0)
 @pytest.mark.parametrize(
     ("path", "value", "message"),
     [
-        ((), 3, "search: this does not fit together: expected the keys"),
+        ((), 3, "search: this part is inconsistent: expected the keys"),
         ((), None, "expected the keys"),
         (("extra",), 3, "expected the keys"),
         (("groups",), 3, "expected lists"),
@@ -400,11 +400,11 @@ GROUP = ("groups", 0)
         (("solved",), [[1, 0]], "solved: expected ascending numbers"),
         (("solved",), [[7]], "solved: expected a list of numbers from 0 to 3"),
         (GROUP, 3, "search.groups[0]"),
-        ((*GROUP, "agents"), [], "a group needs one or more"),
+        ((*GROUP, "agents"), [], "a group needs at least one agent"),
         ((*GROUP, "agents"), [2, 1, 0], "expected ascending numbers"),
         ((*GROUP, "count"), -1, "count is -1"),
         ((*GROUP, "count"), 10**9, "expected an array of"),
-        ((*GROUP, "extra"), 1, "a group has no key 'extra'"),
+        ((*GROUP, "extra"), 1, "unknown key 'extra' of a group"),
         ((*GROUP, "layer"), "?", "layer: not a zlib-compressed array"),
         ((*GROUP, "least"), pack(np.full(2, np.nan).view("<u4")), "search.groups[0]"),
     ],
@@ -431,8 +431,12 @@ def test_classes_and_layers_that_there_are_not(tmp_path: Path) -> None:
     group = document["search"]["groups"][0]
     number, width = group["count"], len(group["agents"])
     for key, array, message in (
-        ("layer", np.full(number, 99, np.uint32), "there is no such layer"),
-        ("classes", np.full(number * width, 10**6, np.uint32), "the layer has no such class"),
+        ("layer", np.full(number, 99, np.uint32), "found an unknown layer"),
+        (
+            "classes",
+            np.full(number * width, 10**6, np.uint32),
+            "the layer lacks a class that is listed",
+        ),
         ("least", np.full(number, np.inf).view("<u4"), "expected finite numbers"),
     ):
         broken = copy.deepcopy(document)

@@ -196,7 +196,7 @@ def test_sheets_that_are_missing(tmp_path: Path) -> None:
     path = tmp_path / "works.xlsx"
     write_workbook({"2025": ROWS, "2026": ROWS}, path)
     [line] = errors(path)
-    assert "the workbook has no sheet 'works'; there are '2025', '2026'" in line
+    assert "the workbook has no sheet 'works'; it has '2025', '2026'" in line
 
 
 @needs_excel

@@ -11,16 +11,16 @@ if TYPE_CHECKING:
     from coreplan.solving.result import Result
 
 MOST_PROBLEMS = 20
-"""How many problems of one file or model are reported at once."""
+"""The most problems of one file or model that one error reports."""
 
 OUT_OF_MEMORY = (
-    "the system gave no more memory before there was any result; free some, raise the limit of "
-    "the process (ulimit -v) or of its container, or solve a smaller problem"
+    "memory ran out before any plan was found; free some memory, raise the limit of the process "
+    "(ulimit -v) or of its container, or solve a smaller problem"
 )
-"""The message when memory runs out with nothing in hand."""
+"""The message when memory runs out before any plan exists."""
 
 PlaceStep = str | int
-"""One step of the way to a place in a description: a key or a position."""
+"""One step of the path to a place in a description: a key or a position."""
 
 
 def place_in_words(path: Iterable[PlaceStep]) -> str:
@@ -42,7 +42,7 @@ def shorten(text: str, most: int = 60) -> str:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """A hint ``; did you mean 'x'?`` for a mistyped name, or an empty text."""
+    """The hint ``; did you mean 'x'?`` for a mistyped name, or an empty text."""
     if len(name) > 200:
         return ""
     short = [each for each in known if isinstance(each, str) and len(each) <= 200]
@@ -52,20 +52,20 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One thing that is wrong with a description.
+    """One mistake in a description, with its place.
 
     Attributes
     ----------
     path
-        The way to the place, from the top: ``("agents", 1, "tasks", 0, "cost")``.
+        The path to the place, from the top: ``("agents", 1, "tasks", 0, "cost")``.
     message
         What was found, what is expected and, where it helps, how to fix it.
     line, column
-        Position in the file, from 1; 0 where the description is not from a file.
+        Position in the file, from 1; 0 if the description is not from a file.
     relies_on
-        Path of the part whose own problems may be the cause of this one; None stands for any step.
+        Path of the part whose own mistakes may cause this one; None stands for any step.
     at_key
-        Whether the path's last step, a key, is itself what is wrong, rather than its value.
+        Whether the last key of the path is wrong itself, not its value.
     """
 
     path: tuple[PlaceStep, ...]
@@ -77,7 +77,7 @@ class Diagnostic:
 
     @property
     def place(self) -> str:
-        """The place in words, for instance ``agents[1].tasks[0].cost``."""
+        """The path as text, for instance ``agents[1].tasks[0].cost``."""
         return place_in_words(self.path)
 
     def __str__(self) -> str:
@@ -89,12 +89,12 @@ class CoreplanError(Exception):
 
 
 class ModelError(CoreplanError):
-    """A problem, state, action or history that does not make sense.
+    """An invalid problem, state, action or history.
 
     Attributes
     ----------
     problems
-        Everything that was found wrong (at most 20).
+        All mistakes that were found (at most 20).
     """
 
     def __init__(self, problems: str | Iterable[Diagnostic]) -> None:
@@ -112,7 +112,7 @@ class FormatError(CoreplanError):
     file
         The file's name as it was given.
     problems
-        Everything that was found wrong (at most 20), in the order of the file.
+        All mistakes that were found (at most 20), in the order of the file.
     """
 
     def __init__(self, file: str, problems: Iterable[Diagnostic]) -> None:
@@ -126,7 +126,7 @@ class FormatError(CoreplanError):
 
 
 class CertificateError(FormatError):
-    """A problem is solved, but a certificate of the result could not be made or written.
+    """The problem is solved, but its certificate could not be made or written.
 
     Attributes
     ----------
@@ -144,7 +144,7 @@ class SolverError(CoreplanError):
 
 
 class LimitError(SolverError):
-    """A limit struck before any plan existed, so there is no result.
+    """A limit was reached before any plan was found, so the solver has no result.
 
     Attributes
     ----------

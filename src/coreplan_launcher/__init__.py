@@ -1,7 +1,7 @@
 """The console command ``coreplan``.
 
-Not part of the package `coreplan`, whose import takes half a second: Ctrl-C ends the command in a
-plain way from its first moment on, so it is taken care of before anything else is imported.
+It is not part of the package `coreplan`, whose import takes half a second. This module handles
+Ctrl-C before it imports anything else, so that Ctrl-C always ends the command cleanly.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import os
 import signal
 import sys
 
-TYPE_CHECKING = False  # as in `typing`, which takes time to import
+TYPE_CHECKING = False  # like that of `typing`, which is slow to import
 if TYPE_CHECKING:
     from types import FrameType
     from typing import NoReturn
@@ -39,10 +39,10 @@ def main() -> NoReturn:
 
     try:
         code = run_command_line(begin=begin)
-    except KeyboardInterrupt:  # again, while the first one was being reported
+    except KeyboardInterrupt:  # a second Ctrl-C, while the first one was being reported
         end()
     finally:
-        if in_charge:  # nothing is left to do but to free memory
+        if in_charge:  # only memory is left to be freed
             signal.signal(signal.SIGINT, signal.SIG_DFL)
     sys.exit(code)
 

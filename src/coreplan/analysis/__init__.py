@@ -1,4 +1,4 @@
-"""What can be said about a plan: trees, explanations, simulations, comparisons."""
+"""Analyses of plans: trees, explanations, simulations, comparisons."""
 
 from coreplan.analysis.comparison import ComparedRun, Comparison, compare
 from coreplan.analysis.distribution import ReturnDistribution, return_distribution

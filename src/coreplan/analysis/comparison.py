@@ -1,4 +1,4 @@
-"""Algorithms side by side on one problem."""
+"""Comparison of several algorithms on one problem."""
 
 from __future__ import annotations
 
@@ -24,22 +24,23 @@ TOLERANCE = 1e-7
 
 @dataclass(frozen=True)
 class ComparedRun:
-    """What came of one algorithm.
+    """The outcome of one algorithm.
 
     Attributes
     ----------
     algorithm
-        Its name.
+        The name of the algorithm.
     result
-        What it found; None if it found nothing.
+        Its result; None if it has none.
     reason
-        Why there is no result: a status such as ``time_limit``, ``error`` if the algorithm cannot
-        do this, ``not_run`` if the comparison was interrupted before; empty if there is a result.
+        The reason for a missing result: a status like ``time_limit``, ``error`` if the algorithm
+        does not support the problem, ``not_run`` if the comparison was interrupted before; empty if
+        the algorithm has a result.
     message
-        More about why there is no result.
+        Details on a missing result.
     loss
-        For a decentralised result: bounds on what the best decentralised plan loses against the
-        best plan of all; None if nothing is known of the latter.
+        For a decentralised result: bounds on the loss of the best decentralised plan against the
+        best plan of all; None if the latter has no bounds.
     """
 
     algorithm: str
@@ -50,7 +51,7 @@ class ComparedRun:
 
     @property
     def is_decentralised(self) -> bool:
-        """Whether the result is about plans in which everybody sees their own state only."""
+        """Whether the result is for plans in which each agent sees only its own state."""
         return self.result is not None and self.result.objective == "decentralised"
 
     def to_dict(self) -> dict[str, object]:
@@ -66,18 +67,18 @@ class ComparedRun:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Algorithms side by side.
+    """The outcomes of several algorithms on one problem.
 
     Attributes
     ----------
     problem
         The problem's name.
     runs
-        One for each algorithm, in the order in which they were asked for.
+        One run for each algorithm, in the order of the request.
     lower_bound, upper_bound
-        What all of them together prove of the best plan of all; None where they prove nothing.
+        Bounds on the value of the best plan, which all runs together prove; None without a proof.
     contradictions
-        Claims that cannot both be true, in words; each of them is a mistake in coreplan.
+        Pairs of claims that cannot both be true, as text; each is an error in coreplan.
     """
 
     problem: str
@@ -109,20 +110,20 @@ def compare(
     state: JointState | None = None,
     options: Mapping[str, Mapping[str, Any] | SolverOptions] | None = None,
 ) -> Comparison:
-    """Solve a problem by several algorithms, one after the other, and compare what they claim.
+    """Solve a problem with several algorithms, one after the other, and compare their claims.
 
-    An algorithm that meets a limit before it has a plan, or that cannot do what is asked, does not
-    spoil the rest. Ctrl-C stops the algorithm that is running, with what it has, and the
-    comparison.
+    If an algorithm finds no plan before a limit, or does not support the problem, the comparison
+    continues with the others. Ctrl-C stops the running algorithm, keeps what it has found, and ends
+    the comparison.
 
     Parameters
     ----------
     problem
         A TI-MMDP or an MPP.
     algorithms
-        Their names; by default all that there are.
+        Names of algorithms; default: all.
     time_limit, memory_limit
-        For each of them: seconds and megabytes; see :func:`coreplan.solve`.
+        Limits of each algorithm: seconds and megabytes; see :func:`coreplan.solve`.
     callback
         Called while an algorithm runs; see :func:`coreplan.solve`.
     started
@@ -136,7 +137,7 @@ def compare(
     Raises
     ------
     ModelError
-        If the state makes no sense.
+        If the state is invalid.
     SolverError
         If an algorithm or option is not known.
 
@@ -158,12 +159,14 @@ def compare(
     for name in [*names, *(options or {})]:
         check_algorithm(name)
     if not names:
-        raise SolverError("no algorithms to compare; name one or more")
+        raise SolverError("the list of algorithms is empty; name one or more")
     runs: list[ComparedRun] = []
     begin = now()
     for name in names:
         if interrupted_since(begin) or (runs and _interrupted(runs[-1])):
-            runs.append(ComparedRun(name, None, "not_run", "interrupted before"))
+            runs.append(
+                ComparedRun(name, None, "not_run", "the comparison was interrupted before this run")
+            )
             continue
         if started is not None:
             started(name)
@@ -197,9 +200,9 @@ def _interrupted(run: ComparedRun) -> bool:
 
 
 def judge_runs(problem: str, runs: Sequence[ComparedRun]) -> Comparison:
-    """Put bounds together, find claims that contradict each other, and what decentralising loses.
+    """Combine bounds, find contradictions, and bound the loss of decentralised plans.
 
-    A decentralised plan is also a plan: its value is a lower bound on the best of all, too.
+    A decentralised plan is also a plan, so its value is a lower bound on the best plan of all.
     """
     results = [run.result for run in runs if run.result is not None]
     central = [result for result in results if result.objective == "centralised"]
@@ -216,15 +219,16 @@ def judge_runs(problem: str, runs: Sequence[ComparedRun]) -> Comparison:
 
 
 def _crossing(lower: Iterable[Result], upper: Sequence[Result]) -> Iterable[str]:
-    """Results that are worth more than others say is possible."""
+    """Describe results whose value exceeds the upper bound of another."""
     for low in lower:
         for high in upper:
             slack = TOLERANCE * max(1.0, abs(low.lower_bound), abs(high.upper_bound))
             if low.lower_bound > high.upper_bound + slack:
                 kind = "decentralised plan" if low.objective == "decentralised" else "plan"
                 yield (
-                    f"{low.algorithm} claims a {kind} worth {low.lower_bound:.12g}, "
-                    f"{high.algorithm} that none is worth more than {high.upper_bound:.12g}"
+                    f"{low.algorithm} claims a {kind} worth {low.lower_bound:.12g}, but "
+                    f"{high.algorithm} claims that none is worth more than "
+                    f"{high.upper_bound:.12g}"
                 )
 
 

@@ -1,7 +1,7 @@
-"""How much a policy may earn: not only what is expected, but all that can come of it.
+"""The distribution of the return of a policy.
 
-Where few enough things can happen the distribution is exact: joint states are carried forward
-together with what has been earned so far. Elsewhere runs are simulated.
+For small problems the distribution is exact: the computation carries pairs of a joint state and the
+return so far forward. For others it simulates runs.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ from coreplan.policies.policy import Policy
 from coreplan.support.rows import distinct_rows
 
 MOST_ROWS = 200_000
-"""Pairs of a joint state and what has been earned, beyond which runs are simulated."""
+"""The most pairs of a joint state and a return; beyond, runs are simulated."""
 RUNS = 100_000
-"""How many runs are simulated then."""
+"""The number of simulated runs."""
 SAME = 1e-10
-"""Returns count as the same if they differ by no more than about this, relative to the largest."""
+"""The approximate relative difference below which returns count as equal."""
 
 
 @dataclass(frozen=True, eq=False)
 class ReturnDistribution:
-    """What a policy may earn, and how likely that is.
+    """The possible returns of a policy with their probabilities.
 
     Attributes
     ----------
     values
-        The returns that are possible (simulated: that came about), ascending.
+        The possible returns (if simulated: those that occurred), ascending.
     probabilities
-        How likely they are; they add up to 1.
+        Their probabilities, which add up to 1.
     runs
-        How many runs were simulated; None if the distribution is exact.
+        The number of simulated runs; None if the distribution is exact.
     """
 
     values: Floats
@@ -47,7 +47,7 @@ class ReturnDistribution:
 
     @property
     def exact(self) -> bool:
-        """Whether it is exact up to rounding, not simulated."""
+        """Whether the distribution is exact up to rounding, not simulated."""
         return self.runs is None
 
     @property
@@ -57,18 +57,18 @@ class ReturnDistribution:
 
     @classmethod
     def of_runs(cls, returns: Floats) -> ReturnDistribution:
-        """The distribution of simulated returns."""
+        """Make a distribution from simulated returns."""
         values, counts = np.unique(returns, return_counts=True)
         return cls(values, counts / len(returns), len(returns))
 
     def quantile(self, chance: float) -> float:
-        """The smallest return such that it or less is earned with this chance at least."""
-        # A little less: sums of chances are rounded.
+        """The smallest return that is not exceeded with at least this probability."""
+        # Slightly less, because sums of probabilities are rounded.
         at = int(np.searchsorted(np.cumsum(self.probabilities), chance - 1e-9))
         return float(self.values[min(at, len(self.values) - 1)])
 
     def histogram(self, edges: Sequence[float] | Floats) -> Floats:
-        """How likely returns are between neighbouring edges; the last edge belongs to its bin."""
+        """The probability of each bin between neighbouring edges; the last edge is included."""
         counts, _ = np.histogram(self.values, edges, weights=self.probabilities)
         return np.asarray(counts, np.float64)
 
@@ -80,18 +80,18 @@ def return_distribution(
     seed: int = 1,
     time_limit: float | None = None,
 ) -> ReturnDistribution:
-    """What a policy may earn, and how likely that is.
+    """Compute the distribution of the return of a policy, or simulate it.
 
     Parameters
     ----------
     policy
         The policy.
     most_rows
-        Up to how many pairs of a joint state and what has been earned it is computed exactly.
+        The most pairs of a joint state and a return for the exact computation.
     runs, seed
-        How many runs are simulated if there are more, and the start of the random numbers.
+        The number of simulated runs otherwise, and the seed of the random numbers.
     time_limit
-        Seconds after which the simulation stops, with the runs that there are by then.
+        Seconds after which the simulation stops and uses the runs so far.
 
     Examples
     --------
@@ -111,12 +111,12 @@ def return_distribution(
 
 
 def exact_distribution(policy: Policy, most_rows: int = MOST_ROWS) -> ReturnDistribution:
-    """The exact distribution of what a policy earns.
+    """Compute the exact distribution of the return of a policy.
 
     Raises
     ------
     SolverError
-        If there are too many pairs of a joint state and what has been earned.
+        If pairs of a joint state and a return are too many.
     """
     indexed = policy.indexed
     laws = Laws(indexed)
@@ -152,13 +152,13 @@ def exact_distribution(policy: Policy, most_rows: int = MOST_ROWS) -> ReturnDist
 
 def _too_many(stage: int, most: int) -> SolverError:
     return SolverError(
-        f"there are more than {most:,} pairs of a joint state and a return at stage {stage + 1}; "
-        "the distribution can only be simulated"
+        f"the exact distribution is out of reach: at stage {stage + 1} it has more than {most:,} "
+        "pairs of a joint state and a return; simulate it instead"
     )
 
 
 def _expand(moves: Sequence[Moves], length: int) -> tuple[Integers, list[Integers]]:
-    """A row for each joint outcome: the row that it comes of, and per agent its outcome."""
+    """Make a row for each joint outcome: its source row, and the outcome of each agent."""
     rows: Integers = np.arange(length)
     places: list[Integers] = []
     for each in moves:
@@ -176,7 +176,7 @@ def _expand(moves: Sequence[Moves], length: int) -> tuple[Integers, list[Integer
 def _matches(
     laws: Laws, agent: int, moves: Moves, at: Integers, condition: int
 ) -> NDArray[np.bool_]:
-    """Whether a condition of an agent is met, per row."""
+    """For each row: whether a condition of an agent matches."""
     of_outcome = [
         condition in laws.rewards.matched(agent, transition)
         for law in moves.laws
@@ -188,7 +188,7 @@ def _matches(
 def _merge(
     states: list[Indices], earned: Floats, weights: Floats
 ) -> tuple[list[Indices], Floats, Floats]:
-    """Make one row of rows with the same states that earned the same, up to rounding."""
+    """Merge rows with equal states and, up to rounding, equal returns."""
     scale = max(float(np.abs(earned).max()), 1e-300)
     _, number = np.unique(np.round(earned / scale / SAME), return_inverse=True)
     rows, row_of = distinct_rows([number, *states])

@@ -1,8 +1,8 @@
-"""Why a policy does what it does: what else could be done, and what that would be worth.
+"""Explanations of decisions: the alternatives to an action, and their values.
 
-An alternative is done once; from then on the policy is followed. Its value is exact where it can be
-computed in time, and else an estimate by simulation, which is said. What makes the difference is
-found in the rewards: each entry adds its part to a value.
+An alternative replaces one joint action; afterwards the policy is followed. Its value is exact if
+it can be computed in time, and otherwise marked as an estimate by simulation. The rewards show the
+reasons for a difference: each entry contributes its part to a value.
 """
 
 from __future__ import annotations
@@ -28,30 +28,30 @@ from coreplan.support.frozen import FrozenMapping
 from coreplan.support.late import late, provides
 
 MOST_JOINT_ACTIONS = 64
-"""Up to so many joint actions are all looked at; else single agents' changes, and pairs'."""
+"""The most joint actions that are all examined; beyond, only changes of one or two agents."""
 RUNS = 20_000
-"""Runs of a simulation where the exact value is out of reach."""
+"""The number of simulated runs if the exact value is out of reach."""
 LEAST_DIFFERENCE = 1e-9
-"""Differences below this part of the largest amount are taken for rounding."""
+"""Differences below this part of the largest amount count as rounding."""
 _NOTHING_TO_SAY = RewardKind()
 
 
 @dataclass(frozen=True)
 class Difference:
-    """What one part of the rewards adds more, or less, than with the policy's own action.
+    """The change in one part of the rewards, compared with the policy's own action.
 
     Attributes
     ----------
     what
-        The part, in words: a reward function or, where the domain says so, rewards of one kind
-        about one subject, such as the revenue of a task.
+        The part, as text: a reward function or, where the domain says so, the rewards of one kind
+        for one subject, for instance the revenue of a task.
     amount
-        How much more is earned by it; below zero if less.
+        The additional reward of this part; negative if it earns less.
     note
-        More about it, such as how likely a task is completed.
+        Details, for instance the probability that a task is completed.
     verb
-        How people say that it takes something from the value, such as ``costs``; empty where they
-        speak of more or less of it.
+        The verb for a loss by this part, for instance ``costs``; empty if texts speak of more or
+        less of it.
     """
 
     what: str
@@ -62,24 +62,24 @@ class Difference:
 
 @dataclass(frozen=True)
 class Alternative:
-    """Another joint action, done once before the policy is followed.
+    """Another joint action, taken once before the policy is followed.
 
     Attributes
     ----------
     action
         An action for every agent, by name.
     changes
-        The actions of those who do something else than the policy says.
+        The actions of the agents that act differently from the policy.
     value, low, high
-        What is expected to be earned; a range for it where it is an estimate.
+        The expected value, and an interval for it if it is an estimate.
     exact
         Whether the value is exact.
     loss
-        How much less that is than with the policy's own action; below zero if it is more.
+        The loss against the policy's own action; negative if the alternative is better.
     overlaps
-        What the domain remarks on it, in words, such as which works would coincide now.
+        Remarks of the domain, as text, for instance the works that would coincide now.
     differences
-        What makes the difference, the largest first.
+        The reasons for the loss, the largest first.
     """
 
     action: Mapping[str, str]
@@ -112,22 +112,22 @@ class Alternative:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why a policy does what it does; made by :meth:`coreplan.Policy.explain`.
+    """The decision of a policy and its alternatives; made by :meth:`coreplan.Policy.explain`.
 
     Attributes
     ----------
     stage, state
         The situation: a local state for every agent, by name.
     action
-        What the policy does, by agents' names.
+        The joint action of the policy, by agents' names.
     value, low, high, exact
-        What is expected to be earned from here on; a range for it, if it is not exact.
+        The expected value from here on, and an interval for it if it is not exact.
     overlaps
-        What the domain remarks on the policy's own action, in words.
+        Remarks of the domain on the policy's own action, as text.
     alternatives
-        What else could be done, the best first.
+        The other joint actions, the best first.
     left_out
-        How many joint actions there are besides that were not looked at or not kept.
+        The number of further joint actions that were not examined or not kept.
     """
 
     stage: int
@@ -143,7 +143,7 @@ class Explanation:
 
     @property
     def best(self) -> bool:
-        """Whether nothing that was looked at is better, up to rounding."""
+        """Whether no alternative that was examined is better, up to rounding."""
         tolerance = LEAST_DIFFERENCE * max(1.0, abs(self.value))
         return all(each.loss >= -tolerance for each in self.alternatives)
 
@@ -177,9 +177,9 @@ def explain(
     time_limit: float = 10.0,
     seed: int = 1,
 ) -> Explanation:
-    """Why a policy does what it does, see :meth:`coreplan.Policy.explain`."""
+    """Compare a decision with its alternatives, see :meth:`coreplan.Policy.explain`."""
     _check(most, time_limit)
-    policy.act(stage, joint_state)  # says what is wrong with them
+    policy.act(stage, joint_state)  # raises an error if they are invalid
     indexed = policy.indexed
     state = policy.find_state(stage, joint_state)
     looked_at = _agents(indexed.agent_names, agents)
@@ -194,7 +194,7 @@ def explain(
             break
         judged.append((choices, worth))
     if own is None:
-        raise LimitError("time_limit", "the time limit struck before there was any value")
+        raise LimitError("time_limit", "the time limit was reached before any value was computed")
     names = _Words(policy, stage, state, own)
     made = [names.alternative(choices, worth, chosen) for choices, worth in judged]
     made.sort(key=lambda each: (each.loss, len(each.changes)))
@@ -222,7 +222,7 @@ def _check(most: object, time_limit: object) -> None:
 
 
 def _agents(names: Sequence[str], asked: Iterable[str] | None) -> list[int]:
-    """The numbers of the agents whose other actions are looked at."""
+    """The numbers of the agents whose other actions are examined."""
     if asked is None:
         return list(range(len(names)))
     numbers = []
@@ -234,7 +234,7 @@ def _agents(names: Sequence[str], asked: Iterable[str] | None) -> list[int]:
 
 
 class _Candidates:
-    """The joint actions that are looked at."""
+    """The joint actions to examine."""
 
     def __init__(
         self,
@@ -257,7 +257,7 @@ class _Candidates:
         self.count = math.prod(len(each) + 1 for each in self._others.values()) - 1
 
     def some(self) -> Iterator[tuple[int, ...]]:
-        """Those of single agents first; then pairs that share a reward, or all if they are few."""
+        """Changes of single agents first; then of pairs that share a reward, or all if few."""
         for i in self._others:
             yield from self._changed((i,))
         able = [i for i, others in self._others.items() if others]
@@ -276,7 +276,7 @@ class _Candidates:
                 yield from self._changed(pair)
 
     def _changed(self, who: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-        """The joint actions in which exactly these agents do something else."""
+        """The joint actions in which exactly these agents act differently."""
         for others in itertools.product(*(self._others[i] for i in who)):
             changed = list(self._chosen)
             for i, choice in zip(who, others, strict=True):
@@ -291,11 +291,11 @@ class _Worth:
     high: float
     exact: bool
     amounts: list[float]
-    """Per entry of the rewards: what it adds."""
+    """For each entry of the rewards: its contribution."""
 
 
 class _Judge:
-    """What joint actions are worth, as exactly as time allows."""
+    """Computes the values of joint actions, as exactly as time allows."""
 
     def __init__(
         self, policy: Policy, stage: int, state: tuple[int, ...], time_limit: float, seed: int
@@ -308,7 +308,7 @@ class _Judge:
         self._exact = True
 
     def worth(self, choices: tuple[int, ...], seconds: float | None) -> _Worth | None:
-        """What it is worth to do something once; None if there is no time left."""
+        """The value of taking a joint action once; None if no time is left."""
         left = self._end - now()
         if left <= 0:
             return None
@@ -319,7 +319,7 @@ class _Judge:
                 value, amounts = evaluate_entries(self._policy, limit, beginning)
                 return _Worth(value, value, value, True, amounts)
             except SolverError:
-                # What is out of reach for one is so for the others, as a rule.
+                # If one exact value is out of reach, the others usually are, too.
                 self._exact = False
         return self._estimate(beginning)
 
@@ -330,7 +330,7 @@ class _Judge:
         limits = Limits(left)
         try:
             with errors_of_the_core():
-                # The same seed for all: what they have in common then hides no difference.
+                # The same seed for all, so that common noise hides no difference.
                 runs = Runs(self._policy, self._seed, limits, beginning)
                 shown = runs.run(RUNS, 0.95, None, None)
         except LimitError:
@@ -339,7 +339,7 @@ class _Judge:
 
 
 class _Words:
-    """From numbers to what people call things."""
+    """Translates numbers into names for people."""
 
     def __init__(self, policy: Policy, stage: int, state: tuple[int, ...], own: _Worth) -> None:
         self._policy = policy
@@ -349,7 +349,7 @@ class _Words:
         self._own = own
 
     def action(self, choices: Sequence[int]) -> FrozenMapping[str, str]:
-        """A joint action by names."""
+        """Name the actions of a joint action."""
         return FrozenMapping(
             {
                 agent.name: agent.actions[agent.choice_action[choice]]
@@ -360,7 +360,7 @@ class _Words:
     def alternative(
         self, choices: tuple[int, ...], worth: _Worth, chosen: tuple[int, ...]
     ) -> Alternative:
-        """What is to be said of another joint action."""
+        """Describe another joint action."""
         action, usual = self.action(choices), self.action(chosen)
         changes = {name: action[name] for name in action if action[name] != usual[name]}
         return Alternative(
@@ -376,7 +376,7 @@ class _Words:
         )
 
     def _differences(self, amounts: Sequence[float]) -> list[Difference]:
-        """Which parts of the rewards make the difference."""
+        """Find the parts of the rewards that cause the difference."""
         kinds = self._policy.problem.reward_kinds
         sums: dict[str, float] = {}
         notes: dict[str, str] = {}
@@ -405,6 +405,6 @@ class _Words:
         return f"{entry.kind} of {entry.subject}"
 
     def overlaps(self, choices: Sequence[int], usual: Sequence[int] | None) -> list[str]:
-        """What the domain has to say of choices; only what is new against others, if asked."""
+        """The domain's remarks on choices; compared with others, only the new ones."""
         problem = self._policy.problem
         return problem.remarks(self._indexed, self._stage, self._state, choices, usual)

@@ -1,4 +1,4 @@
-"""How good is a plan that people have: what it is worth, and how much could be gained at most."""
+"""Evaluation of an existing plan: its value, and the most that a better plan could gain."""
 
 from __future__ import annotations
 
@@ -21,44 +21,44 @@ from coreplan.solving.start import Start, StartPlan, check_beginning, make_plan
 from coreplan.support.late import late
 
 RUNS = 10_000
-"""Runs of the simulation where the exact value is out of reach and nobody says how many."""
+"""The default number of simulated runs if the exact value is out of reach."""
 EXACT_PART = 0.5
-"""Of the time limit, that the exact value may take before it counts as out of reach."""
+"""The part of the time limit after which the exact value counts as out of reach."""
 
 
 BETTER = 1e-9
-"""Part of the value by which a plan has to be better for the other not to count as optimal."""
+"""The relative gain above which another plan counts as better."""
 
 
 @dataclass(frozen=True)
 class PlanReport:
-    """What a plan is worth, and how far from the best it can be.
+    """The value of a plan, and its largest distance from the optimum.
 
     Attributes
     ----------
     problem
         The problem's name.
     value
-        What the plan is expected to earn, exactly; None if that is out of reach, or takes more than
-        half of the time limit.
+        The exact expected value of the plan; None if it is out of reach, or takes more than half of
+        the time limit.
     estimate
-        The same by simulation, if asked for or if the exact value is out of reach.
+        An estimate of the value by simulation, on request or if the exact value is out of reach.
     money
-        The value in its parts, for a maintenance problem whose value is known.
+        The parts of the value, for a maintenance problem whose value is known.
     upper_bound
-        No plan is worth more; None if it was not asked for, or a limit struck before.
+        A bound that no plan exceeds; None without a request, or if a limit was reached before.
     best_known
-        What the best plan that is known is worth; it may be this one.
+        The value of the best known plan, which may be this one.
     search_status
-        Why the search for a bound stopped; None if there was none.
+        The reason why the search for a bound stopped; None without a search.
     seconds
         Wall time.
     message
-        More about a bound that there is not.
+        Details on a missing bound.
     policy
         The plan.
     result
-        What the search for a bound found, with the best plan; None if there was none.
+        The result of the search for a bound, with the best plan; None without a search.
     """
 
     problem: str
@@ -75,7 +75,7 @@ class PlanReport:
 
     @property
     def gap(self) -> float | None:
-        """How much can be gained at most: upper bound - value; None if one is not known."""
+        """The most that a better plan could gain, upper bound - value; None if unknown."""
         if self.value is None or self.upper_bound is None:
             return None
         return max(0.0, self.upper_bound - self.value)
@@ -91,14 +91,14 @@ class PlanReport:
 
     @property
     def gain(self) -> float | None:
-        """What the best plan that is known earns more; None if one is not known."""
+        """The additional value of the best known plan; None if unknown."""
         if self.value is None or self.best_known is None:
             return None
         return max(0.0, self.best_known - self.value)
 
     @property
     def optimal(self) -> bool:
-        """Whether the plan is proven to be optimal, and no better one is known."""
+        """Whether the plan is proven optimal, and no better one is known."""
         if self.value is None or self.upper_bound is None:
             return False
         known = self.value if self.best_known is None else self.best_known
@@ -143,7 +143,7 @@ def evaluate_plan(
     seed: int = 1,
     **options: Any,
 ) -> PlanReport:
-    """What a plan is worth, and how far from the best it can be.
+    """Compute the value of a plan, and bound its distance from the optimum.
 
     Parameters
     ----------
@@ -155,21 +155,22 @@ def evaluate_plan(
     bound
         Whether to search for a better plan and a bound on what any plan can earn.
     time_limit, memory_limit, callback, **options
-        Of that search; see :func:`coreplan.solve`.
+        Options of the search; see :func:`coreplan.solve`.
     stage, state
-        Where to start from; by default where the policy does, and a schedule at the beginning.
+        The start; default: the start of the policy or, for a schedule, the beginning.
     estimate_runs, seed
-        Simulate so many runs besides. Where the exact value is out of reach, this is done anyway.
+        The number of runs to simulate in addition, and their seed. If the exact value is out of
+        reach, the plan is simulated in any case.
 
     Raises
     ------
     ModelError
-        If the schedule or the state makes no sense.
+        If the schedule or the state is invalid.
     SolverError
         If the plan is for another problem, stage or state.
     LimitError
-        If a limit strikes before the plan's value is known, or somebody interrupts before there is
-        a bound.
+        If a limit is reached before the plan's value is known, or Ctrl-C comes before a bound is
+        found.
 
     Examples
     --------
@@ -215,7 +216,7 @@ def evaluate_plan(
         except LimitError as error:
             if error.reason == "interrupted":
                 raise
-            message = f"there is no bound: {error}"
+            message = f"no bound was found: {error}"
     return PlanReport(
         problem=problem.name,
         value=value,
@@ -238,7 +239,7 @@ def _begin(
     state: JointState | None,
     limits: Limits,
 ) -> tuple[Policy, JointState]:
-    """The plan as a policy, and the joint state that it starts in."""
+    """Turn the plan into a policy, and find the joint state in which it starts."""
     policy = make_plan(problem, plan, stage or 0, state, limits)
     if isinstance(plan, Policy) and (stage is not None or state is not None):
         asked = policy.stage if stage is None else stage
@@ -250,12 +251,12 @@ def _begin(
 
 
 def _exact_value(policy: Policy, time_limit: float) -> tuple[float | None, Any]:
-    """The exact value, with its parts if the domain has such; None if it is out of reach."""
+    """The exact value, with its parts if the domain has parts; None if out of reach."""
     try:
         value, amounts = evaluate_entries(policy, time_limit)
         money = policy.problem.money(policy.indexed, value, amounts)
     except SolverError:
         return None, None
     if not math.isfinite(value):
-        raise SolverError("the rewards are too large to be added up; scale them down")
+        raise SolverError("the rewards are too large to add up; scale them down")
     return value, money

@@ -1,8 +1,8 @@
-"""Rewards as tables of what agents do at once: for simulation, where they are looked up often.
+"""Tables of rewards for joint transitions, for fast lookups in simulations.
 
-Entries that look at the same agents make one table. All that a table has to know of an agent's
-transition is which of the conditions match that its entries ask for: that is the transition's
-class. A table has a cell for each combination of the agents' classes.
+Entries of the same agents share a table. A table distinguishes the transitions of an agent only by
+the conditions of its entries that match: these form the class of the transition. A table has a cell
+for each combination of the agents' classes.
 """
 
 from __future__ import annotations
@@ -23,40 +23,40 @@ Floats = NDArray[np.float64]
 Booleans = NDArray[np.bool_]
 
 MOST_CELLS = 1 << 14
-"""Entries that would make a larger table have one each, with two cells: it is earned, or not."""
+"""The most cells of a table; beyond, each entry has a table with two cells: earned or not."""
 
 
 @dataclass(frozen=True, eq=False)
 class RewardTable:
-    """The rewards of some entries that look at the same agents."""
+    """The rewards of some entries of the same agents."""
 
     entries: tuple[int, ...]
     """The numbers of the entries."""
     members: tuple[int, ...]
     """The agents."""
     classes: tuple[Indices, ...]
-    """Per agent and transition: its class."""
+    """For each agent and transition: its class."""
     class_count: tuple[int, ...]
     all_or_nothing: bool
-    """Whether classes are 0 and 1, and there are just two cells."""
+    """Whether the classes are 0 and 1, and the table has just two cells."""
     matches: Booleans
-    """Per entry and cell: whether it is earned."""
+    """For each entry and cell: whether the entry is earned."""
     variant_at: tuple[int, ...]
-    """Per stage from the first: the row of `active`, or NOTHING; empty if the only row holds."""
+    """For each stage from the first: the row of `active`, or NOTHING; empty with a single row."""
     active: Booleans
-    """Per variant and entry: whether the entry counts."""
+    """For each variant and entry: whether the entry counts."""
     values: Floats
-    """Per variant and cell: what is earned."""
+    """For each variant and cell: the reward."""
 
     def amounts(self, seen: NDArray[np.uint64], runs: int) -> Floats:
-        """Per entry: how often it is earned per run, from how often cells were seen."""
+        """For each entry: its mean number of times per run, from the counts of cells."""
         per_variant = seen.reshape(len(self.active), -1).astype(np.float64)
         earned: Floats = (self.active * (per_variant @ self.matches.T)).sum(axis=0) / runs
         return earned
 
 
 def reward_tables(indexed: IndexedProblem, first: int) -> list[RewardTable]:
-    """All rewards of a problem from a stage on as tables, those of one agent first."""
+    """Make tables of all rewards from a stage on, those of single agents first."""
     by_scope: dict[tuple[int, ...], list[int]] = {}
     for number, entry in enumerate(indexed.entries):
         scope = tuple(sorted({i for i, _ in entry.members}))
@@ -80,10 +80,10 @@ def _table(
     numbers: Sequence[int],
     matching: Sequence[MatchedTransitions],
 ) -> RewardTable | None:
-    """One table for entries of the same agents; None if it would be too large."""
+    """Make one table for entries of the same agents; None if it would be too large."""
     entries = [indexed.entries[number] for number in numbers]
     classes: list[Indices] = []
-    matched_by: list[list[Booleans]] = []  # per agent and entry, per class
+    matched_by: list[list[Booleans]] = []  # for each agent and entry, by class
     cells = 1
     for i in scope:
         conditions = sorted({c for entry in entries for who, c in entry.members if who == i})
@@ -115,7 +115,7 @@ def _table_of_one(
     number: int,
     matching: Sequence[MatchedTransitions],
 ) -> RewardTable:
-    """A table of one entry that is earned, or not."""
+    """Make a table with two cells for one entry: earned or not."""
     classes = []
     for i in scope:
         asked = [matching[i].of(c) for who, c in indexed.entries[number].members if who == i]
@@ -138,7 +138,7 @@ def _with_stages(
     *,
     all_or_nothing: bool,
 ) -> RewardTable:
-    """The table, with what is earned at which stage."""
+    """Add the rewards of each stage to a table."""
     entries = [indexed.entries[number] for number in numbers]
     variant_at, active = _variants(entries, first, indexed.horizon)
     values = np.array([entry.value for entry in entries])
@@ -158,7 +158,7 @@ def _with_stages(
 def _variants(
     entries: Sequence[IndexedEntry], first: int, horizon: int
 ) -> tuple[tuple[int, ...], Booleans]:
-    """Which entries count together, and at which stages they do."""
+    """Find the sets of entries that count together, and their stages."""
     always = frozenset(k for k, entry in enumerate(entries) if entry.stages is None)
     at_stage: dict[int, set[int]] = {}
     for k, entry in enumerate(entries):
@@ -183,7 +183,7 @@ def _variants(
 def add_tables(
     problem: _core.SimulatedProblem, tables: Sequence[RewardTable], sum_of: Sequence[int]
 ) -> None:
-    """Give the tables to the core, each with the sum that it belongs to."""
+    """Pass the tables to the core, each with the sum to which it belongs."""
     for table, number in zip(tables, sum_of, strict=True):
         problem.add_table(
             table.members,

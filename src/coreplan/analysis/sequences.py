@@ -1,8 +1,8 @@
-"""Execution sequences: what happened, stage by stage, and what it earned.
+"""Execution sequences: the course of an execution, stage by stage, and its return.
 
 The paper writes an execution sequence as [s_0, a_0, s_1, ..., s_t] and its return, Eq. 3, as the
 sum of all reward functions over its transitions. The value of a policy is the expected return over
-the sequences that it can lead to, Eq. 4.
+all its possible sequences, Eq. 4.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ class ExecutionSequence:
     Parameters
     ----------
     states
-        One more than actions, each with a local state for every agent.
+        The joint states, one more than actions, each with a local state for every agent.
     actions
-        Joint actions, each with an action's name for every agent.
+        Joint actions, each with the name of an action for every agent.
     stage
         The stage of the first state.
     """
@@ -44,23 +44,23 @@ class ExecutionSequence:
         object.__setattr__(self, "actions", tuple(self.actions))
         if len(self.states) != len(self.actions) + 1:
             raise ModelError(
-                f"an execution sequence with {len(self.actions)} actions has "
-                f"{len(self.actions) + 1} states; found {len(self.states)}"
+                f"the sequence has {len(self.states)} states; expected "
+                f"{len(self.actions) + 1} for {len(self.actions)} actions"
             )
 
 
 @dataclass(frozen=True)
 class Returns:
-    """What a sequence earned.
+    """The return of a sequence, and its parts.
 
     Attributes
     ----------
     total
         The return: the sum over all reward functions.
     parts
-        The same per reward function, in the problem's order.
+        The return of each reward function, in the problem's order.
     names
-        What each reward function is.
+        The names of the reward functions.
     """
 
     total: float
@@ -88,8 +88,8 @@ def returns(problem: AnyProblem, sequence: ExecutionSequence) -> Returns:
     last = sequence.stage + len(sequence.actions)
     if sequence.stage < 0 or last > problem.horizon:
         raise ModelError(
-            f"the sequence runs from stage {sequence.stage} to {last}; the horizon is "
-            f"{problem.horizon}"
+            f"the sequence runs from stage {sequence.stage} to {last}; expected stages from 0 to "
+            f"the horizon, {problem.horizon}"
         )
     start = min(sequence.stage, problem.horizon - 1)
     timed = sequence.stage < problem.horizon and any(
@@ -119,7 +119,7 @@ def _find_transitions(
     joint_action: Mapping[str, str],
     following: Sequence[int],
 ) -> list[int]:
-    """The agents' transitions, or an error that says what is not possible."""
+    """Find the agents' transitions; raises a ModelError if one is impossible."""
     transitions = []
     actions = by_agent(joint_action, indexed.agent_names, "action")
     for agent, now, action, then in zip(indexed.agents, state, actions, following, strict=True):
@@ -145,9 +145,9 @@ def _find_transitions(
 
 
 def execution_sequences(policy: Policy) -> Iterator[tuple[ExecutionSequence, float]]:
-    """All sequences that a policy can lead to, each with its probability.
+    """All possible sequences of a policy, each with its probability.
 
-    Their number grows quickly: for small problems only.
+    Their number grows quickly, so this is for small problems only.
     """
     indexed = policy.indexed
     first = indexed.stage
@@ -187,7 +187,7 @@ def execution_sequences(policy: Policy) -> Iterator[tuple[ExecutionSequence, flo
 
 @provides("Policy.evaluate.sequences")
 def expected_return(policy: Policy) -> float:
-    """The value of a policy by all its execution sequences (paper, Eq. 4)."""
+    """Compute the value of a policy from all its execution sequences (paper, Eq. 4)."""
     return sum(
         probability * returns(policy.problem, sequence).total
         for sequence, probability in execution_sequences(policy)

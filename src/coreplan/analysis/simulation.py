@@ -1,4 +1,4 @@
-"""What simulated runs of a policy have shown."""
+"""Results of simulated runs of a policy."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from coreplan.support.late import late
 Floats = NDArray[np.float64]
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-"""Those that summaries show."""
+"""The quantiles that summaries show."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """What was earned in simulated runs on average, and an interval for what is expected.
+    """The mean return of simulated runs, and an interval for the expected value.
 
     The interval is the mean ± z·s/√runs: s is the standard deviation over the runs, z the quantile
-    of the normal distribution. It is an approximation, good for many runs; where much hangs on what
-    happens rarely, it can be too narrow. It proves nothing.
+    of the normal distribution. It is an approximation that is good for many runs. It can be too
+    narrow if rare events matter much. It is not a proof.
 
     Attributes
     ----------
@@ -37,9 +37,9 @@ class Estimate:
     low, high
         The interval.
     runs
-        How many runs there were.
+        The number of runs.
     confidence
-        About how likely such an interval holds the exact value.
+        The approximate probability that the interval contains the exact value.
     """
 
     mean: float
@@ -60,7 +60,7 @@ class Estimate:
 
 
 def make_estimate(mean: float, squares: float, runs: int, confidence: float) -> Estimate:
-    """An estimate from a mean and the sum of squared distances from it."""
+    """Make an estimate from a mean and the sum of squared distances from it."""
     z = -NormalDist().inv_cdf((1 - confidence) / 2)
     margin = z * math.sqrt(squares / (runs - 1)) / math.sqrt(runs)
     return Estimate(mean, mean - margin, mean + margin, runs, confidence)
@@ -68,20 +68,20 @@ def make_estimate(mean: float, squares: float, runs: int, confidence: float) -> 
 
 @dataclass(frozen=True)
 class Completion:
-    """When a task was completed in simulated runs.
+    """The steps in which simulated runs completed a task.
 
     Attributes
     ----------
     contractor, task
         Their names.
     undone
-        In which part of the runs it was not completed by the horizon.
+        The part of the runs that did not complete it by the horizon.
     mean
-        The mean of the step in which it was completed, where it was; None if it never was.
+        The mean step of completion, over the runs that completed it; None if no run did.
     stage
-        The stage that `shares` begin with.
+        The first stage of `shares`.
     shares
-        Per stage up to the last: in which part of the runs it was completed in that step.
+        For each stage up to the last: the part of the runs that completed it in that step.
     """
 
     contractor: str
@@ -105,36 +105,36 @@ class Completion:
 
 @dataclass(frozen=True, eq=False)
 class Simulation:
-    """What simulated runs of a policy have shown; made by :func:`coreplan.simulate`.
+    """The results of simulated runs of a policy; made by :func:`coreplan.simulate`.
 
     Attributes
     ----------
     problem
         The problem's name.
     value
-        What the policy is worth: an estimate.
+        An estimate of the value of the policy.
     runs, asked
-        How many runs there were, and how many had been asked for: fewer, if it was stopped.
+        The number of runs, and the number requested, which is larger if the simulation was stopped.
     seed
-        Where the random numbers start.
+        The seed of the random numbers.
     seconds
         Wall time.
     returns
-        What each run earned, in ascending order.
+        The return of each run, in ascending order.
     own
-        Per agent, by name: what it earned by itself. In a maintenance problem: revenue less the
-        cost of its works.
+        For each agent, by name: its own reward. In a maintenance problem: revenue minus the cost of
+        its works.
     shared
-        Per set of agents, by their names: what they earned by what they did at once. In a
-        maintenance problem that is minus the hindrance. Sets with no rewards are left out; the
-        empty set has what is earned whatever they do.
+        For each set of agents, by their names: the reward of their interactions. In a maintenance
+        problem that is minus the hindrance. Sets without rewards are left out; the empty set has
+        the rewards that do not depend on the agents.
     functions, function_names
-        Per reward function in the problem's order: the mean of what it gave, and what it is.
+        For each reward function, in the problem's order: its mean reward, and its name.
     money
-        In a maintenance problem: the mean revenue, cost of works and hindrance, also per entry of
-        the network.
+        In a maintenance problem: the mean revenue, cost of works and hindrance, also for each entry
+        of the network.
     completions
-        In a maintenance problem: when tasks were completed, but for those that were done already.
+        In a maintenance problem: the completions of all tasks that were not done at the start.
     """
 
     problem: str
@@ -156,7 +156,7 @@ class Simulation:
 
     @property
     def runs(self) -> int:
-        """How many runs there were."""
+        """The number of simulated runs."""
         return self.value.runs
 
     @property
@@ -171,27 +171,27 @@ class Simulation:
 
     @property
     def stopped(self) -> bool:
-        """Whether there are fewer runs than had been asked for."""
+        """Whether the simulation stopped before the requested number of runs."""
         return self.runs < self.asked
 
     def quantile(self, share: float) -> float:
-        """What is earned at most in this share of the runs; 0.5 for the median."""
+        """The return that this share of the runs does not exceed; 0.5 gives the median."""
         if not is_number(share) or not 0 <= share <= 1:
             raise ModelError(f"share is {found(share)}; expected a number from 0 to 1")
         return float(np.quantile(self.returns, share, method="inverted_cdf"))
 
     def histogram(self, bins: int | Sequence[float] = 20) -> tuple[NDArray[np.int64], Floats]:
-        """How often the return is in each of some intervals; and where they end.
+        """Count the runs whose returns lie in each of some intervals.
 
         Parameters
         ----------
         bins
-            How many intervals of the same width, or where they end, from low to high.
+            The number of intervals of equal width, or their edges in ascending order.
 
         Returns
         -------
         tuple
-            The number of runs per interval, and one end more.
+            The number of runs in each interval, and the edges, one more than intervals.
         """
         counts, ends = np.histogram(self.returns, bins=bins)
         return counts, ends.astype(np.float64)

@@ -1,8 +1,8 @@
-"""Simulation: many runs of a policy, and what they show.
+"""Simulation: many runs of a policy, and their statistics.
 
-Like evaluation it uses the problem's own description alone, and nothing of the solvers. The core
-lets agents move and counts; it asks for the policy's choices when it gets into a joint state that
-it has not seen before.
+Like evaluation, it uses the description of the problem and no code of the solvers. The core moves
+the agents and counts. It asks for the policy's choices when it reaches a joint state for the first
+time.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ from coreplan.support.processors import choose_count
 Floats = NDArray[np.float64]
 
 SECONDS_AT_ONCE = 0.1
-"""About how long runs take that are begun together; between them somebody may look, or stop."""
+"""The approximate time of one batch of runs; callbacks and limits act between batches."""
 MOST_AT_ONCE = 1 << 17
-"""How many runs are begun together at most."""
+"""The most runs of one batch."""
 MOST_DECISION_BYTES = 1 << 29
-"""Decisions are forgotten when they take more memory than this."""
+"""The memory for decisions above which they are forgotten."""
 
 
 @dataclass(frozen=True, slots=True)
 class SimulationProgress:
-    """How far a simulation has come.
+    """The progress of a simulation.
 
     Attributes
     ----------
     runs, asked
-        How many runs are through, and how many there are to be.
+        The number of complete runs, and the number requested.
     seconds
         Time since the beginning.
     mean
@@ -69,35 +69,35 @@ def simulate(
     time_limit: float | None = None,
     callback: Callable[[SimulationProgress], object] | None = None,
 ) -> Simulation:
-    """Let a policy run many times, and see what comes of it.
+    """Run a policy many times, and collect statistics.
 
     Parameters
     ----------
     policy
         The policy.
     runs
-        How many independent runs to simulate, at least 2; better thousands.
+        The number of independent runs, at least 2; thousands are better.
     seed
-        Start of the random numbers: the same seed gives the same numbers, with any number of
+        The seed of the random numbers: the same seed gives the same numbers, with any number of
         threads.
     confidence
-        About how likely the intervals are to hold the exact values.
+        The approximate probability that the intervals contain the exact values.
     threads
-        How many threads to use; by default one for each processor that this process may use.
+        The number of threads; default: one for each processor that this process may use.
     time_limit
-        Seconds after which to stop with what there is.
+        Seconds after which the simulation stops with the runs so far.
     callback
-        Called some times a second; return ``True`` to stop with what there is.
+        Called several times a second; return ``True`` to stop with the runs so far.
 
     Returns
     -------
     Simulation
-        Also when it is stopped by the time limit or by Ctrl-C: then of fewer runs.
+        The statistics; of fewer runs if the time limit or Ctrl-C stopped the simulation.
 
     Raises
     ------
     LimitError
-        If it is stopped before two runs are through.
+        If the simulation is stopped before two runs are complete.
 
     Examples
     --------
@@ -129,7 +129,7 @@ def _check(name: str, value: object, least: int) -> None:
 
 
 def _reached_milestones(agent: IndexedAgent) -> NDArray[np.uint32]:
-    """Per transition of an agent: the number of the milestone reached by it, or NO_EVENT."""
+    """For each transition of an agent: the milestone that it reaches, or NO_EVENT."""
     if not agent.milestones:
         return np.zeros(0, np.uint32)
     matches = MatchedTransitions(agent)
@@ -140,9 +140,9 @@ def _reached_milestones(agent: IndexedAgent) -> NDArray[np.uint32]:
 
 
 class Runs:
-    """The runs of a policy, and what they have shown so far.
+    """The runs of a policy, and their statistics so far.
 
-    They begin where the policy starts, or elsewhere.
+    They begin at the start of the policy, or in another joint state.
     """
 
     def __init__(
@@ -183,7 +183,7 @@ class Runs:
         threads: int | None,
         callback: Callable[[SimulationProgress], object] | None,
     ) -> Simulation:
-        """Simulate until there are enough runs, or somebody stops it."""
+        """Simulate until the requested number of runs is complete, or until it is stopped."""
         simulator = self._simulator
         workers = choose_count(threads)
         at_once = _core.Simulator.block
@@ -207,11 +207,11 @@ class Runs:
         if simulator.runs < 2:
             why = self._limits.monitor.stop
             reason = "time_limit" if why == _core.Stop.time_limit else "interrupted"
-            raise LimitError(reason, "stopped before two runs were simulated")
+            raise LimitError(reason, "the simulation stopped before two runs were complete")
         return self._result(runs, confidence)
 
     def _go_on(self, workers: int) -> bool:
-        """Let all runs that have begun come to their end; False if a limit strikes."""
+        """Complete all runs that have begun; return False if a limit is reached."""
         simulator, monitor = self._simulator, self._limits.monitor
         while not simulator.advance(workers):
             if monitor.look() or monitor.stop != _core.Stop.none:
@@ -231,7 +231,7 @@ class Runs:
         columns = [column.copy() for column in states]
         return self._policy.choose_many(self._start.stage + layer, agents, columns)
 
-    # -- what they have shown -----------------------------------------------------------------
+    # -- results ------------------------------------------------------------------------------
 
     def _result(self, asked: int, confidence: float) -> Simulation:
         simulator, indexed = self._simulator, self._indexed
@@ -270,9 +270,9 @@ class Runs:
         )
 
     def amounts(self) -> list[float]:
-        """Per entry: the mean of what it has given.
+        """The mean reward of each entry.
 
-        Chances that do not quite add up to 1 are taken here as if they did.
+        Probabilities that do not quite add up to 1 count as if they did.
         """
         amounts = [0.0] * len(self._indexed.entries)
         for k, table in enumerate(self._tables):

@@ -1,4 +1,4 @@
-"""What a policy does in all situations that it leads to, for other programs: tables and JSON."""
+"""The situations and actions of a policy for other programs: tables and JSON."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 def situation_table(graph: PlanGraph) -> tuple[list[str], list[list[Cell]]]:
-    """The situations before the horizon, as columns and rows.
+    """Make the columns and rows of a table of the situations before the horizon.
 
     Columns are the situation's number, stage, probability and value and, for each agent, its state
-    and action. The state of a contractor has three columns: what it has done, is doing, and how
-    many steps remain.
+    and action. The state of a contractor has three columns: its completed works, its work in
+    progress, and the remaining steps.
     """
     columns = ["situation", "stage", "probability", "value"]
     start = graph.situations[0].state
@@ -41,7 +41,7 @@ def situation_table(graph: PlanGraph) -> tuple[list[str], list[list[Cell]]]:
 
 @provides("PlanGraph.to_dataframe")
 def to_dataframe(graph: PlanGraph) -> pd.DataFrame:
-    """The situations as a table of pandas, see :func:`situation_table`; needs the extra `pandas`.
+    """Make a pandas table of the situations, see :func:`situation_table`; needs the extra `pandas`.
 
     Raises
     ------
@@ -52,8 +52,7 @@ def to_dataframe(graph: PlanGraph) -> pd.DataFrame:
         import pandas as pd
     except ImportError:
         raise SolverError(
-            "pandas is not installed; it comes with the extra `pandas`: "
-            "pip install 'coreplan[pandas]'"
+            "pandas is not installed; install the extra `pandas`: pip install 'coreplan[pandas]'"
         ) from None
     columns, rows = situation_table(graph)
     return pd.DataFrame(rows, columns=columns).set_index("situation")
@@ -76,7 +75,7 @@ def write_json(graph: PlanGraph, path: str | Path) -> None:
 
 
 def graph_to_dict(graph: PlanGraph) -> dict[str, Any]:
-    """A plan graph as plain values: situations refer to each other by number."""
+    """Turn a plan graph into plain values; situations refer to each other by number."""
     return {
         "agents": list(graph.agents),
         "stage": graph.stage,

@@ -1,4 +1,4 @@
-"""The published search made visible: every joint state and joint action it looks at, and why."""
+"""A record of the published search: every joint state and joint action that it visits, and why."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ from coreplan.support.checks import found as shown
 from coreplan.support.late import late
 
 MOST_STATES = 2000
-"""How many looks at joint states a trace holds unless told otherwise."""
+"""The default for the most visits of joint states in a trace."""
 
 
 @dataclass(frozen=True)
 class TracedLocal:
-    """Where one agent stands.
+    """The local state of one agent.
 
     Attributes
     ----------
     agent
-        Its name.
+        The name of the agent.
     state
-        The local state, as :func:`coreplan.solve` takes it.
+        The local state, in the form that :func:`coreplan.solve` takes.
     label
-        The same as text.
+        The local state as text.
     alike
-        Other local states that were merged with it: they have the same future.
+        Other local states that were merged with it, because they have the same future.
     """
 
     agent: str
@@ -49,14 +49,14 @@ class TracedLocal:
 
 @dataclass(frozen=True)
 class TracedOutcome:
-    """One outcome of a joint action: how likely it is, and what remains to be solved after it.
+    """One outcome of a joint action: its probability, and the visits that follow.
 
     Attributes
     ----------
     probability
-        How likely it is.
+        The probability of the outcome.
     states
-        Positions in :attr:`SearchTrace.states`: one look, or one per group where the outcome
+        Positions in :attr:`SearchTrace.states`: one visit, or one per group if the outcome
         decoupled the agents.
     """
 
@@ -65,7 +65,7 @@ class TracedOutcome:
 
     @property
     def decoupled(self) -> bool:
-        """Whether the agents fell into groups that cannot interact any more."""
+        """Whether the agents split into groups that cannot interact any more."""
         return len(self.states) > 1
 
 
@@ -80,15 +80,15 @@ class TracedAction:
     lower, upper
         L and U of Algorithm 1: expectations over the joint outcomes.
     graph_lower, graph_upper
-        The same by each agent's conditional return graph alone: whatever the others' outcomes are.
+        The bounds from each agent's conditional return graph alone, whatever the others' outcomes.
     certain
-        L_max when it was this action's turn; None if nothing was known.
+        L_max at the turn of this action; None if it was unknown.
     pruned
-        Whether it was skipped, since U is less than L_max.
+        Whether it was skipped, because U is less than L_max.
     value
-        What it is worth; None if it was pruned.
+        The value; None if it was pruned.
     outcomes
-        What it can lead to. Empty if it was pruned, and at the last stage.
+        The possible outcomes. Empty if it was pruned, and at the last stage.
     """
 
     actions: tuple[str, ...]
@@ -104,29 +104,29 @@ class TracedAction:
 
 @dataclass(frozen=True)
 class TracedState:
-    """One look at a group of agents in a joint state.
+    """One visit of the search: a group of agents in a joint state.
 
     Attributes
     ----------
     stage
         The stage.
     locals
-        Where each agent of the group stands.
+        The local state of each agent of the group.
     parent, parent_action
-        Position in :attr:`SearchTrace.states` of the look that led here, and in its actions; None
-        where the search starts.
+        The positions, in :attr:`SearchTrace.states` and in its actions, of the visit and action
+        that led here; None at the start of the search.
     probability
-        How likely the outcome is that led here.
+        The probability of the outcome that led here.
     value
-        What is earned from here on, at best, by what the group does.
+        The optimal value of the group from here on.
     independent
-        Whether the agent is locally independent, so that its own best policy was taken.
+        Whether the agent is locally independent; the search then takes its own best policy.
     remembered
-        Whether the value was remembered from an earlier look.
+        Whether the value was remembered from an earlier visit.
     actions
-        The joint actions, in the order of the search. Empty if there was nothing to search.
+        The joint actions, in the order of the search. Empty without a search.
     best
-        Position of the best joint action; None if there was nothing to search.
+        The position of the best joint action; None without a search.
     """
 
     stage: int
@@ -148,7 +148,7 @@ class TracedState:
 
 @dataclass(frozen=True)
 class SearchTrace:
-    """All that the search looked at. Made by :func:`trace_search`.
+    """A complete record of the search; made by :func:`trace_search`.
 
     Attributes
     ----------
@@ -157,16 +157,16 @@ class SearchTrace:
     algorithm
         ``core-2016``, or ``crg-ps`` if it ran without bounds.
     stage, horizon
-        Where the search started, and the number of stages.
+        The first stage of the search, and the number of stages.
     value
         The optimum.
     constants
-        Per stage from the first one on: what is earned whatever anybody does. It is part of
+        For each stage from the first: the reward that does not depend on the agents. It is part of
         `value`, not of the values of joint states.
     start
-        Where it began: one look, or one per group if the agents were decoupled from the start.
+        The first visit, or one visit per group if the agents were decoupled from the start.
     states
-        The looks, in the order of the search.
+        All visits, in the order of the search.
     """
 
     problem: str
@@ -180,22 +180,22 @@ class SearchTrace:
 
     @property
     def joint_states_expanded(self) -> int:
-        """How many looks had to be searched."""
+        """The number of visits with a search."""
         return sum(bool(state.actions) for state in self.states)
 
     @property
     def joint_actions_evaluated(self) -> int:
-        """How many joint actions were evaluated."""
+        """The number of evaluated joint actions."""
         return sum(not action.pruned for state in self.states for action in state.actions)
 
     @property
     def joint_actions_pruned(self) -> int:
-        """How many joint actions were pruned."""
+        """The number of pruned joint actions."""
         return sum(action.pruned for state in self.states for action in state.actions)
 
     @property
     def decouplings(self) -> int:
-        """How many outcomes decoupled agents."""
+        """The number of outcomes that decoupled agents."""
         return self.start.decoupled + sum(
             outcome.decoupled
             for state in self.states
@@ -275,35 +275,35 @@ def trace_search(
     time_limit: float | None = None,
     most_states: int = MOST_STATES,
 ) -> SearchTrace:
-    """Run the published search on a small problem and record all that it looks at.
+    """Run the published search on a small problem and record every visit.
 
     Parameters
     ----------
     problem
         A TI-MMDP or an MPP.
     bounds
-        Whether to prune: CoRe (``core-2016``); without, CRG-PS.
+        Whether to prune, as in CoRe (``core-2016``); otherwise the search is CRG-PS.
     memo
         Whether to remember solved groups; the algorithm as printed does not.
     merge
         Whether to merge equivalent local states.
     assignment
-        Who answers for which reward function; see :func:`coreplan.solving.build_crgs`.
+        The assignment of reward functions to agents; see :func:`coreplan.solving.build_crgs`.
     stage, state
         Where the search starts; by default at the beginning.
     time_limit
         Seconds; None for no limit.
     most_states
-        The most looks at joint states (and 20 times as many joint actions) to record.
+        The most visits of joint states (and 20 times as many joint actions) to record.
 
     Raises
     ------
     LimitError
-        If a limit strikes: half a search shows nothing.
+        If a limit is reached, because a part of a search is of no use.
     ModelError
-        If the state makes no sense.
+        If the state is invalid.
     SolverError
-        If the search is larger than `most_states`, or an option makes no sense.
+        If the search is larger than `most_states`, or an option is invalid.
 
     Examples
     --------
@@ -339,9 +339,9 @@ def trace_search(
         )
     if found.trace_full:
         raise SolverError(
-            f"the search looks at more than {most_states:,} joint states (or {20 * most_states:,} "
-            "joint actions), too much to show; start from a later stage (stage and state), "
-            "remember solved states (memo), cut the problem down or raise most_states"
+            f"the search is too long to show: it visits more than {most_states:,} joint states "
+            f"(or {20 * most_states:,} joint actions); start at a later stage (stage and state), "
+            "remember solved states (memo), shrink the problem or raise most_states"
         )
     if found.stop != _core.Stop.none:
         reason = found.stop.name
@@ -350,7 +350,7 @@ def trace_search(
 
 
 class _Reader:
-    """Turns the core's records, which are numbers, into names."""
+    """Translates the numbers of the core's records into names."""
 
     def __init__(self, crgs: ConditionalReturnGraphs, found: _core.CoreResult) -> None:
         self._crgs = crgs
@@ -365,7 +365,7 @@ class _Reader:
 
     def read(self, algorithm: str) -> SearchTrace:
         indexed = self._crgs.indexed
-        # The looks that each joint action led to, in order.
+        # The visits after each joint action, in order.
         following: dict[tuple[int, int], list[int]] = {}
         for position, record in enumerate(self._records):
             following.setdefault((record.parent, record.parent_action), []).append(position)
@@ -425,7 +425,7 @@ class _Reader:
         )
 
     def _outcomes(self, looks: Sequence[int]) -> tuple[TracedOutcome, ...]:
-        """Put the groups of each outcome together; every look knows how many there were."""
+        """Combine the groups of each outcome; every visit knows their number."""
         outcomes = []
         first = 0
         while first < len(looks):

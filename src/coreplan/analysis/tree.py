@@ -1,4 +1,4 @@
-"""The contingent plan as a tree: what is done, and what is done next, depending on what happens."""
+"""The contingent plan as a tree: actions, and next actions for each outcome."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from coreplan.support.frozen import FrozenMapping
 from coreplan.support.late import late, provides
 
 MOST_NODES = 1_000
-"""How many nodes a tree has at most where nobody says how many."""
+"""The default for the most nodes of a tree."""
 MOST_SITUATIONS = 100_000
-"""How many situations the tree is made from at most."""
+"""The most situations from which a tree is made."""
 
 
 @dataclass(frozen=True)
 class PlanBranch:
-    """What may happen after the steps of a node.
+    """One outcome after the steps of a node.
 
     Attributes
     ----------
     probability
-        How likely it is, given that the plan has come so far.
+        Its probability, given that the plan has reached the node.
     known
-        What becomes known.
+        The news that it brings.
     node
-        The number of the node that says how it goes on.
+        The number of the next node.
     """
 
     probability: float
@@ -42,22 +42,22 @@ class PlanBranch:
 
 @dataclass(frozen=True)
 class PlanNode:
-    """Some steps in which nothing is left to chance, but for the last one.
+    """A sequence of steps in which only the last one has several outcomes.
 
     Attributes
     ----------
     stage
         The stage of the first step.
     probability
-        How likely the plan gets here.
+        The probability that the plan reaches this node.
     actions
-        Per step: an action for every agent, by name. Empty at the horizon.
+        For each step: an action for every agent, by name. Empty at the horizon.
     value
-        What is expected to be earned from here on; None where that is not known.
+        The expected value from here on; None if unknown.
     branches
-        What may happen then, the likeliest first; empty where the plan ends.
+        The outcomes after the last step, the likeliest first; empty at the end of the plan.
     left_out
-        How likely it is, after the last step, that something happens that the tree leaves out.
+        The probability, after the last step, of an outcome that the tree leaves out.
     """
 
     stage: int
@@ -81,9 +81,9 @@ class PlanTree:
     nodes
         The nodes; number 0 is the root, and branches refer to the others.
     complete
-        Whether nothing is left out.
+        Whether the tree has all outcomes.
     tasks
-        Per agent and action: the task that is started by it. Empty where the domain has no tasks.
+        For each agent and action: the task that it starts. Empty if the domain has no tasks.
     """
 
     agents: tuple[str, ...]
@@ -94,12 +94,12 @@ class PlanTree:
 
     @property
     def root(self) -> PlanNode:
-        """Where the plan starts."""
+        """The first node of the plan."""
         return self.nodes[0]
 
     @property
     def covered(self) -> float:
-        """How likely all goes as the tree has it, up to the horizon."""
+        """The probability that an execution stays within the tree up to the horizon."""
         if self.complete:
             return 1.0
         ends = (node for node in self.nodes if not node.branches)
@@ -143,18 +143,18 @@ def plan_tree(
     min_probability: float = 0.0,
     most_nodes: int = MOST_NODES,
 ) -> PlanTree:
-    """The contingent plan: it branches only where something uncertain happens.
+    """Make the contingent plan, which branches only at uncertain outcomes.
 
     Parameters
     ----------
     policy
         The policy.
     depth
-        How many times it may branch on any way; None: as often as there is something to tell apart.
+        The most branchings on any path; None means no limit.
     min_probability
-        Leave out what is less likely than this.
+        Leave out outcomes that are less likely than this.
     most_nodes
-        How many nodes to keep at most, the likeliest.
+        The most nodes to keep; the likeliest are kept.
 
     Examples
     --------
@@ -201,9 +201,9 @@ class _Growth:
         self._most = most_nodes
 
     def run(self) -> list[PlanNode]:
-        """All nodes."""
+        """Grow the tree, and return its nodes."""
         made: list[PlanNode | None] = [None]
-        # (less its probability, number, its first situation, how often the way has branched)
+        # (negative probability, number, first situation, number of branchings on the path)
         waiting = [(-1.0, 0, 0, 0)]
         while waiting:
             less, number, situation, depth = heapq.heappop(waiting)
@@ -227,7 +227,7 @@ class _Growth:
         return [node for node in made if node is not None]
 
     def _chain(self, situation: int) -> tuple[int, tuple[Mapping[str, str], ...]]:
-        """Go on while nothing is left to chance: the last situation, and all actions on the way."""
+        """Follow situations with one outcome: the last situation, and all actions on the path."""
         situations = self._graph.situations
         actions = []
         while situations[situation].action:
@@ -241,7 +241,7 @@ class _Growth:
     def _shown(
         self, outcomes: Sequence[Outcome], probability: float, depth: int, room: int
     ) -> list[Outcome]:
-        """The outcomes that are shown: the likeliest, if they are likely enough."""
+        """The outcomes to show: the likeliest ones that are likely enough."""
         if self._depth is not None and depth >= self._depth:
             return []
         likely = itertools.takewhile(

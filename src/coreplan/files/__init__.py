@@ -1,1 +1,1 @@
-"""Text files of all kinds: read with the place of every value, written as a whole or not at all."""
+"""Text files: reading with the position of every value, and writing completely or not at all."""

@@ -1,4 +1,4 @@
-"""Reads a JSON or YAML text into a tree of nodes that know where in the file they stand."""
+"""A JSON or YAML text as a tree of nodes that know their positions in the file."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from coreplan.errors import MOST_PROBLEMS, Diagnostic, PlaceStep, shorten
 Scalar = str | bool | int | float | None
 
 DEEPEST = 64
-"""How many lists and mappings may be open at once."""
+"""The deepest nesting of lists and mappings."""
 
 LONGEST_NUMBER = 400
-"""How many characters a number may have."""
+"""The most characters of a number."""
 
 LONGEST_TEXT = 200
-"""How many characters of a scalar's spelling are kept."""
+"""The most characters of a scalar's spelling that a node keeps."""
 
 # Neither format allows these anywhere, not even between quotes.
 _FORBIDDEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff]")
@@ -35,11 +35,11 @@ class Node:
     Attributes
     ----------
     line, column
-        Where it begins, from 1.
+        Position of its first character, from 1.
     value
         A scalar, a list of nodes, or a dictionary from keys to nodes.
     text
-        How a scalar is written in the file (at most 200 characters), else empty.
+        The spelling of a scalar in the file (at most 200 characters), else empty.
     keys
         For a mapping, the line and column of each key.
     """
@@ -62,7 +62,7 @@ class Node:
 
     @property
     def kind(self) -> str:
-        """What it is, in words for a message: ``a list``, ``the number 3``."""
+        """A description of the value for messages: ``a list``, ``the number 3``."""
         value = self.value
         if isinstance(value, dict):
             return "a mapping"
@@ -78,13 +78,13 @@ class Node:
 
 
 class ProblemLog:
-    """Collects the problems of one document, up to the number that is reported."""
+    """Collects the problems of one document, up to the most that an error reports."""
 
     def __init__(self) -> None:
         self.problems: list[Diagnostic] = []
 
     def add(self, path: Sequence[PlaceStep], message: str, position: tuple[int, int]) -> None:
-        """Note a problem after which reading can go on."""
+        """Record a problem after which reading can continue."""
         if len(self.problems) < MOST_PROBLEMS:
             self.problems.append(Diagnostic(tuple(path), message, *position))
 
@@ -102,12 +102,12 @@ class UnreadableError(Exception):
 
     @property
     def problem(self) -> Diagnostic:
-        """The same as a problem of a file."""
+        """The error as a diagnostic of a file."""
         return Diagnostic(self.path, self.message, *self.position)
 
 
 def decode_text(data: bytes) -> str:
-    """The text of bytes in UTF-8; an UnreadableError with the place of what is not."""
+    """Decode UTF-8; raises an UnreadableError with the position of a wrong byte."""
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -120,12 +120,12 @@ def decode_text(data: bytes) -> str:
 
 
 def clean_text(text: str | bytes) -> str:
-    """Decode a text and refuse one that is empty or that neither format allows.
+    """Decode a text, and refuse an empty one or one with forbidden characters.
 
     Raises
     ------
     UnreadableError
-        With the place of what is wrong.
+        With the position of the mistake.
     """
     text = (decode_text(text) if isinstance(text, bytes) else text).removeprefix("\ufeff")
     bad = _FORBIDDEN.search(text)
@@ -140,7 +140,7 @@ def clean_text(text: str | bytes) -> str:
 
 
 def is_json(text: str, suffix: str = "") -> bool:
-    """Whether a text is to be read as JSON first, by the file's ending or by how it begins."""
+    """Whether to try JSON first, by the ending of the file or the beginning of the text."""
     ending = suffix.lower()
     if ending in (".json", ".yaml", ".yml"):
         return ending == ".json"
@@ -175,8 +175,8 @@ def locate_node(root: Node, path: Sequence[PlaceStep]) -> Node:
 def locate_key(root: Node, path: Sequence[PlaceStep]) -> tuple[int, int]:
     """Line and column of the key in which a path ends.
 
-    Where the last step is a position in a list, or where the path does not exist as a whole,
-    this is the same as `locate`.
+    If the last step is a position in a list, or if the path does not exist completely, this is the
+    same as `locate`.
     """
     if not path:
         return root.line, root.column
@@ -210,7 +210,7 @@ def position_of(text: str, index: int) -> tuple[int, int]:
 
 
 def found_at(text: str, index: int) -> str:
-    """Say what stands at an index of a text."""
+    """Describe the character at an index of a text."""
     word = _WORD.match(text, index)
     if word is None:
         return "the end of the file"
@@ -220,14 +220,14 @@ def found_at(text: str, index: int) -> str:
 
 
 def as_written(text: str, start: int, end: int) -> str:
-    """Take the part of a text that is kept as the spelling of a scalar."""
+    """The part of a text that a node keeps as the spelling of a scalar."""
     if end - start <= LONGEST_TEXT:
         return text[start:end]
     return shorten(text[start : start + LONGEST_TEXT + 1], LONGEST_TEXT)
 
 
 def read_number(text: str) -> tuple[int | float, str]:
-    """Read the spelling of a number and say what is wrong with it, if anything.
+    """Read the spelling of a number, and report a mistake in it.
 
     Parameters
     ----------
@@ -237,7 +237,7 @@ def read_number(text: str) -> tuple[int | float, str]:
     Returns
     -------
     tuple
-        The value, NaN where it cannot be used; and a message, empty where all is well.
+        The value, NaN if it cannot be used; and a message, empty if the number is correct.
     """
     if len(text) > LONGEST_NUMBER:
         return math.nan, (
@@ -248,7 +248,7 @@ def read_number(text: str) -> tuple[int | float, str]:
         return int(text), ""
     if text.startswith(("0x", "0o")):
         return int(text, 0), ""
-    # Python knows 'inf' and 'nan', but not with the dot that YAML puts before them.
+    # Python reads 'inf' and 'nan', but not with the dot that YAML puts before them.
     value = math.nan if text[-1] in "fFnN" else float(text)
     if not math.isfinite(value):
         return math.nan, f"{shorten(text)} is not a finite number"
@@ -256,6 +256,6 @@ def read_number(text: str) -> tuple[int | float, str]:
 
 
 def looks_like_json(text: str) -> bool:
-    """Whether a text that is neither JSON nor YAML was more likely meant as JSON."""
+    """Whether a text that is neither JSON nor YAML looks more like JSON."""
     inside = text.lstrip("{[ \t\r\n")[:1]
     return inside == "" or inside in '"-0123456789]},'

@@ -17,7 +17,7 @@ from coreplan.files.document import (
     read_number,
 )
 
-# A string with escapes is only recognised by its quote; the rest is left to the string decoder.
+# The pattern recognises a string with escapes only by its quote; the string decoder reads the rest.
 # A word is everything up to the next sign, so that a message can name all of it.
 _TOKEN = re.compile(
     r'[ \t\n\r]*+(?:([{}\[\]:,])|("[^"\\\x00-\x1f]*+")|(")|([^ \t\n\r{}\[\]:,"]++))?'
@@ -48,18 +48,18 @@ def parse_json(text: str, log: ProblemLog) -> Node:
     text
         The text, without a byte order mark, control characters or lone surrogates.
     log
-        Receives the problems after which reading goes on.
+        Receives the problems after which reading continues.
 
     Raises
     ------
     UnreadableError
-        At the first break of the syntax.
+        At the first syntax error.
     """
     return _Reader(text, log).read()
 
 
 class _Reader:
-    """The state of reading one text: what is open, and what may come next."""
+    """The state while reading one text: the open parts, and what may come next."""
 
     def __init__(self, text: str, log: ProblemLog) -> None:
         self.text = text
@@ -130,9 +130,9 @@ class _Reader:
                     root = node
 
     def position(self, index: int) -> tuple[int, int]:
-        """Line and column of an index that is not before the last one asked for.
+        """Line and column of an index; the indices of successive calls must not decrease.
 
-        Counting goes on from there: starting over for each value would take quadratic time.
+        Counting continues from the last index: a fresh start each time would take quadratic time.
         """
         text, counted = self.text, self.counted
         feeds = text.count("\n", counted, index)
@@ -155,7 +155,7 @@ class _Reader:
             self.path[-1] = len(inside)
             inside.append(node)
         elif isinstance(inside, dict):
-            # The value of a repeated key is read for its own problems, but the first one stays.
+            # The value of a repeated key is read for its own problems, but the first value stays.
             inside.setdefault(str(self.path[-1]), node)
 
     def add_key(self, key: str, position: tuple[int, int]) -> None:
@@ -195,7 +195,7 @@ class _Reader:
         return value
 
     def string(self, start: int, end: int, group: int, path: list[PlaceStep]) -> tuple[str, int]:
-        """Read a string; `end` is right already if it has no escapes."""
+        """Read a string; `end` is its end if it has no escapes."""
         if group == _PLAIN_STRING:
             return self.text[start + 1 : end - 1], end
         try:
@@ -213,7 +213,7 @@ class _Reader:
         return value, end
 
     def refuse_string(self, start: int) -> NoReturn:
-        """Find out what is wrong with the string that begins at an index."""
+        """Raise the error for the wrong string that begins at an index."""
         text, at = self.text, start + 1
         while (part := _STRING_PART.match(text, at)) and part.end() > at:
             at = part.end()
@@ -231,7 +231,7 @@ class _Reader:
         raise UnreadableError(message, self.position(at))
 
     def refuse(self, start: int, expected: str) -> NoReturn:
-        """Report that something else was expected at an index, with a hint for usual mistakes."""
+        """Raise the error for an unexpected part, with a hint for usual mistakes."""
         text = self.text
         token = _TOKEN.match(text, start)
         word = (token and token[_WORD]) or ""

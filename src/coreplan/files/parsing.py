@@ -1,4 +1,4 @@
-"""JSON and YAML documents, each value with its place."""
+"""Reading JSON and YAML documents with the position of each value."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def parse_document(text: str | bytes, *, suffix: str = "") -> tuple[Node | None,
     text
         The content of the file. Bytes must be UTF-8.
     suffix
-        How the file's name ends: ``.json``, ``.yaml`` or ``.yml``. With any other suffix the
+        The ending of the file's name: ``.json``, ``.yaml`` or ``.yml``. For any other ending the
         content decides.
 
     Returns
     -------
     tuple
-        The root node, or None if the text cannot be read to its end; and the problems found so
-        far (at most 20). A text without a root has at least one problem.
+        The root node, or None if the text cannot be read to its end; and the problems found (at
+        most 20). A text without a root has at least one problem.
     """
     try:
         clean = clean_text(text)

@@ -1,7 +1,7 @@
-"""Reads sound JSON fast, without positions; what is doubtful is left to the reader with positions.
+"""Reads correct JSON fast, without positions; the reader with positions handles doubtful texts.
 
-The scanner of Python's own library does the work. It accepts more than we do, so all that it would
-let pass is looked for here. Equal small mappings are kept once: large files repeat them very often.
+The scanner of Python's own library does the work. It accepts more than coreplan does, so this
+module looks for these cases. Equal small mappings become one object: large files repeat them often.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import Any, NoReturn
 from coreplan.files.document import DEEPEST, read_number
 
 MOST_KEPT = 200_000
-"""How many small mappings, and how many numbers, are remembered in order to keep each once."""
+"""The most small mappings, and the most numbers, that are remembered to share them."""
 
 _SMALL = 4
-"""How many members a mapping may have to be kept once."""
+"""The most members of a mapping that is shared."""
 
-# Halves of characters outside of pairs. A backslash before the escape may make it a plain text and
-# leave the half after it alone, so that is doubtful, too.
+# Halves of characters without their partners. A backslash before the escape may make it a plain
+# text and leave the next half alone, so this case is doubtful, too.
 _HALF_CHARACTER = re.compile(
     r"\\u[dD](?:[89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])"
     r"|(?<!\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD])[c-fC-F]"
@@ -29,11 +29,11 @@ _HALF_CHARACTER = re.compile(
 
 
 class DoubtError(Exception):
-    """Something may be wrong: the document has to be read with positions."""
+    """The text may contain a mistake: it must be read again with positions."""
 
 
 def read_quickly(text: str) -> Any:
-    """The value of a JSON text in which nothing is wrong; raises a DoubtError for any other text.
+    """Read a correct JSON text; raises a DoubtError for any other text.
 
     Parameters
     ----------
@@ -43,8 +43,8 @@ def read_quickly(text: str) -> Any:
     Returns
     -------
     object
-        Dictionaries, lists, texts, numbers, booleans and None. Equal dictionaries that hold no
-        lists or dictionaries may be one object and must not be changed.
+        Dictionaries, lists, texts, numbers, booleans and None. Equal dictionaries without lists or
+        dictionaries inside may be one object and must not be changed.
     """
     if _HALF_CHARACTER.search(text):
         raise DoubtError
@@ -64,7 +64,7 @@ def read_quickly(text: str) -> Any:
 
 
 class _Numbers(dict[str, int | float]):
-    """Numbers by their spelling."""
+    """Reads numbers; equal spellings give the same object."""
 
     def __missing__(self, text: str) -> int | float:
         value, complaint = read_number(text)
@@ -76,23 +76,23 @@ class _Numbers(dict[str, int | float]):
 
 
 class _Mappings:
-    """Makes dictionaries; equal small ones are the same."""
+    """Makes dictionaries; equal small ones are the same object."""
 
     def __init__(self) -> None:
         self._kept: dict[tuple[object, ...], dict[str, Any]] = {}
 
     def take(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         made = dict(pairs)
-        if len(made) != len(pairs):  # a key is there twice
+        if len(made) != len(pairs):  # a key occurs twice
             raise DoubtError
-        # 0.0 and -0.0 are equal, but not the same.
+        # 0.0 and -0.0 are equal, but must stay different.
         if len(pairs) > _SMALL or 0 in made.values():
             return made
-        # 1, 1.0 and true are equal, but not the same.
+        # 1, 1.0 and true are equal, but must stay different.
         key = (*pairs, *map(type, made.values()))
         try:
             known = self._kept.get(key)
-        except TypeError:  # a list or a dictionary is in it
+        except TypeError:  # it contains a list or a dictionary
             return made
         if known is not None:
             return known

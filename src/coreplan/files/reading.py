@@ -1,11 +1,11 @@
-"""What all readers of files share: opening, the shape of mappings, errors with line and column.
+"""Shared code of all readers: opening files, the shape of mappings, errors with line and column.
 
-A reader takes a document apart by its *shape* (mappings, lists, known keys) and hands the parts to
-the description classes, whose own checks say what does not make sense. Both kinds of problems are
-then put where they stand in the file.
+A reader checks the *shape* of a document (mappings, lists, known keys) and passes the parts to the
+description classes, whose own checks find values that are invalid. Both kinds of problems then get
+their positions in the file.
 
 Positions cost time and memory, and only problems need them. A JSON document is therefore read
-without them first; at the first problem everything begins anew, with positions.
+without positions first; at the first problem, reading starts again with positions.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ from coreplan.support.checks import check_name
 STANDARD_INPUT = "-"
 
 MOST_BYTES = 512 * 2**20
-"""How long a file may be; what comes from a pipe or a device may never end."""
+"""The longest file; the content of a pipe or a device may never end."""
 
 _PIECE = 2**20
 
 MOST_LOOKED_AT = 100
-"""How many problems of a check are looked at, to find those that do not follow from others."""
+"""The most problems of a check that are examined, to find those that do not follow from others."""
 
 Place = tuple[PlaceStep, ...]
 T = TypeVar("T")
@@ -67,7 +67,7 @@ def read_bytes(path: str | Path, most: int | None = None) -> tuple[str, bytes]:
     path
         The file.
     most
-        How many bytes it may have; by default `MOST_BYTES`.
+        The most bytes that it may have; default: `MOST_BYTES`.
 
     Raises
     ------
@@ -84,13 +84,13 @@ def read_bytes(path: str | Path, most: int | None = None) -> tuple[str, bytes]:
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise FormatError(name, [Diagnostic((), f"cannot be read: {reason}")]) from None
-    except ValueError as error:  # a name that no file can have
+    except ValueError as error:  # a name that is invalid for a file
         raise FormatError(name, [Diagnostic((), f"cannot be read: {error}")]) from None
 
 
 def _read_standard_input(most: int) -> tuple[str, bytes]:
     name = "<standard input>"
-    # Python has no such file where it was closed before the program began.
+    # Python has no standard input if it was closed before the program began.
     if sys.stdin is None or sys.stdin.closed:
         message = "cannot be read: it is closed; send the content through a pipe, or name a file"
         raise FormatError(name, [Diagnostic((), message)])
@@ -102,7 +102,7 @@ def _read_standard_input(most: int) -> tuple[str, bytes]:
 
 
 def _read_at_most(file: BinaryIO, name: str, most: int) -> bytes:
-    """All that a file has; a FormatError as soon as that is too much."""
+    """Read a whole file; raises a FormatError as soon as it is too long."""
     content = io.BytesIO()
     left = most - _regular_size(file)
     while left >= 0:
@@ -115,22 +115,25 @@ def _read_at_most(file: BinaryIO, name: str, most: int) -> bytes:
 
 
 def too_long(name: str, most: int) -> FormatError:
-    """The error that a file has more bytes than are read."""
-    message = f"is longer than {most:,} bytes, the most that coreplan reads; is it the right file?"
+    """The error for a file with too many bytes."""
+    message = (
+        f"is longer than {most:,} bytes, the most that coreplan reads; check that it is the right "
+        "file"
+    )
     return FormatError(name, [Diagnostic((), message)])
 
 
 def _regular_size(file: BinaryIO) -> int:
-    """How long a file says it is; 0 for pipes and devices, which cannot say."""
+    """The length of a regular file; 0 for pipes and devices, whose length is unknown."""
     try:
         status = os.fstat(file.fileno())
-    except OSError:  # it is not of the operating system
+    except OSError:  # not a file of the operating system
         return 0
     return status.st_size if stat.S_ISREG(status.st_mode) else 0
 
 
 def plain(node: Node) -> Any:
-    """A node as Python values."""
+    """Turn a node into Python values."""
     if isinstance(node.value, dict):
         return {key: plain(each) for key, each in node.value.items()}
     if isinstance(node.value, list):
@@ -139,7 +142,7 @@ def plain(node: Node) -> Any:
 
 
 def give_up(items: list[Any]) -> Iterator[Any]:
-    """The items of a list that is not needed any more; each can be freed once it was used."""
+    """The items of a list that is no longer needed; each can be freed after its use."""
     for position, each in enumerate(items):
         items[position] = None
         yield each
@@ -153,12 +156,12 @@ def read_document(path: str | Path, take: Callable[[Document], T]) -> T:
     path
         The file; ``-`` for the standard input.
     take
-        Makes something of the document. It is called once more if there may be problems.
+        Makes the result from the document. It is called again if the document may have problems.
 
     Raises
     ------
     FormatError
-        If the file cannot be read, and with what `take` notes.
+        If the file cannot be read, or if `take` reports problems.
     """
     file, content = read_bytes(path)
     text = decode_file(file, content)
@@ -167,7 +170,7 @@ def read_document(path: str | Path, take: Callable[[Document], T]) -> T:
 
 
 def decode_file(file: str, content: bytes) -> str:
-    """The text that a file holds; a FormatError if it is not UTF-8."""
+    """Decode the content of a file; raises a FormatError if it is not UTF-8."""
     try:
         return decode_text(content)
     except UnreadableError as stop:
@@ -175,7 +178,7 @@ def decode_file(file: str, content: bytes) -> str:
 
 
 def take_document(file: str, text: str, take: Callable[[Document], T]) -> T:
-    """Make something of the text of a file; see :func:`read_document`."""
+    """Make a result from the text of a file; see :func:`read_document`."""
     suffix = Path(file).suffix
     try:
         text = clean_text(text)
@@ -195,7 +198,7 @@ def take_document(file: str, text: str, take: Callable[[Document], T]) -> T:
 
 @contextmanager
 def _no_collection() -> Iterator[None]:
-    """Stop the search for unused cycles: it would walk over a growing document many times."""
+    """Pause garbage collection, which would walk over a growing document many times."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -213,11 +216,11 @@ class Document:
     file
         Its name for messages.
     root
-        What it holds: dictionaries, lists and scalars.
+        Its content: dictionaries, lists and scalars.
     nodes
-        The same with positions. Without them the first problem raises a DoubtError.
+        The same content with positions. Without them the first problem raises a DoubtError.
     problems
-        What is known to be wrong.
+        The problems found before.
     """
 
     def __init__(
@@ -236,7 +239,7 @@ class Document:
 
     @property
     def stem(self) -> str:
-        """The file's name without folder and ending."""
+        """The name of the file without folder and ending."""
         return Path(self.file).stem if self.file != "<standard input>" else "problem"
 
     def fail(
@@ -247,22 +250,22 @@ class Document:
         at_key: bool = False,
         cause: Place | None = None,
     ) -> None:
-        """Note a problem.
+        """Record a problem.
 
         Parameters
         ----------
         path
             The place.
         message
-            What is wrong; a function, where it takes time to say.
+            The text, or a function that makes it if that takes time.
         at_key
-            Whether it is the key in which the path ends that is wrong, rather than its value.
+            Whether the last key of the path is wrong itself, not its value.
         cause
-            The place on which others may rely, if it is not this one.
+            The place on which other problems may rely, if it is not this one.
         """
         nodes = self._located
         cause = path if cause is None else cause
-        if cause in self._broken:  # that has been said
+        if cause in self._broken:  # reported already
             return
         self._mark(cause)
         position = (locate_key if at_key else locate)(nodes, path)
@@ -285,13 +288,13 @@ class Document:
         return self._nodes
 
     def kind(self, path: Place) -> str:
-        """What stands at a place that exists, in words: ``a list``, ``the number 3``."""
+        """A description of the value at a place that exists: ``a list``, ``the number 3``."""
         return locate_node(self._located, path).kind
 
     def fields(
         self, value: Any, path: Place, what: str, required: Sequence[str], optional: Sequence[str]
     ) -> dict[str, Any]:
-        """The members of a mapping with fixed keys; problems are noted."""
+        """The members of a mapping with fixed keys; records problems."""
         members = self.members(value, path, what)
         known = (*required, *optional)
         unknown = [key for key in members if key not in known]
@@ -306,21 +309,21 @@ class Document:
         return {key: each for key, each in members.items() if key in known}
 
     def members(self, value: Any, path: Place, what: str) -> dict[str, Any]:
-        """The members of a mapping; empty, with a problem noted, if it is none."""
+        """The members of a mapping; for other values records a problem and returns none."""
         if isinstance(value, dict):
             return value
         self.fail(path, f"found {self.kind(path)}; expected {what}, a mapping")
         return {}
 
     def items(self, value: Any, path: Place, what: str) -> list[Any]:
-        """The items of a list; empty, with a problem noted, if it is none."""
+        """The items of a list; for other values records a problem and returns none."""
         if isinstance(value, list):
             return value
         self.fail(path, f"found {self.kind(path)}; expected {what}, a list")
         return []
 
     def name(self, value: Any, path: Place, what: str) -> Any:
-        """A name; None, with a problem noted, if it is not a text or empty."""
+        """Check a name; for an empty or other value records a problem and returns None."""
         if isinstance(value, str) and value:
             return value
         for problem in check_name(value, path, what):
@@ -329,7 +332,7 @@ class Document:
         return value
 
     def check_format(self, *formats: str) -> str:
-        """The format that the file says it has; a FormatError if it is none of these."""
+        """The value of ``format``; raises a FormatError if it is none of the given ones."""
         wanted = " or ".join(formats)
         members = self.members(self.root, (), "the document")
         if "format" not in members:
@@ -346,14 +349,14 @@ class Document:
     def finish(
         self, make: Callable[[], T], check: Callable[[], Iterable[Diagnostic]] | None = None
     ) -> T:
-        """Make the thing that was read, or raise a FormatError with all problems.
+        """Make the result, or raise a FormatError with all problems.
 
         Parameters
         ----------
         make
-            Makes it; may raise a ModelError.
+            Makes the result; may raise a ModelError.
         check
-            Says what is wrong with its parts, for a document that has problems already.
+            Finds problems of the parts, for a document that has problems already.
         """
         if not self.problems:
             try:
@@ -377,20 +380,20 @@ class Document:
         for problem in problems:
             path = problem.path
             position = (locate_key if problem.at_key else locate)(nodes, path)
-            # A name that stands alone is checked like a list of one.
+            # A single name is checked like a list of one.
             if path and isinstance(path[-1], int) and locate(nodes, path[:-1]) == position:
                 path = path[:-1]
             self.problems.append(Diagnostic(path, problem.message, *position))
 
-    # -- what follows from what ---------------------------------------------------------------
+    # -- problems that follow from others -----------------------------------------------------
 
     def _mark(self, path: Place) -> None:
-        """Remember that something is wrong at a path."""
+        """Remember that a path has a problem."""
         self._broken.add(path)
         self._above.update(path[:length] for length in range(len(path) + 1))
 
     def _news(self, problems: Iterable[Diagnostic]) -> Iterable[Diagnostic]:
-        """The problems that do not merely follow from those that are known."""
+        """The problems that do not follow from known ones."""
         count = 0
         for problem in itertools.islice(problems, MOST_LOOKED_AT):
             if not self._touches(problem.path) and not self._is_relied_on(problem.relies_on):
@@ -400,13 +403,13 @@ class Document:
                 return
 
     def _touches(self, path: Place) -> bool:
-        """Whether something is wrong at this path, above or below."""
+        """Whether this path, or one above or below it, has a problem."""
         return path in self._above or any(
             path[:length] in self._broken for length in range(len(path))
         )
 
     def _is_relied_on(self, pattern: tuple[PlaceStep | None, ...] | None) -> bool:
-        """Whether something is wrong where a pattern, in which None is any step, points to."""
+        """Whether a path that matches a pattern has a problem; None in the pattern is any step."""
         if pattern is None:
             return False
         if pattern not in self._relied_on:

@@ -1,4 +1,4 @@
-"""What all writers share: JSON, YAML and CSV text, and files that are replaced as a whole."""
+"""Shared code of all writers: JSON, YAML and CSV text, and files that are replaced completely."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from coreplan.errors import Diagnostic, FormatError
 
 WIDTH = 100
 
-# A text that no YAML reader takes for anything but this text.
+# A text that every YAML reader takes for this text.
 _SAFE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*([ /.-][A-Za-z0-9_]+)*")
 _WORDS = {"null", "true", "false", "yes", "no", "on", "off", "y", "n"}
-# Characters that YAML wants escaped and JSON does not.
+# Characters that YAML needs escaped and JSON does not.
 _UNPRINTABLE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 
 _FORMULA = re.compile("'*[=+@\t\r-]")
 _OPEN_FILE = re.compile(r"/dev/(?:(stdout|stderr)|fd/([0-9]{1,4}))")
 _PIECE = 1 << 20
 _unfinished: set[str] = set()
-"""Files that are being written, by their names for the time being."""
+"""Temporary names of files that are being written."""
 
 
 def tidy(value: Any) -> Any:
-    """Plain dicts and lists, whole numbers without a fraction."""
+    """Turn a value into plain dicts and lists, with whole numbers as integers."""
     if isinstance(value, Mapping):
         return {key: tidy(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
@@ -69,7 +69,7 @@ def to_yaml(value: Any) -> str:
 
 
 def _block_yaml(value: Any, indent: int) -> list[str]:
-    """The lines of a mapping or list that does not stand in one line."""
+    """The lines of a mapping or list that does not fit into one line."""
     pad = " " * indent
     lines = []
     if isinstance(value, dict):
@@ -125,20 +125,20 @@ def _yaml_scalar(value: Any) -> str:
         quoted = json.dumps(value, ensure_ascii=False)
         return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", quoted)
     text = json.dumps(value)
-    # To YAML 1.1, 1e-06 is a text and 1.0e-06 a number.
+    # In YAML 1.1, 1e-06 is a text and 1.0e-06 a number.
     return text.replace("e", ".0e") if isinstance(value, float) and "." not in text else text
 
 
 def write_document(value: Any, path: str | Path) -> None:
-    """Write a document as JSON, or as YAML where the name ends in .yaml or .yml."""
+    """Write a document as JSON, or as YAML if the name ends in .yaml or .yml."""
     is_yaml = Path(path).suffix.lower() in (".yaml", ".yml")
     write_text(to_yaml(value) if is_yaml else to_json(value), path)
 
 
 def write_text(text: str, path: str | Path) -> None:
-    """Write a file as a whole or not at all; ``-`` is the standard output.
+    """Write a text file completely or not at all; ``-`` is the standard output.
 
-    What was there before stays until the new content is complete.
+    The old content stays until the new content is complete.
     """
     if str(path) == "-":
         sys.stdout.write(text)
@@ -151,14 +151,14 @@ def write_text(text: str, path: str | Path) -> None:
 
 
 def write_bytes(content: bytes | Iterable[bytes], path: str | Path) -> None:
-    """Write a file that is not text, as a whole or not at all.
+    """Write a binary file completely or not at all.
 
     Parameters
     ----------
     content
-        All of it, or its pieces one after the other.
+        The whole content, or its pieces in order.
     path
-        The file. Devices, pipes and open files (``/dev/stdout``) are written as they are.
+        The file. Devices, pipes and open files (``/dev/stdout``) are written directly.
     """
     pieces = (content,) if isinstance(content, bytes) else content
     target = Path(path)
@@ -167,7 +167,7 @@ def write_bytes(content: bytes | Iterable[bytes], path: str | Path) -> None:
         if is_special(path):
             _write_directly(pieces, str(path))
             return
-        target = target.resolve()  # replace what a link points to, not the link
+        target = target.resolve()  # replace the target of a link, not the link
         handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:20]}.")
         _unfinished.add(temporary)
         with os.fdopen(handle, "wb") as file:
@@ -179,20 +179,20 @@ def write_bytes(content: bytes | Iterable[bytes], path: str | Path) -> None:
         raise _cannot_be_written(path, error) from None
     finally:
         if temporary:
-            with suppress(OSError):  # it has its own name by now, unless something went wrong
+            with suppress(OSError):  # it has its final name by now, unless writing failed
                 Path(temporary).unlink()
             _unfinished.discard(temporary)
 
 
 def remove_unfinished() -> None:
-    """Remove what is left of files that are being written, before the process ends at once."""
+    """Remove incomplete files, before the process ends at once."""
     for temporary in list(_unfinished):
         with suppress(OSError):
             Path(temporary).unlink()
 
 
 def is_special(path: str | Path) -> bool:
-    """Whether a path names what cannot be replaced by a file: a device, a pipe, an open file."""
+    """Whether a path is a device, a pipe or an open file, which cannot be replaced."""
     return _open_file(str(path)) is not None or (Path(path).exists() and not Path(path).is_file())
 
 
@@ -210,7 +210,7 @@ def _write_directly(pieces: Iterable[bytes], path: str) -> None:
         with Path(path).open("wb") as file:
             file.writelines(pieces)
         return
-    # Opened by name, a file would be written from its beginning.
+    # If opened by name, a file would be overwritten from its beginning.
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:
             stream.flush()
@@ -219,7 +219,7 @@ def _write_directly(pieces: Iterable[bytes], path: str) -> None:
 
 
 def gzipped(content: bytes) -> Iterator[bytes]:
-    """Compress, piece by piece; the same content always gives the same bytes."""
+    """Compress piece by piece; the same content always gives the same bytes."""
     compressor = zlib.compressobj(6, zlib.DEFLATED, 16 + zlib.MAX_WBITS)
     for begin in range(0, len(content), _PIECE):
         yield compressor.compress(content[begin : begin + _PIECE])
@@ -231,17 +231,17 @@ def to_csv(rows: Iterable[Iterable[Any]]) -> str:
     lines = []
     for row in rows:
         line = io.StringIO()
-        # Only what is part of the end of a line is put into quotes, so \r has to be.
+        # The writer quotes only characters of the line end, so \r must be part of it.
         csv.writer(line, lineterminator="\r\n").writerow([cell_text(cell) for cell in row])
         lines.append(line.getvalue().removesuffix("\r\n") + "\n")
     return "".join(lines)
 
 
 def cell_text(value: Any) -> Any:
-    """A value for a cell of a table that no spreadsheet program takes for a formula.
+    """Make a value safe for a table cell: no spreadsheet program takes it for a formula.
 
-    A text that begins like a formula gets an apostrophe in front; so does one that then would look
-    the same. Numbers stay numbers.
+    A text that begins like a formula gets a leading apostrophe. So does a text that would otherwise
+    look the same. Numbers stay numbers.
 
     Examples
     --------

@@ -22,12 +22,12 @@ from coreplan.files.document import (
 )
 
 LEAST_EXPANSION = 20_000
-"""How many nodes aliases may always expand to, however short the file is."""
+"""The number of nodes to which aliases may always expand, even in a short file."""
 
 _LOADER: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
-# Beyond what YAML itself forbids: a byte order mark inside the text, which no editor shows, and
-# the breaks that are line breaks in YAML 1.1 only, so that a comment could end unseen.
+# Forbidden in addition to the rules of YAML: a byte order mark inside the text, which editors do
+# not show, and line breaks of YAML 1.1 only, which could end a comment invisibly.
 _FORBIDDEN = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _NULLS = frozenset(("", "~", "null", "Null", "NULL"))
 _TRUE = frozenset(("true", "True", "TRUE"))
@@ -43,8 +43,8 @@ _VERSION = re.compile(r"%YAML[ \t]+1\.2[ \t]*(?:[ \t]#[^\r\n]*)?(?=[\r\n]|\Z)")
 _PROPERTIES = re.compile(rf"(?:&[^ \t\r\n]++|![^ \t\r\n]*+|{_SPACE})*+")
 _HALF_CHARACTER = re.compile(r"[\ud800-\udfff]")
 
-# Fragments of the parsers' own messages, and what to say instead. Where the last part is true,
-# the thing began at an earlier place, and that is the place to mend.
+# Fragments of the parsers' own messages, and the messages that replace them. If the last part is
+# true, the mistake began at an earlier position, which the message then names.
 _SAID: tuple[tuple[str, str, bool], ...] = (
     ("expected ':'", "expected ':' after this name", True),
     ("mapping values are not", "found ':' where no value can begin; check the indentation, and "
@@ -53,12 +53,12 @@ _SAID: tuple[tuple[str, str, bool], ...] = (
      "or put the text in quotes", False),
     ("mapping keys are not", "found '?' where no name can begin; put the text in quotes", False),
     ("tab character", "found a tab; indent with spaces", False),
-    ("start any token", "found {found}, with which no value can begin; put the text in quotes",
+    ("start any token", "found {found}, but no value can begin with it; put the text in quotes",
      False),
     ("unexpected end of stream", "this quoted text is not closed; expected a closing quote", True),
-    ("unexpected document", "this quoted text is not closed before line {line}, which is a mark "
-     "between documents", True),
-    ("unknown escape", "found a backslash that begins no escape that YAML knows; write \\\\, or "
+    ("unexpected document", "this quoted text is not closed before line {line}, which "
+     "separates documents", True),
+    ("unknown escape", "found an escape that YAML does not have; write \\\\ for a backslash, or "
      "put the text in single quotes", False),
     ("hexdecimal", "found {found}; expected hexadecimal digits in this escape", False),
     ("hexadecimal", "found {found}; expected hexadecimal digits in this escape", False),
@@ -91,13 +91,13 @@ def parse_yaml(text: str, log: ProblemLog) -> Node:
     text
         The text, without a byte order mark, control characters or lone surrogates.
     log
-        Receives the problems after which reading goes on.
+        Receives the problems after which reading continues.
 
     Raises
     ------
     UnreadableError
-        At the first break of the syntax, an alias that refers to nothing or to too much, or
-        nesting that is too deep.
+        At the first syntax error, an alias without an anchor or with too much content, or nesting
+        that is too deep.
     """
     bad = _FORBIDDEN.search(text)
     if bad:
@@ -112,14 +112,14 @@ def parse_yaml(text: str, log: ProblemLog) -> Node:
         with closing(yaml.parse(text, Loader=_LOADER)) as events:
             for event in events:
                 if isinstance(event, yaml.DocumentEndEvent):
-                    # What follows is judged here, so that no later document is ever parsed.
+                    # The rest is checked here, so that no second document is ever parsed.
                     _check_tail(text, event, log)
                     break
                 builder.take(event)
     except yaml.YAMLError as error:
         raise _in_plain_words(text, error) from None
     except (ValueError, OverflowError):
-        # The parser in pure Python does not check what the escape \U gives.
+        # The parser in pure Python does not check the character of the escape \U.
         raise UnreadableError("an escape \\U in a quoted text names no character", (1, 1)) from None
     if builder.root is None or (builder.root.value is None and not builder.root.text):
         raise UnreadableError("the document is empty; expected keys and values", (1, 1))
@@ -128,7 +128,7 @@ def parse_yaml(text: str, log: ProblemLog) -> Node:
 
 @dataclass(slots=True)
 class _Target:
-    """What an alias can refer to; `size` is 0 as long as it is not complete."""
+    """The target of an alias; `size` is 0 until the target is complete."""
 
     node: Node
     size: int = 1
@@ -137,7 +137,7 @@ class _Target:
 
 @dataclass(slots=True)
 class _Open:
-    """A list or mapping whose end has not come yet."""
+    """A list or mapping that is not complete yet."""
 
     node: Node
     target: _Target
@@ -149,7 +149,7 @@ class _Open:
 
 
 class _Builder:
-    """Turns the events of one document into nodes, with a stack of its own."""
+    """Turns the events of one document into nodes, with its own stack."""
 
     def __init__(self, text: str, log: ProblemLog) -> None:
         self.text = text
@@ -157,12 +157,12 @@ class _Builder:
         self.root: Node | None = None
         self.open: list[_Open] = []
         self.anchors: dict[str, _Target] = {}
-        # Aliases count as often as they are used, since every reader of the tree walks them anew.
+        # Aliases count each time they are used, because every reader of the tree walks them again.
         self.nodes = 0
         self.most_nodes = max(LEAST_EXPANSION, len(text))
 
     def take(self, event: Any) -> None:
-        """Add what one event says."""
+        """Add the content of one event."""
         position = (event.start_mark.line + 1, event.start_mark.column + 1)
         if isinstance(event, yaml.ScalarEvent):
             self.scalar(event, position)
@@ -174,7 +174,7 @@ class _Builder:
             self.end(event)
 
     def path(self) -> list[PlaceStep]:
-        """Where the next value goes; inside a key, the place of the mapping that has the key."""
+        """The path of the next value; inside a key, the path of its mapping."""
         steps: list[PlaceStep] = []
         for part in self.open:
             if part.is_key:
@@ -214,7 +214,7 @@ class _Builder:
             message = f"the alias *{name} has no anchor &{name} before it"
             raise UnreadableError(message, position, self.path())
         if target.size == 0:
-            message = f"the alias *{name} stands inside of what it refers to"
+            message = f"the alias *{name} refers to a value that contains it"
             raise UnreadableError(message, position, self.path())
         if self.key_is_next():
             value = target.node.value
@@ -224,7 +224,7 @@ class _Builder:
         self.nodes += target.size
         if self.nodes > self.most_nodes:
             message = (
-                f"the aliases up to here expand too far, to more than {self.most_nodes} values"
+                f"the aliases up to here expand to more than {self.most_nodes} values, too many"
             )
             raise UnreadableError(message, position, self.path())
         self.check_depth(target.height, position)
@@ -251,7 +251,7 @@ class _Builder:
             self.attach(done.node, done.height)
 
     def attach(self, node: Node, height: int = 0) -> None:
-        """Put a complete value where it belongs."""
+        """Put a complete value into the innermost open list or mapping."""
         if not self.open:
             self.root = node
             return
@@ -261,7 +261,7 @@ class _Builder:
         if isinstance(inside, list):
             inside.append(node)
         elif isinstance(inside, dict) and around.key is not None:
-            # The value of a repeated key is read for its own problems, but the first one stays.
+            # The value of a repeated key is read for its own problems, but the first value stays.
             inside.setdefault(around.key, node)
             around.key = None
 
@@ -291,13 +291,13 @@ class _Builder:
         return start
 
     def check_depth(self, height: int, position: tuple[int, int]) -> None:
-        """Refuse nesting that is too deep, also where it comes about through an alias."""
+        """Refuse nesting that is too deep, including nesting through an alias."""
         if len(self.open) + height > DEEPEST:
             raise UnreadableError(f"lists and mappings are nested deeper than {DEEPEST}", position)
 
 
 def _resolve(text: str) -> tuple[str | bool | int | float | None, str]:
-    """Read a scalar without quotes, and say what is wrong with it if it is a number."""
+    """Read a scalar without quotes, and report a mistake in a number."""
     if text in _NULLS:
         return None, ""
     if text in _TRUE:
@@ -320,7 +320,7 @@ def _why_no_name(node: Node, key: str) -> str:
 
 
 def _check_directives(text: str) -> None:
-    """Refuse lines before the document that would change how it is read."""
+    """Refuse lines before the document that would change its meaning."""
     at = _end_of(_BLANK, text, 0)
     seen = False
     while text.startswith("%", at) and text[at - 1 : at] in "\r\n":
@@ -353,13 +353,13 @@ def _end_of(pattern: re.Pattern[str], text: str, start: int) -> int:
 
 
 def _in_plain_words(text: str, error: yaml.YAMLError) -> UnreadableError:
-    """Say what a parser found wrong without the words of its insides."""
+    """Translate the message of a parser into plain words."""
     said = str(getattr(error, "problem", ""))
     mark = getattr(error, "problem_mark", None)
     context = getattr(error, "context_mark", None) or mark
     if mark is None or context is None:
         return UnreadableError("this is not YAML", (1, 1))
-    # The marks' own lines are not used: at the end of the file they can be one too many.
+    # The lines of the marks are not used: at the end of the file they can be one too large.
     index = min(mark.index, len(text))
     begun = position_of(text, min(context.index, len(text)))
     place = position_of(text, index)

@@ -38,7 +38,7 @@ def read_problem(path: str | Path) -> PlanningProblem:
     Raises
     ------
     FormatError
-        With everything that is wrong (at most 20 problems), by line and column.
+        With all mistakes (at most 20), by line and column.
 
     Examples
     --------
@@ -67,28 +67,28 @@ def parse_problem(text: str, file: str = "problem.json") -> PlanningProblem:
     text
         A ``ti-mmdp/1`` or ``mpp/1`` document.
     file
-        A name for messages; how it ends says whether the text is JSON or YAML.
+        A name for messages; its ending tells whether the text is JSON or YAML.
 
     Raises
     ------
     FormatError
-        With everything that is wrong (at most 20 problems), by line and column.
+        With all mistakes (at most 20), by line and column.
     """
     return take_document(file, text, read_any_problem)
 
 
 def problem_to_dict(problem: PlanningProblem) -> dict[str, Any]:
-    """A problem as plain dicts, lists, texts and numbers, in its file format."""
+    """Turn a problem into plain dicts, lists, texts and numbers, in its file format."""
     if not isinstance(problem, PlanningProblem):
         raise ModelError(
-            f"found a {type(problem).__name__}; expected a PlanningProblem, for instance a TIMMDP"
+            f"found a {type(problem).__name__}; expected a problem, for instance a TIMMDP"
         )
     return problem.to_dict()
 
 
 def write_problem(problem: PlanningProblem, path: str | Path) -> None:
-    """Write a problem to a file, in JSON, or in YAML where the name ends in .yaml or .yml.
+    """Write a problem to a file, in JSON, or in YAML if the name ends in .yaml or .yml.
 
-    What was there before stays until the new content is complete. ``-`` is the standard output.
+    The old content stays until the new content is complete. ``-`` is the standard output.
     """
     write_document(problem_to_dict(problem), path)

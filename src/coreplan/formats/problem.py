@@ -1,4 +1,4 @@
-"""Which formats problems come in: each domain registers its own."""
+"""The file formats of problems: each domain registers its own."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def register_problem_format(name: str, read: Reader) -> None:
     Parameters
     ----------
     name
-        What ``format`` says in such a file, for instance ``mpp/1``.
+        The value of ``format`` in the file, for instance ``mpp/1``.
     read
-        Makes a problem of a document, or raises a FormatError with all that is wrong.
+        Makes a problem from a document, or raises a FormatError with all mistakes.
     """
     _readers[name] = read
 
 
 def read_any_problem(document: Document) -> PlanningProblem:
-    """Make a problem of a document in any of the formats."""
+    """Make a problem from a document in any registered format."""
     return _readers[document.check_format(*_readers)](document)

@@ -1,4 +1,4 @@
-"""The format ``result/1``: what a solver reports."""
+"""Reading and writing results in the format ``result/1``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def read_result(path: str | Path) -> Result:
     Raises
     ------
     FormatError
-        With everything that is wrong, by line and column.
+        With all mistakes, by line and column.
     """
     return read_document(path, _take_result)
 
@@ -68,10 +68,8 @@ def _text(document: Document, value: Any, key: str) -> str:
     if not isinstance(value, str):
         document.fail((key,), f"found {document.kind((key,))}; expected a text")
     elif choices and value not in choices:
-        hint = nearest(value, choices) or f": {', '.join(choices)}"
-        document.fail(
-            (key,), f"found {document.kind((key,))}; expected one of the known ones{hint}"
-        )
+        wanted = f"one of {', '.join(choices)}{nearest(value, choices)}"
+        document.fail((key,), f"found {document.kind((key,))}; expected {wanted}")
     return str(value)
 
 
@@ -82,7 +80,7 @@ def _number(document: Document, value: Any, path: tuple[str, ...]) -> Any:
 
 
 def _check_sense(document: Document, status: str, numbers: dict[str, float]) -> None:
-    """What each of the numbers must be, given the others."""
+    """Check that the numbers of a result agree with each other."""
     value, upper = numbers["value"], numbers["upper_bound"]
     gap = upper - value
     if numbers["lower_bound"] != value:
@@ -90,11 +88,11 @@ def _check_sense(document: Document, status: str, numbers: dict[str, float]) -> 
             ("lower_bound",), f"found {numbers['lower_bound']}; expected the value, {value}"
         )
     elif upper < value:
-        document.fail(("upper_bound",), f"found {upper}; expected no less than the value, {value}")
+        document.fail(("upper_bound",), f"found {upper}; expected at least the value, {value}")
     elif not abs(gap - numbers["gap"]) <= 1e-9 * max(1.0, abs(value), gap) < math.inf:
         document.fail(("gap",), f"found {numbers['gap']}; expected upper_bound - value, {gap}")
     elif numbers.get("tolerance", 0.0) < 0:
-        document.fail(("tolerance",), f"found {numbers['tolerance']}; expected no less than 0")
+        document.fail(("tolerance",), f"found {numbers['tolerance']}; expected at least 0")
     elif status == Status.OPTIMAL and not is_closed(
         value, upper, numbers.get("tolerance", UNSAID_TOLERANCE)
     ):
@@ -102,9 +100,9 @@ def _check_sense(document: Document, status: str, numbers: dict[str, float]) -> 
             ("status",), f"found 'optimal', but upper_bound - value is {gap}; expected almost 0"
         )
     if numbers["seconds"] < 0:
-        document.fail(("seconds",), f"found {numbers['seconds']}; expected no less than 0")
+        document.fail(("seconds",), f"found {numbers['seconds']}; expected at least 0")
 
 
 def write_result(result: Result, path: str | Path) -> None:
-    """Write a result as ``result/1``, in JSON, or in YAML where the name ends in .yaml or .yml."""
+    """Write a result as ``result/1``, in JSON, or in YAML if the name ends in .yaml or .yml."""
     result.save(path)

@@ -1,4 +1,4 @@
-"""Files that say where everybody stands: a mapping from agents to local states."""
+"""Files with a joint state: a mapping from agents to local states."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from coreplan.solving.compile import AnyProblem
 def read_state(path: str | Path, problem: AnyProblem) -> dict[str, Any]:
     """Read a joint state from a JSON or YAML file.
 
-    A ``ti-mmdp/1`` problem wants a state's name for each agent; an ``mpp/1`` problem what each
-    contractor has done, is doing and how many steps remain::
+    For a ``ti-mmdp/1`` problem the file has the name of a state for each agent. For an ``mpp/1``
+    problem it has, for each contractor, the completed works, the work in progress and its remaining
+    steps::
 
         Alpha: {done: [a2], doing: a1, remaining: 2}
         Beta: {}
@@ -23,7 +24,7 @@ def read_state(path: str | Path, problem: AnyProblem) -> dict[str, Any]:
     Raises
     ------
     FormatError
-        If it does not fit the problem.
+        If the state does not belong to the problem.
     """
     return read_document(path, lambda document: _take_state(document, problem))
 

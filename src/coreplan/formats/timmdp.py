@@ -1,4 +1,4 @@
-"""The format ``ti-mmdp/1``: any transition-independent multi-agent MDP."""
+"""Reading TI-MMDPs in the format ``ti-mmdp/1``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _Conditions = dict[tuple[str | None, ...], Condition]
 
 
 def read_timmdp(document: Document) -> TIMMDP:
-    """Make a TI-MMDP of a document, or raise a FormatError with all its problems."""
+    """Make a TI-MMDP from a document, or raise a FormatError with all mistakes."""
     top = document.fields(
         document.root, (), "the problem", ("format", "horizon", "agents"), ("name", "rewards")
     )
@@ -59,7 +59,7 @@ def _read_agent(document: Document, value: Any, path: Place) -> Agent:
         described = document.members(fields["features"], table, "states with their features")
         for state, own in described.items():
             features[state] = document.members(own, (*table, state), "features with their values")
-    name: Any = None  # stays so only where a problem is noted
+    name: Any = None  # this value remains only if a problem is recorded
     initial: Any = None
     if "name" in fields:
         name = document.name(fields["name"], (*path, "name"), "the agent")
@@ -108,7 +108,7 @@ def _read_condition(
     fields = document.fields(value, path, "a condition", (), PARTS)
     names = (fields.get("state"), fields.get("action"), fields.get("next"))
     if all(type(each) is str for each in fields.values()):
-        # Large files repeat conditions very often, so equal ones are kept once.
+        # Large files repeat conditions very often, so equal ones become one object.
         known = conditions.get(names)
         if known is None:
             known = conditions[names] = Condition(*names)

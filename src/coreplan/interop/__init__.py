@@ -1,1 +1,1 @@
-"""Other tools: problems in their languages, and answers of theirs to compare with."""
+"""Other tools: exports to their languages, and their answers for comparison."""

@@ -1,8 +1,8 @@
-"""What other tools are told of rewards: expectations, straight from the description.
+"""Expected rewards for other tools, computed from the description of a problem.
 
-Agents move independently, so the expected reward of an entry is its value times the product, over
-the agents that it looks at, of the chance that the agent's own move matches. Nothing of the
-compiled model takes part, so that what other tools compute is a check on it.
+Agents move independently. The expected reward of an entry is therefore its value times the product,
+over its agents, of the probability that the agent's own move matches. This module does not use the
+compiled model, so that the results of other tools can check it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from coreplan.model.indexed import IndexedEntry, IndexedProblem
 from coreplan.model.rewards import MatchedTransitions
 
 Members = tuple[tuple[int, int], ...]
-"""(agent, number of its condition), by agent."""
+"""Pairs of an agent and the number of its condition, sorted by agent."""
 
 
 @dataclass
@@ -28,7 +28,7 @@ class StageValue:
     extra: dict[int, float] = field(default_factory=dict)
 
     def add(self, entry: IndexedEntry) -> None:
-        """Count one more entry."""
+        """Add the value of an entry at its stages."""
         if entry.stages is None:
             self.always += entry.value
             return
@@ -36,7 +36,7 @@ class StageValue:
             self.extra[stage] = self.extra.get(stage, 0.0) + entry.value
 
     def at(self, stage: int) -> float:
-        """The value at a stage."""
+        """Look up the value for a stage."""
         return self.always + self.extra.get(stage, 0.0)
 
     def is_same_at(self, stages: range) -> bool:
@@ -48,7 +48,7 @@ class StageValue:
 
 
 class Expectations:
-    """Chances of conditions and values of entries, sorted by how many agents they look at."""
+    """Probabilities of conditions and values of entries, sorted by the number of agents."""
 
     def __init__(self, indexed: IndexedProblem) -> None:
         self.chances = [_chances(indexed, agent) for agent in range(len(indexed.agents))]
@@ -67,11 +67,11 @@ class Expectations:
                 self.shared.setdefault(entry.members, StageValue()).add(entry)
 
     def chance(self, agent: int, choice: int, condition: int) -> float:
-        """How likely a choice of an agent matches one of its conditions."""
+        """The probability that an agent's choice matches one of its conditions."""
         return self.chances[agent][choice].get(condition, 0.0)
 
     def own_reward(self, agent: int, choice: int, stage: int) -> float:
-        """What an agent expects of a choice, whatever the others do."""
+        """The expected own reward of an agent's choice, whatever the others do."""
         own = self.own[agent]
         return math.fsum(
             own[condition].at(stage) * chance
@@ -81,7 +81,7 @@ class Expectations:
 
 
 def _chances(indexed: IndexedProblem, agent: int) -> list[Mapping[int, float]]:
-    """Per choice of an agent: the conditions that it can match, with their chances."""
+    """For each choice of an agent: the conditions that it can match, with probabilities."""
     described = indexed.agents[agent]
     begin = np.array(described.outcome_begin)
     count = len(described.choice_action)

@@ -1,31 +1,31 @@
 """Problems in the PRISM language, as Markov decision processes for Storm or PRISM.
 
-One module per agent, and a clock. In each stage the agents choose one after the other (the clock's
-`turn` says whose turn it is), then all of them move at once and the next stage begins:
+A file has one module per agent, and a clock. In each stage the agents choose one after the other
+(the clock's `turn` gives the order), then all of them move at once and the next stage begins:
 
-    stage t:  agent 0 chooses · agent 1 chooses · ... · everybody moves
+    stage t:  agent 0 chooses · agent 1 chooses · ... · all move
 
-So a file has one command per local state and action, and one per way to move on; joint actions are
-not written out, and a tool builds the choices of agents one after the other rather than all of
-their combinations. Nobody gains by choosing late: nothing random happens before all have chosen,
-and who maximises knows all choices anyway.
+The file therefore has one command per local state and action, and one per outcome of a choice.
+Joint actions are not written out, and a tool builds the choices of the agents one after the other
+instead of all combinations. Choosing late gives no advantage: nothing random happens before all
+have chosen, and the maximiser knows all choices.
 
-An agent has one variable. Up to its turn it is where the agent stands, from then on what was
-chosen: how the agent moves on, and what interactions see of it. Local states of one stage that are
-equivalent go by the number of the first of them, and so do choices that lead to the same. Numbers
-are those of the description, the same at all stages, so that one command serves as many stages as
-possible: tools try the guards of all commands in every state that they build. What a command would
-do at stages at which an agent cannot be there is left open.
+An agent has one variable. Before its turn the variable is the agent's local state, afterwards its
+choice: the distribution of its next state, and the conditions that interactions see. Equivalent
+local states of one stage share the number of the first of them, and so do equivalent choices.
+Numbers are those of the description, the same at all stages, so that one command serves as many
+stages as possible: tools try the guards of all commands in every state that they build. A command
+has an arbitrary effect at stages at which the agent cannot be in its state.
 
-Own rewards are expectations, earned on choosing; interaction rewards are expectations, earned on
-moving: value times the product of the agents' chances. Every path makes the same number of steps,
-one per agent and one more in each stage, so the value is the maximal expected reward cumulated over
-that many steps.
+Rewards are expectations. An agent earns its own reward when it chooses. The reward of an
+interaction is earned when the agents move: its value times the product of the agents'
+probabilities. Every path makes the same number of steps, one per agent and one more in each stage.
+The value is therefore the maximal expected reward accumulated over that many steps.
 
-Symbolic engines (decision diagrams) take the maximum also over codes of actions that do not exist,
-which count as 0: maxima below 0 come out wrong. Where `shift` is asked for, a constant is added to
-the reward of each step so that none is negative. Each step happens exactly once on every path, so
-the value grows by the sum of the constants, whatever is done.
+Symbolic engines (decision diagrams) also maximise over codes of actions that do not exist, which
+count as 0, so maxima below 0 are wrong. With `shift`, a constant is added to the reward of each
+step, so that no reward is negative. Each step happens exactly once on every path, so the value
+grows by the sum of the constants, whatever the agents do.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ from coreplan.solving.solver import check_problem, errors_of_the_core
 T = TypeVar("T")
 
 SMALLEST = sys.float_info.min
-"""Numbers nearer to 0 count as 0: Storm cannot read them, and no value shows the difference."""
+"""Numbers nearer to 0 count as 0: Storm cannot read them, and they do not change any value."""
 
 MOST_NAMES = 3
-"""How many local states a comment names."""
+"""The most local states that a comment names."""
 
 
 @dataclass(frozen=True)
@@ -60,13 +60,13 @@ class PrismModel:
     Attributes
     ----------
     text
-        The file.
+        The content of the file.
     query
-        The property whose value is wanted, in PRISM's language.
+        The property to check, in PRISM's language.
     steps
-        How many steps every path makes.
+        The number of steps of every path.
     shift
-        By how much the property's value is larger than the problem's; 0 unless it was asked for.
+        The difference between the property's value and the problem's; 0 without `shift`.
     """
 
     text: str
@@ -122,7 +122,7 @@ def to_prism(
 
 
 class _Choice(NamedTuple):
-    """An action of a local state: its name, what it earns by itself, and what was chosen then."""
+    """An action of a local state: its name, its own reward, and the number of the choice."""
 
     name: str
     reward: float
@@ -138,9 +138,9 @@ class _Stage:
     """One agent at one stage."""
 
     choices: dict[int, list[_Choice]] = field(default_factory=dict)
-    """Per place."""
+    """The choices in each place (a number of a local state)."""
     laws: dict[int, Law] = field(default_factory=dict)
-    """Per what was chosen."""
+    """The next places after each choice."""
 
 
 @dataclass
@@ -160,7 +160,7 @@ class _Agent:
 
     @cached_property
     def most_choices_of(self) -> dict[int, int]:
-        """Per place: the largest number of actions at any stage."""
+        """For each place: the largest number of actions at any stage."""
         most: dict[int, int] = {}
         for stage in self.stages:
             for number, choices in stage.choices.items():
@@ -169,12 +169,12 @@ class _Agent:
 
     @property
     def chosen(self) -> list[int]:
-        """All that can be chosen at any stage."""
+        """The numbers of all choices of any stage."""
         return sorted({number for stage in self.stages for number in stage.laws})
 
 
 class _AgentReader:
-    """Takes an agent out of the unrolled graph and the classes of its nodes."""
+    """Makes the module of an agent from the unrolled graph and the classes of its nodes."""
 
     def __init__(self, compiled: CompiledProblem, expectations: Expectations, agent: int) -> None:
         graphs, model = compiled.graphs, compiled.model
@@ -198,8 +198,8 @@ class _AgentReader:
             self._nodes[number].append(node)
 
     def read(self) -> _Agent:
-        """The agent as a module."""
-        # Per class: its place, the first of its states; and all of them, for people.
+        """Make the module of the agent."""
+        # For each class: its place, which is its first state; and all its states, for comments.
         states = [[self._state[node] for node in nodes] for nodes in self._nodes]
         self._place = [min(each) for each in states]
         labels: dict[int, list[str]] = {}
@@ -240,7 +240,7 @@ class _AgentReader:
         return stage
 
     def _choices(self, node: int) -> Iterator[tuple[int, range]]:
-        """The choices of a node that its class keeps: number in the description, arcs."""
+        """The choices of a node that its class keeps: the number in the description, and arcs."""
         kept = set(self._kept[self._kept_begin[node] : self._kept_begin[node + 1]])
         for choice in range(self._choice_begin[node], self._choice_begin[node + 1]):
             if self._choice_base[choice] in kept:
@@ -269,7 +269,7 @@ def _number(value: float) -> str:
 
 
 class _Writer:
-    """Writes the file; `added` collects what was added to rewards."""
+    """Writes the file; `added` collects the constants that were added to rewards."""
 
     def __init__(
         self,
@@ -287,7 +287,7 @@ class _Writer:
         self.added: list[float] = []
 
     def lines(self) -> Iterator[str]:
-        """The file, line by line."""
+        """The lines of the file, in order."""
         rewards = list(self._rewards())
         yield f"// {quoted(self._compiled.problem.name)}, written by coreplan"
         yield "// In each stage the agents choose in turn, then all move at once."
@@ -295,7 +295,7 @@ class _Writer:
         yield f'// The value is R{{"value"}}max=? [ C<={steps} ]'
         if self._shift:
             added = _number(math.fsum(self.added))
-            yield f"// less {added}, which was added so that no reward is negative."
+            yield f"// minus {added}, which was added so that no reward is negative."
         yield "mdp"
         yield ""
         yield from self._clock()
@@ -347,7 +347,7 @@ class _Writer:
         yield "endmodule"
 
     def _by_place(self, agent: _Agent) -> dict[tuple[int, int], dict[int, _Choice | None]]:
-        """Per place and number of an action there: the choice, by stage; None if there is none."""
+        """For each place and number of an action: the choice at each stage, or None."""
         found: dict[tuple[int, int], dict[int, _Choice | None]] = {}
         for layer, stage in enumerate(agent.stages):
             for number, choices in stage.choices.items():
@@ -378,7 +378,7 @@ class _Writer:
                 yield f"  [choose{position}_{k}] place{position}={number} : {_tree(values)};"
 
     def _shared_rewards(self) -> Iterator[str]:
-        """Interactions, and what the team gets anyway."""
+        """The rewards of interactions, and those that do not depend on the agents."""
         constant = self._expectations.constant
         stages = range(self._first, self._horizon)
         least = {stage: constant.at(stage) for stage in stages}
@@ -404,7 +404,7 @@ class _Writer:
         yield from items
 
     def _matching(self, who: int, condition: int) -> dict[int, float]:
-        """What an agent can choose that may match a condition, with the chance that it does."""
+        """The choices of an agent that may match a condition, with probabilities."""
         chances = {
             chosen: self._expectations.chance(who, chosen, condition)
             for chosen in self._agents[who].chosen
@@ -412,7 +412,7 @@ class _Writer:
         return {chosen: chance for chosen, chance in chances.items() if chance > 0}
 
     def _lift(self, least: float) -> float:
-        """What to add where the least reward is this."""
+        """The constant for a step with this least reward."""
         if not self._shift or least >= 0:
             return 0.0
         self.added.append(-least)
@@ -420,7 +420,7 @@ class _Writer:
 
 
 def _runs(by_stage: Mapping[int, T]) -> list[tuple[int, T]]:
-    """Neighbouring stages of the same value taken together: the last of them, and the value."""
+    """Merge neighbouring stages of equal value: the last stage of each run, and the value."""
     runs: list[tuple[int, T]] = []
     for stage, value in sorted(by_stage.items()):
         if runs and runs[-1][1] == value:
@@ -431,7 +431,7 @@ def _runs(by_stage: Mapping[int, T]) -> list[tuple[int, T]]:
 
 
 def _parts(by_stage: Mapping[int, T]) -> Iterator[tuple[str, T]]:
-    """The different values with the guard for their stages; those not named do not matter."""
+    """The different values with guards for their stages; other stages do not matter."""
     runs = _runs(by_stage)
     for k, (last, value) in enumerate(runs):
         after = f" & stage>{runs[k - 1][0]}" if k > 0 else ""
@@ -440,12 +440,12 @@ def _parts(by_stage: Mapping[int, T]) -> Iterator[tuple[str, T]]:
 
 
 def _tree(by_stage: Mapping[int, float]) -> str:
-    """A number that depends on the stage, as nested cases; stages not named do not matter."""
+    """A number that depends on the stage, as nested cases; other stages do not matter."""
 
     def write(runs: Sequence[tuple[int, float]]) -> str:
         if len(runs) == 1:
             return _number(runs[0][1])
-        half = len(runs) // 2  # so that nesting stays flat however many stages there are
+        half = len(runs) // 2  # keeps the nesting shallow for any number of stages
         return f"(stage<={runs[half - 1][0]} ? {write(runs[:half])} : {write(runs[half:])})"
 
     return write(_runs(by_stage))
@@ -457,7 +457,7 @@ def _one_of(who: int, numbers: Sequence[int]) -> str:
 
 
 def _factor(who: int, matching: Mapping[int, float]) -> list[str]:
-    """The chance that an agent matches, given that it can; nothing where that is certain."""
+    """The factor of an agent that may match; empty if it certainly matches."""
     by_chance: dict[float, list[int]] = {}
     for number, chance in matching.items():
         by_chance.setdefault(chance, []).append(number)

@@ -1,21 +1,22 @@
 """Stationary problems in SPUDD's own input format.
 
-SPUDD is value iteration on algebraic decision diagrams. Its files know variables, actions and
-rewards, but no stages: a problem can be written as one only if actions and rewards are the same at
-every stage; others are refused. A finite horizon is the number of iterations (`horizon N`, without
-discount); the value is that of the initial joint state after so many of them. Where this starts is
-not part of the format and is told in a comment.
+SPUDD is value iteration on algebraic decision diagrams. Its files have variables, actions and
+rewards, but no stages. A problem can be exported only if its actions and rewards are the same at
+every stage; others are refused. The finite horizon is the number of iterations (`horizon N`,
+without discount). The value of the problem is the value of the initial joint state after the
+iterations. The format has no place for the initial state; a comment names it.
 
-- Each agent is a variable, whose values `s0`, `s1`, ... are the agent's local states; comments give
+- Each agent is a variable. Its values `s0`, `s1`, ... are the agent's local states; comments give
   the names.
-- SPUDD has no joint actions: each of them is an action of its own, so their number is limited.
-- SPUDD has no actions that are available in some states only. An agent that is told to do what it
-  cannot do does what its first available action does, to the same effect and for the same reward.
-  So the joint actions of a state are the real ones, some of them twice: the optimum is the same.
-  No penalty is needed that could be too small, or so large that it costs precision.
-- A state that can be reached at the horizon only needs no actions; it stays as it is, for nothing.
-- Rewards are expectations, as negative costs of the actions. The `reward` itself is 0, for SPUDD
-  starts its iterations from it.
+- SPUDD has no joint actions: each of them is a separate action, so their number is limited.
+- In SPUDD all actions are available in all states. If an agent cannot take an action in a state,
+  the action behaves like its first available one, with the same reward. The joint actions of a
+  state are then the real ones, some of them twice, and the optimum is the same. A penalty could be
+  too small, or large enough to cost precision; this encoding needs none.
+- A state that can be reached only at the horizon needs no actions. It does not change and earns
+  nothing.
+- Rewards are expectations, as negative costs of the actions. The `reward` itself is 0, because
+  SPUDD starts its iterations from it.
 """
 
 from __future__ import annotations
@@ -37,13 +38,13 @@ from coreplan.solving.solver import check_problem, errors_of_the_core
 from coreplan.support.checks import found
 
 MOST_ACTIONS = 10_000
-"""Joint actions of a file, at most."""
+"""The most joint actions of a file."""
 
 MOST_LEAVES = 5_000_000
-"""Leaves of all decision trees of a file, at most."""
+"""The most leaves of all decision trees of a file."""
 
 MOST_REASONS = 5
-"""How many reasons are given why a problem cannot be written."""
+"""The most reasons that an error lists."""
 
 
 @dataclass(frozen=True)
@@ -53,11 +54,11 @@ class SpuddModel:
     Attributes
     ----------
     text
-        The file.
+        The content of the file.
     start
         The value of each variable in the initial joint state.
     horizon
-        How many iterations there are.
+        The number of iterations.
     """
 
     text: str
@@ -81,12 +82,13 @@ def to_spudd(
     stage, state
         Where planning starts; by default at the beginning.
     limits
-        Time and memory for finding out what can be reached.
+        Time and memory to find all states that can be reached.
 
     Raises
     ------
     SolverError
-        If something depends on the stage, which is named, or if there are too many joint actions.
+        If actions or rewards depend on the stage (the message says which), or if the problem has
+        too many joint actions.
 
     Examples
     --------
@@ -111,12 +113,12 @@ def to_spudd(
 
 
 def _check_size(agents: Sequence[_Agent], expectations: Expectations) -> None:
-    """Refuse what would fill a disk."""
+    """Refuse a problem whose file would be too large."""
     joint = math.prod(len(agent.actions) for agent in agents)
     if joint > MOST_ACTIONS:
         raise SolverError(
-            f"SPUDD needs an action for each joint action, and there are {joint:,}; expected at "
-            f"most {MOST_ACTIONS:,}"
+            f"the problem has {joint:,} joint actions, and SPUDD needs one action for each; "
+            f"expected at most {MOST_ACTIONS:,}"
         )
     leaves = sum(len(agent.actions) * len(agent.values) ** 2 for agent in agents) + sum(
         math.prod(len(agents[who].actions) * len(agents[who].values) for who in scope)
@@ -124,8 +126,8 @@ def _check_size(agents: Sequence[_Agent], expectations: Expectations) -> None:
     )
     if leaves > MOST_LEAVES:
         raise SolverError(
-            f"SPUDD's file would have decision trees with up to {leaves:,} leaves; expected at "
-            f"most {MOST_LEAVES:,}"
+            f"the SPUDD file would need decision trees with up to {leaves:,} leaves; expected "
+            f"at most {MOST_LEAVES:,}"
         )
 
 
@@ -135,11 +137,11 @@ class _Agent:
 
     variable: str
     values: dict[int, str]
-    """Per local state that can be reached: its name in the file."""
+    """For each local state that can be reached: its name in the file."""
     actions: list[int]
-    """Actions of the description that there are somewhere."""
+    """Actions of the description that are available in some state."""
     does: dict[int, dict[int, int | None]]
-    """Per action and local state: the choice that it stands for; None for nothing at all."""
+    """For each action and local state: the choice that it stands for, or None."""
 
 
 def _read_agents(
@@ -194,7 +196,7 @@ def _read_agents(
     if reasons:
         more = f", and {len(reasons) - MOST_REASONS} more" if len(reasons) > MOST_REASONS else ""
         raise SolverError(
-            "SPUDD's format knows no stages, and this problem depends on them: "
+            "this problem cannot be written for SPUDD, whose format has no stages: "
             + "; ".join(reasons[:MOST_REASONS])
             + more
         )
@@ -217,13 +219,13 @@ def _changing_rewards(indexed: IndexedProblem, expectations: Expectations) -> It
         }
     )
     for function in changing:
-        yield f"the reward {found(indexed.functions[function])} is not the same at all stages"
+        yield f"the reward {found(indexed.functions[function])} differs between stages"
 
 
 def _lines(
     indexed: IndexedProblem, expectations: Expectations, agents: Sequence[_Agent]
 ) -> Iterator[str]:
-    """The file, line by line."""
+    """The lines of the file, in order."""
     yield f"// {quoted(indexed.name)}, written by coreplan for SPUDD"
     start = ", ".join(
         f"{agent.variable}={agent.values[described.start]}"
@@ -276,7 +278,7 @@ def _lines(
 
 
 def _move(indexed: IndexedProblem, agent: _Agent, number: int, action: int) -> str:
-    """Where an agent gets by an action: a tree of its states with a law at each leaf."""
+    """The transitions of an action: a tree over states, with a distribution at each leaf."""
     described = indexed.agents[number]
     branches = {}
     for state, choice in agent.does[action].items():
@@ -294,7 +296,7 @@ def _move(indexed: IndexedProblem, agent: _Agent, number: int, action: int) -> s
 
 
 class _Costs:
-    """Costs of joint actions as sums of diagrams, each of which is described once."""
+    """Costs of joint actions as sums of diagrams; each diagram is described once."""
 
     def __init__(
         self, indexed: IndexedProblem, expectations: Expectations, agents: Sequence[_Agent]
@@ -311,7 +313,7 @@ class _Costs:
                 self._scopes.setdefault(scope, []).append((members, value))
 
     def of(self, joint: Sequence[int]) -> tuple[list[str], list[tuple[str, str]]]:
-        """The terms of a joint action's cost, and the diagrams that are used for the first time."""
+        """The terms of a joint action's cost, and the diagrams that are new."""
         names, new = [], []
         scopes: list[tuple[int, ...]] = [(number,) for number in range(len(self._agents))]
         for scope in [*scopes, *self._scopes]:
@@ -363,7 +365,7 @@ class _Costs:
 
 
 def _tree(variable: str, branches: Mapping[str, str], *, collapse: bool = False) -> str:
-    """A decision on a variable; a decision that changes nothing is left out."""
+    """A decision on a variable, left out if all branches are equal."""
     if collapse and len(set(branches.values())) == 1:
         return next(iter(branches.values()))
     inside = " ".join(f"({value} {branch})" for value, branch in branches.items())
@@ -371,5 +373,5 @@ def _tree(variable: str, branches: Mapping[str, str], *, collapse: bool = False)
 
 
 def _leaf(value: float) -> str:
-    """A number in full: not every reader knows exponents."""
+    """A number without an exponent, which not every reader knows."""
     return f"({Decimal(repr(finite(value))):f})"

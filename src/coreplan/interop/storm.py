@@ -1,7 +1,7 @@
 """A second opinion: the model checker Storm computes the value of a problem.
 
-Needs the extra ``storm``. Storm runs in a process of its own, so that a time limit or Ctrl-C can
-end it whatever it is doing.
+This needs the extra ``storm``. Storm runs in its own process, which a time limit or Ctrl-C can end
+at any time.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from coreplan.solving.solver import DEFAULT_ALGORITHM, solve
 from coreplan.support.checks import unknown_name
 
 ENGINES = ("sparse", "dd", "hybrid")
-"""Storm's engines: explicit states; decision diagrams; some of both."""
+"""Storm's engines: explicit states, decision diagrams, or both."""
 
 TOLERANCE = 1e-6
 """Values agree if they differ by at most this times max(1, \\|value\\|)."""
 
 _ROUNDING = 1e-12
-"""Part of what was added to rewards that may be lost to rounding."""
+"""The part of the added constants that rounding may lose."""
 
 
 @dataclass(frozen=True)
 class StormAnswer:
-    """What Storm found.
+    """The answer of Storm.
 
     Attributes
     ----------
@@ -46,13 +46,13 @@ class StormAnswer:
     seconds
         Storm's own time: reading, building the model and computing the value.
     build_seconds
-        Of that, until the model was built.
+        The part of it until the model was built.
     engine
-        Which of Storm's engines it was.
+        The engine of Storm.
     states
-        States of the model that Storm built, those between two choices included.
+        The number of states of Storm's model, including those between two choices.
     shift
-        What had been added to the rewards, and was taken off the value again.
+        The sum of the constants added to the rewards; `value` does not include it.
     """
 
     value: float
@@ -81,13 +81,13 @@ class CrossCheck:
     Attributes
     ----------
     result
-        What coreplan found.
+        The result of coreplan.
     storm
-        What Storm found.
+        The answer of Storm.
     tolerance
-        By how much they may differ.
+        The largest difference that counts as agreement.
     agrees
-        Whether Storm's value is coreplan's, or between its bounds where there is no proof.
+        Whether Storm's value equals coreplan's or, without a proof, lies between its bounds.
     """
 
     result: Result
@@ -117,19 +117,18 @@ class CrossCheck:
             verdict = (
                 "Storm's value is between coreplan's bounds"
                 if self.agrees
-                else "THEY DISAGREE: Storm's value is outside of coreplan's bounds"
+                else "THEY DISAGREE: Storm's value is outside coreplan's bounds"
             )
         return f"{ours}\n{theirs}\n{verdict} (tolerance {self.tolerance:.3g})"
 
 
 def check_storm(engine: str = "sparse") -> None:
-    """Raise a SolverError if Storm cannot be used, or has no such engine."""
+    """Raise a SolverError if Storm is not installed or does not have the engine."""
     if engine not in ENGINES:
         raise SolverError(unknown_name(engine, "engine", ENGINES, "Storm"))
     if importlib.util.find_spec("stormpy") is None:
         raise SolverError(
-            "Storm is not installed; its Python package comes with the extra `storm`: "
-            "pip install 'coreplan[storm]'"
+            "Storm is not installed; install the extra `storm`: pip install 'coreplan[storm]'"
         )
 
 
@@ -149,10 +148,10 @@ def storm_value(
     problem
         A TI-MMDP or an MPP.
     engine
-        ``sparse`` (default), ``dd`` or ``hybrid``. The latter two are given rewards that are
-        shifted to be non-negative, for they get maxima below 0 wrong.
+        ``sparse`` (default), ``dd`` or ``hybrid``. The last two get rewards that are shifted to be
+        non-negative, because they compute wrong maxima below 0.
     time_limit
-        Seconds that Storm's process may take.
+        The time limit of Storm's process in seconds.
     merge
         Whether to merge equivalent local states first.
     stage, state
@@ -161,7 +160,7 @@ def storm_value(
     Raises
     ------
     LimitError
-        If the time limit strikes.
+        If the time limit is reached.
     SolverError
         If stormpy is not installed, or Storm fails.
     """
@@ -185,35 +184,39 @@ def storm_value(
 
 
 def _run_worker(file: Path, query: str, engine: str, limits: Limits) -> dict[str, Any]:
-    """Run Storm in a process of its own, and end it when the time is up or somebody interrupts."""
+    """Run Storm in its own process; the time limit or Ctrl-C ends it."""
     answer = file.with_name("answer.json")
     worker = Path(__file__).with_name("storm_worker.py")
     process = subprocess.Popen(
-        # -P: this folder's modules are none of Storm's business.
+        # -P: keeps the modules of this folder out of Storm's process.
         [sys.executable, "-P", str(worker), str(file), query, engine, str(answer)],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        start_new_session=True,  # Ctrl-C comes to us, and we end it
+        start_new_session=True,  # Ctrl-C reaches only this process, which then ends Storm
     )
     try:
         left = limits.seconds_left
         process.wait(timeout=None if math.isinf(left) else max(0.0, left))
     except subprocess.TimeoutExpired:
-        raise LimitError("time_limit", "the time limit struck before Storm had a value") from None
+        raise LimitError(
+            "time_limit", "the time limit was reached before Storm found a value"
+        ) from None
     finally:
         process.kill()
         process.wait()
     if not answer.exists():
         raise SolverError(
-            f"Storm ended without an answer (exit code {process.returncode}); the problem may be "
-            "too large for it"
+            f"Storm stopped without an answer (exit code {process.returncode}); the problem may "
+            "be too large for it"
         )
     found: dict[str, Any] = json.loads(answer.read_text(encoding="utf-8"))
     if "error" in found:
         raise SolverError(f"Storm failed: {found['error']}")
     if not math.isfinite(found["value"]):
-        raise SolverError(f"Storm's value is {found['value']}; the rewards may be too large")
+        raise SolverError(
+            f"Storm's value is {found['value']}, not a finite number; the rewards may be too large"
+        )
     return found
 
 
@@ -226,28 +229,28 @@ def storm_check(
     memory_limit: float | None = None,
     callback: Callback | None = None,
 ) -> CrossCheck:
-    """Solve a problem, let Storm compute its value too, and compare.
+    """Solve a problem, let Storm compute its value as well, and compare.
 
     Parameters
     ----------
     problem
         A TI-MMDP or an MPP.
     engine
-        Which of Storm's engines; see :func:`storm_value`.
+        The engine of Storm; see :func:`storm_value`.
     algorithm
-        Which algorithm of coreplan.
+        The algorithm of coreplan.
     time_limit
-        Seconds for coreplan, and as many for Storm. Where coreplan does not prove an optimum in
-        time, Storm's value has to be between its bounds.
+        Seconds for coreplan, and the same for Storm. If coreplan does not prove an optimum in time,
+        Storm's value must lie between its bounds.
     memory_limit
-        Megabytes that coreplan may take. Storm's memory is not limited.
+        The memory limit of coreplan in megabytes. Storm's memory is not limited.
     callback
         Called while coreplan solves; see :func:`coreplan.solve`.
 
     Raises
     ------
     LimitError
-        If a limit strikes before there is anything to compare.
+        If a limit is reached before both values can be compared.
     SolverError
         If Storm is not installed or fails, or if the algorithm's value is not the optimum of
         agents that see everything.
@@ -262,8 +265,8 @@ def storm_check(
     )
     if result.objective != "centralised":
         raise SolverError(
-            f"algorithm {algorithm!r} looks for the best decentralised plan, Storm for the best of "
-            "all; compare another algorithm with Storm"
+            f"algorithm {algorithm!r} cannot be compared with Storm: it finds the best "
+            "decentralised plan, Storm the best of all plans; choose another algorithm"
         )
     answer = storm_value(problem, engine=engine, time_limit=time_limit)
     tolerance = (

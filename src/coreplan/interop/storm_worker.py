@@ -1,6 +1,6 @@
-"""What runs inside Storm's own process: ``storm_worker.py MODEL QUERY ENGINE ANSWER``.
+"""The program of Storm's own process: ``storm_worker.py MODEL QUERY ENGINE ANSWER``.
 
-Started as a file, not as a module: nothing of coreplan is imported here.
+It is started as a file, not as a module, and imports nothing of coreplan.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def compute(model: str, query: str, engine: str) -> dict[str, Any]:
 
 
 def main(model: str, query: str, engine: str, answer: str) -> None:
-    """Write the answer, or what went wrong, to a file: Storm prints what it likes."""
+    """Write the answer or the error to a file, because Storm prints its own messages."""
     try:
         found = compute(model, query, engine)
     except Exception as error:

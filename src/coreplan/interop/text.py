@@ -1,4 +1,4 @@
-"""What all exports share: names in comments, and numbers."""
+"""Shared code of all exports: names in comments, and numbers."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from coreplan.errors import SolverError, shorten
 
 
 def quoted(name: str) -> str:
-    """A name for a comment: on one line, whatever it holds."""
+    """Write a name for a comment, always on one line."""
     return json.dumps(shorten(name), ensure_ascii=False)
 
 
 def finite(value: float) -> float:
-    """A number that can be written down, and 0 without a sign."""
+    """Check that a number is finite, and drop the sign of 0."""
     if not math.isfinite(value):
-        raise SolverError("the rewards are too large to be added up; scale them down")
+        raise SolverError("the rewards are too large to add up; scale them down")
     return value + 0.0

@@ -1,4 +1,4 @@
-"""What a problem is: agents, rewards, and the same in numbers."""
+"""Descriptions of problems: agents and rewards, by name and by number."""
 
 from coreplan.model.problem import PlanningProblem, RewardKind, Words
 from coreplan.model.timmdp import TIMMDP, Agent, Condition, Entry, RewardFunction, Transition

@@ -1,4 +1,4 @@
-"""Dates of steps: the day on which a plan begins, and how long its steps are."""
+"""Dates of steps: the first day of a plan and the length of its steps."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from coreplan.errors import Diagnostic, ModelError, nearest
 from coreplan.support.checks import found
 
 STEPS = {"day": 1, "week": 7}
-"""How many days a step can have."""
+"""The kinds of steps, with their number of days."""
 DEFAULT_STEP = "week"
 
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-"""As dates are written, whatever the machine's language."""
+"""Month names in written dates, independent of the machine's language."""
 _LONG_MONTHS = (
     "january",
     "february",
@@ -38,16 +38,16 @@ _UNCLEAR = re.compile(r"\d{1,4}[/.-]\d{1,2}[/.-]\d{1,4}")
 
 @dataclass(frozen=True)
 class Calendar:
-    """When the steps of a plan are.
+    """The first day of a plan and the length of its steps, which give each step its dates.
 
     Parameters
     ----------
     start
         The first day of step 0.
     step
-        How long a step is: ``day`` or ``week``.
+        The length of a step: ``day`` or ``week``.
     source
-        The file that says so, if there is one.
+        The file that it was read from, if any.
 
     Examples
     --------
@@ -71,15 +71,15 @@ class Calendar:
 
     @property
     def days(self) -> int:
-        """How many days a step has."""
+        """The length of a step in days."""
         return STEPS[self.step]
 
     def first_day(self, stage: int) -> datetime.date:
-        """The first day of a step."""
+        """The date on which a step begins."""
         return self._day(stage * self.days, stage)
 
     def last_day(self, stage: int) -> datetime.date:
-        """The last day of a step."""
+        """The date on which a step ends."""
         return self._day(stage * self.days + self.days - 1, stage)
 
     def stage_of(self, day: datetime.date) -> int:
@@ -87,7 +87,7 @@ class Calendar:
         return (day - self.start).days // self.days
 
     def label(self, stage: int) -> str:
-        """When a step begins, for instance ``9 Mar 2026``."""
+        """The first day of a step as text, for instance ``9 Mar 2026``."""
         return write_date(self.first_day(stage))
 
     def short_label(self, stage: int) -> str:
@@ -116,12 +116,12 @@ class Calendar:
             return self.start + datetime.timedelta(days)
         except OverflowError:
             raise ModelError(
-                f"step {stage} would be after the year 9999: the start {self.start} is too late"
+                f"step {stage} is after the year 9999; choose a start before {self.start}"
             ) from None
 
 
 def check_calendar(start: object, step: object) -> Iterable[Diagnostic]:
-    """Everything that is wrong with the parts of a calendar."""
+    """Find all mistakes in the parts of a calendar."""
     if not isinstance(start, datetime.date):
         yield Diagnostic(
             ("start",), f"found {found(start)}; expected the first day, for instance 2026-03-02"
@@ -132,12 +132,12 @@ def check_calendar(start: object, step: object) -> Iterable[Diagnostic]:
 
 
 def parse_date(text: str) -> datetime.date:
-    """Read a date as people write it, if there is no doubt which one is meant.
+    """Read a date in one of the usual notations, unless it is ambiguous.
 
     Raises
     ------
     ModelError
-        If it is not a date, or day and month could be mixed up.
+        If the text is not a date, or if day and month could be swapped.
 
     Examples
     --------
@@ -156,22 +156,21 @@ def parse_date(text: str) -> datetime.date:
         month = str(months[0]) if months else "0"
     elif _UNCLEAR.fullmatch(text):
         raise ModelError(
-            f"found {found(text)}, in which day and month could be mixed up; write the date as "
+            f"{found(text)} is ambiguous: day and month could be swapped; write the date as "
             "year-month-day, for instance 2026-03-02"
         )
     else:
-        raise ModelError(f"found {found(text)}; expected a date, for instance 2026-03-02")
+        raise ModelError(f"{found(text)} is not a date; expected one like 2026-03-02")
     try:
         return datetime.date(int(year), int(month), int(day))
     except ValueError:
         raise ModelError(
-            f"found {found(text)}, a day that there is not; expected a date, for instance "
-            "2026-03-02"
+            f"{found(text)} is not a valid date; expected one like 2026-03-02"
         ) from None
 
 
 def write_date(day: datetime.date) -> str:
-    """A date as people read it, for instance ``9 Mar 2026``."""
+    """Write a date as text, for instance ``9 Mar 2026``."""
     return f"{_write_day(day)} {day.year}"
 
 

@@ -1,4 +1,4 @@
-"""A TI-MMDP as files have it: the format ``ti-mmdp/1``."""
+"""Writing a TI-MMDP in its file format, ``ti-mmdp/1``."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ if TYPE_CHECKING:
 
 FORMAT = "ti-mmdp/1"
 PARTS = ("state", "action", "next")
-"""Of a condition."""
+"""The parts of a condition."""
 
 
 def timmdp_to_dict(problem: TIMMDP) -> dict[str, Any]:
-    """A TI-MMDP as the keys and values of its format."""
+    """Describe a problem with the keys and values of ``ti-mmdp/1``."""
     agents = []
     for agent in problem.agents:
         described: dict[str, Any] = {

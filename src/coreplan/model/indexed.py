@@ -1,6 +1,6 @@
-"""Problems as numbers: what the core is given, with the way back to names.
+"""Problems with numbered states and actions, as the core needs them, and the names of the numbers.
 
-Every kind of problem turns itself into an :class:`IndexedProblem`; from here on there is one way.
+Every kind of problem turns itself into an :class:`IndexedProblem`. All solvers start from it.
 """
 
 from __future__ import annotations
@@ -14,63 +14,63 @@ from coreplan.errors import ModelError
 from coreplan.support.checks import found, unknown_name
 
 JointState = Mapping[str, Any]
-"""A local state for each agent, by name: a state's name or, in an MPP, what has been done."""
+"""A local state for each agent, by name: a state's name or, in an MPP, the progress of works."""
 
 
 class StateSpace(Protocol):
-    """How people name one agent's local states.
+    """The local states of one agent, with their names for people.
 
-    :class:`NamedStates` is for states with plain names. States may remember a past that nobody asks
-    for; then several of them are the same to people, see :meth:`situation`.
+    :class:`NamedStates` is for states with plain names. A state may also remember a past that
+    people do not ask for. Several states then look the same to people, see :meth:`situation`.
     """
 
     remembers: bool
-    """Whether several states are the same to people, see :meth:`situation`."""
+    """Whether several states can look the same to people, see :meth:`situation`."""
 
     def __len__(self) -> int:
         """The number of local states."""
 
     def find(self, stage: int, given: Any) -> int:
-        """The number of the state that is meant at a stage, or a ModelError that says why not."""
+        """The number of the state that a name means at a stage; raises a ModelError if unknown."""
 
     def value(self, index: int) -> Any:
-        """A state as people name it."""
+        """A state by its name for people."""
 
     def label(self, index: int) -> str:
-        """A state's name as one line of text, different for different states."""
+        """A state as one line of text, unique among the states."""
 
     def lines(self, index: int) -> list[str]:
-        """A state's name on a few short lines, for pictures by stage."""
+        """A state as a few short lines of text, for pictures by stage."""
 
     def situation(self, index: int) -> Hashable:
-        """A state without the past that it remembers: the same where only the past differs."""
+        """The part of a state that does not depend on the past: equal if only the past differs."""
 
     def without_past(self, value: Any) -> Any:
-        """A state as people name it, without the past that it remembers."""
+        """A state by its name for people, without the past that it remembers."""
 
     def gives_past(self, value: Any) -> bool:
-        """Whether a state as people name it says all that states remember."""
+        """Whether a state by its name for people includes the past that states remember."""
 
     def outcome(self, action: int, after: int) -> Known:
-        """What becomes known by a state that an uncertain action led to."""
+        """The news that a state brings if chance led to it."""
 
     def achieved(self, index: int) -> frozenset[str]:
-        """The milestones (see :class:`IndexedAgent`) that lie behind the agent."""
+        """The milestones (see :class:`IndexedAgent`) that the agent has passed."""
 
 
 class Known(NamedTuple):
-    """What became known of one agent, where chance had a say."""
+    """News about one agent: the outcome of an action with several possible outcomes."""
 
     text: str
-    """In words, such as ``a1 is delayed`` or, in general, the agent's next state."""
+    """The news as text, for instance ``a1 is delayed``; by default the agent's next state."""
     task: str | None = None
-    """The task that it is about, where the domain has tasks."""
+    """The task that the news is about, if the domain has tasks."""
     delayed: bool | None = None
-    """Whether that task is delayed, where tasks can be."""
+    """Whether that task is delayed, if tasks can be delayed."""
 
 
 class IndexedCondition(NamedTuple):
-    """A condition as lists of numbers; None matches anything."""
+    """A condition as lists of state and action numbers; None matches any."""
 
     states: Sequence[int] | None
     actions: Sequence[int] | None
@@ -78,18 +78,18 @@ class IndexedCondition(NamedTuple):
 
 
 class IndexedEntry(NamedTuple):
-    """A reward for what several agents do at once."""
+    """A reward that is earned when the conditions of all its members match at once."""
 
     members: tuple[tuple[int, int], ...]
-    """(agent, number of its condition), by agent."""
+    """Pairs of an agent's number and the number of its condition, sorted by agent."""
     value: float
     stages: tuple[int, ...] | None
     function: int
-    """Which reward function it belongs to."""
+    """The number of its reward function."""
     kind: str = "reward"
-    """What it is in the domain's words, for instance ``revenue``."""
+    """The kind of reward in the domain's terms, for instance ``revenue``."""
     subject: str | None = None
-    """What it is about, for instance a task; entries of one kind and subject belong together."""
+    """The subject, for instance a task; entries of one kind and subject belong together."""
 
 
 @dataclass(eq=False)
@@ -109,13 +109,13 @@ class IndexedAgent:
     outcome_next, outcome_probability
         Per outcome: the next state, and how likely it is.
     conditions
-        What rewards can ask of a transition.
+        The conditions of rewards on a transition of this agent.
     tasks
         Per action: the task that it starts, where the domain has tasks; empty if it has none.
     stuck
-        Why there may be no action in a state, in words; empty if the domain has nothing to say.
+        The usual reason for a state without actions, as text; empty if the domain gives none.
     milestones
-        What people wait for, by name: the number of the condition that a transition then matches.
+        Events that people wait for, by name: the number of the condition that marks the event.
     """
 
     name: str
@@ -135,13 +135,13 @@ class IndexedAgent:
     milestones: dict[str, int] = field(default_factory=dict)
 
     def task_of(self, action: str) -> str | None:
-        """The task that an action starts, if it is one that does."""
+        """The task that an action starts, or None."""
         return self.tasks[self.actions.index(action)] if self.tasks else None
 
     def add_choice(
         self, action: int, first: int, last: int, outcomes: Sequence[tuple[int, float]]
     ) -> None:
-        """Add an action to the state that is being described."""
+        """Add an action to the state under construction."""
         self.choice_action.append(action)
         self.choice_first.append(first)
         self.choice_last.append(last)
@@ -151,11 +151,11 @@ class IndexedAgent:
         self.outcome_begin.append(len(self.outcome_next))
 
     def end_state(self) -> None:
-        """Go on to the next state."""
+        """Complete the state under construction and begin the next one."""
         self.choice_begin.append(len(self.choice_action))
 
     def choices(self, stage: int, state: int) -> dict[str, int]:
-        """The actions that are available, by name, with the number of the choice."""
+        """The actions available in a state at a stage: names, with the numbers of the choices."""
         return {
             self.actions[self.choice_action[c]]: c
             for c in range(self.choice_begin[state], self.choice_begin[state + 1])
@@ -163,7 +163,7 @@ class IndexedAgent:
         }
 
     def outcomes(self, choice: int) -> list[tuple[int, int, float]]:
-        """(transition, next state, probability > 0) of a choice."""
+        """Transition, next state and probability of each outcome that can happen."""
         return [
             (o, self.outcome_next[o], self.outcome_probability[o])
             for o in range(self.outcome_begin[choice], self.outcome_begin[choice + 1])
@@ -173,7 +173,7 @@ class IndexedAgent:
 
 @dataclass(eq=False)
 class IndexedProblem:
-    """A problem as numbers. `stage` is where planning starts, in the agents' `start` states."""
+    """A problem as numbers. Planning starts at `stage`, in the agents' `start` states."""
 
     name: str
     horizon: int
@@ -181,7 +181,7 @@ class IndexedProblem:
     agents: list[IndexedAgent]
     entries: list[IndexedEntry]
     functions: tuple[str, ...]
-    """A name for each reward function, for people."""
+    """The name of each reward function, for people."""
 
     @cached_property
     def agent_names(self) -> tuple[str, ...]:
@@ -189,7 +189,7 @@ class IndexedProblem:
         return tuple(agent.name for agent in self.agents)
 
     def find_state(self, stage: int, joint_state: JointState | None) -> tuple[int, ...]:
-        """The numbers of a joint state; None means the state that planning starts in."""
+        """The state numbers of a joint state; None means the state in which planning starts."""
         if joint_state is None:
             return tuple(agent.start for agent in self.agents)
         states = by_agent(joint_state, self.agent_names, "state")
@@ -199,7 +199,7 @@ class IndexedProblem:
         )
 
     def name_state(self, state: Sequence[int]) -> dict[str, Any]:
-        """A joint state as people name it."""
+        """A joint state by its names for people."""
         return {
             agent.name: agent.states.value(index)
             for agent, index in zip(self.agents, state, strict=True)
@@ -207,7 +207,7 @@ class IndexedProblem:
 
 
 def by_agent(given: object, names: Sequence[str], what: str) -> list[Any]:
-    """The parts of a joint state or action in the agents' order; exactly one for each agent."""
+    """Sort the parts of a joint state or action by agent; each agent must have exactly one."""
     if not isinstance(given, Mapping):
         raise ModelError(
             f"found {found(given)}; expected one {what} for each agent, by the agents' names"
@@ -218,13 +218,14 @@ def by_agent(given: object, names: Sequence[str], what: str) -> list[Any]:
     missing = [name for name in names if name not in given]
     if missing:
         raise ModelError(
-            f"the joint {what} says nothing of " + ", ".join(found(name) for name in missing)
+            f"the joint {what} lacks agent {', '.join(found(name) for name in missing)}; give "
+            f"one {what} for each agent"
         )
     return [given[name] for name in names]
 
 
 class NamedStates:
-    """The state space of an agent whose states have plain names."""
+    """Local states with plain names, which remember no past."""
 
     remembers = False
 
@@ -237,7 +238,7 @@ class NamedStates:
         return len(self.names)
 
     def find(self, stage: int, given: Any) -> int:
-        """The number of a named state."""
+        """The number of the state with this name."""
         if not isinstance(given, str) or given not in self.index:
             raise ModelError(
                 unknown_name(given, "state", self.names, f"agent {found(self._agent)}")
@@ -263,7 +264,7 @@ class NamedStates:
         return value
 
     def gives_past(self, value: Any) -> bool:
-        """There is no past to be given."""
+        """Always true: the states remember no past."""
         return True
 
     def outcome(self, action: int, after: int) -> Known:
@@ -271,5 +272,5 @@ class NamedStates:
         return Known(self.names[after])
 
     def achieved(self, index: int) -> frozenset[str]:
-        """Nothing: there are no milestones."""
+        """Always empty: these agents have no milestones."""
         return frozenset()

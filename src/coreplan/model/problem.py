@@ -1,4 +1,4 @@
-"""What a problem of any domain has to give; everything else is done for it."""
+"""The interface of problems: what a domain provides to use all of coreplan."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ if TYPE_CHECKING:
     from coreplan.solving.limits import Limits
 
 Guard = Callable[[int], None]
-"""Called with the number of states made so far; raises an error when a limit strikes."""
+"""Called with the number of states made so far; raises an error when a limit is reached."""
 
 
 def no_limits(_: int) -> None:
-    """The guard that never objects."""
+    """A guard without limits."""
 
 
 class Words(NamedTuple):
-    """What things are called in a domain, for people."""
+    """The terms of a domain in texts for people."""
 
     kind: str = "problem"
-    """The problem itself."""
+    """The term for the problem."""
     agent: str = "agent"
     stage: str = "stage"
-    """A step in time."""
+    """The term for a step in time."""
     money: bool = False
-    """Whether values are amounts of money: then people speak of costs and earnings."""
+    """Whether values are amounts of money; texts then speak of costs and earnings."""
 
 
 class RewardKind(NamedTuple):
@@ -49,16 +49,16 @@ class RewardKind(NamedTuple):
 
 
 class PlanningProblem(ABC):
-    """A problem of some domain: agents that move on their own, and rewards for what they do.
+    """A problem of any domain: agents that move independently, and rewards for their moves.
 
-    A domain describes a problem in its own words and gives it in numbers, see :meth:`index`. Then
-    it can be solved, evaluated, simulated, explained, drawn, exported and saved like any other. The
-    easiest way is a :class:`TranslatedProblem`.
+    A domain describes a problem in its own terms and numbers its states and actions in
+    :meth:`index`. coreplan can then solve, evaluate, simulate, explain, draw, export and save it.
+    The easiest way to a new domain is a :class:`TranslatedProblem`.
 
     Attributes
     ----------
     name
-        What to call it.
+        The name of the problem, for people.
     horizon
         The number of stages.
     """
@@ -75,22 +75,21 @@ class PlanningProblem(ABC):
         state: JointState | None = None,
         guard: Guard = no_limits,
     ) -> IndexedProblem:
-        """The problem in numbers, to be planned from a stage and joint state on.
+        """Number states, actions and conditions, for planning from a stage and joint state on.
 
         Parameters
         ----------
         history
-            Whether states remember all that the literature has them remember, if that is more than
-            is needed.
+            Whether states remember as much as in the literature, even if less is enough.
         stage, state
             Where planning starts; by default at the beginning.
         guard
-            Called once in a while with the number of states made so far.
+            Called regularly with the number of states made so far.
         """
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
-        """The problem as files have it, with its ``format``."""
+        """The content of the problem's file, with its ``format``."""
 
     @property
     def file_format(self) -> str:
@@ -104,7 +103,7 @@ class PlanningProblem(ABC):
 
     @property
     def words(self) -> Words:
-        """What things are called."""
+        """The terms of the domain in texts for people."""
         return Words()
 
     @property
@@ -113,7 +112,7 @@ class PlanningProblem(ABC):
         return {}
 
     def read_state(self, agent: str, given: Any) -> Any:
-        """A local state as people give it, checked; a ModelError if the agent has no such state."""
+        """Check a local state from a user; raises a ModelError if the agent does not have it."""
         return given
 
     def read_plan(
@@ -124,13 +123,13 @@ class PlanningProblem(ABC):
         state: JointState | None = None,
         limits: Limits | None = None,
     ) -> Policy:
-        """A plan that is no policy, as people of the domain write it, made into one."""
+        """Turn a plan in the notation of the domain, for instance a schedule, into a policy."""
         raise SolverError(
             f"found {found(plan)}; plans of this kind of problem are policies: expected a Policy"
         )
 
     def money(self, indexed: IndexedProblem, value: float, amounts: Sequence[float]) -> Any:
-        """The parts of a value, given what each entry of the rewards adds; None: no such parts."""
+        """Divide a value into parts, given the amount of each entry; None without parts."""
         return None
 
     def remarks(
@@ -141,14 +140,14 @@ class PlanningProblem(ABC):
         choices: Sequence[int],
         usual: Sequence[int] | None,
     ) -> list[str]:
-        """What is to be said of choices in a joint state, in words; nothing, by default.
+        """Remarks for people on choices in a joint state; by default none.
 
         Parameters
         ----------
         indexed, stage, state, choices
-            The situation, all in numbers.
+            The situation, by numbers.
         usual
-            Other choices; then only what is new against them.
+            Other choices to compare with; the remarks then cover only the differences.
         """
         return []
 
@@ -162,7 +161,7 @@ class PlanningProblem(ABC):
 
 
 def problem_hash(problem: PlanningProblem) -> str:
-    """A fingerprint of everything that a problem's file says."""
+    """The SHA-256 of the content of a problem's file."""
     text = json.dumps(problem.to_dict(), sort_keys=True, ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -175,7 +174,7 @@ def index_problem(
     state: JointState | None = None,
     guard: Guard = no_limits,
 ) -> IndexedProblem:
-    """Turn any kind of problem into numbers, from a stage that is checked."""
+    """Check the stage, then let the problem number its states and actions."""
     if isinstance(stage, bool) or not isinstance(stage, int) or not 0 <= stage < problem.horizon:
         raise ModelError(
             f"stage is {found(stage)}; expected a whole number from 0 to {problem.horizon - 1}"

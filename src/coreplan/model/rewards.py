@@ -1,11 +1,10 @@
-"""Rewards of transitions, straight from the entries: for returns, evaluation, simulation, proofs.
+"""Rewards of transitions, computed from the entries: for returns, evaluation, simulation, proofs.
 
-No solver uses this module: the compiled model is made from the description in C++. So whatever
-rests on this one, the verifier included, is a check on solvers. It answers one question in two
-ways, which tests compare: :class:`TransitionRewards` for one joint transition after the other, by
-which exact values and so the lower bounds of certificates are computed, and
-:class:`MatchedTransitions` for all transitions of an agent at once, on which simulations and the
-upper bounds of certificates rest.
+No solver uses this module: C++ makes the compiled model from the description. So everything that
+rests on this module, the verifier included, checks the solvers. It computes the same in two ways,
+which tests compare: :class:`TransitionRewards` for single joint transitions, for exact values and
+so the lower bounds of certificates; and :class:`MatchedTransitions` for all transitions of an agent
+at once, for simulations and the upper bounds of certificates.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ class TransitionRewards:
             for agent in indexed.agents
         ]
         self.matched = cache(self._matched)
-        # Entries by the first condition that they look at, so that few have to be tried.
+        # Entries by their first condition, so that few candidates are tried.
         self.always: list[IndexedEntry] = []
         self._by_first: dict[tuple[int, int], list[IndexedEntry]] = {}
         for entry in indexed.entries:
@@ -94,12 +93,12 @@ class TransitionRewards:
                         yield entry.function, entry.value
 
     def total(self, stage: int, transitions: Sequence[int]) -> float:
-        """The team's reward of a joint transition."""
+        """The sum of all rewards of a joint transition."""
         return sum(value for _, value in self.by_function(stage, transitions))
 
 
 class MatchedTransitions:
-    """Which of an agent's transitions match its conditions, for all transitions at once."""
+    """Tells which transitions of an agent match a condition, for all transitions at once."""
 
     def __init__(self, agent: IndexedAgent) -> None:
         self._agent = agent
@@ -114,7 +113,7 @@ class MatchedTransitions:
         self._known: dict[int, NDArray[np.bool_]] = {}
 
     def of(self, condition: int) -> NDArray[np.bool_]:
-        """Per transition: whether the condition matches; remembered for the next time."""
+        """A flag for each transition: whether it matches the condition; kept for the next call."""
         if condition not in self._known:
             self._known[condition] = self._match(condition)
         return self._known[condition]

@@ -1,8 +1,9 @@
 """The description of a transition-independent multi-agent MDP (TI-MMDP): frozen and validated.
 
-Each agent has local states and actions of its own and moves by its own chances. Reward functions
-look at the transitions (state, action, next state) of the agents in their scope. The team wants the
-highest expected sum of rewards over a finite number of stages; everybody sees everything.
+Each agent has its own local states and actions, and moves with its own probabilities. Reward
+functions look at the transitions (state, action, next state) of the agents in their scope. The team
+maximises the expected sum of rewards over a finite number of stages. Every agent sees the
+whole joint state.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ StateTest = tuple[str, ...] | FrozenMapping[str, FeatureValue] | None
 Transitions = FrozenMapping[str, FrozenMapping[str, FrozenMapping[str, float]]]
 
 PROBABILITY_TOLERANCE = 1e-9
-"""How far the probabilities of one action may be from adding up to 1."""
+"""The largest difference between 1 and the sum of the probabilities of one action."""
 
 
 def same_feature(left: object, right: object) -> bool:
@@ -55,7 +56,7 @@ def same_feature(left: object, right: object) -> bool:
 
 
 class _Features(FrozenMapping[str, FeatureValue]):
-    """Features by name; they are equal only if their values are equal as features."""
+    """Features by name; equal only if their values are equal as features."""
 
     __slots__ = ()
 
@@ -74,20 +75,20 @@ def _freeze_mapping(value: object, path: Path, what: str) -> FrozenMapping[Any, 
 
 
 def _check_hashable(name: object, path: Path) -> None:
-    """What is to be a name is looked up before all the checks."""
+    """Refuse a name that cannot be looked up; the later checks need lookups."""
     if not isinstance(name, Hashable):
-        raise ModelError([Diagnostic(path, f"found {found(name)}; expected a name, a text")])
+        raise ModelError([Diagnostic(path, f"found {found(name)}; expected a name (a text)")])
 
 
 def _number(value: Any) -> Any:
-    """A number as a float; anything else as it is, for the checks to find."""
+    """Turn a number into a float; leave anything else unchanged for the checks."""
     return float(value) if type(value) is not float and is_number(value) else value
 
 
 def _freeze_transitions(transitions: object) -> Transitions:
     path: Path = ("transitions",)
     states = _freeze_mapping(transitions, path, "a mapping state -> action -> next -> probability")
-    # Outcomes that are one object stay one: large problems share them.
+    # Outcomes that are one object stay one object: large problems share them.
     laws: dict[int, FrozenMapping[str, float]] = {}
     frozen = {}
     for state, actions in states.items():
@@ -110,7 +111,7 @@ def _freeze_transitions(transitions: object) -> Transitions:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A condition on one agent's transition. A part that is not given matches anything.
+    """A test of one agent's transition. A part that is not given matches anything.
 
     Parameters
     ----------
@@ -150,7 +151,7 @@ class Entry:
     Parameters
     ----------
     when
-        A condition for each agent that matters, by the agent's name.
+        A condition for each agent that the entry looks at, by the agent's name.
     value
         The reward; may be negative.
     stages
@@ -187,9 +188,9 @@ class RewardFunction:
     Parameters
     ----------
     scope
-        Names of the agents it may look at.
+        Names of the agents whose transitions it may look at.
     entries
-        Its rewards.
+        The rewards, each with its conditions.
     """
 
     scope: tuple[str, ...]
@@ -220,10 +221,10 @@ class RewardFunction:
         agents
             The agents in scope.
         function
-            Called with one :class:`Transition` per agent (states are those that the agent was
-            made from) and, if `stages` is given, the keyword ``stage``; returns the reward.
+            Called with one :class:`Transition` per agent and, if `stages` is given, the keyword
+            ``stage``; returns the reward. States are the values that the agent was made from.
         stages
-            The stages at which it is asked; None if the reward is the same at all stages.
+            The stages for which it is called; None if the reward is the same at all stages.
 
         Examples
         --------
@@ -261,18 +262,18 @@ class RewardFunction:
 
 @dataclass(frozen=True)
 class Agent:
-    """One agent: its local states, actions and chances.
+    """One member of the team: its local states, actions and transition probabilities.
 
     Parameters
     ----------
     name
-        Its name.
+        The name of the agent.
     initial
-        The state that it starts in.
+        The state at stage 0.
     transitions
         State → action → next state → probability. The actions of a state are the keys under it.
     features
-        State → named properties, for conditions to speak of.
+        State → named properties, which conditions can test.
     """
 
     name: str
@@ -282,7 +283,7 @@ class Agent:
     values: Mapping[str, Hashable] = field(
         default_factory=FrozenMapping, compare=False, repr=False, kw_only=True
     )
-    """For an agent made from functions: what each named state stands for."""
+    """For an agent made from functions: the value behind each state's name."""
 
     def __post_init__(self) -> None:
         _check_hashable(self.name, ("name",))
@@ -317,24 +318,25 @@ class Agent:
         label: Callable[[Any], str] | None = None,
         features: Callable[[Any], Mapping[str, FeatureValue]] | None = None,
     ) -> Agent:
-        """Make an agent from functions, unrolled as far as it can get within the horizon.
+        """Make an agent from functions, with all states that it can reach within the horizon.
 
         Parameters
         ----------
         name
             The agent's name.
         initial
-            Where it starts. States may be any hashable values.
+            The state at stage 0. States may be any hashable values.
         actions
             The actions that are available in a state.
         outcomes
-            The chances of the next states, given a state and an action.
+            The probabilities of the next states, given a state and an action.
         horizon
             The number of decisions.
         label
-            Makes a state's name; default: the value itself if it is a text, else its ``repr``.
+            Makes the name of a state; default: the value itself if it is a text, else its
+            ``repr``.
         features
-            Makes a state's features; default: none.
+            Makes the features of a state; default: none.
 
         Examples
         --------
@@ -416,7 +418,7 @@ class Agent:
                         yield Transition(state, action, after)
 
     def value_of(self, state: str) -> Hashable:
-        """What a named state stands for (the name itself, unless made from functions)."""
+        """The value behind a state's name (the name itself, unless made from functions)."""
         return self.values.get(state, state)
 
     def matches(self, test: StateTest, state: str) -> bool:
@@ -442,12 +444,12 @@ class TIMMDP(PlanningProblem):
     horizon
         The number of decisions, at stages 0 to horizon - 1.
     name
-        What to call it.
+        The name of the problem, for people.
 
     Raises
     ------
     ModelError
-        With everything that does not make sense.
+        If the description is invalid, with all mistakes that were found.
 
     Examples
     --------
@@ -489,7 +491,7 @@ class TIMMDP(PlanningProblem):
             raise ModelError(problems)
 
     def agent(self, name: str) -> Agent:
-        """The agent of this name."""
+        """Look up an agent by its name."""
         for agent in self.agents:
             if agent.name == name:
                 return agent
@@ -515,7 +517,7 @@ class TIMMDP(PlanningProblem):
         state: JointState | None = None,
         guard: Guard = no_limits,
     ) -> IndexedProblem:
-        """The problem in numbers; states remember nothing else, so `history` changes nothing."""
+        """Number states and actions; states remember no past, so `history` has no effect."""
         return index_timmdp(self, stage=stage, state=state, guard=guard)
 
     @property
@@ -524,11 +526,11 @@ class TIMMDP(PlanningProblem):
         return FORMAT
 
     def to_dict(self) -> dict[str, Any]:
-        """The problem as ``ti-mmdp/1`` files have it."""
+        """The content of the problem's file, in the format ``ti-mmdp/1``."""
         return dict(tidy(timmdp_to_dict(self)))
 
     def read_state(self, agent: str, given: Any) -> Any:
-        """The name of a state, checked."""
+        """Check that an agent has a state of this name, and return the name."""
         states = self.agent(agent).states
         if given not in states:
             raise ModelError(unknown_name(given, "state", states, f"agent {found(agent)}"))
@@ -541,9 +543,9 @@ def check_timmdp(
     agents: Sequence[Agent],
     rewards: Sequence[RewardFunction],
 ) -> Iterable[Diagnostic]:
-    """Everything that is wrong with the parts of a TI-MMDP, by place.
+    """Find all mistakes in the parts of a TI-MMDP, each with its place.
 
-    Problems name, in ``relies_on``, the part whose own mistakes may have caused them.
+    A diagnostic names, in ``relies_on``, the part whose own mistakes may have caused it.
     """
     if not isinstance(name, str):
         yield Diagnostic(("name",), f"found {found(name)}; expected a text")
@@ -561,7 +563,7 @@ def check_timmdp(
         by_name.setdefault(agent.name, _Vocabulary(("agents", i))).add(agent)
     for k, function in enumerate(rewards):
         for problem in _check_reward(function, ("rewards", k), by_name, stages):
-            # Where two have one name, the other name is missing.
+            # If two agents share a name, the other name is probably missing.
             if not (clashes and problem.relies_on == AGENT_NAMES):
                 yield problem
 
@@ -569,7 +571,7 @@ def check_timmdp(
 class _Vocabulary:
     """The names that conditions on an agent (or, by mistake, two of one name) may use.
 
-    They are collected when they are first asked for: that takes long for large agents.
+    They are collected on first use, because collecting is slow for large agents.
     """
 
     def __init__(self, path: Path) -> None:
@@ -597,7 +599,7 @@ def _check_agent(agent: Agent, path: Path, stages: int) -> Iterable[Diagnostic]:
     yield from check_name(agent.name, (*path, "name"), "the agent")
     yield from check_name(agent.initial, (*path, "initial"), "a state")
     table = (*path, "transitions")
-    sound: set[int] = set()  # outcomes in which nothing is wrong; very many may be the same
+    sound: set[int] = set()  # correct outcomes; very many may be the same object
     for state, actions in agent.transitions.items():
         if not is_name(state):
             yield from check_name(state, (*table, str(state)), "a state", at_key=True)
@@ -628,7 +630,7 @@ def _check_agent(agent: Agent, path: Path, stages: int) -> Iterable[Diagnostic]:
 
 
 def _is_sound(law: Mapping[str, float]) -> bool:
-    """Whether there is nothing that `_check_law` would find; says so fast."""
+    """Tell fast whether `_check_law` would find no mistake."""
     for after, chance in law.items():
         if not after or type(after) is not str or type(chance) is not float or not chance >= 0:
             return False
@@ -659,7 +661,7 @@ def _check_feature_value(value: object, path: Path) -> Iterable[Diagnostic]:
 
 
 def _check_actions_exist(agent: Agent, path: Path, stages: int) -> Iterable[Diagnostic]:
-    """A state that can be reached before the last stage is over must have an action."""
+    """Find states without actions that can be reached before the horizon."""
     layer = [agent.initial] if isinstance(agent.initial, str) and agent.initial else []
     seen = set(layer)
     for stage in range(stages):
@@ -676,8 +678,8 @@ def _check_actions_exist(agent: Agent, path: Path, stages: int) -> Iterable[Diag
                     hint = nearest(state, agent.transitions)
                 yield Diagnostic(
                     place,
-                    f"state {found(state)} can be reached at stage {stage}, before the horizon, "
-                    f"and has no action; give it one, for instance one that stays{hint}",
+                    f"state {found(state)} has no action and can be reached at stage {stage}, "
+                    f"before the horizon; add an action, for instance one that stays{hint}",
                     relies_on=path,
                 )
                 continue
@@ -709,7 +711,7 @@ def _check_reward(
             yield Diagnostic(here, f"agent {found(name)} is in the scope twice")
         else:
             scope.add(name)
-    # A name that is missing from the scope may be the one that is mistyped there.
+    # A name that is missing from the scope may be mistyped there.
     mistyped = not function.scope or any(name not in scope for name in function.scope)
     for k, entry in enumerate(function.entries):
         here = (*path, "entries", k)

@@ -1,4 +1,4 @@
-"""From named states to numbers."""
+"""Numbering the states, actions and conditions of a TI-MMDP."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def index_timmdp(
     state: JointState | None = None,
     guard: Callable[[int], None] = lambda _: None,
 ) -> IndexedProblem:
-    """Turn a TI-MMDP into numbers, to be planned from a stage and joint state on.
+    """Number a TI-MMDP, for planning from a stage and joint state on.
 
-    The guard is called once in a while, with 0: the states are in memory already.
+    The guard is called regularly, with 0, because the states are in memory already.
     """
     agents = []
     for described in problem.agents:

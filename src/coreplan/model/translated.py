@@ -1,4 +1,4 @@
-"""Problems of a domain that are translated into a TI-MMDP: the easiest way to a domain."""
+"""Problems that are translated into a TI-MMDP: the easiest way to a new domain."""
 
 from __future__ import annotations
 
@@ -12,19 +12,18 @@ from coreplan.model.timmdp import TIMMDP
 
 
 class TranslatedProblem(PlanningProblem):
-    """A problem that says what it is as a TI-MMDP.
+    """A problem that describes itself as a TI-MMDP.
 
-    A domain only has to give its `name`, its `horizon` and :meth:`to_timmdp`; its files are those
-    of the TI-MMDP.
+    A domain only needs `name`, `horizon` and :meth:`to_timmdp`. Its files are those of the TI-MMDP.
     """
 
     @abstractmethod
     def to_timmdp(self) -> TIMMDP:
-        """The problem as agents with named states, and rewards."""
+        """Describe the problem by agents with named states, and rewards."""
 
     @cached_property
     def translated(self) -> TIMMDP:
-        """The same, made once."""
+        """The TI-MMDP of the problem, made on first use."""
         return self.to_timmdp()
 
     @property
@@ -40,7 +39,7 @@ class TranslatedProblem(PlanningProblem):
         state: JointState | None = None,
         guard: Guard = no_limits,
     ) -> IndexedProblem:
-        """The problem in numbers."""
+        """Number states and actions, by way of the TI-MMDP."""
         return self.translated.index(history=history, stage=stage, state=state, guard=guard)
 
     @property
@@ -49,9 +48,9 @@ class TranslatedProblem(PlanningProblem):
         return self.translated.file_format
 
     def to_dict(self) -> dict[str, Any]:
-        """The problem as ``ti-mmdp/1`` files have it."""
+        """The content of the problem's file, in the format ``ti-mmdp/1``."""
         return self.translated.to_dict()
 
     def read_state(self, agent: str, given: Any) -> Any:
-        """The name of a state, checked."""
+        """Check that an agent has a state of this name, and return the name."""
         return self.translated.read_state(agent, given)

@@ -1,6 +1,6 @@
-"""Local states as people name them: a plain name or, in some domains, a value of its own kind.
+"""Local states for people: a plain name or, in some domains, a value of a special class.
 
-A domain with such values registers how they are written, see :func:`functools.singledispatch`.
+A domain with special classes registers how to write them, see :func:`functools.singledispatch`.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ Cell = str | int | float | None
 
 @singledispatch
 def plain_value(value: Any) -> Any:
-    """A local state as files have it: texts, numbers, lists and dicts."""
+    """Write a local state as texts, numbers, lists and dicts, for files."""
     return value
 
 
 @singledispatch
 def value_columns(value: Any) -> dict[str, Cell]:
-    """A local state in the columns of a table, by their titles."""
+    """Write a local state as the cells of a table row, by column title."""
     return {"state": value}
 
 
 def plain_state(state: Mapping[str, Any]) -> dict[str, Any]:
-    """A joint state as plain values, in the words of files that hold states."""
+    """Write a joint state as plain values, in the terms of state files."""
     return {name: plain_value(each) for name, each in state.items()}

@@ -1,4 +1,4 @@
-"""Plans: what everyone does next, what that is worth, and how it is saved."""
+"""Plans: the next action of each agent, their exact values, and their files."""
 
 from coreplan.policies.graph import PlanGraph, plan_graph
 from coreplan.policies.policy import Policy

@@ -1,17 +1,17 @@
 """The exact expected value of a policy, recomputed from the problem's own description.
 
-Nothing here is shared with the solvers: no compiled model, no merged states, no bounds.
+This module shares nothing with the solvers: no compiled model, no merged states, no bounds.
 
-Agents move independently, and the parts of a policy (teams, and agents on their own) decide without
-a look at each other. So the parts are independent processes, and the chance that all conditions of
-an entry match is a product over the parts that it looks at. Within a part the distribution over
-joint states is carried forward; given what agents choose, the chance that their conditions match is
-again a product.
+Agents move independently, and the parts of a policy (teams and single agents) decide without seeing
+each other. The parts are therefore independent processes, and the probability that all conditions
+of an entry match is a product over its parts. Within a part, the evaluation carries the
+distribution over joint states forward. Given the choices of the agents, the probability that their
+conditions match is again a product.
 
-Where a part has a rule of groups, agents fall apart into groups that cannot interact any more. What
-is earned is a sum over groups; so only the distribution over each group's own joint states is
-carried forward. That is right if what the rule says of groups is true, and that is checked on the
-way; if it is not, the part is taken as a whole.
+If a part has a rule of groups, its agents split into groups that cannot interact any more. The
+reward is a sum over groups, so the evaluation carries forward only the distribution over the joint
+states of each group. This is correct if the groups of the rule are correct, which the evaluation
+checks on the way. If they are not, it evaluates the part as a whole.
 """
 
 from __future__ import annotations
@@ -47,41 +47,41 @@ _Column = TypeVar("_Column", Indices, Integers)
 logger = logging.getLogger(__name__)
 
 MOST_JOINT_STATES = 5_000_000
-"""Beyond this many joint states of one part in one stage, evaluation gives up."""
+"""The most joint states of one part in one stage that evaluation accepts."""
 BLOCK = 1 << 21
-"""About how many joint transitions are held in memory at once, if memory allows."""
+"""The approximate number of joint transitions in memory at once, if memory allows."""
 BYTES_PER_ROW = 120
 BYTES_PER_AGENT = 40
-"""That a joint state or transition takes, about, and for each agent beside: a few numbers each, in
-copies while rows are merged."""
+"""The approximate bytes of a joint state or transition, and of each agent in it: a few numbers, and
+copies of them while rows are merged."""
 PART_OF_BLOCK = 0.3
-"""Of the memory, for joint transitions at once; the rest is for joint states."""
+"""The part of the memory for joint transitions; the rest is for joint states."""
 
 
 class Beginning(NamedTuple):
-    """Where a policy is followed from, in numbers, if that is not where it starts."""
+    """The stage and joint state, by numbers, from which a policy is followed."""
 
     stage: int
     state: tuple[int, ...]
     choices: tuple[int, ...] | None = None
-    """What is done there, this once; None: what the policy says."""
+    """The choices in this joint state; None means those of the policy."""
 
 
 class _Reach(NamedTuple):
-    """How far an evaluation may go."""
+    """The limits of an evaluation."""
 
     most: int
-    """Joint states of a part at a stage."""
+    """The most joint states of a part at a stage."""
     block: int
-    """Joint transitions that are held in memory at once, about."""
+    """The approximate number of joint transitions in memory at once."""
     end: float
-    """On the clock, in seconds."""
+    """The time of the clock at which to stop, in seconds."""
     room: _Room
     is_stopped: Callable[[], bool] | None
     """Says whether to give up."""
 
     def within_memory(self, agents: int) -> _Reach:
-        """With blocks that fit for a part of so many agents."""
+        """The same limits, with blocks that fit into memory for a number of agents."""
         fit = PART_OF_BLOCK * self.room.bytes / _bytes_per_row(agents)
         return self._replace(block=max(1, int(min(self.block, fit))))
 
@@ -94,15 +94,14 @@ class _Room:
         self._taken: dict[_Part, float] = {}
 
     def take(self, part: _Part, rows: int) -> None:
-        """Let a part have so many joint states from now on."""
+        """Reserve memory for the joint states of a part."""
         self._taken[part] = rows * _bytes_per_row(len(part.agents))
         most = (1 - PART_OF_BLOCK) * self.bytes
         if sum(self._taken.values()) > most:
             raise LimitError(
                 "memory_limit",
-                "its exact value takes more memory than the limit allows, for "
-                f"{rows:,} joint states or more; Policy.estimate gives an interval for it by "
-                "simulation",
+                "the exact value of the policy needs more memory than the limit allows: it leads "
+                f"to {rows:,} joint states or more; use Policy.estimate, which simulates",
             )
 
 
@@ -118,28 +117,28 @@ def evaluate_policy(
     memory_limit: float = math.inf,
     is_stopped: Callable[[], bool] | None = None,
 ) -> float:
-    """The expected value of a policy.
+    """Compute the exact expected value of following a policy.
 
     Parameters
     ----------
     policy
         The policy.
     parts
-        The agents in sets that decide without a look at the others, each taken as a whole; by
-        default those of the policy, and groups within them.
+        Sets of agents that decide without seeing the others, each evaluated as a whole; default:
+        the parts of the policy, divided into groups.
     most
-        The number of joint states of a part at a stage beyond which it gives up.
+        The most joint states of a part at a stage.
     time_limit
-        Seconds after which it gives up, about.
+        The approximate time limit in seconds.
     memory_limit
-        Megabytes that it may take, about.
+        The approximate memory limit in megabytes.
     is_stopped
         Asked now and then whether to give up.
 
     Raises
     ------
     SolverError
-        If there are more joint states, it takes longer or more memory, or it is stopped.
+        If a limit is exceeded, of joint states, time or memory, or if it is stopped.
     """
     return evaluate_and_count(
         policy,
@@ -154,26 +153,26 @@ def evaluate_policy(
 def evaluate_entries(
     policy: Policy, time_limit: float = math.inf, beginning: Beginning | None = None
 ) -> tuple[float, list[float]]:
-    """The expected value of a policy, and what each entry of the problem's rewards adds to it."""
+    """Compute the value of a policy, and the contribution of each entry of the rewards."""
     added = [0.0] * len(policy.indexed.entries)
     value, _ = evaluate_and_count(policy, added=added, time_limit=time_limit, beginning=beginning)
     return value, added
 
 
 class StageRecord(NamedTuple):
-    """What a policy does at one stage, whatever has happened before, and what it earns."""
+    """The choices and rewards of a policy at one stage, averaged over all histories."""
 
     stage: int
     choices: tuple[dict[int, float], ...]
-    """Per agent: how likely each of its choices is."""
+    """For each agent: the probabilities of its choices."""
     earned: dict[int, float]
-    """Per number of an entry that counts at this stage: what it adds to the expected value."""
+    """For each entry that counts at this stage, by number: its contribution to the value."""
 
 
 def evaluate_stages(
     policy: Policy, time_limit: float = math.inf
 ) -> tuple[float, list[StageRecord]]:
-    """The expected value of a policy, and what it does and earns at each stage."""
+    """Compute the value of a policy, with its choices and rewards at each stage."""
     records: list[StageRecord] = []
     return evaluate_and_count(policy, records=records, time_limit=time_limit)[0], records
 
@@ -189,10 +188,10 @@ def evaluate_and_count(
     memory_limit: float = math.inf,
     is_stopped: Callable[[], bool] | None = None,
 ) -> tuple[float, float]:
-    """The same, and how many terms were added up, for whoever wants to bound rounding.
+    """Compute the value of a policy, and count the terms of the sum, for bounds on rounding.
 
-    What each entry is expected to earn is put in its place in `added`, what happens at each stage
-    at the end of `records`.
+    The expected reward of each entry goes to its place in `added`; the record of each stage is
+    appended to `records`.
     """
     end = now() + time_limit
     start = beginning or start_of(policy)
@@ -212,14 +211,14 @@ def evaluate_and_count(
             return _run(policy.indexed, processes, start.stage, added, records)
         except _NotApartError as error:
             names = ", ".join(policy.indexed.agent_names[i] for i in error.agents)
-            logger.info("not evaluated in groups: %s: %s", names, error)
+            logger.info("evaluating these agents jointly, not by groups (%s): %s", error, names)
             grouped.remove(error.agents)
             if records is not None:
                 records.clear()
 
 
 def start_of(policy: Policy) -> Beginning:
-    """Where a policy starts."""
+    """The stage and joint state in which a policy starts."""
     return Beginning(policy.stage, policy.indexed.find_state(policy.stage, None))
 
 
@@ -230,7 +229,7 @@ def _run(
     added: list[float] | None,
     records: list[StageRecord] | None,
 ) -> tuple[float, float]:
-    """Let all parts act, and count what they earn."""
+    """Let all parts act, and add up the rewards."""
     place = {i: (part, k) for part in processes for k, i in enumerate(part.agents)}
     terms = []
     for entry in indexed.entries:
@@ -238,7 +237,7 @@ def _run(
         for i, condition in entry.members:
             part, k = place[i]
             asked.setdefault(part, []).append((k, condition))
-        # Single agents first: if one of them cannot match, nobody has to ask for the others.
+        # Single agents first: if one of them cannot match, the others do not matter.
         ordered = sorted(asked.items(), key=lambda each: len(each[1]))
         terms.append((entry.value, [(part, tuple(pattern)) for part, pattern in ordered]))
     at_stage = entries_by_stage(indexed)
@@ -246,7 +245,7 @@ def _run(
     total = 0.0
     counted = 0.0
     for stage in range(first, indexed.horizon):
-        mass = 1.0  # the chance that everybody gets through this stage: 1 up to rounding
+        mass = 1.0  # the probability that all parts complete this stage: 1 up to rounding
         for part in processes:
             mass *= part.move(stage)
         at_this_stage: dict[int, float] = {}
@@ -267,7 +266,7 @@ def _run(
 
 
 def entries_by_stage(indexed: IndexedProblem) -> Callable[[int], Sequence[int]]:
-    """A way to find the numbers of the entries that count at a stage."""
+    """Make a function that gives the numbers of the entries that count at a stage."""
     always = [k for k, entry in enumerate(indexed.entries) if entry.stages is None]
     listed: dict[int, list[int]] = {}
     for k, entry in enumerate(indexed.entries):
@@ -277,19 +276,19 @@ def entries_by_stage(indexed: IndexedProblem) -> Callable[[int], Sequence[int]]:
 
 
 class Law(NamedTuple):
-    """What can come of a choice."""
+    """The outcomes of a choice, with their probabilities."""
 
     transitions: tuple[int, ...]
     nexts: tuple[int, ...]
     chances: tuple[float, ...]
     mass: float
-    """The sum of the chances, 1 up to rounding."""
+    """The sum of the probabilities, 1 up to rounding."""
     matched: dict[int, float]
-    """Per condition that can be matched: how likely that is, as a share of the mass."""
+    """For each condition that can match: its probability, relative to the mass."""
 
 
 class Laws:
-    """What can come of all agents' choices, each worked out once."""
+    """The outcomes of all agents' choices, each computed once."""
 
     def __init__(self, indexed: IndexedProblem) -> None:
         self.indexed = indexed
@@ -308,11 +307,11 @@ class Laws:
 
 
 _Pattern = tuple[tuple[int, int], ...]
-"""(position of an agent in its part, condition), for conditions that are to match together."""
+"""Conditions that must match together: pairs of an agent's position in its part and a condition."""
 
 
 class Moves:
-    """What one agent of a part does at a stage: the laws of its choices, one after the other."""
+    """The choices of one agent of a part at a stage, with the outcomes of each."""
 
     def __init__(self, laws: Laws, agent: int, choices: Integers) -> None:
         used, self.law_of = _distinct(choices)
@@ -325,12 +324,12 @@ class Moves:
         self.chance = np.array([chance for law in self.laws for chance in law.chances])
 
     def matched(self, condition: int) -> list[float]:
-        """Per law: how likely it is that a condition matches, as a share of the law's mass."""
+        """For each choice: the probability that a condition matches, relative to its mass."""
         return [law.matched.get(condition, 0.0) for law in self.laws]
 
 
 class _Part:
-    """Agents that decide without a look at the others, and where they can be."""
+    """Agents that decide without seeing the others, with the distribution of their joint states."""
 
     def __init__(
         self,
@@ -344,14 +343,14 @@ class _Part:
         self._policy = policy
         self._laws = laws
         self._reach = reach
-        # The joint states, a column per agent, and how likely each of them is.
+        # The joint states, a column per agent, and the probability of each.
         self._states = [np.array([start.state[i]], np.uint32) for i in agents]
         self._start = start
         self._weights = np.ones(1)
         self.terms = 0.0
 
     def move(self, stage: int) -> float:
-        """Let the agents act; give the chance that they get through, 1 up to rounding."""
+        """Let the agents act; return the probability that all complete it, 1 up to rounding."""
         self._moves = [
             Moves(self._laws, i, each)
             for i, each in zip(self.agents, self._choose(stage), strict=True)
@@ -377,14 +376,14 @@ class _Part:
         return float(self._through.sum())
 
     def chance(self, pattern: _Pattern) -> float:
-        """How likely it is that conditions all matched in the last move, if all got through."""
+        """The probability that all conditions matched in the last move, if it was completed."""
         chance = self._chances.get(pattern)
         if chance is None:
             chance = self._chances[pattern] = self._find_chance(pattern) / self._mass
         return chance
 
     def choices_of(self, k: int) -> dict[int, float]:
-        """How likely the choices of one agent were in the last move, if all got through."""
+        """The probabilities of one agent's choices in the last move, if it was completed."""
         weights = self._weights_of(k)
         return {
             choice: weight / self._mass
@@ -405,21 +404,21 @@ class _Part:
         return float(weights.sum())
 
     def _weights_of(self, k: int) -> list[float]:
-        """How likely one agent's laws are."""
+        """The probabilities of one agent's choices, by their numbers in this move."""
         if k not in self._alone:
             self._alone[k] = np.bincount(self._moves[k].law_of, self._through).tolist()
         return self._alone[k]
 
     def _choices_of(self, who: tuple[int, ...]) -> tuple[list[Integers], Floats]:
-        """What some of the agents choose together (as numbers of laws), and how likely."""
+        """The joint choices of some agents (by their numbers in this move), with probabilities."""
         if who not in self._together:
             laws = [self._moves[k].law_of for k in who]
             self._together[who] = _merge(laws, self._through)
         return self._together[who]
 
     def _spread(self, stage: int) -> None:
-        """Find out where the agents can be at the next stage."""
-        fan = np.ones(len(self._weights))  # per joint state: how many can follow
+        """Compute the distribution over joint states at the next stage."""
+        fan = np.ones(len(self._weights))  # for each joint state: the number of joint outcomes
         for each in self._moves:
             fan *= each.count[each.law_of]
         if fan.max() > self._reach.most:
@@ -436,13 +435,13 @@ class _Part:
             states, weights = _merge(nexts, chances)
             if len(weights) > self._reach.most:
                 raise self._give_up(stage)
-            # Those of this stage and those of the next one.
+            # The joint states of this stage and of the next one.
             self._reach.room.take(self, len(self._weights) + len(weights))
         self._reach.room.take(self, len(weights))
         self._states, self._weights = states, weights
 
     def _outcomes(self, rows: Integers) -> tuple[list[Indices], Floats]:
-        """All that can follow some of the joint states, and how likely it is."""
+        """The next joint states of some joint states, with probabilities."""
         states: list[Indices] = []
         weights = self._weights[rows]
         for each in self._moves:
@@ -464,8 +463,8 @@ class _Part:
         if now() > self._reach.end:
             raise LimitError(
                 "time_limit",
-                "its exact value takes too long to compute; Policy.estimate gives an interval for "
-                "it by simulation",
+                "the exact value of the policy takes too long to compute; use Policy.estimate, "
+                "which simulates",
             )
 
     def _give_up(self, stage: int) -> SolverError:
@@ -475,14 +474,14 @@ class _Part:
             first = found(names[self.agents[0]])
             whose = f" of the team of {len(self.agents)} agents around {first}"
         return SolverError(
-            f"the policy can lead to more than {self._reach.most} joint states{whose} at stage "
-            f"{stage}: its exact value is out of reach of enumeration; Policy.estimate gives an "
-            "interval for it by simulation"
+            "the exact value of the policy is out of reach: it can lead to more than "
+            f"{self._reach.most:,} joint states{whose} at stage {stage}; use Policy.estimate, "
+            "which simulates"
         )
 
 
 class _NotApartError(Exception):
-    """Agents of a part cannot be shown to be as independent as its rule of groups has them."""
+    """The groups of a rule could not be shown to be independent."""
 
     def __init__(self, agents: tuple[int, ...], reason: str) -> None:
         super().__init__(reason)
@@ -490,10 +489,10 @@ class _NotApartError(Exception):
 
 
 class _Knowledge:
-    """What can be known of one agent at the next stage: where it is, or only what it did.
+    """The possible knowledge of one agent at the next stage: its state, or only its choice.
 
-    All that can be known has a number: 0 where the agent is not looked at, then its states, then
-    what it did where several states can come of it.
+    Each piece of knowledge has a number: 0 if the agent is not looked at, then its states, then its
+    choices with several possible next states.
     """
 
     def __init__(self, policy: Policy, stage: int, agent: int, laws: Sequence[Law]) -> None:
@@ -505,7 +504,7 @@ class _Knowledge:
             spread.append(chances)
         known = sorted({state for chances in spread for state in chances})
         self.states = np.array([known[0], *known], np.uint32)
-        """By number, for where the agent is; 0 has any state."""
+        """The state for each number that stands for a state; any state for 0."""
         lists = policy.group_lists(stage, agent, self.states[1:]).tolist()
         assert policy.groups is not None
         couplings = policy.groups.couplings
@@ -517,9 +516,9 @@ class _Knowledge:
         after: list[int] = []
         chance: list[float] = []
         self.of_law: list[int] = []
-        """Per law: what is known once it is chosen."""
+        """For each choice: the knowledge after it."""
         self.lists_of_law: list[frozenset[int]] = []
-        """Per law: the lists of the states that can come of it."""
+        """For each choice: the lists of its possible next states."""
         for chances in spread:
             items = tuple(sorted((number_of[each], share) for each, share in chances.items()))
             possible = frozenset(ahead[number] for number, _ in items)
@@ -536,21 +535,21 @@ class _Knowledge:
                 chance += [share for _, share in items]
             self.of_law.append(numbers[items])
         self.ahead = np.array(ahead)
-        """By number: the list of what the agent can still take part in."""
+        """By number: the list of conditions that the agent can still match."""
         self.count = np.array(count)
-        """By number: how many states can come of what was done; 0 if the state is known."""
+        """By number: the number of possible next states; 0 if the state is known."""
         self.begin = np.array(begin)
         self.after = np.array(after, np.int64)
         self.chance = np.array(chance)
 
 
 class _GroupedPart(_Part):
-    """Agents that a rule of groups is for; a row is a joint state of one group.
+    """Agents under a rule of groups; a row is a joint state of one group.
 
-    Three things have to be shown. An agent's list never grows: then agents of different groups will
-    not be in one again. What two groups would have to do together to earn something is an event of
-    the rule, and is in the lists of those that can do it now: then they would be one group. Chances
-    add up to 1: then it does not matter to a group what becomes of the others.
+    Three claims need a proof. First, an agent's list never grows; then agents of different groups
+    are never in one group again. Second, every interaction that two groups could still earn is an
+    event of the rule and in the lists of its members; then they would be one group. Third,
+    probabilities add up to 1; then the outcomes of other groups do not matter to a group.
     """
 
     def __init__(
@@ -590,18 +589,18 @@ class _GroupedPart(_Part):
         for each in self._moves:
             for law in each.laws:
                 if abs(law.mass - 1.0) > len(law.chances) * sys.float_info.epsilon:
-                    raise _NotApartError(self.agents, "chances do not add up to 1")
+                    raise _NotApartError(self.agents, "probabilities do not add up to 1")
             self.terms += 2.0 * float(each.count.max())
         self._allowed: dict[tuple[int, int], set[int]] = {}
         return 1.0
 
-    # -- what is earned -----------------------------------------------------------------------
+    # -- rewards ------------------------------------------------------------------------------
 
     def _find_chance(self, pattern: _Pattern) -> float:
         shares = [self._moves[k].matched(condition) for k, condition in pattern]
         if not all(map(any, shares)):
             return 0.0
-        # Those who match in any case can be left out.
+        # Agents that always match can be left out.
         left = tuple(one for one, each in zip(pattern, shares, strict=True) if min(each) < 1.0)
         if not left:
             return 1.0
@@ -610,9 +609,9 @@ class _GroupedPart(_Part):
         return super()._find_chance(left)
 
     def _check_together(self, pattern: _Pattern, left: _Pattern) -> None:
-        """Agents of different groups must not be able to match a pattern.
+        """Check that agents of different groups cannot match a pattern.
 
-        Events are about all agents of it, also those that are not left because they always match.
+        Events name all agents of the pattern, including those that always match.
         """
         acting = self._acting[[k for k, _ in left]]
         if np.array_equal(acting.all(axis=0), acting.any(axis=0)):
@@ -622,10 +621,10 @@ class _GroupedPart(_Part):
         for members in self._couplings.events_of(tuple(i for i, _, _ in ordered), self._stage):
             if all(condition in allowed[place] for place, condition in members):
                 return
-        raise _NotApartError(self.agents, "an interaction is missing in events or lists")
+        raise _NotApartError(self.agents, "the rule of groups misses an interaction")
 
     def _conditions_for(self, k: int, condition: int) -> set[int]:
-        """The rule's conditions that are in an agent's list whenever it can match one of ours."""
+        """The rule's conditions that are in an agent's list whenever it can match a given one."""
         if (k, condition) not in self._allowed:
             able = np.array(self._moves[k].matched(condition)) > 0
             matching = self._acting[k] & able[self._moves[k].law_of]
@@ -651,7 +650,7 @@ class _GroupedPart(_Part):
             self._together[who] = _merge(laws, self._through[at])
         return self._together[who]
 
-    # -- where they can be --------------------------------------------------------------------
+    # -- reachable joint states ---------------------------------------------------------------
 
     def _spread(self, stage: int) -> None:
         known = [
@@ -666,7 +665,7 @@ class _GroupedPart(_Part):
         self._enter(stage, known, rows)
 
     def _check_lists(self, stage: int, k: int, knowledge: _Knowledge) -> None:
-        """What an agent can take part in from now on must be in its list."""
+        """Check that an agent's list does not grow."""
         at = self._here[k]
         lists, laws = self._lists[k][at], self._moves[k].law_of[at]
         facts = {
@@ -676,15 +675,15 @@ class _GroupedPart(_Part):
         }
         for before, after in facts:
             if not self._couplings.is_within(self.agents[k], after, before, stage):
-                raise _NotApartError(self.agents, "a list has what was not in the one before")
+                raise _NotApartError(self.agents, "an agent's list grows")
 
     def _enter(self, stage: int, known: Sequence[_Knowledge], rows: Matrix) -> None:
-        """Find out where the agents are, one after the other, and who is still together.
+        """Reveal the states of the agents, one after the other, and split groups.
 
-        Groups fall apart as early as possible, so that what becomes of them is not combined.
+        Groups are split as early as possible, so that their outcomes are not combined.
         """
         self._look_at_the_clock()
-        # Rows by how many agents' states are to be found out; those with most of them come first.
+        # Rows by the number of agents whose states are not revealed yet, the largest number first.
         waiting: list[list[tuple[Matrix, Floats]]] = [[] for _ in range(len(known) + 1)]
 
         def put(rows: Matrix, weights: Floats) -> None:
@@ -717,7 +716,7 @@ class _GroupedPart(_Part):
     def _split(
         self, known: Sequence[_Knowledge], rows: Matrix, weights: Floats
     ) -> tuple[Matrix, Floats]:
-        """Make a row of each group."""
+        """Split rows so that each row is one group."""
         lists = [each.ahead[row] for each, row in zip(known, rows, strict=True)]
         first = self._couplings.together(self.agents, lists)
         pieces = []
@@ -729,7 +728,7 @@ class _GroupedPart(_Part):
         return _put_together(pieces)
 
     def _gather(self, stage: int, pieces: Sequence[tuple[Matrix, Floats]]) -> tuple[Matrix, Floats]:
-        """Merge rows that are the same."""
+        """Merge equal rows."""
         rows, weights = _put_together(pieces)
         columns, weights = _merge(list(rows), weights)
         if len(weights) > self._reach.most:
@@ -739,9 +738,9 @@ class _GroupedPart(_Part):
     def _find_out(
         self, known: Sequence[_Knowledge], rows: Matrix, weights: Floats
     ) -> tuple[Matrix, Floats]:
-        """Find out where one more agent is, in rows in which some are to be found out."""
+        """Reveal the state of one more agent, in rows in which some are not revealed."""
         hidden = _look_up([each.count for each in known], rows) > 0
-        # Go on next to those that are known: what is combined then belongs together, for sure.
+        # Continue with a neighbour of a known agent: the two certainly belong together.
         near = self._neighbours @ ((rows > 0) & ~hidden)
         order = near * len(rows) + self._neighbours @ (rows > 0)
         who = np.where(hidden, order, -1).argmax(axis=0)
@@ -766,7 +765,7 @@ def _put_together(pieces: Sequence[tuple[Matrix, Floats]]) -> tuple[Matrix, Floa
 
 
 def _look_up(tables: Sequence[Integers], rows: Matrix) -> Matrix:
-    """What each agent's table says of the numbers in its row."""
+    """Look up the numbers in each agent's row in the table of the agent."""
     return np.stack([table[row] for table, row in zip(tables, rows, strict=True)])
 
 
@@ -777,7 +776,7 @@ def _pairs(one: Integers, other: Integers) -> list[tuple[int, int]]:
 
 
 def _blocks(fan: Floats, size: int) -> list[Integers]:
-    """Split rows such that about `size` others follow each set of them."""
+    """Split rows into sets with about `size` next rows each."""
     rows = np.arange(len(fan))
     if fan.sum() <= size:
         return [rows]
@@ -786,14 +785,14 @@ def _blocks(fan: Floats, size: int) -> list[Integers]:
 
 
 def _distinct(values: Integers) -> tuple[Integers, Integers]:
-    """The different values, and for each value where it is among them."""
-    if len(values) == 1:  # most often so, and much faster
+    """The different values, and for each value its position among them."""
+    if len(values) == 1:  # the usual case, and much faster
         return values, np.zeros(1, np.int64)
     return np.unique(values, return_inverse=True)
 
 
 def _merge(columns: Sequence[_Column], weights: Floats) -> tuple[list[_Column], Floats]:
-    """Make one row of rows that are the same, with the sum of their weights."""
+    """Merge equal rows, and add up their weights."""
     if len(weights) <= 1:
         return list(columns), weights
     rows, row_of = distinct_rows(columns)

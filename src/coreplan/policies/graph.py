@@ -1,7 +1,7 @@
-"""What a policy leads to: situations, what is done in them, and what can come of it.
+"""The graph of a policy: the situations that it reaches, its actions there, and their outcomes.
 
-The graph grows forward from where the policy starts, stage by stage. Like evaluation it uses the
-problem's own description, and nothing of the solvers.
+The graph grows forward from the start of the policy, stage by stage. Like evaluation, it uses the
+description of the problem and no code of the solvers.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ if TYPE_CHECKING:
     from coreplan.policies.policy import Policy
 
 MOST_SITUATIONS = 20_000
-"""How many situations are kept where nobody says how many."""
+"""The default for the most situations of a graph."""
 OUTCOMES_EACH = 32
-"""How many outcomes are kept per situation, on average, before something is cut."""
+"""The average number of outcomes per situation above which outcomes are cut."""
 OUTCOMES_PER_NEXT = 4
-"""Where not all can be kept: how many outcomes are looked at for each situation that can be."""
+"""If outcomes are cut: the number of outcomes examined for each situation that is kept."""
 
 
 class Fact(NamedTuple):
-    """What became known of one agent, where chance had a say."""
+    """News about one agent: the outcome of an action with several possible outcomes."""
 
     agent: str
     """The agent's name."""
     text: str
-    """In words, such as ``a1 is delayed`` or, in general, the agent's next state."""
+    """The news as text, for instance ``a1 is delayed``; by default the agent's next state."""
     task: str | None = None
     """In a maintenance problem: the task that was started."""
     delayed: bool | None = None
@@ -47,37 +47,37 @@ class Fact(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What can come of a joint action."""
+    """One possible outcome of a joint action."""
 
     probability: float
-    """How likely it is, given the situation."""
+    """Its probability, given the situation."""
     next: int
-    """The number of the situation that it leads to."""
+    """The number of the next situation."""
     known: tuple[Fact, ...]
-    """What becomes known by it; empty if nothing was left to chance."""
+    """The news that it brings; empty if the joint action has only one outcome."""
 
 
 class Situation(NamedTuple):
-    """A joint state at a stage that the policy can get into, and what it does there."""
+    """A joint state that the policy can reach at a stage, and its action there."""
 
     stage: int
     state: Mapping[str, Any]
     """A local state for every agent, by name: a state's name or a `ContractorState`."""
     probability: float
-    """How likely it is to get there; where the graph is cut, on the ways that are kept."""
+    """The probability to reach it; in a cut graph, along the paths that are kept."""
     action: Mapping[str, str]
     """An action for every agent, by name; empty at the horizon."""
     value: float | None
-    """What is expected to be earned from here on; None where a way from here is cut."""
+    """The expected value from here on; None if a path from here is cut."""
     outcomes: tuple[Outcome, ...]
-    """What can come of it, the likeliest first; empty at the horizon."""
+    """The outcomes of the action, the likeliest first; empty at the horizon."""
     cut: float
-    """How likely it is to get where the graph does not reach, by one step from here."""
+    """The probability to leave the graph in one step from here."""
 
 
 @dataclass(frozen=True, eq=False)
 class PlanGraph:
-    """All that a policy leads to, as a graph of situations.
+    """The situations that a policy can reach, linked by outcomes.
 
     Attributes
     ----------
@@ -85,14 +85,14 @@ class PlanGraph:
         The agents' names.
     stage, horizon
         The first stage, and the number of stages of the problem. Situations at the horizon are
-        where it ends: nothing is done there.
+        the ends; they have no action.
     situations
-        By stage, within a stage the likeliest first; outcomes refer to their numbers. Number 0 is
-        where the policy starts.
+        By stage, within a stage the likeliest first; outcomes refer to their numbers. The policy
+        starts in situation 0.
     complete
-        Whether nothing is cut.
+        Whether the graph has all situations and outcomes.
     covered
-        How likely it is that all stays within the graph, up to the horizon.
+        The probability that an execution stays within the graph up to the horizon.
     """
 
     agents: tuple[str, ...]
@@ -104,7 +104,7 @@ class PlanGraph:
 
     @cached_property
     def stage_begin(self) -> tuple[int, ...]:
-        """Per stage from the first to the horizon: its first situation; one more for the end."""
+        """For each stage up to the horizon: its first situation; at the end, their number."""
         stages = [each.stage for each in self.situations]
         begin = np.searchsorted(stages, np.arange(self.stage, self.horizon + 2))
         return tuple(begin.tolist())
@@ -115,7 +115,7 @@ class PlanGraph:
         Raises
         ------
         ModelError
-            If there is no such stage.
+            If the graph does not have this stage.
         """
         if not self.stage <= stage <= self.horizon:
             raise ModelError(
@@ -141,18 +141,18 @@ class PlanGraph:
 def plan_graph(
     policy: Policy, most_situations: int = MOST_SITUATIONS, min_probability: float = 0.0
 ) -> PlanGraph:
-    """What a policy leads to.
+    """Follow a policy from its start, and collect the situations that it reaches.
 
     Parameters
     ----------
     policy
         The policy.
     most_situations
-        About how many situations to keep. If there are more, every stage gets a part of this number
-        and keeps its likeliest situations, at least one of them. So the graph always has a way to
-        the horizon. Many agents that have nothing to do with each other make many situations.
+        The approximate number of situations to keep. If the policy reaches more, every stage gets a
+        part of this number and keeps its likeliest situations, at least one. The graph therefore
+        always has a path to the horizon. Many independent agents make many situations.
     min_probability
-        Leave out what is less likely than this.
+        Leave out situations that are less likely than this.
 
     Examples
     --------
@@ -180,7 +180,7 @@ def plan_graph(
         )
     grown = _Growth(policy, most_situations, float(min_probability), shared=False)
     if not grown.run():
-        # Too much for whoever comes first to take what it likes.
+        # Too many for the first stages to take as many as they want.
         grown = _Growth(policy, most_situations, float(min_probability), shared=True)
         grown.run()
     return grown.graph()
@@ -188,29 +188,29 @@ def plan_graph(
 
 @dataclass(eq=False)
 class _Layer:
-    """The situations of a stage in numbers."""
+    """The situations of a stage, by numbers."""
 
     states: list[Indices]
-    """Per agent: its local state in each situation."""
+    """For each agent: its local state in each situation."""
     weights: Floats
     choices: list[Integers]
     reward: Floats
-    """Expected reward of the step from here."""
+    """The expected reward of the step from each situation."""
     source: Integers
-    """Per outcome: the situation that it comes of, ascending."""
+    """For each outcome: its situation, in ascending order."""
     target: Integers
-    """Per outcome: the situation of the next stage that it leads to."""
+    """For each outcome: the situation of the next stage that it leads to."""
     chance: Floats
     transitions: list[Integers]
-    """Per agent: its transition in each outcome."""
+    """For each agent: its transition in each outcome."""
     is_cut: NDArray[np.bool_]
-    """Per situation: whether there are outcomes that are not kept."""
+    """For each situation: whether some of its outcomes are cut."""
     cut: Floats
-    """Per situation: how likely these are."""
+    """For each situation: the probability of its cut outcomes."""
 
 
 def _nothing_done(states: list[Indices], weights: Floats) -> _Layer:
-    """Situations at the horizon."""
+    """A layer of situations at the horizon, without actions."""
     none, zeros = np.zeros(0, np.int64), np.zeros(len(weights))
     return _Layer(states, weights, [], zeros, none, none, np.zeros(0), [], zeros > 0, zeros)
 
@@ -229,17 +229,17 @@ class _Growth:
         self._layers: list[_Layer] = []
 
     def run(self) -> bool:
-        """Grow up to the horizon; False as soon as there is no room, if stages do not share it."""
+        """Grow up to the horizon; return False when room runs out, unless stages share it."""
         indexed = self._policy.indexed
         start = indexed.find_state(indexed.stage, None)
         states = [np.array([state], np.uint32) for state in start]
         weights: Floats = np.ones(1)
         self._situations_left -= 1
         for stage in range(indexed.stage, indexed.horizon):
-            if not len(weights):  # all that follows is too unlikely
+            if not len(weights):  # all next situations are too unlikely
                 self._layers.append(_nothing_done(states, weights))
                 continue
-            # The stages to come, with the horizon, have to share what is left.
+            # The remaining stages, including the horizon, share the remaining room.
             share = indexed.horizon - stage if self._shared else 1
             layer = self._step(stage, states, weights, share)
             if layer is None:
@@ -253,14 +253,14 @@ class _Growth:
     def _step(
         self, stage: int, states: list[Indices], weights: Floats, share: int
     ) -> _Layer | None:
-        """What is done in the situations of a stage, and where it leads."""
+        """Find the actions in the situations of a stage, and the next situations."""
         agents = range(len(states))
         choices = self._policy.choose_many(stage, agents, states)
         moves = [Moves(self._laws, i, choices[i]) for i in agents]
         mass = np.ones(len(weights))
         for each in moves:
             mass *= each.mass[each.law_of]
-        fan = np.ones(len(weights))  # per situation: how many can follow
+        fan = np.ones(len(weights))  # for each situation: the number of joint outcomes
         for each in moves:
             fan *= each.count[each.law_of]
         enough = self._situations_left // share
@@ -287,7 +287,7 @@ class _Growth:
         source, chance, target = source[there], chance[there], target[there]
         places = [at[there] for at in places]
         followed = _sums(source, chance, len(weights))
-        # Compared by number: what is cut may be less likely than rounding shows.
+        # Compare counts: a cut outcome may be less likely than the rounding error.
         is_cut = np.bincount(source, minlength=len(weights)) < fan
         cut = np.where(is_cut, np.maximum(lost, mass - followed), 0.0)
         self._situations_left -= len(kept)
@@ -304,7 +304,7 @@ class _Growth:
         )
 
     def _expected(self, stage: int, moves: Sequence[Moves], length: int) -> Floats:
-        """What is expected to be earned in the step, per situation, if all get through it."""
+        """The expected reward of the step in each situation, if the step is completed."""
         earned = np.zeros(length)
         shares: dict[tuple[int, int], Floats | None] = {}
         for number in self._entries_at(stage):
@@ -324,7 +324,7 @@ class _Growth:
     # -- from numbers to names ----------------------------------------------------------------
 
     def graph(self) -> PlanGraph:
-        """What has grown, with names."""
+        """The finished graph, with names."""
         indexed = self._policy.indexed
         values = self._values()
         begin = np.cumsum([0, *(len(layer.weights) for layer in self._layers)]).tolist()
@@ -357,7 +357,7 @@ class _Growth:
         )
 
     def _values(self) -> list[Floats]:
-        """Per stage and situation: what is expected from there on; NaN where a way is cut."""
+        """For each stage and situation: the expected value from there on; NaN if a path is cut."""
         values = [self._layers[-1].reward]
         for layer in reversed(self._layers[:-1]):
             worth = layer.chance * values[-1][layer.target]
@@ -368,7 +368,7 @@ class _Growth:
 
 
 def _sums(group_of: Integers, numbers: Floats, groups: int) -> Floats:
-    """The sums of the numbers of each group."""
+    """Add up the numbers of each group."""
     return np.bincount(group_of, numbers, minlength=groups).astype(np.float64)
 
 
@@ -380,13 +380,13 @@ def _likeliest_outcomes(
     Returns
     -------
     tuple
-        Per outcome its situation (ascending) and how likely it is there; per agent and outcome the
-        place in its moves.
+        For each outcome its situation (ascending) and its probability there; for each agent and
+        outcome the position in its moves.
     """
     source = np.arange(len(weights))
     chance = np.ones(len(weights))
-    # What the agents that have not moved yet can add at best, per situation: an outcome that is not
-    # among the most promising ones so far cannot be among the likeliest in the end.
+    # For each situation, the best factor that the remaining agents can add: an outcome that is not
+    # among the most promising ones now cannot be among the likeliest in the end.
     best = [np.maximum.reduceat(each.chance, each.begin)[each.law_of] for each in moves]
     ahead = weights * math.prod(best, start=np.ones(len(weights)))
     places: list[Integers] = []
@@ -411,7 +411,7 @@ def _likeliest_outcomes(
 
 
 class _Names:
-    """Names of what a graph has in numbers, each made once."""
+    """The names of a graph's numbers, each made once."""
 
     def __init__(self, policy: Policy) -> None:
         self._indexed = policy.indexed
@@ -434,7 +434,7 @@ class _Names:
         ]
 
     def actions(self, columns: Sequence[Integers], length: int) -> list[FrozenMapping[str, str]]:
-        """Joint actions, given by a column of choices per agent; empty where there are none."""
+        """Joint actions, given by a column of choices per agent; empty without columns."""
         if not columns:
             return [self._nothing] * length
         named = []
@@ -450,11 +450,11 @@ class _Names:
         return named
 
     def outcomes(self, layer: _Layer, first: int) -> list[tuple[Outcome, ...]]:
-        """The outcomes of the situations of a stage; the next stage's begin at a number."""
+        """The outcomes of the situations of a stage, given the first number of the next stage."""
         length = len(layer.weights)
         if not len(layer.source):
             return [()] * length
-        # What becomes known: few different things, in many situations.
+        # Many situations share few different pieces of news.
         facts: list[list[Fact | None]] = []
         keys: list[Integers] = []
         for i, column in enumerate(layer.transitions):
@@ -464,7 +464,7 @@ class _Names:
             keys.append(np.where(uncertain[at], at, 0))
             if not uncertain[0]:
                 continue
-            # 0 may stand for nothing only if it is no fact itself.
+            # 0 may stand for no news only if it is not a fact itself.
             facts[-1].insert(0, None)
             keys[-1] = np.where(uncertain[at], at + 1, 0)
         examples, key_of = distinct_rows(keys)
@@ -491,7 +491,7 @@ class _Names:
 
 
 class Facts:
-    """What becomes known by transitions of agents, in words."""
+    """The news that transitions of agents bring, as text."""
 
     def __init__(self, policy: Policy) -> None:
         self._indexed: IndexedProblem = policy.indexed
@@ -499,7 +499,7 @@ class Facts:
         self._outcome_begin: list[NDArray[np.int64] | None] = [None] * len(policy.indexed.agents)
 
     def of(self, agent: int, transition: int) -> Fact | None:
-        """What becomes known by a transition; None if chance had no say."""
+        """The news of a transition; None if the action has only one outcome."""
         known = self._known[agent]
         if transition not in known:
             known[transition] = self._find(agent, transition)

@@ -1,8 +1,9 @@
 """Rules for groups of agents that can still interact; the others act on their own.
 
-Which agents belong together depends on the joint state: an interaction can still happen if there is
-a stage at which all its agents can take part. What each local state can still take part in is kept
-as ranges of stages, so that the groups of any joint state can be found from the rule alone.
+The joint state determines which agents belong together: an interaction can still happen if, at some
+stage, all its agents can take part in it. For each local state the rule stores, as ranges of
+stages, the conditions that the agent can still match. The rule alone therefore gives the groups of
+any joint state.
 """
 
 from __future__ import annotations
@@ -23,22 +24,22 @@ if TYPE_CHECKING:
 
 Indices = NDArray[np.uint32]
 Ranges = tuple[tuple[int, int], ...]
-"""Stages as (first, last), in order, apart from each other."""
+"""Disjoint ranges of stages as pairs (first, last), in order."""
 
 
 @dataclass(frozen=True, eq=False)
 class Chances:
-    """What one agent can still take part in, by class.
+    """The conditions that one agent can still match, by class.
 
     Parameters
     ----------
     list_of
-        For the rule's classes of all layers one after the other: the number of their list.
+        The number of a list for each of the rule's classes, counted through all layers.
     list_begin
-        Where each list begins in `runs`; one more for the end.
+        The position in `runs` at which each list begins; at the end, the number of runs.
     runs
-        Triples (condition, first stage, last stage), one after the other. Conditions have numbers
-        of the rule's own, the same as in its events.
+        Triples (condition, first stage, last stage). The rule numbers the conditions itself, as in
+        its events.
     """
 
     list_of: Indices
@@ -46,7 +47,7 @@ class Chances:
     runs: Indices
 
     def ranges(self, number: int) -> dict[int, Ranges]:
-        """Per condition of a list: the stages at which it can still be matched."""
+        """For each condition of a list: the stages at which it can still match."""
         first, last = 3 * int(self.list_begin[number]), 3 * int(self.list_begin[number + 1])
         found: dict[int, list[tuple[int, int]]] = {}
         for condition, begin, end in self.runs[first:last].reshape(-1, 3).tolist():
@@ -56,7 +57,7 @@ class Chances:
 
 @dataclass(frozen=True)
 class Event:
-    """Something that agents can do together: (agent, condition) pairs, and when (None: always)."""
+    """An interaction of agents: pairs of agent and condition, and its stages (None means all)."""
 
     members: tuple[tuple[int, int], ...]
     stages: tuple[int, ...] | None
@@ -69,13 +70,13 @@ class GroupTable:
     Parameters
     ----------
     agents
-        Their numbers, ascending.
+        The numbers of the agents, ascending.
     layers
-        Per decision: its stage, counted from the policy's first.
+        For each decision: its stage, counted from the first stage of the policy.
     classes
-        Per decision, a row: the agents' classes within the stage.
+        For each decision, a row: the agents' classes within the stage.
     positions
-        Per decision, a row: the positions of the agents' actions.
+        For each decision, a row: the positions of the agents' actions.
     """
 
     agents: tuple[int, ...]
@@ -99,7 +100,7 @@ class GroupTable:
             object.__setattr__(self, name, getattr(self, name)[order])
 
     def find(self, layer: int, classes: Sequence[Indices]) -> Integers:
-        """The decisions for joint classes, given by a column for each agent; -1: there is none."""
+        """Find the decisions for joint classes, given by a column for each agent; -1 if missing."""
         asked = _row_keys([np.full(len(classes[0]), layer), *classes])
         at = self._keys.searchsorted(asked)
         there = at < len(self._keys)
@@ -108,7 +109,7 @@ class GroupTable:
 
 
 def _row_keys(columns: Sequence[NDArray[Any]]) -> NDArray[np.void]:
-    """Each row as bytes that are in the same order as the rows."""
+    """Turn rows into bytes that sort in the same order as the rows."""
     rows = np.stack(columns, axis=1, dtype=">u4", casting="unsafe")
     return rows.view(f"V{4 * len(columns)}").ravel()
 
@@ -120,14 +121,14 @@ class GroupRule:
     Parameters
     ----------
     chances
-        Per agent: what its classes can still take part in.
+        For each agent: the conditions that its classes can still match.
     events
-        What agents can do together.
+        The interactions of agents.
     tables
-        The decisions: one table for each group that has any.
+        The decisions: one table for each group with decisions.
     reduced
-        Per agent, if the rule uses classes of its own: the way to them. An agent whose class the
-        rule does not know is on its own, and there is no decision for it.
+        For each agent, if the rule has its own classes: the map to them. An agent whose class the
+        rule does not know acts alone, and has no decision.
     """
 
     chances: tuple[Chances, ...]
@@ -146,7 +147,7 @@ class GroupRule:
 
     @cached_property
     def agents(self) -> frozenset[int]:
-        """The agents that the rule is about."""
+        """All agents that events or decisions name."""
         return frozenset(
             [i for event in self.events for i, _ in event.members]
             + [i for table in self.tables for i in table.agents]
@@ -154,7 +155,7 @@ class GroupRule:
 
     @cached_property
     def components(self) -> tuple[tuple[int, ...], ...]:
-        """Two or more agents each: those that events link, whatever their classes are."""
+        """Sets of two or more agents that events link, whatever their classes are."""
         leader = {i: i for i in self.agents}
 
         def find(agent: int) -> int:
@@ -174,22 +175,23 @@ class GroupRule:
 
     @cached_property
     def couplings(self) -> Couplings:
-        """Who belongs together, given what all can still take part in."""
+        """Finds the groups of agents from the conditions that they can still match."""
         return Couplings(self.chances, self.events)
 
 
 class Couplings:
-    """Who belongs together, by lists of what each can still take part in.
+    """Finds groups of agents from the lists of conditions that each can still match.
 
-    Lists have the numbers that :class:`Chances` gives them; further ones are made here.
+    Lists have the numbers from :class:`Chances`; this class adds further lists.
     """
 
     def __init__(self, chances: Sequence[Chances], events: Iterable[Event]) -> None:
         self._chances = chances
-        # Per agent: lists by number, and numbers of the lists that were put together here.
+        # For each agent: lists by number, and the numbers of the lists that were combined here.
         self._ranges: list[dict[int, dict[int, Ranges]]] = [{} for _ in chances]
         self._unions: list[dict[frozenset[int], int]] = [{} for _ in chances]
-        # Per set of agents: events, as (position of an agent, condition) pairs and stages.
+        # For each set of agents: events, as pairs of an agent's position and a condition, and
+        # stages.
         self._events: dict[tuple[int, ...], list[tuple[list[tuple[int, int]], Ranges | None]]] = {}
         for event in events:
             scope = tuple(sorted({i for i, _ in event.members}))
@@ -202,11 +204,11 @@ class Couplings:
     # -- lists --------------------------------------------------------------------------------
 
     def nothing(self, agent: int) -> int:
-        """The number of a list with nothing in it."""
+        """The number of an empty list."""
         return self.union(agent, frozenset())
 
     def union(self, agent: int, numbers: frozenset[int]) -> int:
-        """The number of a list that has what any of these lists has."""
+        """The number of the union of lists."""
         if len(numbers) == 1:
             return next(iter(numbers))
         known = self._unions[agent]
@@ -220,14 +222,14 @@ class Couplings:
         return known[numbers]
 
     def ranges(self, agent: int, number: int) -> Mapping[int, Ranges]:
-        """Per condition of a list: the stages at which it can still be matched."""
+        """For each condition of an agent's list: the stages at which it can still match."""
         known = self._ranges[agent]
         if number not in known:
             known[number] = self._chances[agent].ranges(number)
         return known[number]
 
     def conditions_at(self, agent: int, number: int, stage: int) -> set[int]:
-        """The conditions that a list has at a stage."""
+        """The conditions of a list that can match at a stage."""
         return {
             condition
             for condition, ranges in self.ranges(agent, number).items()
@@ -235,7 +237,7 @@ class Couplings:
         }
 
     def is_within(self, agent: int, number: int, other: int, stage: int) -> bool:
-        """Whether all that a list has from a stage on is in another list."""
+        """Whether a list, from a stage on, is contained in another list."""
         if number == other:
             return True
         allowed = self.ranges(agent, other)
@@ -248,16 +250,16 @@ class Couplings:
     # -- groups -------------------------------------------------------------------------------
 
     def events_of(self, scope: tuple[int, ...], stage: int) -> Iterable[Sequence[tuple[int, int]]]:
-        """What exactly these agents, ascending, can do together at a stage.
+        """The events of exactly these agents, in ascending order, that count at a stage.
 
-        Each as pairs of a position in the scope and a condition.
+        Each event is given by pairs of a position in the scope and a condition.
         """
         for members, stages in self._events.get(scope, ()):
             if stages is None or _common(stages, ((stage, stage),)):
                 yield members
 
     def neighbours(self, agents: Sequence[int]) -> Integers:
-        """Per pair of agents: 1 if there is an event with both of them, else 0."""
+        """For each pair of agents: 1 if an event names both of them, else 0."""
         place = {i: k for k, i in enumerate(agents)}
         linked = np.zeros((len(agents), len(agents)), np.int64)
         for scope in self._events:
@@ -267,19 +269,19 @@ class Couplings:
         return linked
 
     def together(self, agents: Sequence[int], lists: Sequence[Integers]) -> Integers:
-        """The groups in many situations at once.
+        """Find the groups in many situations at once.
 
         Parameters
         ----------
         agents
-            Some agents; others are taken to be out of reach.
+            Some agents; all others count as out of reach.
         lists
-            For each of the agents: the number of its list, in each situation.
+            For each agent: the number of its list in each situation.
 
         Returns
         -------
         array
-            For each of the agents, a row: the position of the first agent of its group.
+            For each agent, a row: the position of the first agent of its group.
         """
         place = {i: k for k, i in enumerate(agents)}
         links = []
@@ -307,7 +309,7 @@ class Couplings:
         return first
 
     def _can_happen(self, scope: tuple[int, ...], numbers: tuple[int, ...]) -> bool:
-        """Whether these agents, with these lists, can still do something together."""
+        """Whether an event of exactly these agents, with these lists, can still happen."""
         known = self._happens.get((scope, numbers))
         if known is None:
             lists = [self.ranges(i, number) for i, number in zip(scope, numbers, strict=True)]
@@ -320,7 +322,7 @@ class Couplings:
 
 
 def _join(ranges: Iterable[tuple[int, int]]) -> Ranges:
-    """Ranges in order; those that touch or overlap become one."""
+    """Sort ranges, and merge those that touch or overlap."""
     joined: list[tuple[int, int]] = []
     for first, last in sorted(ranges):
         if joined and first <= joined[-1][1] + 1:
@@ -331,7 +333,7 @@ def _join(ranges: Iterable[tuple[int, int]]) -> Ranges:
 
 
 def _common(one: Ranges, other: Ranges) -> Ranges:
-    """What two lists of ranges have in common."""
+    """The intersection of two lists of ranges."""
     found = []
     a = b = 0
     while a < len(one) and b < len(other):
@@ -346,7 +348,7 @@ def _common(one: Ranges, other: Ranges) -> Ranges:
 
 
 def _meet(stages: Ranges | None, ranges: Iterable[Ranges]) -> bool:
-    """Whether there is a stage that is in all of them."""
+    """Whether some stage is in all of them."""
     common = stages
     for each in ranges:
         common = each if common is None else _common(common, each)

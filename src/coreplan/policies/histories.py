@@ -1,4 +1,4 @@
-"""Which start and end times are meant where a joint state does not give them."""
+"""Completing a joint state without start and end times by those that a policy reaches."""
 
 from __future__ import annotations
 
@@ -12,20 +12,21 @@ if TYPE_CHECKING:
     from coreplan.policies.policy import Policy
 
 MOST_SITUATIONS = 50_000
-"""How many joint histories that a policy leads to are looked at."""
+"""The most joint histories of a policy that are examined."""
 
 
 class ReachedHistories:
-    """The joint histories that a policy leads to, by what has been done.
+    """The joint histories that a policy reaches, by progress without times.
 
-    A policy whose states keep start and end times may decide with care only where it leads to.
-    People ask by what has been done, so they mean one of these histories, if there is one.
+    A policy whose states include start and end times may decide well only in states that it
+    reaches. People ask by progress without times, so they mean one of the reached histories, if
+    any.
 
     Parameters
     ----------
     policy
-        A policy whose states may remember more than people ask by; where they do not, there is
-        nothing to settle.
+        A policy whose states may remember more than people give; otherwise nothing needs to be
+        completed.
     """
 
     def __init__(self, policy: Policy) -> None:
@@ -38,14 +39,14 @@ class ReachedHistories:
             self._known.setdefault((situation.stage, *self._done(state)), []).append(state)
 
     def settle(self, stage: int, given: JointState, state: tuple[int, ...]) -> tuple[int, ...]:
-        """The numbers of a joint state, with times that the policy leads to where none are given.
+        """The state numbers of a joint state, with times that the policy reaches if none are given.
 
         Parameters
         ----------
         stage, given
-            A joint state as people give it.
+            A joint state from a user.
         state
-            What was found for it, with any times.
+            The state numbers found for it, with arbitrary times.
         """
         if not self._known:
             return state
@@ -60,7 +61,7 @@ class ReachedHistories:
         return state
 
     def _done(self, state: Sequence[int]) -> list[Hashable]:
-        """What has been done, without times."""
+        """The progress in a joint state, without times."""
         return [
             agent.states.situation(index)
             for agent, index in zip(self._indexed.agents, state, strict=True)

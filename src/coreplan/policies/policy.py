@@ -1,4 +1,4 @@
-"""Policies: what everybody does, at every stage, in every joint state that can come about."""
+"""Policies: an action for every agent, at every stage, in every joint state."""
 
 from __future__ import annotations
 
@@ -47,17 +47,17 @@ if TYPE_CHECKING:
 
 
 class Policy:
-    """What to do: a joint action for every stage and every joint state that can be reached.
+    """A plan: a joint action for every stage and every joint state that can be reached.
 
-    States can be reached by any actions, not only by the policy's own: people deviate. Made by
-    :func:`coreplan.solve` or loaded by :meth:`load`.
+    This includes states that only other actions reach, because people deviate from plans.
+    :func:`coreplan.solve` makes policies, :meth:`load` reads them from files.
 
     Attributes
     ----------
     problem
-        The problem that it is for.
+        The problem that it plans for.
     stage
-        The stage that it starts from.
+        The first stage of the policy.
     horizon
         The number of stages of the problem.
     """
@@ -90,26 +90,26 @@ class Policy:
         for team, numbering in zip(self.teams, self._numbering, strict=True):
             check_numbers(team, numbering)
         check_disjoint(team.agents for team in self.teams)
-        # The same for the classes that the rule of groups uses.
+        # The same for the classes of the rule of groups.
         self._group_offset = self._class_offset
         if groups is not None:
             check_groups(groups, self.maps, self.teams)
             if groups.reduced is not None:
                 self._group_offset = [count_before(each.class_count) for each in groups.reduced]
-        # Per agent, made when first needed: per place in `node_action` the choice, or -1.
+        # For each agent, made on first use: the choice for each place in `node_action`, or -1.
         self._choice_of: list[Integers | None] = [None] * len(self.maps)
         self._reached: ReachedHistories | None = None
 
     @property
     def is_local(self) -> bool:
-        """Whether every agent looks at its own state only."""
+        """Whether the action of every agent depends on its own state only."""
         return not self.teams and self.groups is None
 
     @property
     def parts(self) -> list[tuple[int, ...]]:
-        """The agents in sets that decide without a look at the others.
+        """Sets of agents that decide without seeing the others.
 
-        They are teams, agents that may be in a group with each other, and single agents.
+        A set is a team, agents that can form groups with each other, or a single agent.
         """
         several = [team.agents for team in self.teams]
         if self.groups is not None:
@@ -117,25 +117,25 @@ class Policy:
         taken = {i for agents in several for i in agents}
         return [*several, *((i,) for i in range(len(self.maps)) if i not in taken)]
 
-    # -- what to do ---------------------------------------------------------------------------
+    # -- decisions ----------------------------------------------------------------------------
 
     def act(self, stage: int, joint_state: JointState | None = None) -> dict[str, str]:
-        """The joint action at a stage in a joint state.
+        """Look up the joint action for a joint state at a stage.
 
         Parameters
         ----------
         stage
             The stage, from the policy's first one to horizon - 1.
         joint_state
-            A local state for every agent, by name. In a maintenance problem: what each contractor
-            has done, is doing and how many steps remain. None: the state that the policy starts in.
-            Where the policy keeps start and end times in its states (``merge=False``) and none are
-            given, times that it leads to are meant, if there are such.
+            A local state for every agent, by name. In a maintenance problem: the completed works of
+            each contractor, its work in progress and the remaining steps. None means the state in
+            which the policy starts. If the states of the policy include start and end times
+            (``merge=False``) and none are given, the policy assumes times that it reaches, if any.
 
         Returns
         -------
         dict
-            An action's name for every agent.
+            The name of an action for every agent.
 
         Raises
         ------
@@ -152,7 +152,7 @@ class Policy:
                 f"{self.horizon - 1}"
             )
         if joint_state is None and stage != self.stage:
-            raise ModelError(f"say in which joint state the agents are at stage {stage}")
+            raise ModelError(f"the joint state at stage {stage} is missing; give joint_state")
         choices = self.choose(stage, self.find_state(stage, joint_state))
         return {
             agent.name: agent.actions[agent.choice_action[choice]]
@@ -160,7 +160,7 @@ class Policy:
         }
 
     def find_state(self, stage: int, joint_state: JointState | None) -> tuple[int, ...]:
-        """The numbers of a joint state, as :meth:`act` understands it."""
+        """The state numbers of a joint state, which is given as in :meth:`act`."""
         state = self.indexed.find_state(stage, joint_state)
         if joint_state is None or not self.history:
             return state
@@ -169,7 +169,7 @@ class Policy:
         return self._reached.settle(stage, joint_state, state)
 
     def choose(self, stage: int, state: Sequence[int]) -> list[int]:
-        """The agents' choices in numbers, see :class:`coreplan.model.indexed.IndexedAgent`."""
+        """The numbers of the agents' choices, see :class:`coreplan.model.indexed.IndexedAgent`."""
         columns = [np.array([each], dtype=np.uint32) for each in state]
         return [int(each[0]) for each in self.choose_many(stage, range(len(columns)), columns)]
 
@@ -180,7 +180,7 @@ class Policy:
         states: Sequence[Indices],
         absent: Sequence[NDArray[np.bool_]] | None = None,
     ) -> list[Integers]:
-        """The choices of some agents in many joint states at once, all in numbers.
+        """Decide for some agents in many joint states at once, all by numbers.
 
         Parameters
         ----------
@@ -189,15 +189,15 @@ class Policy:
         agents
             One or more whole :attr:`parts`.
         states
-            For each of the agents: its local state in each joint state.
+            For each agent: its local state in each joint state.
         absent
-            For each of the agents, where it is out of the others' reach: it is in no group, and
-            what it chooses there means nothing.
+            For each agent, the joint states in which it is out of reach of the others: it is in no
+            group there, and its choice is meaningless.
 
         Returns
         -------
         list
-            For each of the agents: its choice in each joint state.
+            For each agent: its choice in each joint state.
         """
         nodes = {i: self._nodes(stage, i, each) for i, each in zip(agents, states, strict=True)}
         slots = {i: self._local_slots(stage, i, each) for i, each in nodes.items()}
@@ -212,12 +212,12 @@ class Policy:
         ]
 
     def local_actions(self, stage: int, agent: int, states: Indices) -> Indices:
-        """What an agent does by its own rule in some of its states: the numbers of the actions."""
+        """The numbers of the actions that an agent's local rule takes in some of its states."""
         slots = self._local_slots(stage, agent, self._nodes(stage, agent, states))
         return self.maps[agent].node_action[slots]
 
     def _nodes(self, stage: int, agent: int, states: Indices) -> Integers:
-        """The agent's nodes at a stage; an error if it cannot be in one of the states."""
+        """The agent's nodes at a stage; raises a ModelError if it cannot be in a state."""
         layer = stage - self.stage
         begin, end = (int(x) for x in self.maps[agent].layer_begin[layer : layer + 2])
         known = self.maps[agent].node_state[begin:end]
@@ -228,7 +228,7 @@ class Policy:
             state = int(states[lost.argmax()])
             raise ModelError(
                 f"agent {found(who.name)} cannot be in state {who.states.label(state)!r} at stage "
-                f"{stage}: no actions lead there from where this policy starts"
+                f"{stage}: no actions lead there from the start of this policy"
             )
         return at + begin
 
@@ -264,7 +264,7 @@ class Policy:
         nodes: Mapping[int, Integers],
         slots: Mapping[int, Integers],
     ) -> None:
-        """Overwrite the actions of a team where its rule knows the joint class."""
+        """Overwrite the actions of a team in joint classes that its rule knows."""
         layer = stage - self.stage
         first, end = numbering.layer_offset[layer : layer + 2]
         if first == end:
@@ -272,7 +272,7 @@ class Policy:
         own = [self.maps[i].node_class[nodes[i]] for i in team.agents]
         rows = np.arange(len(own[0]))
         if team.reduced is not None:
-            # Classes of the map, counted over all stages, and what they are to the rule.
+            # Classes of the map, counted through all stages, and the classes of the rule for them.
             at = [
                 each + self._class_offset[i][layer]
                 for i, each in zip(team.agents, own, strict=True)
@@ -306,7 +306,7 @@ class Policy:
         slots: Mapping[int, Integers],
         absent: Mapping[int, NDArray[np.bool_]],
     ) -> None:
-        """Overwrite the actions of agents where their group's decision is known."""
+        """Overwrite the actions of agents whose group has a decision."""
         agents = sorted(rule.agents & nodes.keys())
         if not agents:
             return
@@ -316,7 +316,7 @@ class Policy:
         lists = [self._group_lists(rule, stage, i, own[i]) for i in agents]
         first = rule.couplings.together(agents, lists)
         for k, i in enumerate(agents):
-            # The groups whose first agent this is, in the situations where it is one.
+            # The groups that begin with this agent, in the situations in which it is first.
             rows = np.flatnonzero((first[k] == k) & (own[i] != GONE))
             if not len(rows):
                 continue
@@ -339,7 +339,7 @@ class Policy:
         nodes: Mapping[int, Integers],
         slots: Mapping[int, Integers],
     ) -> None:
-        """Overwrite the actions of a group in the rows where its table has a decision."""
+        """Overwrite the actions of a group in the rows for which its table has a decision."""
         layer = stage - self.stage
         found_at = table.find(layer, [own[i][rows] for i in table.agents])
         rows = rows[found_at >= 0]
@@ -354,7 +354,7 @@ class Policy:
             slots[i][rows] = self.maps[i].action_begin[node] + position
 
     def _group_classes(self, rule: GroupRule, stage: int, agent: int, nodes: Integers) -> Indices:
-        """The agent's classes within the stage, as the rule of groups has them."""
+        """The agent's classes within the stage, in the numbers of the rule of groups."""
         classes = self.maps[agent].node_class[nodes]
         if rule.reduced is None:
             return classes
@@ -363,7 +363,7 @@ class Policy:
         return known
 
     def _group_lists(self, rule: GroupRule, stage: int, agent: int, classes: Indices) -> Integers:
-        """The lists of what an agent can still take part in, by classes of the rule."""
+        """An agent's lists of conditions that it can still match, by classes of the rule."""
         before = self._group_offset[agent][stage - self.stage]
         lists = np.full(len(classes), rule.couplings.nothing(agent))
         known = classes != GONE
@@ -371,13 +371,13 @@ class Policy:
         return lists
 
     def group_lists(self, stage: int, agent: int, states: Indices) -> Integers:
-        """Where there is a rule of groups: an agent's lists of what it can still take part in."""
+        """With a rule of groups: an agent's lists of conditions that it can still match."""
         assert self.groups is not None
         nodes = self._nodes(stage, agent, states)
         classes = self._group_classes(self.groups, stage, agent, nodes)
         return self._group_lists(self.groups, stage, agent, classes)
 
-    # -- what it is worth ---------------------------------------------------------------------
+    # -- values -------------------------------------------------------------------------------
 
     def evaluate(
         self,
@@ -386,25 +386,26 @@ class Policy:
         time_limit: float = math.inf,
         memory_limit: float = math.inf,
     ) -> float:
-        """The exact expected value, from where the policy starts, recomputed from the problem.
+        """Compute the exact expected value from the description of the problem.
 
         Parameters
         ----------
         method
-            ``forward`` carries the distribution over joint states along, for each team, each group
-            of agents that can still interact and each other agent on its own: their number does
-            not matter, only how many joint states each of them can get into; ``sequences``
-            enumerates all execution sequences, the paper's Eq. 4: small problems only.
+            ``forward`` carries the distribution over joint states forward, separately for each
+            team, each group of agents that can still interact and each single agent. Its effort
+            depends on the joint states that each of them can reach, not on their number.
+            ``sequences`` enumerates all execution sequences (paper, Eq. 4) and is for small
+            problems only.
         time_limit
-            Seconds after which ``forward`` gives up, about.
+            The approximate time limit of ``forward`` in seconds.
         memory_limit
-            Megabytes that ``forward`` may take, about; with less it gives up earlier.
+            The approximate memory limit of ``forward`` in megabytes.
 
         Raises
         ------
         SolverError
-            If a team can get into too many joint states, or it takes too long; :meth:`estimate`
-            then helps.
+            If a team can reach too many joint states, or if a limit is reached; use
+            :meth:`estimate` in this case.
         """
         if method == "sequences":
             return float(late("Policy.evaluate.sequences")(self))
@@ -413,16 +414,16 @@ class Policy:
         return evaluate_policy(self, time_limit=time_limit, memory_limit=memory_limit)
 
     def estimate(self, runs: int, seed: int, confidence: float = 0.95) -> Estimate:
-        """What it is worth by simulation: not exact, but within reach for any policy.
+        """Estimate the value by simulation, which works for any policy.
 
         Parameters
         ----------
         runs
-            How many independent runs to simulate, at least 2; better thousands.
+            The number of independent runs, at least 2; thousands are better.
         seed
-            Start of the random numbers: the same seed gives the same estimate.
+            The seed of the random numbers: the same seed gives the same estimate.
         confidence
-            About how likely the interval is to hold the exact value.
+            The approximate probability that the interval contains the exact value.
 
         Returns
         -------
@@ -432,11 +433,11 @@ class Policy:
         return self.simulate(runs, seed, confidence=confidence).value
 
     def simulate(self, runs: int, seed: int = 1, **options: Any) -> Simulation:
-        """Let it run many times, and see what comes of it: :func:`coreplan.simulate`."""
+        """Run the policy many times, and collect statistics: :func:`coreplan.simulate`."""
         made: Simulation = late("Policy.simulate")(self, runs, seed, **options)
         return made
 
-    # -- what it says --------------------------------------------------------------------------
+    # -- analyses ------------------------------------------------------------------------------
 
     def explain(
         self,
@@ -448,28 +449,29 @@ class Policy:
         time_limit: float = 10.0,
         seed: int = 1,
     ) -> Explanation:
-        """Why it does what it does in a joint state: what else could be done, and its worth.
+        """Compare the action in a joint state with the alternatives and their values.
 
         Parameters
         ----------
         stage, joint_state
             The situation, as in :meth:`act`.
         most
-            How many joint actions to keep in which several agents do something else, the best
-            ones. Those in which one agent does are all kept.
+            The most alternatives to keep in which several agents act differently; the best are
+            kept. Alternatives in which one agent acts differently are all kept.
         agents
-            The agents whose other actions are looked at; by default all of them.
+            The agents whose other actions are examined; default: all.
         time_limit
-            Seconds, about. Where exact values take too long, they are estimated by simulation.
+            The approximate time limit in seconds. If exact values take too long, simulation
+            estimates them.
         seed
-            Start of the simulation's random numbers.
+            The seed of the simulation's random numbers.
 
         Raises
         ------
         ModelError
             If the joint state cannot come about at that stage.
         LimitError
-            If the time limit strikes before the value of the policy's own action is known.
+            If the time limit is reached before the value of the policy's own action is known.
         """
         made: Explanation = late("Policy.explain")(
             self, stage, joint_state, most=most, agents=agents, time_limit=time_limit, seed=seed
@@ -486,14 +488,14 @@ class Policy:
         outcomes: Mapping[str, bool | str] | None = None,
         expected: str = "not delayed",
     ) -> PlannedSchedule:
-        """Who works on what in each step, if these delays happen: :func:`planned_schedule`."""
+        """The works of each step if given delays happen: :func:`planned_schedule`."""
         made: PlannedSchedule = late("Policy.schedule")(self, outcomes, expected)
         return made
 
     def to_dataframe(
         self, most_situations: int = MOST_SITUATIONS, min_probability: float = 0.0
     ) -> pd.DataFrame:
-        """What it does in every situation that it leads to, as a table; needs the extra `pandas`.
+        """Make a table of the situations that the policy reaches; needs the extra `pandas`.
 
         See :func:`coreplan.policies.plan_graph` for the parameters and for what is left out, and
         :func:`coreplan.analysis.tables.situation_table` for the columns.
@@ -506,7 +508,7 @@ class Policy:
         most_situations: int = MOST_SITUATIONS,
         min_probability: float = 0.0,
     ) -> None:
-        """Write the same table to a file."""
+        """Write the table of :meth:`to_dataframe` to a CSV file."""
         late("PlanGraph.to_csv")(plan_graph(self, most_situations, min_probability), path)
 
     def to_json(
@@ -521,7 +523,7 @@ class Policy:
     # -- files --------------------------------------------------------------------------------
 
     def save(self, path: str | Path) -> None:
-        """Write it to a file in the format ``policy/1`` (see docs/policy-format.md)."""
+        """Write the policy to a file in the format ``policy/1`` (see docs/policy-format.md)."""
         write_policy(self, path)
 
     @classmethod
@@ -546,5 +548,5 @@ def read_policy(path: str | Path, problem: PlanningProblem) -> Policy:
 
 
 def policy_of(document: Document, problem: PlanningProblem) -> Policy:
-    """Make a policy of a document, or raise a FormatError with all its problems."""
+    """Make a policy from a document, or raise a FormatError with all mistakes."""
     return make_policy(document, problem, Policy)

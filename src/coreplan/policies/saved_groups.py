@@ -14,7 +14,7 @@ from coreplan.policies.saved_teams import read_reduced, rule_widths, write_reduc
 
 
 def write_groups(rule: GroupRule) -> dict[str, Any]:
-    """A group rule as plain dicts and arrays."""
+    """Turn a group rule into plain dicts and arrays."""
     return {
         "reduced": write_reduced(rule.reduced),
         "chances": [
@@ -49,7 +49,7 @@ def write_groups(rule: GroupRule) -> dict[str, Any]:
 def read_groups(
     content: dict[str, Any], maps: Sequence[LocalMap], layers: int, horizon: int
 ) -> GroupRule:
-    """The group rule of a policy; a ValueError (or KeyError, TypeError) if it makes no sense."""
+    """Read a group rule; raises a ValueError, KeyError or TypeError if it is invalid."""
     reduced = read_reduced(content.get("reduced"), maps, layers)
     counts = [each.class_count for each in (maps if reduced is None else reduced)]
     chances = [
@@ -74,13 +74,13 @@ def _read_chances(described: dict[str, Any], classes: int, horizon: int) -> Chan
     lists = read_count(described["lists"])
     begin = unpack(described["list_begin"], lists + 1, "list_begin")
     if np.any(begin[1:] < begin[:-1]) or 3 * int(begin[-1]) > MOST_NUMBERS:
-        raise ValueError("list_begin is not in order")
+        raise ValueError("list_begin is not in ascending order")
     list_of = unpack(described["list_of"], classes, "list_of")
     if np.any(list_of >= lists):
-        raise ValueError("list_of names a list that there is not")
+        raise ValueError("list_of names an unknown list")
     runs = unpack(described["runs"], 3 * int(begin[-1]), "runs")
     if np.any(runs[2::3] >= horizon):
-        raise ValueError("a run goes beyond the horizon")
+        raise ValueError("a run ends after the horizon")
     if np.any(runs[1::3] > runs[2::3]):
         raise ValueError("a run ends before it begins")
     return Chances(list_of, begin, runs)
@@ -104,8 +104,8 @@ def _check_tables(
     maps: Sequence[LocalMap],
     layers: int,
 ) -> None:
-    """Every decision must be for classes that exist, with actions that they have."""
-    # Per agent: how many actions the classes of all stages have, and where a stage begins.
+    """Check that every decision names known classes, and actions of these classes."""
+    # For each agent: the numbers of actions of all classes, and the first class of each stage.
     widths = {}
     for i in {i for table in tables for i in table.agents}:
         rows = rule_widths(None if reduced is None else reduced[i], maps[i], layers)
@@ -113,11 +113,11 @@ def _check_tables(
         widths[i] = (np.concatenate(rows), sizes, np.cumsum(sizes) - sizes)
     for table in tables:
         if np.any(table.layers >= layers):
-            raise ValueError("a decision is beyond the horizon")
+            raise ValueError("a decision is for a stage after the horizon")
         for k, i in enumerate(table.agents):
             actions, sizes, first = widths[i]
             own = table.classes[:, k]
             if np.any(own >= sizes[table.layers]):
-                raise ValueError("a decision is for a class that there is not")
+                raise ValueError("a decision is for an unknown class")
             if np.any(table.positions[:, k] >= actions[first[table.layers] + own]):
-                raise ValueError("a decision names an action that there is not")
+                raise ValueError("a decision names an unknown action")

@@ -23,7 +23,7 @@ from coreplan.policies.saved_arrays import pack, pack_wide, read_count, unpack, 
 
 
 def write_teams(teams: Sequence[TeamRule]) -> list[dict[str, Any]]:
-    """Team rules as plain dicts and arrays."""
+    """Turn team rules into plain dicts and arrays."""
     return [_write_team(team) for team in teams]
 
 
@@ -36,7 +36,7 @@ def _write_team(team: TeamRule) -> dict[str, Any]:
 
 
 def write_reduced(reduced: Sequence[Reduced] | None) -> list[dict[str, str]] | None:
-    """The agents' ways to the classes of a joint rule as plain dicts and arrays."""
+    """Turn the agents' maps to the classes of a joint rule into plain dicts and arrays."""
     if reduced is None:
         return None
     return [
@@ -51,12 +51,12 @@ def write_reduced(reduced: Sequence[Reduced] | None) -> list[dict[str, str]] | N
 
 
 def read_teams(content: Any, maps: Sequence[LocalMap], layers: int) -> list[TeamRule]:
-    """The team rules of a policy; a ValueError (or KeyError, TypeError) if they make no sense."""
+    """Read team rules; raises a ValueError, KeyError or TypeError if they are invalid."""
     teams: list[TeamRule] = []
     for described in content:
         agents = tuple(described["agents"])
         if not agents or any(isinstance(i, bool) or i not in range(len(maps)) for i in agents):
-            raise ValueError("a team names an agent that there is not")
+            raise ValueError("a team names an unknown agent")
         check_disjoint([*(team.agents for team in teams), agents])
         reduced = read_reduced(described["reduced"], [maps[i] for i in agents], layers)
         numbering = number_joint_classes(maps, agents, reduced, layers)
@@ -74,7 +74,7 @@ def read_teams(content: Any, maps: Sequence[LocalMap], layers: int) -> list[Team
 
 
 def read_reduced(content: Any, maps: Sequence[LocalMap], layers: int) -> tuple[Reduced, ...] | None:
-    """The ways to the classes of a joint rule, for the agents with these maps."""
+    """Read the agents' maps to the classes of a joint rule."""
     if content is None:
         return None
     return tuple(_read_reduced(each, own, layers) for each, own in zip(content, maps, strict=True))
@@ -85,26 +85,26 @@ def _read_reduced(described: dict[str, Any], own: LocalMap, layers: int) -> Redu
     class_of = unpack(described["class_of"], classes, "class_of")
     class_count = unpack(described["class_count"], layers, "class_count")
     if np.any(class_count > own.class_count[:layers]):
-        raise ValueError("class_count: a rule has more classes than the agent")
+        raise ValueError("class_count: a rule has more classes than its agent")
     action_begin = unpack(described["action_begin"], classes + 1, "action_begin")
     actions_of = np.concatenate(own.actions_of_classes())
     wide = action_begin.astype(np.int64)
     widths: NDArray[np.int64] = wide[1:] - wide[:-1]
     if action_begin[0] != 0 or np.any(widths < 0) or np.any(widths > actions_of):
-        raise ValueError("action_begin is wrong")
+        raise ValueError("action_begin is not an ascending list of positions from 0")
     action_of = unpack(described["action_of"], int(action_begin[-1]), "action_of")
     if np.any(action_of >= np.repeat(actions_of, widths)):
-        raise ValueError("action_of names an action that there is not")
+        raise ValueError("action_of names an unknown action")
     first = [0, *(int(x) for x in np.cumsum(own.class_count[:layers], dtype=np.int64))]
     for layer in range(layers):
         here = class_of[first[layer] : first[layer + 1]]
         if np.any((here >= class_count[layer]) & (here != GONE)):
-            raise ValueError("class_of names a class that there is not")
+            raise ValueError("class_of names an unknown class")
     return Reduced(class_of, class_count, action_begin, action_of)
 
 
 def rule_widths(reduced: Reduced | None, own: LocalMap, layers: int) -> list[Indices]:
-    """Per stage and class of a joint rule: how many actions it has."""
+    """For each stage and class of a joint rule: the number of actions."""
     if reduced is None:
         return own.actions_of_classes()[:layers]
     widths = np.diff(reduced.action_begin.astype(np.int64))
@@ -116,7 +116,8 @@ def rule_widths(reduced: Reduced | None, own: LocalMap, layers: int) -> list[Ind
         classes = reduced.class_of[here][known]
         counts = np.full(int(reduced.class_count[layer]), GONE, np.uint32)
         np.minimum.at(counts, classes, widths[here][known].astype(np.uint32))
-        # All states of a class must have as many actions, or a rule would mean different things.
+        # All states of a class need the same number of actions; otherwise a rule would be
+        # ambiguous.
         if np.any(counts[classes] != widths[here][known]):
             raise ValueError("states of one class have different numbers of actions")
         counts[counts == GONE] = 0
@@ -127,7 +128,7 @@ def rule_widths(reduced: Reduced | None, own: LocalMap, layers: int) -> list[Ind
 def _check_actions(
     team: TeamRule, numbering: Numbering, maps: Sequence[LocalMap], layers: int
 ) -> None:
-    """Every entry must be one of the joint actions of its joint class, or 0."""
+    """Check that every entry is a joint action of its joint class, or 0."""
     widths = [
         rule_widths(None if team.reduced is None else team.reduced[k], maps[i], layers)
         for k, i in enumerate(team.agents)
@@ -147,4 +148,4 @@ def _check_actions(
                 own, rest = np.divmod(rest, np.uint64(step))
                 most = most * each[layer][own]
         if np.any(team.actions[first:end] > most):
-            raise ValueError("a team rule names a joint action that there is not")
+            raise ValueError("a team rule names an unknown joint action")

@@ -1,4 +1,4 @@
-"""The format ``policy/1``: what everybody does in every joint state. See docs/policy-format.md."""
+"""Reading and writing policies in the format ``policy/1``. See docs/policy-format.md."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ _Policy = TypeVar("_Policy", bound="Policy")
 
 FORMAT = "policy/1"
 _BROKEN = (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError, ModelError)
-"""What can come of content that is not what a policy writes."""
+"""The exceptions that invalid content can cause."""
 _ARRAYS = ("layer_begin", "node_state", "node_class", "class_count", "action_begin", "node_action")
 
 
 def write_policy(policy: Policy, path: str | Path) -> None:
-    """Write a policy to a file, in JSON, or in YAML where the name ends in .yaml or .yml."""
+    """Write a policy to a file, in JSON, or in YAML if the name ends in .yaml or .yml."""
     write_document(policy_to_dict(policy), path)
 
 
 def policy_to_dict(policy: Policy) -> dict[str, Any]:
-    """A policy as plain dicts, lists, texts and numbers."""
+    """Turn a policy into plain dicts, lists, texts and numbers."""
     agents = []
     for agent, each in zip(policy.indexed.agents, policy.maps, strict=True):
         used, numbers = np.unique(each.node_state, return_inverse=True)
@@ -69,7 +69,7 @@ def policy_to_dict(policy: Policy) -> dict[str, Any]:
 def make_policy(
     document: Document, problem: PlanningProblem, make: Callable[..., _Policy]
 ) -> _Policy:
-    """Make a policy of a document, or raise a FormatError with all its problems."""
+    """Make a policy from a document, or raise a FormatError with all mistakes."""
     document.check_format(FORMAT)
     keys = ("problem", "problem_sha256", "stage", "horizon", "history", "start", "agents", "teams")
     required = ("format", *keys, "groups", "local")
@@ -79,14 +79,14 @@ def make_policy(
     if content["problem_sha256"] != problem_hash(problem):
         document.fail(
             ("problem_sha256",),
-            f"this policy was saved for another problem ({found(content['problem'])}), or the "
-            f"problem {found(problem.name)} has changed since",
+            f"this policy belongs to another problem ({found(content['problem'])}), or problem "
+            f"{found(problem.name)} has changed since it was saved",
         )
         raise document.error()
     try:
         return _make_policy(content, problem, make)
     except _BROKEN as error:
-        document.fail((), f"the policy does not fit together: {error}")
+        document.fail((), f"the policy is inconsistent: {error}")
         raise document.error() from None
 
 
@@ -95,12 +95,14 @@ def _make_policy(
 ) -> _Policy:
     stage, horizon, history = content["stage"], content["horizon"], content["history"]
     if isinstance(horizon, bool) or horizon != problem.horizon:
-        raise ValueError(f"horizon is {found(horizon)}; that of the problem is {problem.horizon}")
+        raise ValueError(f"horizon is {found(horizon)}; the problem has {problem.horizon}")
     if not isinstance(history, bool):
         raise ValueError(f"history is {found(history)}; expected true or false")
     indexed = index_problem(problem, history=history, stage=stage, state=content["start"])
     if len(content["agents"]) != len(indexed.agents):
-        raise ValueError("the number of agents is wrong")
+        raise ValueError(
+            f"found {len(content['agents'])} agents; the problem has {len(indexed.agents)}"
+        )
     maps = [
         _make_map(described, agent, stage, problem.horizon - stage)
         for described, agent in zip(content["agents"], indexed.agents, strict=True)
@@ -123,7 +125,7 @@ def _make_policy(
 def _make_map(described: dict[str, Any], agent: IndexedAgent, stage: int, layers: int) -> LocalMap:
     whose = f"agent {found(agent.name)}"
     if described["name"] != agent.name or tuple(described["actions"]) != agent.actions:
-        raise ValueError(f"{whose} has other actions")
+        raise ValueError(f"{whose} has another name or other actions in the file")
 
     def array(key: str, length: int) -> Indices:
         return unpack(described[key], length, f"{key} of {whose}")
@@ -131,7 +133,7 @@ def _make_map(described: dict[str, Any], agent: IndexedAgent, stage: int, layers
     def begin_array(key: str, length: int, most: int) -> Indices:
         begin = array(key, length)
         if begin[0] != 0 or begin[-1] > most or np.any(begin[1:] < begin[:-1]):
-            raise ValueError(f"{key} of {whose} is wrong")
+            raise ValueError(f"{key} of {whose} is not an ascending list of positions from 0")
         return begin
 
     layer_begin = begin_array("layer_begin", layers + 2, (layers + 1) * len(agent.states))
@@ -141,11 +143,11 @@ def _make_map(described: dict[str, Any], agent: IndexedAgent, stage: int, layers
     node_state = numbers[array("node_state", nodes)]
     begin = begin_array("action_begin", nodes + 1, nodes * len(agent.actions))
     node_action = array("node_action", int(begin[-1]))
-    # The numbers of states may differ from those when it was saved: sort each layer again.
+    # The numbers of states may have changed since the policy was saved: sort each layer again.
     order = np.lexsort((node_state, np.repeat(np.arange(layers + 1), np.diff(layer_begin))))
     counts = np.diff(begin)[order]
     action_begin = np.concatenate([[0], np.cumsum(counts)]).astype(np.uint32)
-    # Where the actions of the nodes, in their new order, stand in the old one.
+    # The old positions of the actions of the nodes in their new order.
     moved = np.repeat(begin[:-1][order].astype(np.int64) - action_begin[:-1], counts)
     made = LocalMap(
         layer_begin,
@@ -160,7 +162,7 @@ def _make_map(described: dict[str, Any], agent: IndexedAgent, stage: int, layers
 
 
 def _check_map(made: LocalMap, agent: IndexedAgent, stage: int, layers: int) -> None:
-    """It must know all states that can be reached, and name only actions that are available."""
+    """Check that a map has all states that can be reached, and only available actions."""
     whose = f"agent {found(agent.name)}"
     counts = np.diff(made.action_begin)
     reached = {agent.start}
@@ -168,11 +170,13 @@ def _check_map(made: LocalMap, agent: IndexedAgent, stage: int, layers: int) -> 
         nodes = slice(int(made.layer_begin[layer]), int(made.layer_begin[layer + 1]))
         states = made.node_state[nodes].tolist()
         if states != sorted(reached):
-            raise ValueError(f"{whose}: the states of stage {stage + layer} are wrong")
+            raise ValueError(
+                f"{whose}: the states of stage {stage + layer} are not those that can be reached"
+            )
         classes = made.node_class[nodes]
         used = np.unique(classes)
         if len(used) != made.class_count[layer] or used[-1] >= len(used):
-            raise ValueError(f"{whose}: the classes of stage {stage + layer} are wrong")
+            raise ValueError(f"{whose}: the classes of stage {stage + layer} have wrong numbers")
         if layer == layers:
             return
         by_class = np.zeros(len(states), np.uint32)
@@ -184,17 +188,19 @@ def _check_map(made: LocalMap, agent: IndexedAgent, stage: int, layers: int) -> 
             available = agent.choices(stage + layer, state)
             actions = made.node_action[made.action_begin[node] : made.action_begin[node + 1]]
             if any(agent.actions[k] not in available for k in actions):
-                raise ValueError(f"{whose}: an action is not available")
+                raise ValueError(
+                    f"{whose}: the file lists an unavailable action at stage {stage + layer}"
+                )
             for choice in available.values():
                 reached.update(after for _, after, _ in agent.outcomes(choice))
 
 
 def _check_local_rule(policy: Policy) -> None:
-    """It must name actions that there are."""
+    """Check that the local rule names known actions."""
     for each, actions in zip(policy.maps, policy.local.actions, strict=True):
         counts = each.actions_of_classes()[: policy.horizon - policy.stage]
         begin = 0
         for row in counts:
             if np.any(actions[begin : begin + len(row)] >= row):
-                raise ValueError("the local rule names an action that there is not")
+                raise ValueError("the local rule names an unknown action")
             begin += len(row)

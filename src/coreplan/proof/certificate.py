@@ -1,7 +1,7 @@
-"""Certificates: what a solver hands out so that others can check its bounds.
+"""Certificates: the evidence from which anyone can check the bounds of a solver.
 
-The format ``certificate/1``; see docs/certificate.md. They are checked by
-:mod:`coreplan.proof.verify`.
+The format is ``certificate/1``; see docs/certificate.md. :mod:`coreplan.proof.verify` checks
+certificates.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from coreplan.support.checks import check_number, found
 FORMAT = "certificate/1"
 _PIECE = 1 << 20
 MOST_COMBINATIONS = 2_000_000
-"""Joint actions of one record, and joint classes that they lead to, at most."""
+"""The most joint actions of one record, and the most joint classes that they lead to."""
 
 Numbers = NDArray[np.float64]
 T = TypeVar("T")
@@ -56,40 +56,40 @@ _ARRAYS = ("layer_begin", "state", "class_of", "class_count", "action_begin", "a
 
 @dataclass(frozen=True, eq=False)
 class AgentClasses:
-    """One agent's local states taken together in classes, and what their actions stand for.
+    """One agent's local states merged into classes, and the actions behind class actions.
 
-    Layers are the stages before the horizon, from the first. Nodes are (layer, local state) pairs
-    that can be reached by any actions, sorted by layer, then by the state's number.
+    Layers are the stages before the horizon, from the first. Nodes are pairs of a layer and a local
+    state that some actions can reach, sorted by layer, then by the number of the state.
     """
 
     layer_begin: Indices
-    """Per layer: where its nodes begin; one more for the end."""
+    """For each layer: its first node; at the end, the number of nodes."""
     state: Indices
-    """Per node: the number of the local state, see :mod:`coreplan.model.indexed`."""
+    """For each node: the number of the local state, see :mod:`coreplan.model.indexed`."""
     class_of: Indices
-    """Per node: the number of its class within the layer, or GONE if an optimal plan need not go
-    there."""
+    """For each node: the number of its class within the layer, or GONE if an optimal plan does not
+    need it."""
     class_count: Indices
-    """Per layer: how many classes there are."""
+    """For each layer: the number of classes."""
     action_begin: Indices
-    """Per class, all layers one after the other: where its actions begin; one more for the end."""
+    """For each class, through all layers: its first class action; at the end, their number."""
     after: Indices
-    """Per class action: a number within the layer; shares of pairs speak of these."""
+    """For each class action: the number of its after-state, to which shares of pairs refer."""
     action_of: Indices
-    """Per node that is not GONE, as many as its class has actions: the number of the action's name
+    """For each node that is not GONE and each action of its class: the number of the action's name
     that the class action stands for."""
 
     @property
     def class_begin(self) -> NDArray[np.int64]:
-        """Per layer: the number of its first class, counted over all layers; and the end."""
+        """For each layer: the number of its first class, through all layers; and the end."""
         return np.concatenate([[0], np.cumsum(self.class_count, dtype=np.int64)])
 
 
 @dataclass(frozen=True, eq=False)
 class PairShare:
-    """A cluster's share of what two agents' interactions are expected to cost.
+    """A cluster's share of the expected cost of two agents' interactions.
 
-    What is not listed is 0; what is listed twice is added up.
+    A share that is not listed is 0; shares that are listed twice are added up.
     """
 
     agents: tuple[int, int]
@@ -102,76 +102,76 @@ class PairShare:
 
 @dataclass(frozen=True, eq=False)
 class Cluster:
-    """A few agents that are solved together, with their shares of what is to be paid."""
+    """A few agents that are solved together, with their shares of the costs."""
 
     agents: tuple[int, ...]
     """Ascending."""
     shares: tuple[Numbers | None, ...]
-    """Per agent of the cluster, per class action of all layers: the share of the action's loss;
-    None stands for zeros. The last cluster that has the agent gets the rest, whatever this says."""
+    """For each agent of the cluster and each class action: the share of the action's loss; None
+    stands for zeros. The last cluster with the agent gets the rest instead."""
     pairs: tuple[PairShare, ...] = ()
-    """Shares of pairs. The last cluster that has both agents gets the rest, whatever this says."""
+    """Shares of pairs. The last cluster with both agents gets the rest."""
     wide: tuple[int, ...] = ()
-    """Positions in `IndexedProblem.entries` of the interactions of three or more agents that it
-    counts."""
+    """Positions in `IndexedProblem.entries` of the interactions of three or more agents that the
+    cluster counts."""
 
 
 @dataclass(frozen=True, eq=False)
 class GroupRecords:
-    """Joint classes of some agents that the bound looks into one step further."""
+    """Joint classes of some agents for which the bound is improved by one step of search."""
 
     agents: tuple[int, ...]
     """Ascending."""
     layer: Indices
-    """Per record."""
+    """The layer of each record."""
     classes: Indices
-    """Per record and agent: the number of the class within the layer."""
+    """For each record and agent: the number of the class within the layer."""
     least: Numbers
-    """Per record: what the agents pay from there on, at least."""
+    """For each record: the claimed lower bound on what the agents pay from there on."""
 
 
 @dataclass(frozen=True, eq=False)
 class Search:
-    """What a search adds to the clusters' bound."""
+    """The records by which a search improves the bound of the clusters."""
 
     groups: tuple[GroupRecords, ...]
     solved: tuple[tuple[int, ...], ...] = ()
-    """Sets of agents, ascending, whose least costs are to be computed exactly."""
+    """Sets of agents, ascending, whose least costs the verifier computes exactly."""
 
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
-    """Both bounds of a solution, with what is needed to compute them again."""
+    """Both bounds of a solution, with the evidence to compute them again."""
 
     problem: PlanningProblem
     indexed: IndexedProblem
-    """The problem in numbers, from the stage and the state on that the bounds are for."""
+    """The indexed problem, from the stage and state for which the bounds hold."""
     lower: float
     upper: float
     agents: tuple[AgentClasses, ...]
     clusters: tuple[Cluster, ...]
     policy: Policy | None
-    """The policy that is worth `lower`."""
+    """The policy with the value `lower`."""
     history: bool = False
-    """Whether local states of an MPP keep start and end times."""
+    """Whether local states of an MPP include start and end times."""
     search: Search | None = None
-    """Records of a search, where there was one that the upper bound rests on."""
+    """The records of the search behind the upper bound, if any."""
 
 
 def agent_classes(
     own: LocalMap, reduced: Reduced, action_begin: Indices, after: Indices
 ) -> AgentClasses:
-    """Put together an agent's way to classes: from states to a map's, from there to fewer.
+    """Combine two maps of an agent: from states to classes, and from these to fewer classes.
 
     Parameters
     ----------
     own
-        The way from local states to the classes of the compiled model.
+        The map from local states to the classes of the compiled model.
     reduced
-        The way from those to the classes of the reduced model.
+        The map from these classes to those of the reduced model.
     action_begin, after
-        Of the reduced model: per class, of all layers before the horizon, where its actions begin;
-        per action, the number of its after-state.
+        Of the reduced model: for each class before the horizon, its first action; for each action,
+        the number of its after-state.
     """
     layers = len(reduced.class_count)
     nodes = int(own.layer_begin[layers])
@@ -204,7 +204,7 @@ def agent_classes(
 
 
 def write_certificate(certificate: Certificate, path: str | Path) -> None:
-    """Write a certificate as ``certificate/1``, compressed where the name ends in .gz."""
+    """Write a certificate as ``certificate/1``, compressed if the name ends in .gz."""
     document = certificate_to_dict(certificate)
     if Path(path).suffix.lower() == ".gz":
         write_bytes(gzipped(to_json(document).encode()), path)
@@ -213,7 +213,7 @@ def write_certificate(certificate: Certificate, path: str | Path) -> None:
 
 
 def certificate_to_dict(certificate: Certificate) -> dict[str, Any]:
-    """A certificate as plain dicts, lists, texts and numbers."""
+    """Turn a certificate into plain dicts, lists, texts and numbers."""
     indexed = certificate.indexed
     named = indexed.name_state([agent.start for agent in indexed.agents])
     document = {
@@ -303,13 +303,12 @@ def _unpack_numbers(text: object, length: int, what: str) -> Numbers:
 def read_certificate(path: str | Path, problem: PlanningProblem) -> Certificate:
     """Read a certificate that was made for this problem.
 
-    Only its shape is looked at: whether it proves anything is found out by
-    :func:`coreplan.proof.verify.verify`.
+    This checks only the shape of the file. :func:`coreplan.proof.verify.verify` checks the proof.
 
     Raises
     ------
     FormatError
-        If it is not a certificate, or one for another problem.
+        If the file is not a certificate, or belongs to another problem.
     """
     file, text = _open(path)
     return take_document(file, text, lambda document: _take_certificate(document, problem))
@@ -329,8 +328,8 @@ def _take_certificate(document: Document, problem: PlanningProblem) -> Certifica
     if content["problem_sha256"] != problem_hash(problem):
         document.fail(
             ("problem_sha256",),
-            f"this certificate was made for another problem ({found(content['problem'])}), or the "
-            f"problem {found(problem.name)} has changed since",
+            f"this certificate belongs to another problem ({found(content['problem'])}), or "
+            f"problem {found(problem.name)} has changed since it was made",
         )
         raise document.error()
     for key in ("lower", "upper"):
@@ -374,7 +373,7 @@ def _open(path: str | Path) -> tuple[str, str]:
             content = _unzip(content)
         except (OSError, EOFError, zlib.error):
             raise FormatError(
-                name, [Diagnostic((), "cannot be read: it is not sound gzip")]
+                name, [Diagnostic((), "cannot be read: the gzip data are damaged")]
             ) from None
         if len(content) > MOST_BYTES:
             raise too_long(name, MOST_BYTES)
@@ -382,8 +381,8 @@ def _open(path: str | Path) -> tuple[str, str]:
 
 
 def _unzip(content: bytes) -> bytes:
-    """The uncompressed content; of one that is too long only the beginning."""
-    # By pieces: one call for all of it would reserve memory for the longest allowed content.
+    """Uncompress the content; if it is too long, only its beginning."""
+    # In pieces: a single call would reserve memory for the longest allowed content.
     unzipped = bytearray()
     with gzip.GzipFile(fileobj=io.BytesIO(content)) as file:
         while len(unzipped) <= MOST_BYTES and (piece := file.read(_PIECE)):
@@ -392,11 +391,11 @@ def _unzip(content: bytes) -> bytes:
 
 
 def _attempt(document: Document, path: Place, make: Callable[[], T]) -> T:
-    """Make a part, or say that it does not fit together and where."""
+    """Make a part, or report that it is inconsistent, with its place."""
     try:
         return make()
     except _BROKEN as error:
-        document.fail(path, f"this does not fit together: {_say(error)}")
+        document.fail(path, f"this part is inconsistent: {_say(error)}")
         raise document.error() from None
 
 
@@ -407,7 +406,7 @@ def _say(error: BaseException) -> str:
 def _read_indexed(content: dict[str, Any], problem: PlanningProblem) -> IndexedProblem:
     stage, horizon, history = content["stage"], content["horizon"], content["history"]
     if isinstance(horizon, bool) or horizon != problem.horizon:
-        raise ValueError(f"horizon is {found(horizon)}; that of the problem is {problem.horizon}")
+        raise ValueError(f"horizon is {found(horizon)}; the problem has {problem.horizon}")
     if not isinstance(history, bool):
         raise ValueError(f"history is {found(history)}; expected true or false")
     return index_problem(problem, stage=stage, state=content["start"], history=history)
@@ -424,10 +423,10 @@ def _read_agent(
 ) -> AgentClasses:
     layers = indexed.horizon - indexed.stage
     if described["name"] != agent.name or tuple(described["actions"]) != agent.actions:
-        raise ValueError(f"agent {found(agent.name)} has other actions, or another name")
+        raise ValueError(f"agent {found(agent.name)} has another name or other actions in the file")
     unknown = [key for key in described if key not in (*_AGENT, *_ARRAYS)]
     if unknown:
-        raise ValueError(f"an agent has no key {found(unknown[0])}")
+        raise ValueError(f"found the unknown key {found(unknown[0])} of an agent")
 
     def array(key: str, length: int) -> Indices:
         return unpack(described[key], length, key)
@@ -435,7 +434,7 @@ def _read_agent(
     def begins(key: str, length: int, most: int) -> Indices:
         begin = array(key, length)
         if begin[0] != 0 or begin[-1] > most or np.any(begin[1:] < begin[:-1]):
-            raise ValueError(f"{key} is wrong")
+            raise ValueError(f"{key} is not an ascending list of positions from 0")
         return begin
 
     layer_begin = begins("layer_begin", layers + 1, layers * len(agent.states))
@@ -446,10 +445,10 @@ def _read_agent(
     state = numbers[array("state", nodes)]
     class_count = array("class_count", layers)
     if np.any(class_count > sizes):
-        raise ValueError("class_count: there are more classes than states")
+        raise ValueError("class_count: found more classes than states")
     class_of = array("class_of", nodes)
     if np.any((class_of >= np.repeat(class_count, sizes)) & (class_of != GONE)):
-        raise ValueError("class_of names a class that there is not")
+        raise ValueError("class_of names an unknown class")
     classes = int(class_count.sum(dtype=np.int64))
     action_begin = begins("action_begin", classes + 1, classes * len(agent.actions))
     widths = np.diff(action_begin.astype(np.int64))
@@ -462,8 +461,8 @@ def _read_agent(
     counts[known] = widths[own[known]]
     action_of = array("action_of", int(counts.sum()))
     if np.any(action_of >= len(agent.actions)):
-        raise ValueError("action_of names an action that there is not")
-    # The numbers of states may differ from those when it was written: sort each layer again.
+        raise ValueError("action_of names an unknown action")
+    # The numbers of states may have changed since the file was written: sort each layer again.
     order = np.lexsort((state, np.repeat(np.arange(layers), sizes)))
     begin = np.cumsum(counts) - counts
     sorted_counts = counts[order]
@@ -497,10 +496,10 @@ def _read_cluster(
 ) -> Cluster:
     unknown = [key for key in described if key not in ("agents", "shares", "pairs", "wide")]
     if unknown:
-        raise ValueError(f"a cluster has no key {found(unknown[0])}")
+        raise ValueError(f"found the unknown key {found(unknown[0])} of a cluster")
     agents = _numbers_of(described["agents"], "agents", len(indexed.agents))
     if not agents:
-        raise ValueError("agents: a cluster needs one or more")
+        raise ValueError("agents: a cluster needs at least one agent")
     shares = described["shares"]
     if not isinstance(shares, list) or len(shares) != len(agents):
         raise ValueError("shares: expected a list with one item for each agent of the cluster")
@@ -512,13 +511,13 @@ def _read_cluster(
     )
     pairs = tuple(_read_pair(each, agents, classes) for each in described["pairs"])
     if len({pair.agents for pair in pairs}) != len(pairs):
-        raise ValueError("pairs: a pair is there twice")
+        raise ValueError("pairs: a pair is listed twice")
     wide = _numbers_of(described["wide"], "wide", len(indexed.entries))
     for e in wide:
         if len({i for i, _ in indexed.entries[e].members}) < 3:
             raise ValueError(f"wide: entry {e} looks at fewer than three agents")
         if not looked_at[e] <= set(agents):
-            raise ValueError(f"wide: the cluster does not have all agents that entry {e} looks at")
+            raise ValueError(f"wide: the cluster lacks an agent that entry {e} looks at")
     return Cluster(agents, unpacked, pairs, wide)
 
 
@@ -527,20 +526,20 @@ def _read_pair(
 ) -> PairShare:
     first, second = _numbers_of(described["agents"], "agents of a pair", len(classes))
     if first not in agents or second not in agents:
-        raise ValueError("pairs: the cluster does not have both agents of a pair")
+        raise ValueError("pairs: the cluster lacks an agent of a pair")
     count = _read_count(described)
     layer = unpack(described["layer"], count, "layer")
     after_first = unpack(described["after_first"], count, "after_first")
     after_second = unpack(described["after_second"], count, "after_second")
     if np.any(layer >= len(classes[first].class_count)):
-        raise ValueError("layer: there is no such layer")
+        raise ValueError("layer: found an unknown layer")
     for i, each in ((first, after_first), (second, after_second)):
         own = classes[i]
         begin = own.action_begin[own.class_begin].astype(np.int64)
         layers = np.repeat(np.arange(len(begin) - 1), np.diff(begin))
         known = np.unique(layers << 32 | own.after.astype(np.int64))
         if not np.all(np.isin(layer.astype(np.int64) << 32 | each.astype(np.int64), known)):
-            raise ValueError("pairs: no action of the layer has such an after-state")
+            raise ValueError("pairs: no action of the layer has this after-state")
     value = _unpack_numbers(described["value"], count, "value")
     return PairShare((first, second), layer, after_first, after_second, value)
 
@@ -568,18 +567,18 @@ def _read_parts_of_search(
 def _read_group(described: Any, classes: list[AgentClasses]) -> GroupRecords:
     agents = _numbers_of(described["agents"], "agents", len(classes))
     if not agents:
-        raise ValueError("agents: a group needs one or more")
+        raise ValueError("agents: a group needs at least one agent")
     unknown = [k for k in described if k not in ("agents", "count", "layer", "classes", "least")]
     if unknown:
-        raise ValueError(f"a group has no key {found(unknown[0])}")
+        raise ValueError(f"found the unknown key {found(unknown[0])} of a group")
     count = _read_count(described)
     layer = unpack(described["layer"], count, "layer")
     if np.any(layer >= len(classes[0].class_count)):
-        raise ValueError("layer: there is no such layer")
+        raise ValueError("layer: found an unknown layer")
     rows = unpack(described["classes"], count * len(agents), "classes").reshape(count, len(agents))
     for place, i in enumerate(agents):
         if np.any(rows[:, place] >= classes[i].class_count[layer]):
-            raise ValueError("classes: the layer has no such class")
+            raise ValueError("classes: the layer lacks a class that is listed")
     return GroupRecords(agents, layer, rows, _unpack_numbers(described["least"], count, "least"))
 
 
@@ -597,7 +596,7 @@ def _check_owners(document: Document, clusters: list[Cluster]) -> None:
             if e in owner:
                 document.fail(
                     ("clusters", k, "wide"),
-                    f"entry {e} is counted by the cluster at position {owner[e]} already",
+                    f"entry {e} is counted twice, first by the cluster at position {owner[e]}",
                 )
             owner[e] = k
     if document.problems:
@@ -605,7 +604,7 @@ def _check_owners(document: Document, clusters: list[Cluster]) -> None:
 
 
 def _read_policy(document: Document, content: Any, certificate: Certificate) -> Policy:
-    """The policy that is part of a certificate, by the reader of policies."""
+    """Read the policy inside a certificate, with the reader of policies."""
     try:
         policy = take_document(
             "policy.json",
@@ -621,6 +620,8 @@ def _read_policy(document: Document, content: Any, certificate: Certificate) -> 
         for indexed in (policy.indexed, certificate.indexed)
     ]
     if starts[0] != starts[1] or policy.history != certificate.history:
-        document.fail(("policy", "start"), "the policy does not start where the certificate does")
+        document.fail(
+            ("policy", "start"), "the policy starts in another state than the certificate"
+        )
         raise document.error()
     return policy

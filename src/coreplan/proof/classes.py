@@ -1,7 +1,7 @@
-"""What a certificate takes together: classes of local states, checked and put into arrays.
+"""The classes of a certificate: local states that it merges, checked and stored in arrays.
 
-A *group* is what is left of class actions once their losses are counted: a law over the classes of
-the next layer, and a chance for each condition. Class actions of one group behave alike.
+A *group* is the behaviour of class actions apart from their losses: a distribution over the classes
+of the next layer, and a probability for each condition. Class actions of one group behave alike.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from coreplan.proof.elimination import Needed
 from coreplan.proof.local import UNIT, Flags, Integers, LocalModel, Numbers, expand
 
 TOLERANCE = 1e-11
-"""Chances that differ by no more count as equal; the difference is added to the error."""
+"""The largest difference of equal probabilities; the difference is added to the error."""
 GRID = 1e-12
-"""Behaviour that is equal up to this is looked at once."""
+"""The precision up to which equal behaviour is examined once."""
 CHUNK = 4_000_000
 
 
@@ -29,31 +29,31 @@ class RefusalError(Exception):
 
 @dataclass(eq=False)
 class ClassLayer:
-    """One agent's classes at one stage that can be reached, those with most actions first."""
+    """One agent's classes that can be reached at one stage, those with most actions first."""
 
     classes: int
     numbers: Integers
-    """Per class: its number in the certificate."""
+    """For each class: its number in the certificate."""
     first_action: int
     """Position of the layer's first class action among those of all layers."""
     choices: list[tuple[Integers, Integers]]
-    """For k = 0, 1, ...: for the first n classes, those that have more than k actions: the group
-    and the number (from `first_action`) of action k."""
+    """For k = 0, 1, ...: the group and the number (from `first_action`) of action k, for the first
+    n classes, which have more than k actions."""
     loss: Numbers
-    """Per class action of the layer, reached or not."""
+    """The loss of each class action of the layer, reached or not."""
     group_of: Integers
-    """Per class action of the layer; -1 where it cannot be reached."""
+    """The group of each class action of the layer; -1 if it cannot be reached."""
     laws: list[tuple[Integers, Numbers]]
-    """For k = 0, 1, ...: for the first n groups, those with more than k outcomes: class and chance
-    of outcome k. Empty at the last stage."""
+    """For k = 0, 1, ...: the class and the probability of outcome k, for the first n groups, which
+    have more than k outcomes. Empty at the last stage."""
     factors: Numbers
-    """Per group and condition."""
+    """The probability of each condition in each group."""
     after: Integers
-    """Per group: the certificate's number of the after-state."""
+    """For each group: the certificate's number of the after-state."""
 
     @property
     def groups(self) -> int:
-        """How many groups there are."""
+        """The number of groups."""
         return len(self.factors)
 
 
@@ -64,13 +64,13 @@ class ClassModel:
     Attributes
     ----------
     layers
-        Per stage before the horizon.
+        One layer for each stage before the horizon.
     law_error, factor_error
-        Per layer: the largest difference of laws (sum of absolute differences) and of chances
-        between what is taken together.
+        For each layer: the largest difference of distributions (sum of absolute differences) and of
+        probabilities within a class.
     loss_spread
-        The largest difference of losses that were taken together; the smallest counts, so this
-        makes the bound no less valid.
+        The largest difference of losses within a class action; the smallest loss counts, so the
+        bound stays valid.
     """
 
     layers: list[ClassLayer]
@@ -79,7 +79,7 @@ class ClassModel:
     loss_spread: float
 
     def alone(self) -> Numbers:
-        """Per layer (and one more): the most that losses add up to at best, over the classes."""
+        """For each layer (and one more): the largest least sum of losses over the classes."""
         value = np.zeros(0)
         most = np.zeros(len(self.layers) + 1)
         for t in range(len(self.layers) - 1, -1, -1):
@@ -105,11 +105,11 @@ class Listing:
         self.class_begin = classes.class_begin
         self.action_begin = classes.action_begin.astype(np.int64)
         self.node_class: list[Integers] = []
-        """Per layer and state: its class within the layer, or -1."""
+        """For each layer and state: its class within the layer, or -1."""
         self.rows: list[Integers] = []
-        """Per layer and listed action, state by state: its row."""
+        """For each layer and listed action, state by state: its row."""
         self.actions: list[Integers] = []
-        """The same: the class action, counted from the first one of the layer."""
+        """For the same actions: the class action, counted from the first one of the layer."""
         self.listed: list[Flags] = []
         position = 0
         for t in range(len(model.layers)):
@@ -120,8 +120,8 @@ class Listing:
         nodes = slice(int(classes.layer_begin[t]), int(classes.layer_begin[t + 1]))
         if not np.array_equal(classes.state[nodes], layer.states):
             raise RefusalError(
-                f"agent {model.agent.name!r}, stage {model.first_stage + t}: the certificate lists "
-                "other local states than those that can be reached"
+                f"agent {model.agent.name!r}, stage {model.first_stage + t}: the local states of "
+                "the certificate are not those that can be reached"
             )
         own = classes.class_of[nodes].astype(np.int64)
         own[own == GONE] = -1
@@ -160,34 +160,34 @@ class Listing:
         return int(self.action_begin[self.class_begin[t]])
 
     def action_count(self, t: int) -> int:
-        """How many class actions a layer has."""
+        """The number of a layer's class actions."""
         return int(self.action_begin[self.class_begin[t + 1]]) - self.first_action(t)
 
 
 def make_classes(listing: Listing, needed: Needed, position: int, *, by_after: bool) -> ClassModel:
-    """Check that what is taken together behaves alike, and put it into arrays.
+    """Check that merged states and actions behave alike, and make the arrays of classes.
 
     Parameters
     ----------
     listing
-        What the certificate says of the agent.
+        The classes of the agent in the certificate.
     needed
-        What is left of all agents.
+        The remaining actions of all agents.
     position
         The agent.
     by_after
-        Whether groups have to tell the certificate's after-states apart.
+        Whether groups must distinguish the certificate's after-states.
 
     Raises
     ------
     RefusalError
-        If something is missing, or does not behave alike.
+        If a state or action is missing, or does not behave like its class.
     """
     model = listing.model
     count = len(model.layers)
     layers: list[ClassLayer] = []
     errors, spread = np.zeros((count, 2)), 0.0
-    following = np.zeros(0, np.int64)  # per state of the next layer: the class's new number
+    following = np.zeros(0, np.int64)  # new class numbers of the next layer's states
     next_classes = 0
     for t in range(count - 1, -1, -1):
         made = _LayerMaker(listing, needed, position, t, following, next_classes, by_after)
@@ -199,7 +199,7 @@ def make_classes(listing: Listing, needed: Needed, position: int, *, by_after: b
 
 
 class _LayerMaker:
-    """Makes one layer of classes; the next one is there already."""
+    """Makes one layer of classes; the next layer must be complete."""
 
     def __init__(
         self,
@@ -222,7 +222,7 @@ class _LayerMaker:
         reached = needed.reached[position][t]
         self._refuse_gone(reached, own)
         kept = needed.keep[position][t] & reached[self.source.row_state]
-        # Of the listed actions, those of states that can be reached.
+        # The listed actions of states that can be reached.
         states = self.source.row_state[listing.rows[t]]
         use = reached[states]
         rows, actions = listing.rows[t][use], listing.actions[t][use]
@@ -271,11 +271,11 @@ class _LayerMaker:
         if len(gone):
             raise RefusalError(
                 f"{self.model.name_state(self.t, int(gone[0]))}: the certificate has no class for "
-                "it, but it can be reached by actions that may be needed"
+                "this state, but an optimal plan may reach it"
             )
 
     def _number_classes(self, own: Integers, reached: Flags) -> None:
-        """Number the classes that can be reached anew, those with most actions first."""
+        """Renumber the classes that can be reached, those with most actions first."""
         used = np.unique(own[reached])
         widths = (self.begin[1:] - self.begin[:-1])[used]
         self.classes = used[np.argsort(-widths, kind="stable")]
@@ -284,7 +284,7 @@ class _LayerMaker:
         self.number = np.where(reached, new[np.maximum(own, 0)], -1)
 
     def _laws(self, rows: Integers) -> Numbers:
-        """Per row: the chances of the next layer's classes."""
+        """For each row: the probabilities of the next layer's classes."""
         owner, outcome = expand(self.outcome_begin[rows], self.outcome_begin[rows + 1])
         into = self.following[self.source.outcome_next[outcome]]
         flat: Numbers = np.bincount(
@@ -295,7 +295,7 @@ class _LayerMaker:
         return flat.reshape(len(rows), self.next_classes)
 
     def _signals(self, rows: Integers) -> Numbers:
-        """Per row: the chances of conditions that are still looked at."""
+        """For each row: the probabilities of conditions that still matter."""
         return self.model.factors[np.ix_(self.source.row_choice[rows], self.live)]
 
     def _chunks(self, count: int) -> Sequence[slice]:
@@ -303,7 +303,7 @@ class _LayerMaker:
         return [slice(k, k + step) for k in range(0, count, step)]
 
     def _make_groups(self, rows: Integers, actions: Integers, afters: Integers) -> Integers:
-        """Sort class actions by behaviour, each as its first state shows it."""
+        """Group class actions by the behaviour of their first states."""
         shown, first = np.unique(actions, return_index=True)
         known: dict[bytes, int] = {}
         group = np.zeros(len(shown), np.int64)
@@ -337,7 +337,7 @@ class _LayerMaker:
         return group_of
 
     def _keep_laws(self, rows: Integers) -> None:
-        """Store the behaviour of each group, as the given row shows it."""
+        """Store the behaviour of each group, taken from a given row."""
         parts = []
         for part in self._chunks(len(rows)):
             if self.next_classes:
@@ -367,7 +367,7 @@ class _LayerMaker:
         return dense
 
     def _compare(self, rows: Integers, groups: Integers) -> tuple[Numbers, Numbers]:
-        """How far rows are from groups: laws (sum of differences) and chances (largest one)."""
+        """The distances of rows from groups: of next classes (sum) and of conditions (largest)."""
         laws, chances = np.zeros(len(rows)), np.zeros(len(rows))
         for part in self._chunks(len(rows)):
             if self.next_classes:
@@ -386,15 +386,15 @@ class _LayerMaker:
         own: Integers,
         group_of: Integers,
     ) -> tuple[Integers, Integers]:
-        """All rows that are left, each with a class action that stands for it."""
+        """Find a class action for each remaining row."""
         laws, chances = self._compare(rows, group_of[actions])
         wrong = np.flatnonzero(np.maximum(laws, chances) > TOLERANCE)
         if len(wrong):
             at = wrong[0]
-            what = "leads on" if laws[at] > TOLERANCE else "takes part in interactions"
+            what = "next states" if laws[at] > TOLERANCE else "interactions"
             raise RefusalError(
-                f"{self.model.name_row(self.t, int(rows[at]))}: it {what} in another way than the "
-                "class that the certificate puts it into"
+                f"{self.model.name_row(self.t, int(rows[at]))}: its {what} differ from those of "
+                "the class in the certificate"
             )
         more = np.flatnonzero(kept & ~listed)
         if len(more):
@@ -409,7 +409,7 @@ class _LayerMaker:
             if len(missing):
                 raise RefusalError(
                     f"{self.model.name_row(self.t, int(more[missing[0]]))}: the certificate leaves "
-                    "this out, and nothing shows that it is never needed"
+                    "out this action, but an optimal plan may need it"
                 )
             order = np.where(distance == nearest[which], np.arange(len(which)), len(which))
             chosen = np.minimum.reduceat(order, begin)

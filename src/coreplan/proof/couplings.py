@@ -1,8 +1,8 @@
-"""Which agents can still interact, given the classes that they are in.
+"""Finding the agents that can still interact, from the classes that they are in.
 
-An interaction is alive if there is a stage, now or later, at which all of its members can match it,
-each by some actions of its own. Agents that share one that is alive belong together; all others
-neither pay nor gain by each other, whatever they do, so that their costs just add up.
+An interaction is alive if, at some stage now or later, all of its members can match it, each by its
+own actions. Agents that share an interaction that is alive belong together. All others neither pay
+nor gain together, whatever they do, so their costs add up.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from coreplan.proof.classes import ClassLayer, ClassModel, RefusalError
 from coreplan.proof.local import Flags, Integers, Interactions, Numbers
 
 MOST_FLAGS = 1_000_000_000
-"""Joint classes of members of interactions, over all stages, at most."""
+"""The most joint classes of members of interactions, over all stages."""
 
 Agents = tuple[int, ...]
 Partition = tuple[Agents, ...]
 
 
 class Couplings:
-    """The interactions among some agents, and where they are alive."""
+    """The interactions among some agents, and the joint classes in which they are alive."""
 
     def __init__(
         self,
@@ -47,14 +47,16 @@ class Couplings:
         return [bond for bond in self.bonds if {*bond} <= {*group}]
 
     def _find_alive(self, bond: Agents, most_cells: int) -> list[Flags | None]:
-        """Per layer: the joint classes of members where it is alive; None for nowhere."""
+        """For each layer: the joint classes of members in which it is alive, or None."""
         count = len(self._live)
         found: list[Flags | None] = [None] * count
         for t in range(count - 1, -1, -1):
             layers = [self._models[i].layers[t] for i in bond]
             cells = int(np.prod([float(max(x.groups, x.classes)) for x in layers]))
             if cells > most_cells or self._kept > MOST_FLAGS:
-                raise RefusalError("too many joint states to see which agents can still interact")
+                raise RefusalError(
+                    "too many joint states to find out which agents can still interact"
+                )
             table = self._happens(bond, t, layers)
             later = found[t + 1] if t + 1 < count else None
             if later is not None:
@@ -71,7 +73,7 @@ class Couplings:
         return found
 
     def _happens(self, bond: Agents, t: int, layers: Sequence[ClassLayer]) -> Flags | None:
-        """Per joint group of members: whether an interaction of theirs can happen at once."""
+        """For each joint group of members: whether one of their interactions can happen now."""
         live = self._live[t]
         if len(bond) == 2:
             each = live.pairs.get((bond[0], bond[1]))
@@ -94,13 +96,13 @@ class Couplings:
         return table
 
     def alive(self, bond: Agents, t: int) -> Flags | None:
-        """Per joint class of the bond's agents; None for nowhere."""
+        """For each joint class of the bond's agents: whether it is alive; None if it never is."""
         return self._alive[bond][t]
 
     def split(
         self, group: Agents, t: int, rows: Integers
     ) -> Iterator[tuple[Partition, slice | Integers]]:
-        """Who belongs together, for rows of one class per agent: partitions, and the rows."""
+        """Split the agents of each row (one class per agent): partitions, and their rows."""
         partitions: list[Partition] = [tuple((i,) for i in group)]
         mixed: list[tuple[Agents, Flags]] = []
         for bond in self._within(group):
@@ -132,7 +134,7 @@ class Couplings:
 
 @cache
 def _join(partition: Partition, bond: Agents) -> Partition:
-    """Put the parts that a bond's agents are in together."""
+    """Merge the parts that contain agents of a bond."""
     touched = [part for part in partition if not {*part}.isdisjoint(bond)]
     if len(touched) == 1:
         return partition
@@ -145,7 +147,7 @@ def _any(
     ways: Sequence[tuple[Integers, Numbers]] | Sequence[tuple[Integers, Integers]],
     place: int,
 ) -> Flags:
-    """Whether it holds for any of an agent's outcomes, or of its choices."""
+    """Whether a flag holds for any of an agent's outcomes or choices."""
     (into, _), *more = ways
     result: Flags = np.take(table, into, axis=place)
     for into, _ in more:

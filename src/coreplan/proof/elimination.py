@@ -1,16 +1,16 @@
-"""Which actions no optimal plan needs.
+"""Elimination of actions that no optimal plan needs.
 
-Two rules, repeated until nothing changes. Let W(s) be what an agent pays at most from s on, in
+Two rules are repeated until nothing changes. Let W(s) be the most that an agent pays from s on, in
 losses and interactions, whatever the others do, if it plays safe.
 
 1. If all interactions of an agent that can still happen are costs, an action that loses W(s) or
-   more at once is not needed: the agent could play safe instead while the others act as if it had
-   not. What they pay among each other stays the same. (The action with which it plays safe stays.)
-2. The same holds for any agent in a state from which it takes part in nothing any more.
+   more at once is not needed: the agent could play safe instead, while the others act as if it had
+   not. The costs among the others stay the same. (The safe action itself is kept.)
+2. In a state from which an agent cannot interact any more, the same holds for any agent.
 
-Given any plan, let every agent play safe from the moment on at which the plan asks it for an action
-that is dropped. Each agent does so once at most, so one round of dropping costs no more than the
-sum over agents of the largest W(s) - loss: `excess`. It is zero or less but for rounding.
+Given any plan, let every agent play safe from the moment at which the plan asks it for a dropped
+action. Each agent starts this at most once, so one round of dropping costs at most the sum over
+agents of the largest W(s) - loss: `excess`. Apart from rounding it is zero or less.
 """
 
 from __future__ import annotations
@@ -39,20 +39,20 @@ MOST_ROUNDS = 10_000
 
 @dataclass(eq=False)
 class Needed:
-    """What is left of every agent.
+    """The remaining actions and states of every agent.
 
     Attributes
     ----------
     keep
-        Per agent and layer: the rows that are left (in states that cannot be reached, any).
+        For each agent and layer: the remaining rows (arbitrary in states that cannot be reached).
     reached
-        Per agent and layer: the states that rows that are left lead to.
+        For each agent and layer: the states that the remaining rows reach.
     best
-        Per layer and agent: the best chance of each condition.
+        For each layer and agent: the largest probability of each condition.
     live
-        Per layer: the interactions that can still happen.
+        For each layer: the interactions that can still happen.
     error
-        How much the optimum can have changed.
+        The largest change of the optimum.
     """
 
     keep: list[list[Flags]]
@@ -67,16 +67,16 @@ class Needed:
 def find_needed(
     agents: Sequence[LocalModel], rewards: Rewards, listed: Sequence[Sequence[Flags]]
 ) -> Needed:
-    """Drop what is not needed, except for rows that are listed.
+    """Drop rows that are not needed, except for listed rows.
 
     Parameters
     ----------
     agents
         The agents.
     rewards
-        What they earn together.
+        The rewards of the problem.
     listed
-        Per agent, layer and row: whether somebody wants to keep it.
+        For each agent, layer and row: whether the certificate lists it.
     """
     keep = [[np.ones(len(layer.row_state), dtype=bool) for layer in a.layers] for a in agents]
     error, rounds, dropped = 0.0, 0, 0
@@ -98,7 +98,7 @@ def find_needed(
 
 
 def _look(agents: Sequence[LocalModel], rewards: Rewards, keep: list[list[Flags]]) -> Needed:
-    """What can be reached and what can happen by the rows that are left."""
+    """Find the states and interactions that the remaining rows allow."""
     reached = [_reach(agent, keep[i]) for i, agent in enumerate(agents)]
     best: list[list[Numbers]] = []
     live = []
@@ -150,7 +150,7 @@ class _Round:
         worst: Numbers,
         looked_at: Flags,
     ) -> None:
-        """Per condition of the agent: the most that interactions with it can cost at a stage."""
+        """For each condition of the agent: the largest cost of its interactions at a stage."""
         for (i, j), each in live.pairs.items():
             if position == i:
                 own, other = each.first, best[j][each.second]
@@ -170,7 +170,7 @@ class _Round:
                 self.can_gain |= e.value > 0
 
     def drop(self) -> tuple[int, float]:
-        """How many rows were dropped, and how much the optimum can have changed."""
+        """Drop rows; return their number and the largest change of the optimum."""
         agent = self.agent
         scale = agent.largest_value + float(agent.largest_reward.max(initial=0.0))
         safe = np.zeros(0)  # W of the next layer
@@ -215,7 +215,7 @@ class _Round:
         return count, max(0.0, excess) + rounding + shaping
 
     def _safest(self, t: int, cost: Numbers, tolerance: float) -> Integers:
-        """Per state: the row with which it plays safe, of equal ones one that is listed."""
+        """For each state: the safe row; among equal ones a listed one."""
         layer = self.agent.layers[t]
         begin = layer.row_begin[:-1]
         least = np.minimum.reduceat(cost, begin)

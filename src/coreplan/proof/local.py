@@ -1,4 +1,4 @@
-"""Agents on their own: what they can reach, what they earn, what interactions can see of them."""
+"""Single agents: their reachable states, own rewards, and match probabilities of conditions."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ Flags = NDArray[np.bool_]
 UNIT = 2.0**-52
 """Twice the largest relative error of one operation: half of it is reserve."""
 MOST_FACTORS = 200_000_000
-"""Choices times conditions of one agent, at most."""
+"""The largest product of choices and conditions of one agent."""
 
 
 def expand(begin: Integers, end: Integers) -> tuple[Integers, Integers]:
-    """Ranges one after the other: to which range a position belongs, and the positions."""
+    """Concatenate ranges: for each position its range, and the position itself."""
     counts = end - begin
     owner = np.repeat(np.arange(len(begin)), counts)
     ends = np.cumsum(counts)
@@ -33,25 +33,25 @@ def expand(begin: Integers, end: Integers) -> tuple[Integers, Integers]:
 
 @dataclass(eq=False)
 class Layer:
-    """What one agent can do at one stage. A *row* is a local state with one of its actions."""
+    """The states and actions of one agent at one stage. A *row* is a local state with an action."""
 
     states: Integers
-    """Numbers of the local states that can be reached by any actions, ascending."""
+    """Numbers of the local states that some actions can reach, ascending."""
     row_begin: Integers
-    """Per state: its first row; one more for the end."""
+    """For each state: its first row; at the end, the number of rows."""
     row_state: Integers
-    """Per row: the position of its state."""
+    """For each row: the position of its state."""
     row_choice: Integers
     outcome_row: Integers
-    """Per outcome: its row. No outcomes at the last stage: nothing comes after."""
+    """For each outcome: its row. The last stage has no outcomes."""
     outcome_next: Integers
-    """Per outcome: the position of its state in the next layer."""
+    """For each outcome: the position of its state in the next layer."""
     outcome_chance: Numbers
     loss: Numbers = field(default_factory=lambda: np.zeros(0))
-    """Per row: how much worse it is, alone, than the best."""
+    """For each row: its loss against the best row of its state, without interactions."""
 
     def expect(self, values: Numbers) -> Numbers:
-        """Per row: the expectation of something known per state of the next layer."""
+        """For each row: the expectation of values of the next layer's states."""
         weights = self.outcome_chance * values[self.outcome_next]
         expected: Numbers = np.bincount(
             self.outcome_row, weights=weights, minlength=len(self.row_state)
@@ -60,20 +60,21 @@ class Layer:
 
 
 class LocalModel:
-    """One agent, unrolled from where it starts, with chances that add up to 1.
+    """One agent, unrolled from its start, with probabilities that add up to 1.
 
     Attributes
     ----------
     factors
-        Per choice and condition: the chance that it is matched.
+        For each choice and condition: the probability that the choice matches it.
     layers
         Per stage before the horizon.
     alone
         Its best value from the start, without interactions.
     shaping_error
-        Per stage: how far computed losses can be from ``alone(t) - r - E alone(t + 1)``, where
-        `alone` are the computed numbers. Any numbers may serve there, as what is added at one stage
-        is taken away at the next; so errors of `alone` itself do not matter.
+        For each stage: the largest error of computed losses against ``alone(t) - r - E alone(t +
+        1)``, where `alone` are the computed numbers. Any numbers are valid there, because an amount
+        that is added at one stage is subtracted at the next. Errors of `alone` itself therefore do
+        not matter.
     """
 
     def __init__(self, indexed: IndexedProblem, position: int, rewards: Rewards) -> None:
@@ -105,8 +106,8 @@ class LocalModel:
         choices = len(self.action_of_choice)
         if choices * len(agent.conditions) > MOST_FACTORS:
             raise SolverError(
-                f"agent {found(agent.name)} has {choices:,} choices and {len(agent.conditions):,} "
-                "conditions: too many to verify"
+                f"agent {found(agent.name)} is too large to verify: it has {choices:,} choices and "
+                f"{len(agent.conditions):,} conditions"
             )
         factors = np.zeros((choices, len(agent.conditions)))
         for k, matched in enumerate(MatchedTransitions(agent)):
@@ -128,9 +129,9 @@ class LocalModel:
             stuck = np.flatnonzero(np.diff(row_begin) == 0)
             if len(stuck):
                 raise ModelError(
-                    f"agent {found(self.agent.name)} can be in state "
-                    f"{self.agent.states.label(int(states[stuck[0]]))!r} at stage {stage} and has "
-                    "no action there"
+                    f"agent {found(self.agent.name)} has no action in state "
+                    f"{self.agent.states.label(int(states[stuck[0]]))!r}, which it can reach at "
+                    f"stage {stage}"
                 )
             row, outcome = expand(
                 self._outcome_begin[row_choice], self._outcome_begin[row_choice + 1]
@@ -176,32 +177,32 @@ class LocalModel:
         self.alone = float(value[0])
 
     def mass_deviation(self, t: int) -> float:
-        """How far the chances of an action at a stage are from adding up to 1, at most."""
+        """The largest difference between 1 and the sum of an action's probabilities at a stage."""
         return float(self._deviation[self.layers[t].row_choice].max(initial=0.0))
 
     def name_row(self, t: int, row: int) -> str:
-        """A row in words, for messages."""
+        """Describe a row for messages."""
         layer = self.layers[t]
         action = self.agent.actions[self.action_of_choice[layer.row_choice[row]]]
         return f"{self.name_state(t, int(layer.row_state[row]))}, action {found(action)}"
 
     def name_state(self, t: int, position: int) -> str:
-        """A local state in words, for messages."""
+        """Describe a local state for messages."""
         label = self.agent.states.label(int(self.layers[t].states[position]))
         return f"agent {found(self.agent.name)}, stage {self.first_stage + t}, state {found(label)}"
 
 
 @dataclass(eq=False)
 class OwnRewards:
-    """One agent's rewards that look at nobody else."""
+    """The rewards that depend on one agent only."""
 
     conditions: int
     always: list[tuple[int, float]] = field(default_factory=list)
-    """(condition, value)."""
+    """Pairs of condition and value that count at all stages."""
     at_stage: dict[int, list[tuple[int, float]]] = field(default_factory=dict)
 
     def at(self, stage: int) -> tuple[Numbers, Numbers, int]:
-        """Per condition: the value, and the sum of absolute values; the number of entries."""
+        """For each condition: its value and sum of absolute values; and the number of entries."""
         weights, absolute = np.zeros(self.conditions), np.zeros(self.conditions)
         entries = [*self.always, *self.at_stage.get(stage, ())]
         for condition, value in entries:
@@ -225,7 +226,7 @@ class WideEntry:
     """An interaction of three or more agents at one stage."""
 
     numbers: tuple[int, ...]
-    """Positions in the problem's entries of those that it is the sum of."""
+    """Positions, among the problem's entries, of its terms."""
     members: tuple[tuple[int, int], ...]
     value: float
 
@@ -237,10 +238,10 @@ class Interactions:
     pairs: dict[tuple[int, int], PairEntries]
     wide: tuple[WideEntry, ...]
     error: float
-    """How far the values can be from the sums of entries that they stand for."""
+    """The largest rounding error of the values, which are sums of entries."""
 
     def live(self, best: Sequence[Numbers]) -> Interactions:
-        """Those that can happen, given the agents' best chances of their conditions."""
+        """The interactions that can happen, given the best probabilities of the conditions."""
         pairs = {}
         for (i, j), each in self.pairs.items():
             possible = (best[i][each.first] > 0) & (best[j][each.second] > 0)
@@ -252,7 +253,7 @@ class Interactions:
         return Interactions(pairs, wide, self.error if pairs or wide else 0.0)
 
     def size(self, best: Sequence[Numbers]) -> float:
-        """A bound on the absolute sum of what is earned."""
+        """A bound on the absolute sum of their rewards."""
         total = 0.0
         for (i, j), each in self.pairs.items():
             total += float(np.sum(np.abs(each.value) * best[i][each.first] * best[j][each.second]))
@@ -268,7 +269,7 @@ class Interactions:
 
     @property
     def count(self) -> int:
-        """How many there are."""
+        """The number of interactions."""
         return sum(len(each.value) for each in self.pairs.values()) + len(self.wide)
 
 
@@ -277,10 +278,11 @@ _NEVER, _ALWAYS = -1, -2
 
 
 class Rewards:
-    """The entries of a problem, sorted by how many agents they really look at.
+    """The entries of a problem, sorted by the number of agents on which they really depend.
 
-    Conditions that match the same transitions are one; one that matches all is left out, one that
-    matches none removes its entry. Entries that look at the same are added up.
+    Conditions that match the same transitions are treated as one. A condition that matches all
+    transitions is left out; one that matches none removes its entry. Entries with the same
+    conditions are added up.
     """
 
     def __init__(self, indexed: IndexedProblem) -> None:
@@ -297,10 +299,12 @@ class Rewards:
             if members is None:
                 continue
             stages = entry.stages
-            if stages is not None:  # a stage that is named twice counts once
+            if stages is not None:  # a stage that is listed twice counts once
                 stages = tuple(sorted({t for t in stages if indexed.stage <= t < indexed.horizon}))
             if len({i for i, _ in members}) != len(members):
-                raise SolverError(f"entry {number} looks at an agent twice: this is not supported")
+                raise SolverError(
+                    f"entry {number} looks at an agent twice, which the verifier does not support"
+                )
             if len(members) > 1:
                 self._add(number, members, stages)
             elif members:
@@ -342,7 +346,7 @@ class Rewards:
         return self._shared if more is None else self._sort(more)
 
     def _sort(self, more: dict[Members, list[int]]) -> Interactions:
-        """Add up entries, first those of all stages, then those of this one."""
+        """Add up entries: first those of all stages, then those of this stage."""
         pairs: dict[tuple[int, int], list[tuple[int, int, float]]] = {}
         wide = []
         error = 0.0
@@ -376,9 +380,9 @@ class Rewards:
 
 
 def members_looked_at(indexed: IndexedProblem) -> list[Members | None]:
-    """Per entry: the agents and conditions that it really looks at; None if it never matches.
+    """For each entry: the agents and conditions on which it depends; None if it never matches.
 
-    A condition that matches every transition of its agent looks at nothing.
+    A condition that matches every transition of its agent does not count.
     """
     canonical = [_same_conditions(agent) for agent in indexed.agents]
     found: list[Members | None] = []
@@ -392,12 +396,12 @@ def members_looked_at(indexed: IndexedProblem) -> list[Members | None]:
 
 
 def agents_looked_at(indexed: IndexedProblem) -> list[frozenset[int]]:
-    """Per entry: the agents that it really looks at; none if it never matches."""
+    """For each entry: the agents on which it depends; none if it never matches."""
     return [frozenset(i for i, _ in members or ()) for members in members_looked_at(indexed)]
 
 
 def _same_conditions(agent: IndexedAgent) -> list[int]:
-    """Per condition: the first one that matches the same transitions, or whether all or none."""
+    """For each condition: the first one with the same transitions; or whether all or none match."""
     known: dict[bytes, int] = {}
     numbers = []
     for k, matched in enumerate(MatchedTransitions(agent)):

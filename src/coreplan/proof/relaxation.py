@@ -1,7 +1,7 @@
-"""The clusters: what is to be paid is shared out among them, and each is solved exactly.
+"""The clusters: the costs are divided among them, and each cluster is solved exactly.
 
-A cluster's least cost, with its shares, is no more than what it pays under any plan for the whole
-team; and shares add up to all that is to be paid. So the sum over clusters bounds it from below.
+The least cost of a cluster, with its shares, is at most its cost under any plan for the whole team.
+The shares add up to all costs. The sum over clusters is therefore a lower bound on the costs.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from coreplan.proof.local import (
 )
 
 MOST_CELLS = 100_000_000
-"""Joint states of a cluster at one stage, at most, unless told otherwise."""
+"""The default for the most joint states of a cluster at one stage."""
 CELLS_AT_ONCE = 100_000
 
 Pair = tuple[int, int]
@@ -36,9 +36,9 @@ class Relaxation:
     Attributes
     ----------
     error
-        How far the shares can be from adding up, for rounding.
+        The largest rounding error in the sum of the shares.
     values
-        Per cluster: its least cost.
+        The least cost of each cluster.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class Relaxation:
             self.check_size(cluster.agents, most_cells)
 
     def check_size(self, agents: Sequence[int], most_cells: int) -> None:
-        """Refuse what is too large to solve."""
+        """Refuse a cluster that is too large to solve."""
         for t in range(self.layers):
             cells = 1
             for i in agents:
@@ -89,14 +89,14 @@ class Relaxation:
                 cells *= max(layer.groups, layer.classes)
             if cells > most_cells:
                 raise RefusalError(
-                    f"a cluster of {len(agents)} agents has {cells:,} joint states after "
-                    f"actions at one stage, more than {most_cells:,}: too many to solve here"
+                    f"a cluster of {len(agents)} agents is too large: it has {cells:,} joint "
+                    f"after-states at one stage, more than {most_cells:,}"
                 )
 
-    # -- what no cluster counts -------------------------------------------------------------------
+    # -- gains that no cluster counts -------------------------------------------------------------
 
     def _charge(self) -> dict[tuple[int, int], Numbers]:
-        """Gains that no cluster counts, as if the others did their best, per agent and layer."""
+        """For each agent and layer: gains that no cluster counts, if the others do their best."""
         inside = {
             (i, j) for each in self.clusters for i in each.agents for j in each.agents if i < j
         }
@@ -119,7 +119,7 @@ class Relaxation:
         return charges
 
     def _owner(self, entry: WideEntry) -> int | None:
-        """The cluster that counts it: one that has one of its entries."""
+        """The cluster that counts an interaction, because it lists one of its entries."""
         return next((self._owners[e] for e in entry.numbers if e in self._owners), None)
 
     def _add_charge(
@@ -139,7 +139,7 @@ class Relaxation:
     # -- shares -----------------------------------------------------------------------------------
 
     def _share(self, k: int, cluster: Cluster, place: int) -> list[Numbers]:
-        """The shares of an agent's losses that a cluster has."""
+        """The shares of a cluster in the losses of an agent."""
         agent = cluster.agents[place]
         shares = []
         for t, layer in enumerate(self.models[agent].layers):
@@ -165,7 +165,7 @@ class Relaxation:
         return shares
 
     def _pair_costs(self, k: int, cluster: Cluster, pair: Pair) -> list[Numbers | None]:
-        """Per layer: what a cluster counts of two agents' interactions; None for nothing."""
+        """For each layer: the cluster's share of two agents' interaction costs, or None."""
         if self.last_pair[pair] != k:
             return self._given_pair(cluster, pair)
         costs = [self.true_pair(t, pair) for t in range(self.layers)]
@@ -184,7 +184,7 @@ class Relaxation:
         return costs
 
     def true_pair(self, t: int, pair: Pair) -> Numbers | None:
-        """What two agents' interactions are expected to cost, per group of either."""
+        """The expected cost of two agents' interactions, for each pair of groups."""
         each = self.live[t].pairs.get(pair)
         if each is None:
             return None
@@ -195,7 +195,7 @@ class Relaxation:
         return costs
 
     def _given_pair(self, cluster: Cluster, pair: Pair) -> list[Numbers | None]:
-        """Shares of a pair's costs as the certificate has them, for groups."""
+        """The certificate's shares of a pair's costs, for each pair of groups."""
         costs: list[Numbers | None] = [None] * self.layers
         for share in cluster.pairs:
             if share.agents != pair:
@@ -212,7 +212,7 @@ class Relaxation:
                 ):
                     names, groups = np.unique(self.models[i].layers[t].after, return_inverse=True)
                     at = np.minimum(np.searchsorted(names, numbers), len(names) - 1)
-                    # What only actions that cannot be reached have plays no part.
+                    # Shares of actions that cannot be reached do not matter.
                     sides.append((at, names[at] == numbers, groups, len(names)))
                 (first, known, own, n), (second, known_too, other, m) = sides
                 known &= known_too
@@ -224,7 +224,7 @@ class Relaxation:
     def _wide_costs(
         self, owned: Sequence[WideEntry], agents: Sequence[int], t: int
     ) -> tuple[Numbers | None, float]:
-        """What interactions of three or more agents cost; and the size of that."""
+        """The costs of interactions of three or more agents, and their size."""
         if not owned:
             return None, 0.0
         size = sum(abs(e.value) for e in owned)
@@ -249,7 +249,7 @@ class Relaxation:
     # -- solving ----------------------------------------------------------------------------------
 
     def solve(self) -> tuple[float, float]:
-        """A lower bound on losses and interaction costs, and how far it can be off for rounding."""
+        """A lower bound on losses and interaction costs, and its largest rounding error."""
         size, error = 0.0, 0.0
         self.values = []
         for k, cluster in enumerate(self.all_clusters):
@@ -264,7 +264,7 @@ class Relaxation:
         return total, error + self.error + (len(self.all_clusters) + 2) * UNIT * size
 
     def table(self, k: int, agents: tuple[int, ...]) -> Table:
-        """Some agents of a cluster with the cluster's shares, ready for backward induction."""
+        """Prepare backward induction for some agents of a cluster, with the cluster's shares."""
         cluster = self.all_clusters[k]
         own = [self._share(k, cluster, cluster.agents.index(i)) for i in agents]
         pairs = {
@@ -285,7 +285,7 @@ class Relaxation:
         return Table([self.models[i].layers for i in agents], costs)
 
     def exact_table(self, agents: tuple[int, ...]) -> Table:
-        """Some agents by themselves, with all that they lose and pay, nothing shared."""
+        """Prepare backward induction for some agents with all their losses and costs."""
 
         def costs(t: int) -> Costs:
             true = {
@@ -302,33 +302,33 @@ class Relaxation:
         return Table([self.models[i].layers for i in agents], costs)
 
     def wide_among(self, t: int, agents: Sequence[int]) -> list[WideEntry]:
-        """The interactions of three or more agents that are all among some."""
+        """The interactions of three or more agents whose members are all in a set."""
         return [e for e in self.live[t].wide if {i for i, _ in e.members} <= {*agents}]
 
 
 @dataclass(frozen=True, eq=False)
 class Costs:
-    """What some agents pay at one stage."""
+    """The costs of some agents at one stage."""
 
     own: list[Numbers]
-    """Per agent and class action."""
+    """The cost of each class action, for each agent."""
     pairs: dict[Pair, Numbers]
-    """By places of agents; per group of either."""
+    """By the places of two agents: the cost for each pair of groups."""
     wide: Numbers | None
     wide_size: float
 
 
 class Table:
-    """Least costs of some agents together, by joint class, from the end back.
+    """The joint least costs of some agents, by joint class, computed backwards.
 
     Attributes
     ----------
     value
-        Per joint class of the layer that was come to.
+        The least cost of each joint class of the current layer.
     largest
         The largest absolute value of any layer so far.
     error
-        How far values can be off for rounding.
+        The largest rounding error of the values.
     """
 
     def __init__(
@@ -342,7 +342,7 @@ class Table:
         self.error = 0.0
 
     def advance(self, t: int) -> None:
-        """From the layer after t to t: expectation and choice, one agent at a time."""
+        """Go back from layer t + 1 to t: expectation and choice, one agent at a time."""
         layers = [each[t] for each in self._layers]
         costs = self._costs(t)
         size = self._size + costs.wide_size
@@ -361,9 +361,9 @@ def _step(
     wide: Numbers | None,
     shares: Sequence[Numbers],
 ) -> Numbers:
-    """From the values of the next layer's joint classes to those of this one.
+    """Compute the values of a layer's joint classes from those of the next layer.
 
-    The first agent's groups are taken a few at a time, so that tables stay in the cache.
+    The groups of the first agent are processed in portions, so that tables stay in the cache.
     """
     first, *others = layers
     dimensions = len(layers)
@@ -399,7 +399,7 @@ def _step(
 def _check_cluster(
     cluster: Cluster, certificate: Certificate, looked_at: Sequence[frozenset[int]]
 ) -> None:
-    """What the bound relies on; readers of files have looked at it already."""
+    """Check what the bound relies on; for files, the reader has checked it already."""
     agents = cluster.agents
     sizes = {i: int(each.action_begin[-1]) for i, each in enumerate(certificate.agents)}
     sound = (
@@ -415,7 +415,7 @@ def _check_cluster(
         and all(looked_at[e] <= {*agents} for e in cluster.wide)
     )
     if not sound:
-        raise RefusalError(f"the cluster of the agents {agents} does not fit together")
+        raise RefusalError(f"the cluster of the agents {agents} is inconsistent")
 
 
 def _at(place: int, index: slice) -> tuple[slice, ...]:
@@ -429,7 +429,7 @@ def _column(values: Numbers, place: int, dimensions: int) -> Numbers:
 
 
 def _expect(table: Numbers, laws: list[tuple[Integers, Numbers]], place: int) -> Numbers:
-    """From classes of the next layer to groups, for one agent."""
+    """Take expectations for one agent: from classes of the next layer to groups."""
     (into, chance), *more = laws
     result: Numbers = np.take(table, into, axis=place)
     if np.any(chance != 1):
@@ -444,7 +444,7 @@ def _expect(table: Numbers, laws: list[tuple[Integers, Numbers]], place: int) ->
 def _choose(
     table: Numbers, choices: list[tuple[Integers, Integers]], share: Numbers, place: int
 ) -> Numbers:
-    """From groups to classes, for one agent: the action that costs least."""
+    """Choose the cheapest actions of one agent: from groups to classes."""
     (groups, actions), *more = choices
     result: Numbers = np.take(table, groups, axis=place)
     result += _column(share[actions], place, table.ndim)

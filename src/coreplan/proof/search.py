@@ -1,13 +1,13 @@
-"""The records of a search: groups of agents in joint classes, looked into one step further.
+"""The records of a search: joint classes of groups, with bounds improved by one step of search.
 
-What a group of agents pays from a joint class on, at least, is known from the clusters: every
-cluster that has agents of the group, cut down to these, with its shares. Where a certificate has a
-*record*, more is known: for every joint action of the group, what it costs at once plus what is
-known of where it leads; the least of these. Outcomes lead to joint classes in which agents may not
-be able to interact any more; they are then several groups, whose costs add up.
+The clusters give a lower bound on the costs of a group of agents from a joint class on: each
+cluster with agents of the group, restricted to them, with its shares. A *record* of the certificate
+gives a better bound: the least value, over the joint actions of the group, of the immediate cost
+plus the expected bound of the next joint classes. In these, some agents may not interact any more.
+They then form several groups, whose costs add up.
 
-Records are worked out from the end back, so that each can rest on later ones. A certificate's
-numbers are compared with what comes out and used for nothing else.
+Records are computed backwards, so that each can use later ones. The numbers of the certificate are
+compared with the computed ones and used for nothing else.
 """
 
 from __future__ import annotations
@@ -32,23 +32,23 @@ MOST_CODE = 2**62
 
 @dataclass(frozen=True, eq=False)
 class SearchBound:
-    """What the records show.
+    """The bound that the records prove.
 
     Attributes
     ----------
     paid
         A lower bound on losses and interaction costs of the whole problem.
     error
-        How far it can be off for rounding.
+        The largest rounding error of the bound.
     records
-        How many records there are; those whose classes are never reached are not looked at.
+        The number of records, including those whose classes are never reached, which are skipped.
     wrong
-        How many claim more than is shown, by more than the tolerance.
+        The number of records that claim more than they prove, by more than the tolerance.
     worst
-        One of those, in words.
+        The worst of these records, as text.
     shown
-        Per group and record, as the certificate lists them: what is shown; minus infinity for
-        records whose classes are never reached.
+        For each group and record, in the order of the certificate: the proven number; minus
+        infinity for records whose classes are never reached.
     """
 
     paid: float
@@ -61,19 +61,19 @@ class SearchBound:
 
 @dataclass(frozen=True, eq=False)
 class _Local:
-    """What one agent can do in a class."""
+    """The actions of one agent in a class."""
 
     groups: Integers
     loss: Numbers
-    """Per group: the least loss of an action that belongs to it."""
+    """For each group: the least loss of its actions."""
     into: Integers
-    """Classes of the next layer that it can get to, ascending."""
+    """Classes of the next layer that the agent can reach, ascending."""
     law: Numbers
-    """Per group and class of `into`."""
+    """The probability of each class of `into`, for each group."""
     key: bytes
-    """Of `into`."""
+    """A key that identifies `into`."""
     largest: float
-    """Of the absolute losses."""
+    """The largest absolute loss."""
 
 
 class _Found:
@@ -91,7 +91,7 @@ class _Found:
         self._values[code] = values
 
     def look_up(self, rows: Integers) -> Numbers:
-        """Per row: its number, or minus infinity."""
+        """Look up the number of each row; minus infinity if missing."""
         code = np.zeros(len(rows), np.int64)
         for (known, size), column in zip(self._steps, rows.T, strict=True):
             wanted = np.where((code >= 0) & (column < size), code * size + column, -1)
@@ -103,18 +103,18 @@ class _Found:
 
 @dataclass(frozen=True, eq=False)
 class _Batch:
-    """Some records of one group at one layer, and where they lead."""
+    """Some records of one group at one layer, and the joint classes that follow."""
 
     records: list[tuple[int, list[_Local], Key]]
-    """Position, what each agent can do, and the key of what it leads to."""
+    """For each record: its position, the actions of each agent, and the key of its outcomes."""
     rows: Integers
-    """Joint classes of the next layer that they lead to, all different."""
+    """The different joint classes of the next layer that they reach."""
     places: dict[Key, Integers]
-    """By key, per combination of outcomes: the number of its row."""
+    """By key, for each combination of outcomes: the number of its row."""
 
 
 class RecordCheck:
-    """Works out all records of a certificate."""
+    """Computes all records of a certificate."""
 
     def __init__(
         self,
@@ -140,26 +140,26 @@ class RecordCheck:
         self._now: dict[tuple[int, int], Numbers | None] = {}
         self._found: dict[Agents, _Found] = {}
         self._tables: dict[tuple[int, Agents], Table] = {}
-        """By cluster and agents; the cluster is -1 where nothing is shared."""
+        """Tables by cluster and agents; the cluster is -1 for tables without shares."""
         self._known_keys: dict[Agents, list[tuple[int, Agents]]] = {}
         self._wrong, self._worst = 0, (0.0, "")
         self._rows: list[dict[Agents, Integers]] = [{} for _ in range(self._layers)]
         self._implied: list[dict[Agents, Integers]] = [{} for _ in range(self._layers)]
-        """Rows that are no records, but from which there is one way on."""
+        """Rows without records that have only one outcome."""
         self._claims: list[dict[Agents, Numbers]] = [{} for _ in range(self._layers)]
         self._shown = [np.full(len(each.layer), -np.inf) for each in search.groups]
         self._places: list[list[tuple[int, Agents, Integers, Integers]]] = [
             [] for _ in range(self._layers)
         ]
-        """Per layer: the group's position, its agents, positions of records, and their rows."""
+        """For each layer: the group's position, its agents, and its records' positions and rows."""
         for g, each in enumerate(search.groups):
             layer, classes = each.layer.astype(np.int64), each.classes.astype(np.int64)
             self._take(g, each.agents, layer, classes, each.least)
 
-    # -- what there is ----------------------------------------------------------------------------
+    # -- records and components -------------------------------------------------------------------
 
     def _find_components(self, search: Search) -> list[Agents]:
-        """Agents that clusters or interactions link, where something was searched."""
+        """Find sets of agents that clusters or interactions link, if they have records."""
         relaxation = self._relaxation
         links = {cluster.agents for cluster in relaxation.all_clusters}
         for each in relaxation.live:
@@ -184,7 +184,7 @@ class RecordCheck:
         ]
 
     def _find_forced(self, agent: int) -> list[Flags]:
-        """Per layer and class: whether there is one action with one outcome."""
+        """For each layer and class: whether it has only one action with one outcome."""
         forced = []
         for layer in self._models[agent].layers:
             here = np.ones(layer.classes, dtype=bool)
@@ -249,10 +249,10 @@ class RecordCheck:
         self._locals[key] = known
         return known
 
-    # -- forward: what is needed ------------------------------------------------------------------
+    # -- forward: the joint classes that are needed -----------------------------------------------
 
     def _look_ahead(self) -> set[Agents]:
-        """Find the groups that records lead to; where there is one way on, go on."""
+        """Find the groups after records; follow rows with only one outcome."""
         needed: set[Agents] = set()
         found: list[dict[Agents, list[Integers]]] = [{} for _ in range(self._layers + 1)]
         for component in self._components:
@@ -278,7 +278,7 @@ class RecordCheck:
         return needed
 
     def _batches(self, group: Agents, t: int, rows: Integers) -> Iterator[_Batch]:
-        """All records of a group at a layer, a few at a time."""
+        """All records of a group at a layer, in portions."""
         records: list[tuple[int, list[_Local], Key]] = []
         keys: dict[Key, list[_Local]] = {}
         cells = 0
@@ -289,8 +289,8 @@ class RecordCheck:
                 count = math.prod(max(len(x.groups), len(x.into)) for x in local)
                 if count > MOST_COMBINATIONS:
                     raise RefusalError(
-                        f"a record of {len(group)} agents has {count:,} combinations of actions or "
-                        f"outcomes, more than {MOST_COMBINATIONS:,}"
+                        f"a record of {len(group)} agents is too large: it has {count:,} "
+                        f"combinations of actions or outcomes, more than {MOST_COMBINATIONS:,}"
                     )
                 if records and cells + count > CELLS_AT_ONCE:
                     yield from _make_batches(records, keys)
@@ -302,7 +302,7 @@ class RecordCheck:
             yield from _make_batches(records, keys)
 
     def _go_on(self, group: Agents, t: int, rows: Integers) -> tuple[Integers, Integers, Numbers]:
-        """Where there is one way on: the next classes, the groups, and chances (1 but rounding)."""
+        """For rows with one outcome: next classes, groups, and probabilities (1 up to rounding)."""
         following, groups = np.empty_like(rows), np.empty_like(rows)
         chances = np.ones(len(rows))
         for place, i in enumerate(group):
@@ -337,10 +337,10 @@ class RecordCheck:
     def _is_solved(self, group: Agents) -> bool:
         return len(group) == 1 or any({*group} <= each for each in self._solved)
 
-    # -- backward: what it costs ------------------------------------------------------------------
+    # -- backward: the costs ----------------------------------------------------------------------
 
     def solve(self) -> SearchBound:
-        """Work out all records, and what follows for the whole problem."""
+        """Compute all records, and the bound for the whole problem."""
         relaxation = self._relaxation
         groups = self._look_ahead()
         for group in groups:
@@ -391,7 +391,7 @@ class RecordCheck:
             total += max(whole, float(shown[0]))
             error += len(component) * (rounding + tables + 4 * UNIT * size)
         if not math.isfinite(total):
-            raise RefusalError("the shares are too large to compute with")
+            raise RefusalError("the shares overflow")
         return SearchBound(total, error, self.records, self._wrong, self._worst[1], self._shown)
 
     def _keys(self, group: Agents) -> list[tuple[int, Agents]]:
@@ -434,11 +434,11 @@ class RecordCheck:
                 self._worst = (
                     most,
                     f"a record of the agents at positions {', '.join(map(str, group))}, {t} stages "
-                    f"after the first, claims {most:.3g} more than is shown",
+                    f"after the first, claims {most:.3g} more than it proves",
                 )
 
     def _pay(self, group: Agents, t: int, rows: Integers) -> tuple[Numbers, float]:
-        """What a group pays from joint classes on, at least; and how far that can be off."""
+        """A lower bound on a group's costs from joint classes on, and its largest error."""
         values = np.empty(len(rows))
         off = 0.0
         for batch in self._batches(group, t, rows):
@@ -454,14 +454,14 @@ class RecordCheck:
     def _pay_one(
         self, group: Agents, t: int, local: Sequence[_Local], table: Numbers | None, size: float
     ) -> tuple[float, float]:
-        """One record, from what is known for all combinations of outcomes."""
+        """Compute one record from the bounds of all combinations of outcomes."""
         count = len(group)
         operations = 8
         if table is None:
             table = np.zeros([len(each.groups) for each in local])
         else:
             for each in local:
-                # Takes the first axis away and puts the new one last: all in turn.
+                # Removes the first axis and appends the new one, for each agent in turn.
                 wide = table.reshape(len(each.into), -1)
                 table = (wide.T @ each.law.T).reshape(*table.shape[1:], len(each.groups))
                 operations += len(each.into) + 6
@@ -491,7 +491,7 @@ class RecordCheck:
         return float(table.min()), operations * UNIT * size
 
     def _pay_on(self, group: Agents, t: int, rows: Integers) -> tuple[Numbers, float]:
-        """The same for rows from which there is one way on, all at once."""
+        """Compute all rows with only one outcome at once."""
         following, groups, chances = self._go_on(group, t, rows)
         values, size = np.zeros(len(rows)), 0.0
         if t + 1 < self._layers:
@@ -527,7 +527,7 @@ class RecordCheck:
         return self._now[pair]
 
     def _ahead(self, group: Agents, t: int, rows: Integers) -> tuple[Numbers, float]:
-        """Per row: what a group pays at least from there on; and the size of that."""
+        """For each row: a lower bound on the group's costs from there on, and its size."""
         values = np.zeros(len(rows))
         largest = 0.0
         apart = False
@@ -541,12 +541,12 @@ class RecordCheck:
                 size += float(np.abs(shown).max())
             largest = max(largest, len(partition) * size)
         if apart and group in self._found:
-            # A record of agents that are apart holds as well.
+            # A record of agents in different groups is valid, too.
             values = np.maximum(values, self._found[group].look_up(rows))
         return values, max(largest, float(np.abs(values).max()))
 
     def _bound(self, group: Agents, rows: Integers) -> Numbers:
-        """What agents who belong together pay at least: their record, or what tables say."""
+        """The lower bound of agents that belong together: from their record or the tables."""
         total = np.zeros(len(rows))
         for key in self._keys(group):
             total += self._tables[key].value[tuple(rows[:, group.index(i)] for i in key[1])]
@@ -556,7 +556,7 @@ class RecordCheck:
 
 
 def _check_search(search: Search, agents: int, layers: int) -> None:
-    """What the bound relies on; readers of files have looked at it already."""
+    """Check what the bound relies on; for files, the reader has checked it already."""
     sets = [*(each.agents for each in search.groups), *search.solved]
     sound = all(
         all(a < b for a, b in pairwise(each)) and {*each} <= {*range(agents)} for each in sets
@@ -568,13 +568,13 @@ def _check_search(search: Search, agents: int, layers: int) -> None:
         for each in search.groups
     )
     if not sound:
-        raise RefusalError("they do not fit together")
+        raise RefusalError("they are inconsistent")
 
 
 def _make_batches(
     records: list[tuple[int, list[_Local], Key]], keys: dict[Key, list[_Local]]
 ) -> Iterator[_Batch]:
-    """One batch, or several if numbers of joint classes would get too large."""
+    """Make one batch, or several if the numbers of joint classes would get too large."""
     count = len(records[0][1])
     radix = [len({c for x in keys.values() for c in x[m].into.tolist()}) for m in range(count)]
     if math.prod(max(1, each) for each in radix) <= MOST_CODE or len(keys) == 1:
@@ -589,7 +589,7 @@ def _make_batches(
 def _make_batch(
     records: list[tuple[int, list[_Local], Key]], keys: dict[Key, list[_Local]]
 ) -> _Batch:
-    """Number the joint classes that records lead to."""
+    """Make a batch, and number the joint classes that its records reach."""
     count = len(records[0][1])
     used = [np.unique(np.concatenate([x[m].into for x in keys.values()])) for m in range(count)]
     codes = {}

@@ -1,8 +1,8 @@
 """Checking a solver's bounds: ``verify(problem, certificate)``.
 
-The upper bound is recomputed from the problem's description and what the certificate says of
-classes, clusters and shares; the lower bound is the exact value of the policy. Nothing of the core
-takes part. See docs/certificate.md for why this is a proof, and for the error budget.
+The upper bound is recomputed from the description of the problem and the classes, clusters and
+shares of the certificate. The lower bound is the exact value of the policy. The core takes no part.
+docs/certificate.md explains why this is a proof, and gives the error budget.
 """
 
 from __future__ import annotations
@@ -29,40 +29,40 @@ from coreplan.proof.relaxation import MOST_CELLS, Relaxation
 from coreplan.proof.search import RecordCheck, SearchBound
 
 CLAIM_TOLERANCE = 1e-9
-"""A claim is confirmed if the recomputed bound is no worse by more than this part of the scale."""
+"""The part of the scale by which a recomputed bound may be worse than the claim."""
 MOST_JOINT_STATES = 200_000
-"""Joint states of one stage that the policy may lead to, at most, unless told otherwise."""
+"""The default for the most joint states of one stage that the policy may reach."""
 LARGEST = 1e150
-"""Numbers beyond this are not computed with."""
+"""The largest number that the verifier computes with."""
 
 
 @dataclass(frozen=True)
 class Verification:
-    """What was recomputed of a certificate's claims.
+    """The recomputed bounds of a certificate, compared with its claims.
 
     Attributes
     ----------
     problem
         Name of the problem.
     lower, upper
-        Proven bounds on the optimal value, all rounding counted; None where nothing is proven.
+        Proven bounds on the optimal value, including all rounding; None without a proof.
     lower_claimed, upper_claimed
-        What the certificate says.
+        The claims of the certificate.
     lower_error, upper_error
-        What is counted for rounding in `lower` and `upper`.
+        The rounding errors that `lower` and `upper` include.
     tolerance
-        By how much a proven bound may be worse than the claim.
+        The amount by which a proven bound may be worse than the claim.
     lower_proven, upper_proven
         Whether the claims are confirmed.
     seconds
-        Time it took.
+        Wall time.
     notes
-        Why something is not proven, and what else is worth knowing.
+        Reasons for missing proofs, and other remarks.
     records
-        Records of a search that were checked for the upper bound.
+        The number of records of a search that were checked for the upper bound.
     records_wrong
-        How many of them claim more than could be shown. If there are any, the upper bound that the
-        certificate claims is not confirmed; `upper` does not rest on what they claim.
+        The number of records that claim more than they prove. If it is not 0, the claimed upper
+        bound is not confirmed; `upper` does not rest on their claims.
     """
 
     problem: str
@@ -98,7 +98,7 @@ class Verification:
         return self.upper_claimed - self.lower_claimed
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain values, for JSON."""
+        """Turn the verification into plain values, for JSON."""
         return {
             "problem": self.problem,
             "confirmed": self.confirmed,
@@ -129,15 +129,13 @@ class Verification:
             elif value is None:
                 said = "NOT CONFIRMED"
             else:
-                said = f"NOT CONFIRMED: what is proven is {words} {value:.12g}"
+                said = f"NOT CONFIRMED: the certificate proves {words} {value:.12g}"
             counted = "" if value is None else f" (rounding: {error:.2g})"
             lines.append(f"{side} bound {claimed:.12g}: {said}{counted}")
         if self.records:
             right = f"{self.records - self.records_wrong:,} of {self.records:,}"
             said = "all confirmed" if not self.records_wrong else f"{right} confirmed"
-            lines.append(
-                f"records of the search that the upper bound rests on: {self.records:,}, {said}"
-            )
+            lines.append(f"records of the search behind the upper bound: {self.records:,}, {said}")
         if self.gap is not None:
             lines.append(f"proven gap: {self.gap:.6g}")
         return "\n".join([*lines, *self.notes])
@@ -157,11 +155,11 @@ def verify(
     problem
         The problem that it was made for.
     certificate
-        A file in the format ``certificate/1``, or what was read from one.
+        A file in the format ``certificate/1``, or its content.
     most_cells
-        Joint states of a cluster at one stage, at most.
+        The most joint states of a cluster at one stage.
     most_joint_states
-        Joint states of one stage that the policy may lead to, at most.
+        The most joint states of one stage that the policy may reach.
 
     Raises
     ------
@@ -197,9 +195,9 @@ def verify(
 
 
 def prove_upper(certificate: Certificate) -> tuple[float | None, SearchBound | None, float]:
-    """The upper bound that a certificate proves, what its records show, and the tolerance.
+    """The upper bound that a certificate proves, the bound of its records, and the tolerance.
 
-    For those who write certificates: a claim is confirmed if it is no less than the bound, less the
+    Writers of certificates use this: a claim is confirmed if it is at least the bound minus the
     tolerance.
     """
     with np.errstate(all="ignore"):
@@ -209,16 +207,18 @@ def prove_upper(certificate: Certificate) -> tuple[float | None, SearchBound | N
 
 
 class _Team:
-    """The agents on their own, and the sizes of numbers that errors are counted from."""
+    """The single agents, and the sizes of numbers on which error bounds depend."""
 
     def __init__(self, indexed: IndexedProblem) -> None:
         if math.fsum(abs(e.value) for e in indexed.entries) * indexed.horizon > LARGEST:
-            raise SolverError("the rewards of this problem are too large to verify anything")
+            raise SolverError(
+                "the rewards of this problem are too large to verify; scale them down"
+            )
         self.rewards = Rewards(indexed)
         self.agents = [LocalModel(indexed, i, self.rewards) for i in range(len(indexed.agents))]
         layers = range(indexed.horizon - indexed.stage)
         self.earned = np.zeros(len(layers))
-        """Per stage: a bound on the absolute value of what can be earned, constants apart."""
+        """For each stage: a bound on the absolute reward, without constants."""
         interactions = 0.0
         for t in layers:
             best = [
@@ -235,10 +235,10 @@ class _Team:
         )
 
     def mass_error(self) -> float:
-        """What it makes out that chances were made to add up to 1.
+        """The error from scaling probabilities so that they add up to 1.
 
-        A history's chance changes by a factor of no more than 1 + d for each agent and stage, where
-        d is the largest deviation of the agent's laws at that stage.
+        The probability of a history changes by a factor of at most 1 + d for each agent and stage,
+        where d is the largest deviation of the agent's distributions at that stage.
         """
         grown = self._growth()
         return float(np.sum(self.earned * grown)) + self.rewards.constant_size * float(grown[-1])
@@ -252,7 +252,7 @@ class _Team:
         return grown
 
     def all_earned(self) -> float:
-        """A bound on the absolute value of all that can be earned."""
+        """A bound on the absolute value of the total reward."""
         total = float(self.earned.sum()) + self.rewards.constant_size
         return total * (1 + float(self._growth()[-1]))
 
@@ -277,7 +277,7 @@ def _recompute_upper(
         notes.append(f"no upper bound is proven: {refusal}")
         return None, 0.0, None
     except MemoryError:
-        notes.append("no upper bound is proven: the memory of this machine is not enough")
+        notes.append("no upper bound is proven: this machine has too little memory")
         return None, 0.0, None
     shown = _check_records(certificate, team, models, relaxation, most_cells, notes)
     if shown is not None and shown.paid - shown.error > paid:
@@ -296,7 +296,7 @@ def _recompute_upper(
     )
     upper = math.fsum(parts) + error
     if not math.isfinite(upper):
-        notes.append("no upper bound is proven: the shares are too large to compute with")
+        notes.append("no upper bound is proven: the shares overflow")
         return None, 0.0, shown
     return upper, error, shown
 
@@ -309,7 +309,7 @@ def _check_records(
     most_cells: int,
     notes: list[str],
 ) -> SearchBound | None:
-    """What the records of a search add, if there are any."""
+    """Compute the bound of the records of a search, if any."""
     if certificate.search is None:
         return None
     try:
@@ -321,7 +321,7 @@ def _check_records(
         notes.append(f"the records of the search prove nothing: {refusal}")
         return None
     except MemoryError:
-        notes.append("the records of the search prove nothing: the memory is not enough")
+        notes.append("the records of the search prove nothing: this machine has too little memory")
         return None
     if shown.wrong:
         notes.append(shown.worst)
@@ -329,11 +329,11 @@ def _check_records(
 
 
 def _merging_error(models: Sequence[ClassModel], needed: Needed) -> float:
-    """What it makes out that laws and chances that were taken together differ.
+    """The error from merging similar probabilities.
 
-    If D is the optimum of the classes, a plan of the states costs D - error at least: at each stage
-    laws that differ by d, summed over classes, change an expectation by no more than d times the
-    largest |D| of the next stage, which losses alone and all interactions bound.
+    If D is the optimum of the classes, a plan of the states costs at least D - error. At each
+    stage, distributions that differ by d, summed over classes, change an expectation by at most d
+    times the largest |D| of the next stage. The losses and all interactions bound that |D|.
     """
     layers = len(needed.live)
     losses = sum(model.alone() for model in models)
@@ -362,7 +362,7 @@ def _recompute_lower(
     except SolverError as reason:
         notes.append(f"no lower bound is proven: {reason}")
         return None, 0.0
-    # Every sum has no more than so many terms, and a chance is a product of so many factors.
+    # Bounds the number of terms of every sum, and the number of factors of every probability.
     operations = 2 * terms + (indexed.horizon - indexed.stage) * (len(indexed.agents) + 4)
     error = operations * UNIT * (abs(value) + team.all_earned())
     return value - error, error

@@ -1,1 +1,1 @@
-"""Small helpers that know nothing of planning: checks, signals, memory, processors."""
+"""Helpers without any planning: checks, signals, memory, processors."""

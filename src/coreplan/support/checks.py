@@ -1,4 +1,4 @@
-"""Small checks that every description class uses, with messages in one voice."""
+"""Checks that all descriptions share, with messages of one form."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ MOST_STAGES = 100_000
 """The largest horizon that formats allow."""
 
 _SAFE = 2**53
-"""Whole numbers below this are the same as floats."""
+"""Floats represent all whole numbers below this exactly."""
 
 Path = tuple[PlaceStep, ...]
 
 AGENT_NAMES = ("agents", None, "name")
-"""What a reference to an agent relies on."""
+"""The path on which a reference to an agent relies."""
 
 
 def is_number(value: object) -> bool:
-    """Whether this is a finite number (a boolean is not)."""
-    # The usual cases; the tests below take long.
+    """Whether a value is a finite number (a boolean is not)."""
+    # The usual cases first; the tests below are slow.
     if type(value) is float:
         return math.isfinite(value)
     if type(value) is int and -_SAFE < value < _SAFE:
@@ -31,24 +31,24 @@ def is_number(value: object) -> bool:
         return False
     try:
         return math.isfinite(float(value))
-    except OverflowError:  # a whole number beyond all floats
+    except OverflowError:  # a whole number larger than any float
         return False
 
 
 def is_integer(value: object) -> bool:
-    """Whether this is a whole number, perhaps written with a zero fraction."""
+    """Whether a value is a whole number; a zero fraction is allowed."""
     if type(value) is int and -_SAFE < value < _SAFE:
         return True
     return is_number(value) and float(value).is_integer()  # type: ignore[arg-type]
 
 
 def is_name(value: object) -> bool:
-    """Whether this is a text that is not empty."""
+    """Whether a value is a text that is not empty."""
     return isinstance(value, str) and value != ""
 
 
 def found(value: object) -> str:
-    """Say what was found, shortened where it is long."""
+    """Write a value for a message, shortened if it is long."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -57,14 +57,14 @@ def found(value: object) -> str:
         return str(int(value))
     try:
         return shorten(repr(value))
-    except ValueError:  # a whole number of more digits than Python writes
+    except ValueError:  # a whole number with more digits than Python writes
         return "a number of thousands of digits"
 
 
 def check_name(
     name: object, path: Path, what: str, *, at_key: bool = False
 ) -> Iterable[Diagnostic]:
-    """A name is a text and not empty."""
+    """Require a text that is not empty."""
     if not is_name(name):
         hint = "; put it into quotes" if isinstance(name, bool | int | float) else ""
         yield Diagnostic(
@@ -78,13 +78,13 @@ def check_name(
 def check_distinct(
     names: Sequence[object], path: Path, what: str, key: str = "name"
 ) -> Iterable[Diagnostic]:
-    """No two of them have the same name."""
+    """Require different names."""
     first: dict[object, int] = {}
     for position, name in enumerate(names):
         if isinstance(name, str) and name in first:
             yield Diagnostic(
                 (*path, position, key),
-                f"{what} {found(name)} is there twice, first at position {first[name]}; names "
+                f"{what} {found(name)} is listed twice, first at position {first[name]}; names "
                 "must differ",
             )
         elif isinstance(name, str):
@@ -92,7 +92,7 @@ def check_distinct(
 
 
 def check_number(value: object, path: Path, what: str) -> Iterable[Diagnostic]:
-    """A finite number of either sign."""
+    """Require a finite number of either sign."""
     if not is_number(value):
         yield Diagnostic(path, f"found {found(value)}; expected {what}, a finite number")
 
@@ -100,7 +100,7 @@ def check_number(value: object, path: Path, what: str) -> Iterable[Diagnostic]:
 def check_integer(
     value: object, path: Path, what: str, least: int, most: int | None = None
 ) -> Iterable[Diagnostic]:
-    """A whole number within limits."""
+    """Require a whole number within limits."""
     within = is_integer(value) and float(value) >= least  # type: ignore[arg-type]
     if not within or (most is not None and float(value) > most):  # type: ignore[arg-type]
         limits = f"of at least {least}" if most is None else f"from {least} to {most}"
@@ -108,12 +108,8 @@ def check_integer(
 
 
 def unknown_name(name: object, what: str, known: Sequence[str], place: str) -> str:
-    """The message for a name that does not exist, with the nearest one that does."""
+    """The message for an unknown name, with the nearest known one or all known ones."""
     hint = nearest(name, known) if isinstance(name, str) else ""
     if not hint and 0 < len(known) <= 8:
-        hint = (
-            "; there "
-            + ("is " if len(known) == 1 else "are ")
-            + ", ".join(shorten(repr(k)) for k in known)
-        )
+        hint = "; it has " + ", ".join(shorten(repr(k)) for k in known)
     return f"{place} has no {what} {found(name)}{hint}"

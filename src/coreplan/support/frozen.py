@@ -27,7 +27,7 @@ class FrozenMapping(Mapping[K, V]):
 
     def __init__(self, items: Mapping[K, V] | None = None) -> None:
         self._items: dict[K, V]
-        if isinstance(items, FrozenMapping):  # neither of them changes
+        if isinstance(items, FrozenMapping):  # neither of the two changes
             self._items = items._items
         else:
             self._items = dict(items) if items is not None else {}
@@ -44,8 +44,8 @@ class FrozenMapping(Mapping[K, V]):
     def __contains__(self, key: object) -> bool:
         return key in self._items
 
-    # The views of the dictionary inside are much faster than those that the base class makes, and
-    # let nothing be changed, either.
+    # The views of the dictionary inside are much faster than those of the base class, and read-only
+    # as well.
 
     def items(self) -> ItemsView[K, V]:
         """The keys with their values."""
@@ -77,7 +77,7 @@ class FrozenMapping(Mapping[K, V]):
 def freeze_sequence(
     value: object, path: Path, what: str, kind: type | None = None
 ) -> tuple[Any, ...]:
-    """A list as a tuple; a ModelError if it is none, or if an item is not of the kind asked for.
+    """Turn a list into a tuple; raises a ModelError for other values or wrong items.
 
     Examples
     --------

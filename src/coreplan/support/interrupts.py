@@ -1,7 +1,7 @@
-"""Ctrl-C: the first one asks for what there is, the second one ends at once.
+"""Ctrl-C: the first one asks for the best plan so far, the second one ends at once.
 
-A solver that is asked to stop hands out its best plan. What follows, such as writing files, gets
-:data:`FINISH_SECONDS` from the moment of the Ctrl-C.
+A solver that is asked to stop returns its best plan. The steps after it, for instance writing
+files, get :data:`FINISH_SECONDS` from the moment of the Ctrl-C.
 """
 
 from __future__ import annotations
@@ -19,43 +19,43 @@ from typing import NoReturn
 from coreplan.support.clock import now
 
 FINISH_SECONDS = 1.5
-"""How long outputs may take after the first Ctrl-C."""
+"""The time for outputs after the first Ctrl-C."""
 STUCK_SECONDS = 0.5
-"""How long Ctrl-C may go unheard before :func:`end_when_stuck` ends the process."""
+"""The time without a reaction to Ctrl-C after which :func:`end_when_stuck` ends the process."""
 
 _noted: float | None = None
-"""When a Ctrl-C was last taken as a request to stop."""
+"""The time at which a Ctrl-C last counted as a request to stop."""
 _heard = 0
-"""How many times Ctrl-C has been heard, by Python code of this module."""
+"""The number of Ctrl-C that the Python code of this module has received."""
 
 
 def forget_interrupts() -> None:
-    """Begin anew, as if Ctrl-C had not been pressed."""
+    """Reset the state, as if Ctrl-C had not been pressed."""
     global _noted
     _noted = None
 
 
 def interrupted_since(moment: float) -> bool:
-    """Whether a Ctrl-C was taken as a request to stop after a moment of ``clock.now()``."""
+    """Whether a Ctrl-C counted as a request to stop after a time of ``clock.now()``."""
     return _noted is not None and _noted >= moment
 
 
 def seconds_to_finish() -> float:
-    """How long outputs may still take; infinite if Ctrl-C has not been pressed."""
+    """The time left for outputs; infinite if Ctrl-C has not been pressed."""
     if _noted is None:
         return math.inf
     return max(0.0, _noted + FINISH_SECONDS - now())
 
 
 def raise_interrupt(_: int, __: FrameType | None) -> NoReturn:
-    """A handler for Ctrl-C that does what Python's own does, and counts."""
+    """Handle Ctrl-C as Python's own handler does, and count it."""
     global _heard
     _heard += 1
     raise KeyboardInterrupt
 
 
 def _in_charge() -> bool:
-    """Whether Ctrl-C comes here and raises KeyboardInterrupt: the program has no own handler."""
+    """Whether Ctrl-C raises KeyboardInterrupt here: the program has no handler of its own."""
     if threading.current_thread() is not threading.main_thread():
         return False
     return signal.getsignal(signal.SIGINT) in (signal.default_int_handler, raise_interrupt)
@@ -89,7 +89,7 @@ def catch_interrupts(note: Callable[[], object]) -> Iterator[None]:
 
 @contextmanager
 def finish_soon() -> Iterator[None]:
-    """Raise KeyboardInterrupt in what takes too long after the first Ctrl-C."""
+    """Raise KeyboardInterrupt if the body takes too long after the first Ctrl-C."""
     left = seconds_to_finish()
     main = threading.main_thread().ident
     if math.isinf(left) or main is None or not _in_charge():
@@ -115,15 +115,15 @@ def finish_soon() -> Iterator[None]:
 
 
 def end_when_stuck(end: Callable[[], object], given_up: Callable[[], bool]) -> None:
-    """Let Ctrl-C end the process also while it runs code that is not Python's.
+    """Let Ctrl-C end the process even while it runs compiled code.
 
     Parameters
     ----------
     end
-        Called in a thread of its own when a second Ctrl-C was not heard for
-        :data:`STUCK_SECONDS`; it has to end the process.
+        Called in a separate thread when Python has not reacted to a second Ctrl-C for
+        :data:`STUCK_SECONDS`; it must end the process.
     given_up
-        Whether the first Ctrl-C is enough: nothing is lost by it at present.
+        Tells whether the first Ctrl-C is enough, because nothing would be lost.
     """
     signals, written = os.pipe()
     os.set_blocking(written, False)

@@ -1,8 +1,8 @@
-"""Methods whose work is done further up: trees, explanations and pictures of a policy, and such.
+"""Methods that upper layers implement: trees, explanations and pictures of a policy, for instance.
 
-Imports run one way, from upper layers to lower ones. An object of a lower layer may still offer
-what an upper layer can do with it, as a method: the upper layer provides the function under a name,
-the method asks for it by that name. All layers are imported with the package, so it is there.
+Imports go one way, from upper layers to lower ones. A class of a lower layer can still have a
+method that an upper layer implements: the upper layer provides the function under a name, and the
+method looks it up by that name. The package imports all layers, so the function always exists.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _provided: dict[str, Callable[..., Any]] = {}
 
 
 def provides(name: str) -> Callable[[_Function], _Function]:
-    """Decorate the function that does the work of a method, for instance of ``Policy.tree``."""
+    """Decorate the function that implements a method, for instance ``Policy.tree``."""
 
     def provide(function: _Function) -> _Function:
         _provided[name] = function
@@ -25,5 +25,5 @@ def provides(name: str) -> Callable[[_Function], _Function]:
 
 
 def late(name: str) -> Callable[..., Any]:
-    """The function that was provided under a name."""
+    """Look up the function that was provided under a name."""
     return _provided[name]

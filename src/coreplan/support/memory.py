@@ -1,4 +1,4 @@
-"""How much memory this process may still take: of the machine, of its container, by its limits."""
+"""The memory that this process can still get from the machine, its container and its limits."""
 
 from __future__ import annotations
 
@@ -14,42 +14,42 @@ CGROUPS = Path("/sys/fs/cgroup")
 
 
 def available_memory(proc: Path = PROC, cgroups: Path = CGROUPS) -> float:
-    """Bytes that this process could still get, as far as the system says; else infinity.
+    """Bytes that this process can still get; infinity if the system does not tell.
 
-    The least of what the machine has left, what the containers around the process have left
-    (control groups, version 1 and 2) and what the limits of the process itself allow
+    This is the least of the free memory of the machine, the free memory of the containers around
+    the process (control groups, versions 1 and 2) and the limits of the process itself
     (``ulimit -v`` and ``ulimit -d``).
 
     Parameters
     ----------
     proc, cgroups
-        Where the system shows processes and control groups.
+        The folders in which the system shows processes and control groups.
     """
     return min(machine_memory(proc), container_memory(proc, cgroups), memory_by_rlimits(proc))
 
 
 def machine_memory(proc: Path = PROC) -> float:
-    """Bytes that the machine has left; infinity where it does not say."""
+    """Free bytes of the machine; infinity if it does not tell."""
     fields = _fields(proc / "meminfo")
     return fields["MemAvailable"] * 1024 if "MemAvailable" in fields else math.inf
 
 
 def container_memory(proc: Path = PROC, cgroups: Path = CGROUPS) -> float:
-    """Bytes that the control groups of this process have left; infinity without any limit."""
+    """Free bytes of the control groups of this process; infinity without any limit."""
     left = math.inf
     for folder, names in _groups(proc, cgroups):
         limit = _number(folder / names.limit)
         if limit is None:
             continue
         used = _number(folder / names.used) or 0.0
-        # Files that were read and are not in use make way.
+        # The system drops cached files when memory is needed.
         spare = _fields(folder / "memory.stat").get(names.spare, 0.0)
         left = min(left, max(0.0, limit - max(0.0, used - spare)))
     return left
 
 
 def memory_by_rlimits(proc: Path = PROC) -> float:
-    """Bytes that the limits of this process leave; infinity without any limit."""
+    """Free bytes under the limits of this process; infinity without any limit."""
     try:
         import resource
     except ImportError:
@@ -64,7 +64,7 @@ def memory_by_rlimits(proc: Path = PROC) -> float:
 
 
 def peak_memory_mb() -> float:
-    """The most memory that this process has had so far, in MB (0 where it cannot be told)."""
+    """The largest memory of this process so far, in MB (0 if unknown)."""
     try:
         import resource
     except ImportError:
@@ -73,20 +73,20 @@ def peak_memory_mb() -> float:
 
 
 def memory_in_mb(maxrss: float) -> float:
-    """The most memory of a process in MB, from what the system says of its use of resources."""
+    """The largest memory of a process in MB, from the system's record of its resources."""
     # Linux counts in KiB, macOS in bytes.
     unit = 1 if sys.platform == "darwin" else 1024
     return maxrss * unit / BYTES_PER_MB
 
 
 def forget_peak_memory() -> None:
-    """Let the most memory be counted from now on, where the system can do that (Linux)."""
+    """Restart the measurement of the largest memory, if the system can (Linux)."""
     with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
 
 
 class _Names:
-    """How a version of control groups names its files and fields."""
+    """Names of files and fields in one version of control groups."""
 
     def __init__(self, limit: str, used: str, spare: str) -> None:
         self.limit = limit
@@ -99,9 +99,9 @@ _VERSION_2 = _Names("memory.max", "memory.current", "inactive_file")
 
 
 def _groups(proc: Path, cgroups: Path) -> Iterator[tuple[Path, _Names]]:
-    """The folders of the control groups that this process is in, up to the roots.
+    """The folders of the control groups of this process, up to the roots.
 
-    Inside a container, paths may be those of the machine outside: then only the roots exist.
+    Inside a container, paths may be those of the machine outside; then only the roots exist.
     """
     try:
         lines = (proc / "self" / "cgroup").read_text(encoding="utf-8", errors="replace")
@@ -123,7 +123,7 @@ def _groups(proc: Path, cgroups: Path) -> Iterator[tuple[Path, _Names]]:
 
 
 def _number(path: Path) -> float | None:
-    """The number in a file; None if it has none, as in ``max``."""
+    """The number in a file; None for other content, for instance ``max``."""
     try:
         return float(int(path.read_text(encoding="ascii")))
     except (OSError, ValueError):

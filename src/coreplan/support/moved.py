@@ -182,7 +182,7 @@ def moved_name(name: str) -> Any:
 
 
 class _Moved(ModuleType):
-    """A module under its old name; all it has comes from the new one."""
+    """A module under its old name; its content comes from the new one."""
 
     moved_to: ModuleType
 
@@ -190,7 +190,7 @@ class _Moved(ModuleType):
         return getattr(self.moved_to, name)
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
-        # An old module of the same name as a function, such as `solve`, must not hide it.
+        # An old module must not hide a function of the same name, for instance `solve`.
         name = self.__name__.rpartition(".")[2]
         return getattr(self.moved_to, name)(*arguments, **options)
 
@@ -200,17 +200,17 @@ class _Loader(Loader):
         old = spec.name.removeprefix(f"{PACKAGE}.")
         new = f"{PACKAGE}.{MOVED[old]}"
         warnings.warn(
-            f"{spec.name} is now {new}; the old name goes with the next version",
+            f"{spec.name} is now {new}; the next version drops the old name",
             DeprecationWarning,
             stacklevel=2,
         )
         module = _Moved(spec.name)
-        module.__path__ = []  # or what is below it would be found there, and loaded twice
+        module.__path__ = []  # otherwise its submodules would be found there, and loaded twice
         module.moved_to = importlib.import_module(new)
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """Nothing: the module has been made."""
+        """Do nothing: the module is complete."""
 
 
 class _Finder(MetaPathFinder):
@@ -224,5 +224,5 @@ class _Finder(MetaPathFinder):
 
 
 def let_old_names_work() -> None:
-    """Find modules under their old names, too."""
+    """Let imports find modules under their old names."""
     sys.meta_path.append(_Finder())

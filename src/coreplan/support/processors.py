@@ -1,4 +1,4 @@
-"""Processors that this process may use, and the number of threads that follows from it."""
+"""The processors that this process may use, and the number of threads for them."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from coreplan.support.checks import found
 logger = logging.getLogger(__name__)
 
 MOST_PER_PROCESSOR = 4
-"""Threads or processes per usable processor that a caller gets, at most."""
+"""The most threads or processes per usable processor."""
 ALWAYS_ALLOWED = 16
-"""A caller gets this many threads or processes on the smallest machine, too."""
+"""The number of threads or processes that every machine allows."""
 
 _ROOT = Path("/")
 
@@ -45,7 +45,7 @@ def usable_processors(root: Path = _ROOT) -> int:
 
 
 def choose_count(asked: int | None, what: str = "threads") -> int:
-    """Settle how many threads or processes to start.
+    """Check the number of threads or processes that a caller asks for.
 
     Parameters
     ----------
@@ -57,13 +57,13 @@ def choose_count(asked: int | None, what: str = "threads") -> int:
     Returns
     -------
     int
-        What was asked for, at most 16 or, where that is more, 4 per usable processor. A cut is
-        logged as a warning.
+        The number asked for, but at most the larger of 16 and 4 per usable processor. A warning in
+        the log reports a reduction.
 
     Raises
     ------
     SolverError
-        If it is not a whole number of at least 1.
+        If the number is not a whole number of at least 1.
     """
     check_count(asked, what)
     usable = usable_processors()
@@ -73,7 +73,7 @@ def choose_count(asked: int | None, what: str = "threads") -> int:
     if asked > most:
         logger.warning(
             "%s",
-            f"{what} is {found(asked)}; {most} are used, the most for {usable} usable "
+            f"{what} is {found(asked)}; coreplan uses {most}, the most for {usable} usable "
             f"processor{'s' if usable > 1 else ''}",
         )
     return min(asked, most)
@@ -90,7 +90,7 @@ def check_count(asked: object, what: str = "threads") -> None:
 
 
 def _quotas(root: Path) -> Iterator[float]:
-    """The quotas, in processors, of the control groups that this process is in."""
+    """The quotas, in processors, of the control groups of this process."""
     try:
         lines = (root / "proc/self/cgroup").read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -108,9 +108,9 @@ def _quotas(root: Path) -> Iterator[float]:
 
 
 def _quotas_up(mount: Path, group: str, read: Callable[[Path], float]) -> Iterator[float]:
-    """The quotas of a group and of all groups that it is part of.
+    """The quotas of a group and of all groups around it.
 
-    A container may see the name that its group has outside, where only the mount itself exists.
+    A container may see the outside name of its group; then only the mount itself exists.
     """
     parts = [part for part in group.split("/") if part not in ("", ".", "..")]
     for length in range(len(parts), -1, -1):

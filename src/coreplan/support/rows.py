@@ -1,4 +1,4 @@
-"""Rows of numbers, a column at a time: which of them are the same."""
+"""Finding equal rows in columns of numbers."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from numpy.typing import NDArray
 Integers = NDArray[np.int64]
 
 MOST_KEYS = 2**62
-"""Up to where rows of numbers are written as one number."""
+"""The largest number that stands for a row of numbers."""
 
 
 def distinct_rows(columns: Sequence[NDArray[Any]]) -> tuple[Integers, Integers]:
-    """For each different row one place where it is, and for each row which of them it is.
+    """Find the different rows: one position of each, and for each row the number of its kind.
 
-    The columns hold whole numbers from 0 on.
+    The columns contain whole numbers from 0 on.
     """
     length = len(columns[0])
-    if length <= 1:  # most often so, and much faster
+    if length <= 1:  # the usual case, and much faster
         return np.arange(length), np.zeros(length, np.int64)
     key = np.zeros(length, np.int64)
     size = 1
@@ -32,7 +32,7 @@ def distinct_rows(columns: Sequence[NDArray[Any]]) -> tuple[Integers, Integers]:
         if radix > 1:
             key = key * radix + column
             size *= radix
-    if size <= 4 * length:  # a table of all keys is faster than to sort
+    if size <= 4 * length:  # a table of all keys is faster than sorting
         last = np.full(size, -1, np.int64)
         last[key] = np.arange(length)
         there = last >= 0
@@ -42,7 +42,7 @@ def distinct_rows(columns: Sequence[NDArray[Any]]) -> tuple[Integers, Integers]:
 
 
 def rows_of_each(row_of: Integers, count: int) -> list[Integers]:
-    """For each of the different rows: where it is."""
+    """The positions of each of the different rows."""
     if count == 1:
         return [np.arange(len(row_of))]
     order = np.argsort(row_of, kind="stable")

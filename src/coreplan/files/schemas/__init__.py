@@ -1,7 +1,7 @@
 """JSON Schemas (draft 2020-12) of the file formats.
 
-They describe the shape of files, for editors and other programs; what a schema cannot say (names
-that must exist, probabilities that add up to 1) is checked by the readers.
+They describe the shape of files, for editors and other programs. A schema cannot express every rule
+(names must exist, probabilities must add up to 1); the readers check the rest.
 """
 
 from __future__ import annotations
