@@ -372,8 +372,8 @@ def test_too_many_local_states_for_the_time(merge: bool) -> None:
     """A contractor with too many tasks runs into the time limit: no result, but an error."""
     problem = huge_contractor()
     with pytest.raises(LimitError, match="time limit") as caught, ticking() as clock:
-        solve(problem, time_limit=0.003, merge=merge)
-    assert clock.looks * LOOK <= 0.003 + SOON
+        solve(problem, time_limit=10 * LOOK, merge=merge)
+    assert clock.looks <= 20
     assert caught.value.reason == "time_limit"
 
 
@@ -393,13 +393,13 @@ def test_interrupted_before_there_is_a_plan(plain_sigint: None) -> None:
     def press() -> float:
         nonlocal looks
         looks += 1
-        if looks == 50:
+        if looks == 10:
             signal.raise_signal(signal.SIGINT)
         return 0.0
 
     with pytest.raises(LimitError, match="interrupted") as caught, replace_clock(press):
         solve(problem)
-    assert looks < 100
+    assert looks < 20
     assert caught.value.reason == "interrupted"
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
