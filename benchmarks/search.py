@@ -39,14 +39,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.util import find_spec
-from inspect import signature
 from pathlib import Path
 from typing import Any
 
 from coreplan import FormatError, LimitError, Result, Status, read_problem, solve
 from coreplan.interop.storm import storm_value
+from coreplan.solving import CoreOptions
 from coreplan.solving.compile import AnyProblem
-from coreplan.solving.registry import ALGORITHMS
+from coreplan.solving.option_fields import options_in
 from coreplan.view.svg import FONTS, decimal, safe
 from instances import pyramid, random_mpp, realistic
 
@@ -272,7 +272,7 @@ def ablation_cases(asked: Asked) -> Iterator[Case]:
     if asked.quick:
         makers = dict(itertools.islice(makers.items(), 2))
     instances = [Instance(name, make) for name, make in makers.items()]
-    known = signature(ALGORITHMS["core"]).parameters
+    known = options_in(CoreOptions)
     for name in (name for name in OPTIONS if name not in known):
         say(f"core has no option {name!r}: left out")
     ways: dict[str, dict[str, object]] = {ALL_OPTIONS: {}} | {

@@ -225,7 +225,7 @@ def test_the_hindrance_of_a_bad_schedule_is_reported() -> None:
         "your plan is expected to cost 8.50 in all: revenue 20.00, works 8.5"
     )
     assert lines[0].endswith("hindrance 20.00")
-    assert lines[1].startswith("no plan can earn more than 14.00; at most 22.50 (265 %) can be sav")
+    assert lines[1].startswith("at most 22.50 (265 %) can be saved: no plan can earn more than 14.")
 
 
 def test_an_optimal_plan_is_called_so() -> None:
