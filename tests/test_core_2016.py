@@ -86,5 +86,5 @@ def test_unknown_options_are_refused() -> None:
         solve(problem, algorithm="core-2016", assignment="balanecd")
     with pytest.raises(SolverError, match="relative_gap"):
         solve(problem, algorithm="crg-ps", relative_gap=0.1)
-    with pytest.raises(SolverError, match="lacks agent"):
+    with pytest.raises(SolverError, match="says nothing of"):
         solve(problem, algorithm="core-2016", assignment={})
