@@ -172,8 +172,7 @@ def read_step(value: Any, what: str, calendar: Calendar | None, *, latest: bool 
         try:
             value = parse_date(value)
         except ModelError as error:
-            reason = str(error).replace("expected a date", f"expected {what}, a step or a date")
-            raise CellError(reason) from None
+            raise CellError(f"expected {what}, a step or a date: {error}") from None
     if isinstance(value, datetime.date):
         return _step_of(value, what, calendar, latest=latest)
     number = read_number(value, f"{what}, a step or a date", NumberStyle.POINT)
