@@ -21,7 +21,7 @@ def test_compare_shows_all_algorithms(run: Run, small: Path) -> None:
     """Without --algorithms there is a row for each that is registered, with value and work."""
     code, out, err = run("compare", small)
     assert (code, err) == (0, "")
-    assert "small: 2 contractors, 3 tasks" in out
+    assert "small: 2 contractors, 3 works" in out
     value = coreplan.solve(read_problem(small)).value
     for name in ALGORITHMS:
         assert re.search(rf"^{name} +\S+ +\S+ +optimal ", out, re.MULTILINE)

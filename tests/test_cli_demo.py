@@ -9,6 +9,6 @@ def test_demo(run: Run) -> None:
     """`demo` solves the bundled example to optimality."""
     code, out, err = run("demo")
     assert (code, err) == (0, "")
-    assert "4 contractors, 9 tasks" in out
+    assert "4 contractors, 9 works" in out
     assert "proven optimal" in out
     assert valid_result(run("demo", "--json").out)["status"] == "optimal"

@@ -19,7 +19,7 @@ def test_report(run: Run, small: Path, tmp_path: Path) -> None:
     page = tmp_path / "plan.html"
     code, out, err = run("report", small, "-o", page)
     assert (code, err) == (0, "")
-    assert out.splitlines()[0].startswith("small: 2 contractors, 3 tasks")
+    assert out.splitlines()[0].startswith("small: 2 contractors, 3 works")
     assert "The plan is expected to earn 33.10 in all." in out.splitlines()
     assert "Proven to be the best plan: no plan earns more." in out.splitlines()
     assert out.splitlines()[-1] == f"the report is in {page}"

@@ -291,7 +291,7 @@ def one_team(actions: object, agents: list[int] | None = None) -> dict[str, Any]
         (one_team(pack([1]), agents=[0, 0]), "in two teams"),
         (one_team(pack([1]), agents=[5]), "names an unknown agent"),
         ({"start": {}}, "the joint state lacks agent"),
-        ({"start": {"Alpha": {"done": ["b1"]}, "Beta": {}}}, "no task 'b1'"),
+        ({"start": {"Alpha": {"done": ["b1"]}, "Beta": {}}}, "no work 'b1'"),
         ({"start": {"Alpha": {"done": ["a1"]}, "Beta": {}}}, "policy is inconsistent"),
         ({"extra": 1}, "no key 'extra'"),
     ],

@@ -292,7 +292,7 @@ ROAD_CASES = [
     ('"name": "a2"', '"name": ⟪2', "agents[0].tasks[1].name", ["found 2", "quotes"]),
     ('"name": "a2"', '"name": ⟪""', "agents[0].tasks[1].name", ["found ''"]),
     ('"name": "a2"', '"name": ⟪{"a": 2}', "agents[0].tasks[1].name", ["found {'a': 2}"]),
-    ('{"name": "a2", ', "⟪{", "agents[0].tasks[1]", ["a task needs the key 'name'"]),
+    ('{"name": "a2", ', "⟪{", "agents[0].tasks[1]", ["a work needs the key 'name'"]),
     ('"duration": 1, "cost": 4', '⟪"duraton": 1, "duration": 1, "cost": 4',
      "agents[0].tasks[1].duraton", ["no key 'duraton'", "did you mean 'duration'?"]),
     *(
@@ -390,7 +390,7 @@ def test_breaks_of_mpp_rules(
         (ROBOTS, '"horizon": 3,\n', "\n", "", ["the problem needs the key 'horizon'"]),
         (ROAD, '"horizon": 8, ', "", "", ["the problem needs the key 'horizon'"]),
         (ROAD, ', "cost": 7.5', "", "network[0]", ["needs the key 'cost'"]),
-        (ROAD, ', "cost": 4', "", "agents[0].tasks[1]", ["a task needs the key 'cost'"]),
+        (ROAD, ', "cost": 4', "", "agents[0].tasks[1]", ["a work needs the key 'cost'"]),
         (
             ROBOTS,
             ',\n    "s1": {"wait": {"s1": 1}}}',
@@ -722,9 +722,9 @@ agents:
     error = refusal(tmp_path, text)
     assert [problem.place for problem in error.problems] == ["agents[1]", "agents[2]"]
     assert "'Beta'" in error.problems[0].message
-    assert "the tasks 'early', 'soon' together" in error.problems[0].message
+    assert "'early', 'soon' do not fit together" in error.problems[0].message
     assert "must_complete" in error.problems[0].message
-    assert "the task 'long' within" in error.problems[1].message
+    assert "'long' does not fit" in error.problems[1].message
     read(tmp_path, text.replace("must_complete: true", "must_complete: false"))
     harmless = text.replace("probability: 0.1", "probability: 0").replace("[0, 1], d", "[0, 2], d")
     assert len(refusal(tmp_path, harmless).problems) == 1

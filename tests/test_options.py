@@ -221,7 +221,7 @@ def test_a_plan_has_one_beginning() -> None:
     policy = solve(PROBLEM).policy
     assert policy is not None
     for given in ({"start": policy}, {"options": CoreOptions(start=policy)}):
-        with pytest.raises(SolverError, match="the sensitivity analysis has no option start"):
+        with pytest.raises(SolverError, match="start is no option here"):
             evaluate_plan(PROBLEM, policy, **given)
         with pytest.raises(SolverError, match="the sensitivity analysis has no option start"):
             sensitivity(PROBLEM, **given)

@@ -169,7 +169,7 @@ def test_named_pipes_can_be_read(run: Run, tmp_path: Path, suffix: str) -> None:
         assert (code, err) == (0, "")
     else:
         assert code == 2
-        assert ":1:46: agents[0]: found the number 1; expected an agent, a mapping" in err
+        assert ":1:46: agents[0]: found the number 1; expected a contractor, a mapping" in err
 
 
 def test_dev_stdin_can_be_read() -> None:

@@ -420,7 +420,10 @@ def test_all_changes_have_words() -> None:
     assert "With half the cost of the rule that A/w and B/w hinder each other (now 7.5" in relaxed
     assert "If A/w could start 1 step earlier or later (now steps 2 to 5), " in relaxed
     assert "If B/w were delayed half as often (now with a chance of 25 %, by 2 steps), " in relaxed
-    assert "there is no such rule" in sensitivity(TWO, only="delays").summary()
+    assert (
+        "the problem has no rule, window or delay of this kind"
+        in sensitivity(TWO, only="delays").summary()
+    )
     assert len(KINDS) == 3
 
 

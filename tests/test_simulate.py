@@ -135,7 +135,7 @@ def test_a_team_of_thirty_is_estimated() -> None:
     alone = policy_of(crowd(30), memory_limit=50)
     unknowing = TeamRule(tuple(range(30)), np.zeros(0, np.uint32), numbers=np.zeros(0, np.uint64))
     team = with_teams(alone, [unknowing])
-    with pytest.raises(SolverError, match=r"out of reach .*Policy\.estimate"):
+    with pytest.raises(SolverError, match=r"out of reach: .*Policy\.estimate"):
         team.evaluate()
     estimate = team.estimate(1000, 3, 0.9999)
     # Nobody but us knows that this team does what everybody does alone.

@@ -227,9 +227,7 @@ def test_must_complete_is_refused_where_it_matters() -> None:
     """With must_complete an agent may have to start in time: that depends on the stage."""
     raw = stationary(random_mpp(2, 1, 4))
     assert to_spudd(from_file(raw)).horizon == 4
-    with pytest.raises(
-        SolverError, match="knows no stages, and this problem depends on them: agent"
-    ):
+    with pytest.raises(SolverError, match="whose format has no stages: agent"):
         to_spudd(from_file({**raw, "must_complete": True}))
 
 

@@ -154,13 +154,13 @@ def solve(
     >>> from coreplan import Contractor, Hindrance, MaintenanceProblem, Task
     >>> problem = MaintenanceProblem(
     ...     (Contractor("Alpha", (Task("a1", 2, cost=3, revenue=20),)),
-    ...      Contractor("Beta", (Task("b1", 2, cost=1, revenue=15),))),
+    ...      Contractor("Beta", (Task("b1", 1, cost=1, revenue=15),))),
     ...     horizon=3, network=(Hindrance(("Alpha/a1", "Beta/b1"), cost=7.5),))
     >>> result = solve(problem)
     >>> result.status, result.value
-    (<Status.OPTIMAL: 'optimal'>, 19.5)
+    (<Status.OPTIMAL: 'optimal'>, 28.0)
     >>> result.policy.act(0)
-    {'Alpha': 'start a1', 'Beta': 'wait'}
+    {'Alpha': 'wait', 'Beta': 'start b1'}
     """
     check_problem(problem)
     chosen, settled = settle_options(algorithm, options, loose)
