@@ -76,7 +76,7 @@ def simulation_in_words(shown: Simulation, calendar: Calendar | None = None) -> 
 
 def _quantiles(shown: Simulation, words: AmountWords) -> str:
     """How often the plan costs, or earns, at most which amount."""
-    parts = []
+    parts: list[str] = []
     for share in QUANTILES:
         # A return of at least r is a cost of at most -r.
         amount = -shown.quantile(1 - share) if words.sign < 0 else shown.quantile(share)
