@@ -35,6 +35,7 @@ from coreplan.policies.evaluation import evaluate_policy
 from coreplan.policies.policy import Policy
 from coreplan.solving.compile import CompiledProblem
 from coreplan.solving.limits import Limits
+from coreplan.support.memory import BYTES_PER_MB
 
 logger = logging.getLogger(__name__)
 
@@ -47,6 +48,9 @@ CLOSED = 2e-9
 """Part of the value within which bounds count as equal here: far less than one start is worth."""
 ROUNDING = 1e-11
 """Part of the value by which two evaluations of equally good plans may differ."""
+ROOM = 2 / 3
+"""Part of the memory limit that must be left: the problem is solved up to two more times, and the
+first solution is kept meanwhile."""
 MOST_JOINT_STATES = 300_000
 """Of a part of the team at a stage: evaluations of more take longer than a preference is worth."""
 
@@ -95,7 +99,7 @@ def preferred(
     """
     indexed = compiled.indexed
     most = (indexed.horizon - indexed.stage) * sum(_task_count(each) for each in indexed.agents)
-    if prefer == "any" or most == 0:
+    if prefer == "any" or most == 0 or not _has_room(limits):
         return None
     scale = max(1.0, abs(value))
     sign = 1.0 if prefer == "early" else -1.0
@@ -144,12 +148,18 @@ def lead_of(policy: Policy) -> Policy:
     return leading
 
 
+def _has_room(limits: Limits) -> bool:
+    """Whether all that the first solution took fits into memory two more times."""
+    monitor = limits.monitor
+    return monitor.memory_left >= ROOM * monitor.memory_limit
+
+
 def _evaluate(policy: Policy, limits: Limits) -> float:
     return evaluate_policy(
         policy,
         most=MOST_JOINT_STATES,
         time_limit=limits.seconds_left,
-        memory_limit=limits.memory_limit_mb,
+        memory_limit=limits.monitor.memory_left / BYTES_PER_MB,
         is_stopped=lambda: bool(limits.monitor.look()),
     )
 
