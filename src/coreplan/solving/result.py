@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -17,6 +17,7 @@ from coreplan.errors import (
     SolverError,
 )
 from coreplan.files.writing import write_document
+from coreplan.model.problem import Words
 from coreplan.policies.policy import Policy
 from coreplan.proof.certificate import Certificate, write_certificate
 from coreplan.support.frozen import FrozenMapping
@@ -38,10 +39,23 @@ class Status(StrEnum):
     GAP_LIMIT = "gap_limit"
 
 
-
 def is_closed(value: float, upper_bound: float, tolerance: float = OPTIMAL_TOLERANCE) -> bool:
     """Whether the bounds are so close that a value counts as optimal."""
     return upper_bound - value <= tolerance * max(1.0, abs(value))
+
+
+def unproven_team(words: Words, names: Sequence[str], gap: float) -> str:
+    """The message about a team whose plan is not proven optimal, in the terms of its domain.
+
+    Examples
+    --------
+    >>> unproven_team(Words(), ["a0", "a1"], 2.5)
+    "not yet proven optimal: 2 agents that influence each other, 'a0' among them; a better plan
+    could gain at most 2.5"
+    """
+    best = "best" if words.money else "optimal"
+    who = f"{len(names)} {words.agent}s that influence each other, {names[0]!r} among them"
+    return f"not yet proven {best}: {who}; a better plan could gain at most {gap:.4g}"
 
 
 @dataclass(frozen=True)
