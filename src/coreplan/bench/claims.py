@@ -1,4 +1,4 @@
-"""The paper's claims beside what was measured: agree or differ, by stated rules, and why."""
+"""Comparison of the paper's claims with measurements: agree or differ, by stated rules, and why."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from coreplan.bench.store import Row
 from coreplan.bench.variants import Solves, Variant
 
 PAPERS_LIMIT = 1800.0
-"""Seconds that a solver had in the paper."""
+"""Time limit of a solver in the paper, in seconds."""
 
 
 class Verdict(StrEnum):
-    """What came of a claim."""
+    """The outcome of the check of a claim."""
 
     AGREE = "agree"
     DIFFER = "differ"
@@ -29,20 +29,20 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim of the paper's evaluation, and what was measured.
+    """A claim of the paper's evaluation, with the measurement.
 
     Attributes
     ----------
     statement
-        What the paper says.
+        The paper's statement.
     rule
-        What has to be measured to agree.
+        The measurement that counts as agreement.
     measured
-        What was measured, with the number of instances; empty if nothing was.
+        The measurement, with the number of instances; empty if nothing was measured.
     verdict
-        Whether it agrees, by the rule.
+        Whether the measurement agrees, by the rule.
     why
-        What may explain a difference, or what has to be known about an agreement.
+        A possible reason for a difference, or a remark on an agreement.
     """
 
     statement: str
@@ -52,7 +52,7 @@ class Claim:
     why: str = ""
 
     def to_dict(self) -> dict[str, str]:
-        """All of it by name."""
+        """All attributes by name."""
         return {
             "statement": self.statement,
             "rule": self.rule,
@@ -63,7 +63,7 @@ class Claim:
 
 
 def check_claims(rows: Iterable[Row]) -> list[Claim]:
-    """Measure every quantitative claim of the paper's evaluation, in the paper's order."""
+    """Check every quantitative claim of the paper's evaluation, in the paper's order."""
     rows = list(rows)
     ratios = {each.set: each for each in decentralised_data(rows).sets}
     work = work_data(rows)
@@ -235,7 +235,7 @@ def _all_pairs_solved(mpp: SolvedData) -> Claim:
 
 
 def _more_than(solves: Solves, statement: str, rival: str, agents: int | None) -> Claim:
-    """That CoRe solves more instances than another algorithm."""
+    """The claim that CoRe solves more instances than another algorithm."""
     rule = "more of the instances that both were run on"
     own, other = solves.published("core-2016"), solves.published(rival)
     both = []

@@ -1,4 +1,4 @@
-"""A page about stored solves: how they were made, the figures, the paper's claims."""
+"""A page about stored solves: their setup, the figures, the paper's claims."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ def make_page(
     contradictions: Sequence[str] = (),
     claims: Sequence[Claim] | None = None,
 ) -> str:
-    """Write the text of a page, in Markdown; everything in it comes from the rows.
+    """Write the text of a page, in Markdown, from the rows alone.
 
     Parameters
     ----------
     rows
         Solves.
     figures
-        What :func:`coreplan.bench.figures.draw_figures` drew of them.
+        The figures of :func:`coreplan.bench.figures.draw_figures`.
     page
-        Where the page is going to be; links to figures are relative to it.
+        Path of the page; links to figures are relative to it.
     command
-        The command that made the solves, to be named.
+        The command that made the solves, to show on the page.
     contradictions
-        What :func:`coreplan.bench.agreement.find_contradictions` found.
+        The results of :func:`coreplan.bench.agreement.find_contradictions`.
     claims
-        What :func:`coreplan.bench.claims.check_claims` found; by default it is asked.
+        The results of :func:`coreplan.bench.claims.check_claims`, which is called by default.
     """
     rows = list(rows)
     lines = [
@@ -175,6 +175,6 @@ def _claims(claims: Sequence[Claim]) -> Iterator[str]:
 
 
 def _safe(text: str) -> str:
-    """A text that cannot break out of its cell or line."""
+    """A text with all characters escaped that would end its cell or line."""
     plain = " ".join(text.split())
     return plain.replace("|", "\\|").replace("<", "&lt;")

@@ -1,4 +1,4 @@
-"""Solves side by side on this machine: workers, and handing out requests to them."""
+"""Parallel solves on this machine: workers, and their requests."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _START = (
     "from coreplan.bench.worker import main; main()"
 )
 
-# A process with threads cannot be forked safely, and numpy starts some where it may. The solvers
-# have threads of their own.
+# A process with threads cannot be forked safely, and numpy starts threads unless it is told not to.
+# The solvers have their own threads.
 _ONE_THREAD = {
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
@@ -34,7 +34,7 @@ _ONE_THREAD = {
 
 
 class Pool(Protocol):
-    """Somebody who solves what is handed out."""
+    """A group of workers that solve requests."""
 
     @property
     def jobs(self) -> int:
@@ -54,15 +54,15 @@ class Worker:
     """A worker process of this machine, seen from the runner."""
 
     def __init__(self) -> None:
-        # What it says on its way out; a pipe might fill up, as nobody reads it before.
+        # Its last words go to a file: a pipe might fill up before it is read.
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `close`
         self._process = subprocess.Popen(
-            # -P: modules come from where ours do.
+            # -P: modules come from the same folders as ours.
             [sys.executable, "-P", "-c", _START, json.dumps(sys.path)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
-            start_new_session=True,  # Ctrl-C comes to the runner, who decides
+            start_new_session=True,  # Ctrl-C goes to the runner, which decides
             env={**os.environ, **_ONE_THREAD},
         )
         assert self._process.stdin is not None
@@ -71,22 +71,22 @@ class Worker:
         self._answers = Lines(self._process.stdout.fileno())
 
     def fileno(self) -> int:
-        """Where answers come from, to wait for."""
+        """The stream of answers, to wait for."""
         return self._answers.fileno()
 
     def submit(self, request: Mapping[str, Any]) -> None:
-        """Hand out a request."""
-        with suppress(BrokenPipeError):  # `receive` will tell
+        """Send a request to the process."""
+        with suppress(BrokenPipeError):  # `receive` will report it
             self._requests.write(json.dumps(request).encode() + b"\n")
             self._requests.flush()
 
     def receive(self) -> Answer | None:
-        """Take what has come; an answer if it is complete.
+        """Read the available data; return an answer if it is complete.
 
         Raises
         ------
         WorkerLostError
-            If the process has ended, which it should not.
+            If the process has ended unexpectedly.
         """
         self._answers.read()
         line = self._answers.next()
@@ -102,7 +102,7 @@ class Worker:
         return None
 
     def solve(self, request: Mapping[str, Any]) -> Answer:
-        """Hand out a request and wait for the answer."""
+        """Send a request and wait for the answer."""
         self.submit(request)
         while True:
             answer = self.receive()
@@ -110,7 +110,7 @@ class Worker:
                 return answer
 
     def close(self) -> None:
-        """End the process, and what it watches over."""
+        """End the process and its children."""
         with suppress(BrokenPipeError):
             self._requests.close()
         try:
@@ -124,7 +124,7 @@ class Worker:
 
 
 class WorkerLostError(SolverError):
-    """A worker process has ended by itself; nothing is known of what it was solving."""
+    """A worker process has ended unexpectedly, without an answer."""
 
 
 class LocalPool:
@@ -133,7 +133,7 @@ class LocalPool:
     Parameters
     ----------
     jobs
-        How many solves run side by side.
+        Number of solves at the same time.
     """
 
     def __init__(self, jobs: int) -> None:
@@ -172,7 +172,7 @@ class LocalPool:
         Raises
         ------
         WorkerLostError
-            If a worker process ended by itself, twice over the same solve.
+            If a worker process ended unexpectedly twice for the same solve.
         """
         ended = []
         for event, _ in self._selector.select(seconds):
@@ -198,7 +198,7 @@ class LocalPool:
             worker.close()
 
     def _replace(self, worker: Worker) -> None:
-        """Hand out again what a lost worker was solving; raises what it raised the second time."""
+        """Repeat the request of a lost worker; raise its error the second time."""
         self._selector.unregister(worker)
         key, request = self._busy.pop(worker)
         worker.close()

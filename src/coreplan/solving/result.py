@@ -45,14 +45,7 @@ def is_closed(value: float, upper_bound: float, tolerance: float = OPTIMAL_TOLER
 
 
 def unproven_team(words: Words, names: Sequence[str], gap: float) -> str:
-    """The message about a team whose plan is not proven optimal, in the terms of its domain.
-
-    Examples
-    --------
-    >>> unproven_team(Words(), ["a0", "a1"], 2.5)
-    "not yet proven optimal: 2 agents that influence each other, 'a0' among them; a better plan
-    could gain at most 2.5"
-    """
+    """The message about a team whose plan is not proven optimal, in the terms of its domain."""
     best = "best" if words.money else "optimal"
     who = f"{len(names)} {words.agent}s that influence each other, {names[0]!r} among them"
     return f"not yet proven {best}: {who}; a better plan could gain at most {gap:.4g}"

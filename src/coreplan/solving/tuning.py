@@ -20,7 +20,7 @@ class Tuning:
     closed_by_teams: float = 0.5
     """Part of that gap for all teams together; the rest is room for rounding."""
     closed_by_search: float = 0.25
-    """Part of a team's share of that gap for its search."""
+    """Part of that gap for the search of one team."""
 
     # -- slices of work ---------------------------------------------------------------------------
 
@@ -50,7 +50,7 @@ class Tuning:
     """A relaxation is slow if `slow_rounds` rounds closed less than this part of the gap."""
     stuck_rounds: int = 40
     stuck_gain: float = 0.01
-    """Without any limit, it ends if `stuck_rounds` rounds closed less than this part of the gap."""
+    """Without a limit, it ends if `stuck_rounds` rounds closed less than this part of the gap."""
     shortest_growth: float = 0.05
     """Work that a round with larger clusters may take from the start."""
     growth_part: float = 0.5
@@ -164,4 +164,4 @@ class Tuning:
     # -- memory -----------------------------------------------------------------------------------
 
     copies: int = 3
-    """Copies of the compiled problem to reserve room for: a smaller one, the teams', and the plan."""
+    """Copies of the compiled problem to reserve memory for: reduced, as teams, and the plan."""

@@ -12,6 +12,7 @@ import math
 from collections.abc import Sequence
 
 from coreplan import _core
+from coreplan.model.problem import Words
 from coreplan.policies.policy import Policy
 from coreplan.policies.rules import LocalRule
 from coreplan.solving.compile import CompiledProblem

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from coreplan import _core
 from coreplan.errors import SolverError
+from coreplan.model.problem import Words
 from coreplan.policies.group_rule import Chances, Event, GroupRule, GroupTable
 from coreplan.policies.policy import Policy
 from coreplan.policies.rules import (
