@@ -262,9 +262,7 @@ def _check_solver(document: Document, solver: Solver, place: Place) -> bool:
             document.fail((*place, "options", option), str(error), at_key=True)
             return False
         if isinstance(value, dict | list) or value is None:
-            document.fail(
-                (*place, "options", option), "expected a number, a text, true or false"
-            )
+            document.fail((*place, "options", option), "expected a number, a text, true or false")
             return False
     try:
         solve(_TRIAL, algorithm=solver.algorithm, time_limit=_TRIAL_SECONDS, **dict(solver.options))
@@ -292,7 +290,8 @@ def _set(
     merged = {**limits, **own}
     if isinstance(value, dict) and "time" not in merged:
         document.fail(
-            place, "the time limit is missing; add `limits: {time: 60}` here, or at the top for all sets"
+            place,
+            "the time limit is missing; add `limits: {time: 60}` here, or at the top for all sets",
         )
     chosen = _chosen(document, parts, place, solvers)
     parameters: dict[str, Any] = {}

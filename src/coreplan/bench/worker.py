@@ -88,7 +88,7 @@ class Lines:
 
 
 class BoundsLog:
-    """A callback for `solve` that records changes of bounds; only some of them if there are many."""
+    """A callback for `solve` that records changes of bounds, or some of them if they are many."""
 
     def __init__(self) -> None:
         self._kept: list[tuple[float, float, float]] = []
@@ -243,7 +243,9 @@ class Child:
         self._verdict = (verdict, message)
         with suppress(ProcessLookupError, PermissionError):
             os.kill(self.pid, signal.SIGKILL)
-        with suppress(ProcessLookupError, PermissionError):  # also the processes that it has started
+        with suppress(
+            ProcessLookupError, PermissionError
+        ):  # also the processes that it has started
             os.killpg(self.pid, signal.SIGKILL)
 
     def _judge(self, code: int) -> dict[str, Any]:

@@ -45,8 +45,8 @@ class ExplainCommand(Command):
         """Read the arguments; former options are read by the other command."""
         if any(each.partition("=")[0] in FORMER for each in args):
             make_console(stderr=True).print(
-                "warning: coreplan explain with these options is now coreplan sensitivity; the next "
-                "version drops the old name",
+                "warning: coreplan explain with these options is now coreplan sensitivity; the "
+                "next version drops the old name",
                 markup=False,
                 soft_wrap=True,
             )

@@ -17,7 +17,11 @@ from coreplan.support.checks import unknown_name
 from coreplan.view.terminal import make_console, print_error
 from coreplan.view.words import count as in_words
 
-_USES = {ONE: "", EACH: "one group of problems per value", IN_TURN: "problems use the values in turn"}
+_USES = {
+    ONE: "",
+    EACH: "one group of problems per value",
+    IN_TURN: "problems use the values in turn",
+}
 
 
 class SetName(click.ParamType):  # type: ignore[type-arg, unused-ignore]
@@ -130,7 +134,9 @@ def generate(
     if not output:
         raise click.UsageError("no folder for the files is given; add -o DIR")
     if output == STANDARD_INPUT:
-        raise click.UsageError("problems cannot be written to the standard output; name a folder with -o DIR")
+        raise click.UsageError(
+            "problems cannot be written to the standard output; name a folder with -o DIR"
+        )
     parameters: dict[str, Any] = {}
     for name, value in assignments:
         if name in parameters:
@@ -167,16 +173,14 @@ def generate(
         )
     else:
         written = sum(bool(file["written"]) for file in files)
-        were_there = (
-            f" ({written:,} written, the others existed)" if written < len(files) else ""
-        )
+        were_there = f" ({written:,} written, the others existed)" if written < len(files) else ""
         make_console().print(
             f"{in_words(len(files), 'problem')} of {test_set.name} in {output}{were_there}",
             markup=False,
         )
     if interrupted:
         print_error(
-            f"interrupted: {len(files):,} of {total:,} files are written; the same command continues"
+            f"interrupted: {len(files):,} of {total:,} files written; the same command continues"
         )
     return INTERRUPTED if interrupted else OK
 

@@ -54,7 +54,9 @@ from coreplan.view.words import describe_calendar, describe_problem
     help="Number of steps to plan.  [default: the number of steps that have costs]",
 )
 @click.option("--must-complete", is_flag=True, help="Require that every work is completed.")
-@click.option("--name", metavar="NAME", help="Name of the problem.  [default: the name of the file]")
+@click.option(
+    "--name", metavar="NAME", help="Name of the problem.  [default: the name of the file]"
+)
 @calendar_options
 @click.option("--force", is_flag=True, help="Overwrite existing files.")
 @json_option

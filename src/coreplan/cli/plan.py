@@ -99,7 +99,9 @@ def plan(
     """
     solving = (time_limit, memory_limit, asked or None, state_file, stage or None)
     if policy_file is not None and any(each is not None for each in solving):
-        raise click.UsageError("--policy shows a finished plan; it cannot be combined with options for solving")
+        raise click.UsageError(
+            "--policy shows a finished plan; it cannot be combined with options for solving"
+        )
     inputs = {"FILE": file, "--policy": policy_file, "--state": state_file}
     check_one_input(inputs)
     if save_policy is not None:

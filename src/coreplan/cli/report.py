@@ -110,7 +110,9 @@ def report(
     problem = read_problem(file)
     calendar = find_calendar(file, start_date, step)
     if calendar is not None:
-        calendar.last_day(problem.horizon - 1)  # before the long work: reports an invalid date early
+        calendar.last_day(
+            problem.horizon - 1
+        )  # before the long work: reports an invalid date early
     policy = None if policy_file is None else Policy.load(policy_file, problem)
     options: dict[str, Any] = {"time_limit": time_limit, "memory_limit": memory_limit, **asked}
     console = make_console(patient=True)

@@ -39,16 +39,16 @@ from coreplan.view.words import describe_calendar, describe_problem
     short_help="Show which hindrance rules, windows and delays cost most.",
 )
 @file_argument
-@click.option(
-    "--only", type=click.Choice(KINDS), help="Examine only these.  [default: all]"
-)
+@click.option("--only", type=click.Choice(KINDS), help="Examine only these.  [default: all]")
 @click.option(
     "--relax",
     is_flag=True,
     help="Relax instead of remove: half the hindrance, a window one step wider on both sides, "
     "half the chance of a delay.",
 )
-@click.option("--top", type=click.IntRange(min=1), metavar="N", help="Show only the N that cost most.")
+@click.option(
+    "--top", type=click.IntRange(min=1), metavar="N", help="Show only the N that cost most."
+)
 @click.option(
     "--time-limit",
     type=click.FloatRange(min=0, min_open=True),

@@ -162,7 +162,10 @@ memory_limit_option = click.option(
     help="Memory that the solver may use: a number of MB, or for instance 4G.",
 )
 save_policy_option = click.option(
-    "--save-policy", type=click.Path(), metavar="FILE", help="Write the plan to this file (policy/1)."
+    "--save-policy",
+    type=click.Path(),
+    metavar="FILE",
+    help="Write the plan to this file (policy/1).",
 )
 
 
@@ -180,8 +183,8 @@ def plan_options(command: AnyCallable) -> AnyCallable:
         "schedule_file",
         type=click.Path(),
         metavar="FILE",
-        help="The plan, a file with the step in which each contractor starts each work, for instance "
-        "'Alpha: {a1: 0, a2: 4}'.",
+        help="The plan, a file with the step in which each contractor starts each work, for "
+        "instance 'Alpha: {a1: 0, a2: 4}'.",
     )
     return policy(schedule(command))
 

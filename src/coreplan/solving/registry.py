@@ -88,7 +88,7 @@ class _Algorithms(Mapping[str, Algorithm]):
         del self._known[name]
 
     def with_options(self, options: type[SolverOptions]) -> list[Algorithm]:
-        """Algorithms that take a dataclass of options; foreign ones are loaded only if none of ours does."""
+        """Algorithms with a dataclass of options; others are loaded only if none of ours has it."""
         found = [each for each in self._known.values() if each.options is options]
         return found or [each for each in self.values() if each.options is options]
 
@@ -107,7 +107,10 @@ class _Algorithms(Mapping[str, Algorithm]):
         if self._found is None:
             self._found = {each.name: each for each in entry_points(group=GROUP)}
             for name in self._found.keys() & _OWN.keys():
-                logger.warning("the algorithm %r of another package is ignored: coreplan has one of this name", name)
+                logger.warning(
+                    "the algorithm %r of another package is ignored: coreplan has one of this name",
+                    name,
+                )
                 del self._found[name]
         return self._found
 

@@ -266,8 +266,7 @@ class _Solver:
             )
         if not said and self.error > 0:
             said.append(
-                "rounding, and probabilities that do not sum to 1, leave a gap of "
-                f"{self.error:.4g}"
+                f"rounding, and probabilities that do not sum to 1, leave a gap of {self.error:.4g}"
             )
         return "; ".join(said)
 

@@ -110,7 +110,7 @@ def solve_core(task: SolverTask, options: CoreOptions) -> Result:
             lower = max(lower, policy.evaluate(memory_limit=limits.memory_limit_mb))
     upper = max(lower, upper)
     taken = given is not None and given.value >= lower
-    # Maps of the model that was solved: a preferred plan comes from another one, merged differently.
+    # Maps of the solved model: a preferred plan comes from another one, merged differently.
     maps = policy.maps
     if engine.stop == _core.Stop.none and not taken and is_closed(lower, upper):
         limited = replace(settings, certify=False, work_limit=_work_of_preference(settings))
@@ -342,7 +342,7 @@ class _Engine:
             self.stop = _core.Stop.memory_limit
 
     def fall_back(self) -> None:
-        """Use the policy in which agents act alone: memory is too short to write down a better one."""
+        """Use the policy in which agents act alone: memory is too short to write a better one."""
         self.stop = _core.Stop.memory_limit
         for team in self.teams:
             team.fall_back()
