@@ -69,7 +69,7 @@ def test_defaults(tmp_path: Path) -> None:
         ("time: 10", "time: 0", 4, "found the number 0; expected a number above 0: seconds"),
         ("memory: 4000", "memory: much", 4, "expected a number above 0: MB"),
         ("memory: 4000", "space: 1", 4, "limits has no key 'space'"),
-        ("time: 10, memory", "memory", 11, "there is no time limit; add `limits: {time: 60}`"),
+        ("time: 10, memory", "memory", 11, "the time limit is missing; add `limits: {time: 60}`"),
         ("algorithm: dp", "algorithm: dpp", 9, "has no algorithm 'dpp'; did you mean 'dp'?"),
         ("dp: {algorithm: dp}", "dp: {}", 9, "a solver needs the key 'algorithm'"),
         ("dp: {algorithm: dp}", "dp: dp", 9, "found the text 'dp'; expected a solver, a mapping"),

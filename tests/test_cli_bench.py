@@ -319,7 +319,7 @@ def test_showing_what_is_not_there(run: Run, tmp_path: Path) -> None:
     assert run("bench", "show", path) == (0, "no solves yet\n", "")
     code, out, err = run("bench", "show", tmp_path / "none.sqlite")
     assert (code, out) == (2, "")
-    assert "there is no such file" in err
+    assert "does not exist" in err
     before = path.read_bytes()
     assert run("bench", "show", path, "--csv", path).code == 2
     assert path.read_bytes() == before

@@ -86,7 +86,7 @@ def test_same_files_stay(run: Run, tmp_path: Path) -> None:
     code, out, _ = run("generate", "rand3", "--count", 3, "-o", tmp_path)
     assert code == 0
     assert "3 problems of rand3" in out
-    assert "(1 written, the others were there)" in out
+    assert "(1 written, the others existed)" in out
     assert file.stat().st_mtime == 1
 
 
@@ -153,8 +153,8 @@ def test_folders_that_are_read_only(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "which test set?"),
-        (["mpp"], "name a folder with -o DIR"),
+        ([], "no test set is given"),
+        (["mpp"], "no folder for the files is given; add -o DIR"),
         (["mp", "-o", "x"], "did you mean 'mpp'?"),
         (["mpp", "-o", "x", "--count", "0"], "--count"),
         (["mpp", "-o", "x", "--seed", "-1"], "--seed"),
@@ -203,7 +203,7 @@ def test_interrupts_keep_what_there_is(
     assert code == 130
     assert json.loads(out)["complete"] is False
     assert len(json.loads(out)["files"]) == len(contents(tmp_path)) == 2
-    assert "2 of 4 files are there" in err
+    assert "2 of 4 files written" in err
     monkeypatch.undo()
     code, out, err = run(*command)
     assert (code, err) == (0, "")

@@ -211,7 +211,7 @@ def test_values_that_make_no_sense(algorithm: str, name: str, value: Any, messag
 
 def test_options_that_exclude_each_other() -> None:
     """A certificate needs losses; without any certificate, they may be left out."""
-    with pytest.raises(SolverError, match="a certificate is about losses; it needs shape=True"):
+    with pytest.raises(SolverError, match="a certificate needs shape=True: it proves bounds on losses"):
         CoreOptions(certificate=True, shape=False)
     assert not CoreOptions(certificate=False, shape=False).wants_certificate
 
@@ -397,7 +397,7 @@ def test_compare_shares_options_out(run: Any) -> None:
     assert f'"joint_states_expanded": {expected}' in out
     code, out, err = run("compare", example, *names, "--memo")
     assert (code, out) == (2, "")
-    assert "--memo is no option of core or dp" in err
+    assert "--memo is not an option of core or dp" in err
 
 
 @pytest.mark.parametrize("command", ["plan", "report"])

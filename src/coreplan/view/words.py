@@ -158,7 +158,9 @@ def result_in_words(result: Result) -> list[str]:
     agent = "agent" if problem is None else problem.words.agent
     local = result.objective == "decentralised"
     if result.status is Status.OPTIMAL:
-        kind = f", if each {agent} sees only its own state" if local else ""
+        kind = " of all decentralised plans: each " if local else ""
+        if local:
+            kind += f"{agent} sees only its own state"
         first = f"Proven {speak.best}{kind}. This plan {speak.has(result.value)}."
     else:
         kind = "decentralised plan" if local else "plan"
