@@ -211,7 +211,8 @@ def test_values_that_make_no_sense(algorithm: str, name: str, value: Any, messag
 
 def test_options_that_exclude_each_other() -> None:
     """A certificate needs losses; without any certificate, they may be left out."""
-    with pytest.raises(SolverError, match="a certificate needs shape=True: it proves bounds on losses"):
+    said = "a certificate needs shape=True: it proves bounds on losses"
+    with pytest.raises(SolverError, match=said):
         CoreOptions(certificate=True, shape=False)
     assert not CoreOptions(certificate=False, shape=False).wants_certificate
 

@@ -176,7 +176,7 @@ class Solves:
         return next((each for each in self.variants(algorithm) if each.options in ways), None)
 
     def main(self) -> list[Variant]:
-        """The variants in figures: not decentralised solvers, nor `core` with ideas switched off."""
+        """The variants in figures: no decentralised solvers, no `core` with ideas switched off."""
         return [
             each
             for each in self.variants()

@@ -221,8 +221,8 @@ class Limits:
             raise LimitError(
                 "memory_limit",
                 f"one agent has {states:,} or more local states; describing them needs about "
-                f"{states * _BYTES_PER_DESCRIBED_STATE / BYTES_PER_MB:.4g} MB, but the memory limit "
-                f"is {self._memory_limit / BYTES_PER_MB:.4g} MB",
+                f"{states * _BYTES_PER_DESCRIBED_STATE / BYTES_PER_MB:.4g} MB, but the memory "
+                f"limit is {self._memory_limit / BYTES_PER_MB:.4g} MB",
             )
 
     @contextmanager
