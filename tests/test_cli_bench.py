@@ -358,7 +358,7 @@ def test_the_state_in_words() -> None:
         "8/20 done, 2 running, 4 solved to the optimum, 1 killed (time), about 2 min 5 s left"
     )
     assert "waiting for another run" in state_in_words(replace(state, waiting=True))
-    assert "finishing what runs" in state_in_words(replace(state, stopping=True))
+    assert "waiting for running solves" in state_in_words(replace(state, stopping=True))
 
 
 @pytest.mark.parametrize("terminal", [True, False])

@@ -143,7 +143,7 @@ class RayPool:
                 reason = str(error).strip().splitlines()
                 raise SolverError(
                     f"Ray failed: {reason[-1] if reason else type(error).__name__}; what has "
-                    "finished is kept, run again to go on"
+                    "finished is kept; run the same command again to continue"
                 ) from None
         return ended
 

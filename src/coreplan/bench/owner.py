@@ -72,7 +72,7 @@ def _birth_by_proc(pid: int) -> str | None:
         text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return None
-    # The name of the program, between brackets, may hold anything.
+    # The name of the program, between brackets, may contain any character.
     state, *fields = text.rpartition(")")[2].split()
     if state in "ZX":  # it has ended, but its parent has not asked for the exit code yet
         return None

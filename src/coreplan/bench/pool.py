@@ -38,16 +38,16 @@ class Pool(Protocol):
 
     @property
     def jobs(self) -> int:
-        """How many solves can run side by side."""
+        """Number of solves that can run at the same time."""
 
     def submit(self, key: str, request: Mapping[str, Any]) -> None:
-        """Hand out a request; at most as many at a time as there are jobs."""
+        """Start a request; at most as many at a time as the number of jobs."""
 
     def wait(self, seconds: float) -> list[tuple[str, Answer]]:
-        """The keys and answers of solves that have ended; waits for one, but not longer."""
+        """The keys and answers of finished solves; waits until at least one has finished."""
 
     def close(self) -> None:
-        """End everything that runs, at once."""
+        """End all running solves at once."""
 
 
 class Worker:
@@ -156,18 +156,18 @@ class LocalPool:
 
     @property
     def jobs(self) -> int:
-        """How many solves can run side by side."""
+        """Number of solves that can run at the same time."""
         return self._jobs
 
     def submit(self, key: str, request: Mapping[str, Any]) -> None:
-        """Hand out a request; at most as many at a time as there are jobs."""
+        """Start a request; at most as many at a time as the number of jobs."""
         worker = self._idle.pop() if self._idle else Worker()
         self._busy[worker] = (key, request)
         self._selector.register(worker, selectors.EVENT_READ)
         worker.submit(request)
 
     def wait(self, seconds: float) -> list[tuple[str, Answer]]:
-        """The keys and answers of solves that have ended; waits for one, but not longer.
+        """The keys and answers of finished solves; waits until at least one has finished.
 
         Raises
         ------
@@ -190,7 +190,7 @@ class LocalPool:
         return ended
 
     def close(self) -> None:
-        """End everything that runs, at once."""
+        """End all running solves at once."""
         workers = [*self._idle, *self._busy]
         self._idle, self._busy = [], {}
         self._selector.close()
