@@ -18,10 +18,10 @@ Families of problems, each with its own time limit unless one is given:
   stormpy is installed, Storm's sparse engine, all on merged states (10 s). Storm's seconds are for
   reading, building and computing.
 
-Runs follow each other in one process, with as many threads as the machine has processors; a run that
-takes longer than its limit still counts as proven if it is. Counts are medians; a dash means that an
-algorithm does not report this count. If bounds contradict each other, or a known optimum, the last
-lines say this, and the exit code is 1.
+Runs follow each other in one process, with as many threads as the machine has processors; a run
+that takes longer than its limit still counts as proven if it is. Counts are medians; a dash means
+that an algorithm does not report this count. If bounds contradict each other, or a known optimum,
+the last lines say this, and the exit code is 1.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Run by hand: .venv/bin/python benchmarks/simulate.py [--runs 1000000]
 
-The table has, per plan: the simulated runs per second with one thread and with all, the seconds with
-all, and the distance of the mean from the exact value, in standard errors.
+The table has, per plan: the simulated runs per second with one thread and with all, the seconds
+with all, and the distance of the mean from the exact value, in standard errors.
 """
 
 from __future__ import annotations
