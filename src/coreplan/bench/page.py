@@ -57,7 +57,7 @@ def make_page(
         *_table(rows),
         "",
         "DP, SPUDD, CRG-PS and CoRe 2016 (the paper's algorithm, `core-2016`) are as published:",
-        "local states keep start and end times (`merge: false`), searches remember nothing, SPUDD",
+        "local states keep start and end times (`merge: false`), searches have no memory, SPUDD",
         "tries joint actions one by one. *merged*: on merged local states, SPUDD with actions as",
         "variables of its diagrams. *memo*: solved joint states are remembered. *core* is this",
         "project's engine. A solve counts as solved if its optimum is proven within the limits;",
@@ -157,7 +157,7 @@ def _table(rows: Sequence[Row]) -> Iterator[str]:
 def _figure(figure: DrawnFigure, page: Path) -> list[str]:
     lines = [f"### ({figure.kind.letter}) {figure.kind.title}", ""]
     if figure.path is None:
-        return [*lines, "Not measured: these solves hold no data for it."]
+        return [*lines, "Not measured: these solves have no data for this figure."]
     target = Path(os.path.relpath(figure.path, page.parent)).as_posix().replace(" ", "%20")
     picture = "" if figure.path.suffix == ".pdf" else "!"
     return [*lines, f"{picture}[{_safe(figure.headline)}]({target})", "", _safe(figure.sentence)]
@@ -167,7 +167,7 @@ def _claims(claims: Sequence[Claim]) -> Iterator[str]:
     tally = [f"{sum(c.verdict is v for c in claims)} {v}" for v in Verdict]
     yield f"Of {count(len(claims), 'claim')}: {', '.join(tally)}. The verdict follows the rule."
     yield ""
-    yield "| the paper | rule | measured | verdict | what may explain it |"
+    yield "| the paper | rule | measured | verdict | possible reason |"
     yield "| --- | --- | --- | --- | --- |"
     for claim in claims:
         cells = (claim.statement, claim.rule, claim.measured or "–", str(claim.verdict), claim.why)
