@@ -103,7 +103,7 @@ def test_dry_run(run: Run, config: Path, as_json: bool) -> None:
         (["mine.yaml", "--time-limit", "nan"], "the time limit is nan; expected a finite number"),
         (["mine.yaml", "--time-limit", "inf"], "the time limit is inf; expected a finite number"),
         (["mine.yaml", "--count", "9999999"], "found 9999999; expected the count"),
-        (["mine.yaml", "-o", "mine.yaml"], "would overwrite 'mine.yaml'"),
+        (["mine.yaml", "-o", "mine.yaml"], "would overwrite its own input 'mine.yaml'"),
         (["mine.yaml", "-o", "no/where"], "the folder 'no' does not exist"),
         (["mine.yaml", "-o", "notes.txt"], "notes.txt: is not a store of results"),
         (["mine.yaml", "--jobs", "0"], "--jobs"),

@@ -98,7 +98,7 @@ def test_other_files_stay_unless_forced(run: Run, tmp_path: Path) -> None:
     again = ["generate", "rand3", "--count", 3, "--seed", 1, "-o", tmp_path]
     code, out, err = run(*again)
     assert (code, out) == (2, "")
-    assert "rand3-0001.json: has other content" in err
+    assert "rand3-0001.json: has different content" in err
     assert "1 more" in err
     assert "--force" in err
     assert contents(tmp_path) == before
@@ -146,7 +146,7 @@ def test_folders_that_are_read_only(
     monkeypatch.setattr(os, "access", lambda path, mode: not mode & os.W_OK)  # root may do all
     code, out, err = run("generate", "rand3", "--count", 1, "-o", tmp_path)
     assert (code, out) == (2, "")
-    assert "nothing can be written" in err
+    assert "is not writable; choose another folder" in err
     assert not contents(tmp_path)
 
 
