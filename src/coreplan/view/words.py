@@ -158,9 +158,8 @@ def result_in_words(result: Result) -> list[str]:
     agent = "agent" if problem is None else problem.words.agent
     local = result.objective == "decentralised"
     if result.status is Status.OPTIMAL:
-        kind = " of all decentralised plans: each " if local else ""
-        if local:
-            kind += f"{agent} sees only its own state"
+        own = f" of all decentralised plans: each {agent} sees only its own state"
+        kind = own if local else ""
         first = f"Proven {speak.best}{kind}. This plan {speak.has(result.value)}."
     else:
         kind = "decentralised plan" if local else "plan"
