@@ -137,14 +137,15 @@ def test_log_and_gap(
     assert "inf" not in out
     summary = re.search(
         r"^Stopped by the time limit\. This plan is worth (\S+); no plan is worth more than (\S+) "
-        r"\((\S+) % left\)\.$",
+        r"\(a gap of (\S+), (\S+) %\)\.$",
         out,
         re.MULTILINE,
     )
     assert summary is not None
-    value, upper, relative = (float(group) for group in summary.groups())
+    value, upper, gap, relative = (float(group) for group in summary.groups())
     assert value == pytest.approx(result.value, rel=1e-9)
     assert upper == pytest.approx(result.upper_bound, rel=1e-9)
+    assert gap == pytest.approx(result.gap, rel=1e-3)
     assert relative == pytest.approx(100 * result.relative_gap, rel=1e-2)
 
 

@@ -164,10 +164,9 @@ def result_in_words(result: Result) -> list[str]:
     else:
         kind = "decentralised plan" if local else "plan"
         bound = speak.none_is_better(result.upper_bound, kind)
-        part = result.relative_gap
-        left = speak.number(result.gap) if math.isinf(part) else f"{100 * part:.3g} %"
+        left = speak.left(result.gap, result.relative_gap)
         first = f"{_WHY_STOPPED[result.status]} This plan {speak.has(result.value)}; {bound} "
-        first += f"({left} left)."
+        first += f"({left})."
     work = result.statistics
     counts = {
         "joint states expanded": work.joint_states_expanded,
@@ -240,6 +239,10 @@ class Worth:
         """Say that a plan of this value is known."""
         return f"a plan worth {self.number(value)} is known"
 
+    def left(self, gap: float, part: float) -> str:
+        """The gap that is left, also as a part of the value unless that is infinite."""
+        return f"a gap of {gap:.4g}" + ("" if math.isinf(part) else f", {100 * part:.3g} %")
+
     def gained(self, value: float) -> str:
         """The participle for improving a plan of this value."""
         return "gained"
@@ -279,6 +282,10 @@ class MoneyWorth(Worth):
         """Say that a plan with this cost or these earnings is known."""
         verb = "costs" if value < 0 else "earns"
         return f"a plan that {verb} {self.number(abs(value))} is known"
+
+    def left(self, gap: float, part: float) -> str:
+        """The gap that is left, as a part of the costs or earnings."""
+        return f"{self.number(gap)} left" if math.isinf(part) else f"{100 * part:.3g} % left"
 
     def gained(self, value: float) -> str:
         """The participle for improving a plan: costs are saved, earnings gained."""
