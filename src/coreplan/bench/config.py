@@ -346,7 +346,7 @@ def _chosen(
                 unknown_name(name, "solver", list(solvers), "the configuration"),
             )
         elif name in names[:position]:
-            document.fail((*place, position), f"solver {name!r} is named twice")
+            document.fail((*place, position), f"solver {name!r} is listed twice")
     return tuple(solvers[name] for name in names if isinstance(name, str) and name in solvers)
 
 
