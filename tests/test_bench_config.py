@@ -142,7 +142,7 @@ def test_overriding(tmp_path: Path) -> None:
     [
         ({"sets": ["mp"]}, "has no set 'mp'; did you mean 'mpp'"),
         ({"solvers": ["cor"]}, "has no solver 'cor'; did you mean 'core'"),
-        ({"sets": ["rand4"], "solvers": ["core"]}, "none of these solvers solves any of these sets"),
+        ({"sets": ["rand4"], "solvers": ["core"]}, "none of these solvers solves any of"),
         ({"time_limit": math.nan}, "the time limit is nan; expected a finite number above 0"),
         ({"time_limit": math.inf}, "the time limit is inf; expected a finite number above 0"),
         ({"memory_limit": -1.0}, "the memory limit is -1.0; expected a finite number above 0"),
