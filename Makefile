@@ -1,24 +1,24 @@
-# Everything happens in .venv and build/, made here from nothing but Python 3.11+, pip, make and a
-# C++20 compiler. A second call does only what has changed.
+# All targets work in .venv and build/, and need only Python 3.11+, pip, make and a C++20 compiler. A
+# second call only updates what has changed.
 #
 #   make demo         solve the bundled example
 #   make test         linters, type checker, C++ tests, Python tests: some minutes
 #   make test-quick   the Python tests that take little time, with few random examples: under a
 #                     minute
 #   make test-extras  tests that need optional packages
-#   make test-browser tests in a real browser; make test runs them, too, if it finds Chromium
-#   make sanitize     the tests on a core built with address and undefined-behaviour sanitizers, the
-#                     C++ tests with the thread sanitizer, too
-#   make explore      look for failures by random problems, limits, certificates, files and
+#   make test-browser tests in a real browser; make test also runs them if it finds Chromium
+#   make sanitize     the tests on a core built with address and undefined-behaviour sanitizers, and
+#                     the C++ tests with the thread sanitizer
+#   make explore      search for failures with random problems, limits, certificates, files and
 #                     signals: MINUTES=5, prints its seed; failures go to tests/corpus.jsonl
-#   make fuzz         feed the readers of files what reaches new code: MINUTES=5; findings are in
-#                     build/fuzz
+#   make fuzz         run a coverage-guided fuzzer on the readers of files: MINUTES=5; findings are
+#                     in build/fuzz
 #   make bench        benchmarks (some minutes)
 #   make reproduce    the paper's evaluation in a few minutes: runs, figures, docs/reproduction.md
 #                     (reproduce-hour: about an hour; reproduce-full: all of it, days of computing;
-#                     all of them go on where they were stopped)
-#   make format       put the code into shape
-#   make clean        remove what was built (make distclean: .venv too), not build/reproduction
+#                     a stopped run continues where it stopped)
+#   make format       format the code
+#   make clean        remove build outputs (make distclean: also .venv), not build/reproduction
 #
 # NATIVE=1 optimises for this machine's processor.
 
@@ -61,7 +61,7 @@ test-cpp: build/cpp-tests/coreplan_tests
 test-python: install $(STAMPS)/test-tools
 	$(BIN)/python -m pytest -q -n auto -m "not extras"
 
-# Which files are left out, and how many examples are drawn: tests/conftest.py.
+# tests/conftest.py decides which files are left out, and how many examples are drawn.
 test-quick: install $(STAMPS)/test-tools
 	HYPOTHESIS_PROFILE=quick $(BIN)/python -m pytest -q -n auto -m "not extras and not slow"
 
@@ -74,12 +74,12 @@ test-browser: install $(STAMPS)/test-tools
 sanitize: $(STAMPS)/test-tools
 	bash tools/sanitize $(BIN)
 
-# ONLY="problems,files" runs some campaigns, SEED=7 begins with a seed.
+# ONLY="problems,files" runs only these campaigns, SEED=7 starts from this seed.
 explore: install $(STAMPS)/test-tools
 	PYTHONPATH=tests $(BIN)/python -m explore --minutes $(MINUTES) \
 	  $(if $(ONLY),--only $(ONLY)) $(if $(SEED),--seed $(SEED))
 
-# READERS="mpp works" fuzzes some readers.
+# READERS="mpp works" fuzzes only these readers.
 fuzz: install $(STAMPS)/test-tools $(STAMPS)/fuzz-tools
 	PYTHONPATH=tests $(BIN)/python -m explore.fuzz --minutes $(MINUTES) $(READERS)
 
@@ -92,7 +92,7 @@ bench: install
 	$(BIN)/python benchmarks/reading.py --megabytes 10
 	$(BIN)/python benchmarks/start.py
 
-# $(1): which of the configurations benchmarks/reproduce-*.yaml, $(2): the target's name
+# $(1): the name of a configuration benchmarks/reproduce-*.yaml, $(2): the target's name
 define REPRODUCE
 @mkdir -p build/reproduction
 $(BIN)/coreplan bench run benchmarks/reproduce-$(1).yaml -o build/reproduction/$(1).sqlite
@@ -114,7 +114,7 @@ format: $(STAMPS)/test-tools
 	$(BIN)/ruff format
 	$(BIN)/clang-format -i $(SOURCES)
 
-# Not the results of evaluations, which may have taken days.
+# Keep the results of evaluations, which may have taken days.
 clean:
 	@mkdir -p build
 	find build -mindepth 1 -maxdepth 1 ! -name reproduction -exec rm -rf {} +
@@ -142,19 +142,19 @@ $(STAMPS)/fuzz-tools: pyproject.toml | $(BIN)/python
 	$(PIP) install --group fuzz
 	@mkdir -p $(STAMPS) && touch $@
 
-# All extras of the package itself, which is there by then.
+# All extras of the package, which is already installed.
 $(STAMPS)/extras: $(STAMPS)/install
 	$(PIP) install --group extras
 	@touch $@
 
-# What draws figures.
+# The packages that draw figures.
 $(STAMPS)/plot: pyproject.toml | $(BIN)/python
 	$(PIP) install $$($(BIN)/python -c 'import tomllib; \
 	  print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["plot"])')
 	@mkdir -p $(STAMPS) && touch $@
 
-# The package is installed so that Python files are used where they are; it has to be installed
-# again when the core changes or a file comes or goes.
+# The installed package uses the Python files in this folder; it must be installed again when the
+# core changes or a file is added or removed.
 $(STAMPS)/files: FORCE
 	@mkdir -p $(STAMPS)
 	@echo "$(sort $(MODULES)) $(NATIVE)" | cmp -s - $@ || echo "$(sort $(MODULES)) $(NATIVE)" > $@

@@ -2,9 +2,9 @@
 
 Run: .venv/bin/python benchmarks/bounds.py --time-limit 60 [--plot gaps.svg] [--data DIR] [CASE ...]
 
-A case is a number of agents and how much they contend, such as 100-high: the first instance of that
-group of the test set `large`. Files of a folder with realistic cases can be added by --data. Gaps
-are relative to the value.
+A case is a number of agents and their contention, for instance 100-high: the first instance of that
+group of the test set `large`. --data adds the files of a folder with realistic cases. Gaps are
+relative to the value.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ WIDTH, HEIGHT, MARGIN = 760, 420, 60
 
 @dataclass
 class Run:
-    """What was known when."""
+    """The gaps of one run over time."""
 
     name: str
     result: Result
@@ -35,7 +35,7 @@ class Run:
     gaps: list[float] = field(default_factory=list)
 
     def gap_at(self, moment: float) -> float:
-        """The gap known at a moment; NaN before there is any."""
+        """The gap at a moment; NaN before the first one."""
         known = [gap for at, gap in zip(self.seconds, self.gaps, strict=True) if at <= moment]
         return known[-1] if known else math.nan
 
@@ -123,16 +123,16 @@ def plot(runs: list[Run], time_limit: float) -> str:
 def main() -> None:
     """Run the cases asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("cases", nargs="*", help="such as 100-high; default: all")
+    parser.add_argument("cases", nargs="*", help="for instance 100-high; default: all")
     parser.add_argument("--time-limit", type=float, default=60.0)
     parser.add_argument("--data", type=Path, help="a folder with problems in files")
-    parser.add_argument("--plot", type=Path, help="where to draw gaps over time, as SVG")
+    parser.add_argument("--plot", type=Path, help="file for the plot of gaps over time (SVG)")
     asked = parser.parse_args()
     names = asked.cases or [f"{n}-{kind}" for n in (10, 30, 100, 300) for kind in ("low", "high")]
     runs = []
     header = "".join(f"{f'{moment:g} s':>9}" for moment in MOMENTS)
     print(f"{'gap in % of the value, after':<32}{header}{'':>13}{'':>10}{'memory':>11}")
-    # Files first: memory is the most that the process has had so far.
+    # Files first: the memory shown is the largest of the process so far.
     files = sorted(asked.data.glob("*.json")) if asked.data else []
     for path in files:
         if path.stem != "values" and "cut" not in path.stem:

@@ -1,7 +1,7 @@
-"""The exact part of the engine: the tensor kernel, literature sizes, what shrinking gains.
+"""The exact part of the engine: the tensor kernel, literature sizes, the gain of shrinking.
 
 Run: .venv/bin/python benchmarks/core.py, with --only shrinking for one part, and with --data DIR to
-shrink problems in files as well.
+also shrink problems in files.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def best_of(count: int, work: Callable[[], object]) -> float:
 def kernel_speed() -> None:
     """Cells per second of the kernel, against streaming passes, in the same run."""
     print("tensor kernel, one thread: value cells per second, against streaming over")
-    print("  tables: every value read once and written once (what no method can undercut)")
+    print("  tables: every value read once and written once (no method can do with less)")
     print("  passes: all tables of plain passes, one agent and one operation at a time")
     print(
         f"{'team':<14}{'cells':>14}{'kernel':>12}{'with policy':>14}{'streaming':>13}"
@@ -92,7 +92,7 @@ def kernel_speed() -> None:
 
 
 def report(name: str, problems: list[MaintenanceProblem]) -> None:
-    """Solve problems and print how long it took."""
+    """Solve problems and print their times."""
     times = []
     proven = 0
     for problem in problems:
@@ -126,7 +126,7 @@ def literature() -> None:
 
 
 def families(data: Path | None) -> dict[str, list[AnyProblem]]:
-    """Problems by what they are like; with `data`, those in the files of a folder as well."""
+    """Problems by kind; with `data`, also those in the files of a folder."""
     found: dict[str, list[AnyProblem]] = {
         f"mpp, {agents} agents, density {density}": [
             random_mpp(agents, 3, horizon, seed, density=density, must_complete=True)
@@ -140,14 +140,14 @@ def families(data: Path | None) -> dict[str, list[AnyProblem]]:
     if data is not None:
         problems = []
         for path in sorted(data.iterdir()):
-            with suppress(FormatError):  # a folder may hold other files as well
+            with suppress(FormatError):  # a folder may also contain other files
                 problems.append(read_problem(path))
         found[f"files in {data.name}"] = problems
     return found
 
 
 def remaining(model: _core.CompiledModel, steps: Collection[str], limits: Limits) -> float:
-    """The joint states that are left if only some steps of shrinking are done."""
+    """The number of joint states after only some steps of shrinking."""
     options = {step: step in steps for step in STEPS}
     return _core.reduce(model, **options, monitor=limits.monitor).report.joint_after
 
@@ -167,13 +167,9 @@ def shown(factors: list[float]) -> str:
 
 
 def shrinking(data: Path | None) -> None:
-    """How much each step of shrinking gains, in joint states: the factor and its range."""
-    print(
-        "shrinking: the factor by which joint states, merged before, get fewer; median (least-most)"
-    )
-    print(
-        "without: what is lost if only this step is left out; alone: only this step, after shaping"
-    )
+    """Print the gain of each step of shrinking, in joint states: the factor and its range."""
+    print("shrinking: the factor by which it reduces merged joint states; median (least-most)")
+    print("without: the factor lost without this step; alone: only this step, after shaping")
     print(f"{'':<28}{'':<9}" + "".join(f"{name:>18}" for name in ("all steps", *STEPS)))
     for family, problems in families(data).items():
         gained: list[float] = []
@@ -206,13 +202,13 @@ def main() -> None:
     """Run the parts that are asked for, by default all."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        "--data", type=Path, metavar="DIR", help="a folder with problems to shrink as well"
+        "--data", type=Path, metavar="DIR", help="a folder with more problems to shrink"
     )
-    parser.add_argument("--only", choices=PARTS, help="run one part only")
+    parser.add_argument("--only", choices=PARTS, help="run only this part")
     arguments = parser.parse_args()
     data: Path | None = arguments.data
     if data is not None and not data.is_dir():
-        parser.error(f"there is no folder {data}")
+        parser.error(f"the folder {data} does not exist")
     for number, part in enumerate([arguments.only] if arguments.only else PARTS):
         print(end="\n" if number else "")
         PARTS[part](data)

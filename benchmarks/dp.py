@@ -1,4 +1,4 @@
-"""Speed and memory of plain dynamic programming (`dp`), each case in a process of its own.
+"""Speed and memory of plain dynamic programming (`dp`), each case in its own process.
 
 Run by `make bench`, or: .venv/bin/python benchmarks/dp.py
 """
@@ -27,7 +27,7 @@ class Case:
     merge: bool = True
     must_complete: bool = False
     translate: bool = False
-    """Whether to go by the TI-MMDP: unmerged states are then (to do, current, remaining)."""
+    """Whether to use the TI-MMDP: unmerged states are then (to do, current, remaining)."""
 
 
 CASES = [
@@ -77,7 +77,7 @@ def main() -> None:
             row = pool.apply(measure, (case,))
         speed = row["states"] / row["seconds"] / 1e6
         backups = row["actions"] / row["seconds"] / 1e6
-        # Memory of small cases drowns in what the interpreter takes anyway.
+        # The memory of small cases is lost in that of the interpreter.
         memory = f"{row['bytes']:.1f}" if row["states"] > 1e6 else "-"
         print(
             f"{case.name:<42}{row['states']:>14,.0f}{row['actions']:>15,.0f}{row['seconds']:>9.3f}"

@@ -1,6 +1,6 @@
 """Seeded random maintenance problems for benchmarks, other than the test sets.
 
-Tables of the docs are about these very problems. Published comparisons use the test sets of
+The tables in the docs are about these problems. Published comparisons use the test sets of
 ``coreplan.bench.sets``, which are the same on every machine and version of Python.
 """
 
@@ -30,15 +30,15 @@ def random_mpp(
     Parameters
     ----------
     agents, tasks, horizon
-        How many contractors, tasks each, and steps.
+        Number of contractors, of tasks of each, and of steps.
     seed
         The same seed gives the same problem.
     density
-        The chance that two tasks of different contractors hinder each other.
+        Probability that two tasks of different contractors hinder each other.
     must_complete
-        Whether every task has to be done; if so, durations are such that they fit.
+        Whether every task must be completed; durations are then short enough to fit.
     longest, longest_delay
-        The most steps of work, and of delay, of a task.
+        Most steps of work, and of delay, of a task.
     """
     draw = random.Random(f"{agents}/{tasks}/{horizon}/{seed}/{density}/{must_complete}")
     amplitude = draw.random()
@@ -94,21 +94,21 @@ def pyramid(agents: int, tasks: int, horizon: int, seed: int) -> MaintenanceProb
 
 
 def realistic(agents: int, horizon: int, seed: int) -> MaintenanceProblem:
-    """Contractors of a road network: all works have to be done, and few hinder each other.
+    """Contractors of a road network: all works must be completed, and few hinder each other.
 
-    Three to five works each, of one to six weeks, most of which may take one or two weeks longer;
-    if they could fill more than four fifths of the weeks, the longest are made shorter. Week 0 is
-    in the middle of winter, when work costs most and traffic, and so hindrance, is densest. Every
-    contractor shares roads with two or three others, two of them its neighbours on a ring, so that
-    all are one team. A fourth of the pairs of works of two such contractors hinder each other, and
-    at least one pair does.
+    Each contractor has three to five works of one to six weeks, most of which may take one or two
+    weeks longer; if they could fill more than four fifths of the weeks, the longest are made
+    shorter. Week 0 is in the middle of winter, when work costs most and traffic, and with it
+    hindrance, is densest. Every contractor shares roads with two or three others, two of them its
+    neighbours on a ring: all contractors are one team. A fourth of the pairs of works of two
+    contractors that share roads hinder each other, and at least one pair does.
 
     Parameters
     ----------
     agents
-        How many contractors, at least three.
+        Number of contractors, at least three.
     horizon
-        How many weeks, at least 15: 26 for half a year, 52 for a year.
+        Number of weeks, at least 15: 26 for half a year, 52 for a year.
     seed
         The same seed gives the same problem.
     """
@@ -139,7 +139,7 @@ def realistic(agents: int, horizon: int, seed: int) -> MaintenanceProblem:
         contractors.append(Contractor(f"C{i + 1}", tuple(works)))
     ring = draw.sample(range(agents), agents)
     pairs = {tuple(sorted((ring[k - 1], ring[k]))) for k in range(agents)}
-    # A third neighbour for some: nobody gets more than one.
+    # A third neighbour for some contractors; none gets more than one.
     free = draw.sample(range(agents), agents)
     for one, other in zip(free[::2], free[1::2], strict=False):
         if draw.random() < 0.6:

@@ -1,4 +1,4 @@
-"""Policies of known value: what is lost against every agent's best alone, over time.
+"""Policies of known value: the loss against the sum of the agents' own optima, over time.
 
 Run: .venv/bin/python benchmarks/policies.py [file ...]
 """
@@ -23,7 +23,7 @@ STEPS = {"shape": True, "drop": True, "settle": True, "eliminate": True, "merge"
 
 
 def report(name: str, problem: TIMMDP | MaintenanceProblem) -> None:
-    """Search each team for the given times and print the sum of what is lost."""
+    """Search each team for the given times and print the sum of the losses."""
     limits = Limits()
     reduction = _core.reduce(
         compile_problem(problem, limits=limits).model, **STEPS, monitor=limits.monitor

@@ -1,8 +1,8 @@
-"""How long large problem files take to check, and how much memory.
+"""Time and memory to check large problem files.
 
 Run by hand: .venv/bin/python benchmarks/reading.py [--megabytes 50]
 
-Each kind of file is made, then checked by `coreplan check` in a process of its own. The table has,
+Each kind of file is made, then checked by `coreplan check` in its own process. The table has,
 per kind: the size of the file, the processor time and the peak of resident memory of that process.
 """
 
@@ -120,7 +120,7 @@ KINDS: dict[str, Callable[[int], Iterator[str]]] = {
 
 
 def write(parts: Iterator[str], file: Path) -> None:
-    """Write a text that comes in parts."""
+    """Write a text from its parts."""
     with file.open("w", encoding="utf-8") as out:
         out.writelines(chain(parts, "\n"))
 
@@ -131,7 +131,7 @@ def measure(file: Path) -> tuple[float, float]:
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode != 0:
-        raise SystemExit(f"{file.name} was refused")
+        raise SystemExit(f"{file.name} was rejected")
     return usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024 / MEGABYTE
 
 

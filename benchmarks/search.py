@@ -1,4 +1,4 @@
-"""How far `core` gets within a time limit, on growing problems: a table, and a plot as SVG.
+"""The share of growing problems that `core` proves in time: a table, and a plot as SVG.
 
 Run: .venv/bin/python benchmarks/search.py [--only mpp pyra ...] [--quick] [--seeds 5]
      [--time-limit S] [--data DIR] [--json runs.json] [--plot proven.svg]
@@ -9,19 +9,19 @@ Families of problems, each with its own time limit unless one is given:
   8 agents, horizon 8 and 10 (60 s).
 - pyra: pyramids, 3 works each, which fit into every horizon used here: 10 agents (10 s), 31 and 63
   agents (60 s).
-- real: the files of a folder (60 s), which may hold known optima in a file values.json.
+- real: the files of a folder (60 s), which may contain known optima in a file values.json.
 - realistic: contractors of a road network, 26 and 52 weeks: 6 (30 s), 8 and 10 of them (60 s).
-- ablation: some problems that are solved in seconds, with one option of `core` switched off at a
-  time (30 s), the best of up to five runs; a second table has time and work relative to those with
-  all of them.
-- compare: small problems, by `core`, `dp`, `spudd`, `core-2016` without and with memory and, where
+- ablation: some problems that take seconds, with one option of `core` switched off at a time
+  (30 s), the best of up to five runs; a second table has time and work relative to runs with all
+  options.
+- compare: small problems, by `core`, `dp`, `spudd`, `core-2016` without and with memory and, if
   stormpy is installed, Storm's sparse engine, all on merged states (10 s). Storm's seconds are for
   reading, building and computing.
 
-Seconds are those of runs one after the other in one process, with as many threads as the machine
-has processors; a run that takes longer than its limit counts as proven all the same if it is.
-Counts are medians; a dash stands for what an algorithm does not report. Bounds that contradict each
-other, or a known optimum, are said at the end, and the exit code is 1.
+Runs follow each other in one process, with as many threads as the machine has processors; a run
+that takes longer than its limit still counts as proven if it is. Counts are medians; a dash means
+that an algorithm does not report this count. If bounds contradict each other, or a known optimum,
+the last lines say this, and the exit code is 1.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ OPTIONS: dict[str, object] = {
     "floors": False,
     "tables": False,
 }
-"""Options of `core` and what switches them off, for the ablation; unknown ones are left out."""
+"""Options of `core` and their values when switched off; unknown ones are left out."""
 
 COUNTS = {
     "states": "joint_states_expanded",
@@ -72,17 +72,17 @@ COUNTS = {
     "reachable": "policy_states",
     "overhead": "search_overhead",
 }
-"""Columns and what they show of `Result.statistics`: its counts, and `others` by name.
+"""Columns and their counts in `Result.statistics` and its `others`.
 
-`reachable` is for the joint states that the policy can get into, `overhead` for how many times as
-many were expanded.
+`reachable` is the number of joint states that the policy can reach, `overhead` the expanded states
+divided by it.
 """
 
 ALL_OPTIONS = "all options"
 STORM = "storm"
 QUICK_LIMIT = 2.0
 REPEAT_WITHIN = 0.5
-"""Seconds of runs on one instance after which none is repeated."""
+"""Seconds of runs on one instance after which no run is repeated."""
 AGREEMENT = 1e-6
 """Bounds may miss each other by this part of the value."""
 
@@ -94,7 +94,7 @@ LEFT, RIGHT, TOP, BOTTOM = 62, 210, 34, 48
 
 @dataclass(frozen=True)
 class Instance:
-    """A problem to be made when it is needed; its optimum, if that is known."""
+    """A problem that is made when it is needed, with its optimum if known."""
 
     name: str
     make: Callable[[], AnyProblem]
@@ -114,14 +114,14 @@ class Case:
     algorithm: str = "core"
     options: Mapping[str, Any] = field(default_factory=dict)
     how: str = "core"
-    """What to call the algorithm with these options."""
+    """The name of the algorithm with these options."""
     repeat: int = 1
-    """The most times that a short run is made."""
+    """Most repetitions of a short run."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """What came of one instance; no result if a limit struck before there was any plan."""
+    """The outcome of one instance; no result if a limit was reached before any plan was found."""
 
     case: Case
     instance: Instance
@@ -144,7 +144,7 @@ class Run:
         return None if self.result is None else self.result.statistics.to_dict().get(name)
 
     def to_dict(self) -> dict[str, object]:
-        """Everything about it, for a file."""
+        """All data of the run, for a file."""
         return {
             "family": self.case.family,
             "case": self.case.name,
@@ -164,7 +164,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Asked:
-    """What the command line asks for."""
+    """The settings from the command line."""
 
     seeds: int
     quick: bool
@@ -219,11 +219,11 @@ def pyra_cases(asked: Asked) -> Iterator[Case]:
 def real_cases(asked: Asked) -> Iterator[Case]:
     """The files of a folder; a quick run takes the three smallest."""
     if asked.data is None:
-        say("real is left out: it needs --data")
+        say("real is left out: give its folder with --data")
         return
     paths = []
     for path in sorted(asked.data.iterdir()):
-        with suppress(FormatError):  # a folder may hold other files as well
+        with suppress(FormatError):  # a folder may also contain other files
             if path.is_file():
                 read_problem(path)
                 paths.append(path)
@@ -332,12 +332,12 @@ FAMILIES: dict[str, Callable[[Asked], Iterator[Case]]] = {
 
 
 def say(text: str) -> None:
-    """Tell how it goes, apart from the table."""
+    """Print progress, separate from the table."""
     print(text, file=sys.stderr, flush=True)
 
 
 def measure(case: Case, instance: Instance) -> Run:
-    """Solve one instance, short ones several times if asked to; the fastest run counts."""
+    """Solve one instance, a short one several times if asked to; the fastest run counts."""
     problem = instance.make()
     best = solve_once(case, instance, problem)
     spent = best.seconds
@@ -352,7 +352,7 @@ def measure(case: Case, instance: Instance) -> Run:
 
 
 def solve_once(case: Case, instance: Instance, problem: AnyProblem) -> Run:
-    """Solve one instance; nothing of its policy is kept."""
+    """Solve one instance and drop its policy."""
     gc.collect()
     start = time.perf_counter()
     try:
@@ -380,7 +380,7 @@ def ask_storm(problem: AnyProblem, limit: float) -> Result:
 
 
 def without_policy(result: Result) -> Result:
-    """A result as it would be read from a file: policies of many runs take memory."""
+    """A result without its policy: policies of many runs take memory."""
     return replace(result, policy=None)
 
 
@@ -452,7 +452,7 @@ def row(case: Case, runs: Sequence[Run]) -> str:
 
 
 def known_table(runs: Sequence[Run]) -> list[str]:
-    """What was found, beside optima that are known."""
+    """The bounds found, compared with known optima."""
     lines = []
     for run in runs:
         known, result = run.instance.known, run.result
@@ -467,7 +467,7 @@ def known_table(runs: Sequence[Run]) -> list[str]:
 
 
 def ratios(runs: Sequence[Run], base: Sequence[Run], of: Callable[[Run], float | None]) -> str:
-    """How many times as much it is, where both are proven: the median, and the range."""
+    """The factor, over instances proven by both: the median, and the range."""
     found = []
     for run, usual in zip(runs, base, strict=True):
         one, other = of(run), of(usual)
@@ -488,7 +488,7 @@ def ablation_table(runs: Sequence[Run]) -> list[str]:
     if not ways:
         return []
     lines = [
-        "relative to all options, where both are proven: median (least-most)",
+        "relative to all options, if both are proven: median (least-most)",
         f"{'':<20}{'proven':>11}{'seconds':>24}" + "".join(f"{name:>24}" for name in COUNTS),
     ]
     for how, group in ways.items():
@@ -508,7 +508,7 @@ def plot(runs: Sequence[Run]) -> str:
     families: dict[str, dict[str, list[Run]]] = {}
     for run in runs:
         families.setdefault(run.case.family, {}).setdefault(run.case.line, []).append(run)
-    # One axis for all: from a power of ten on, to the last limit or what took longer still.
+    # One axis for all: from a power of ten to the last limit, or to the longest run.
     least = min((run.seconds for run in runs if run.proven), default=0.1)
     span = (
         10.0 ** math.floor(math.log10(max(least, 1e-6))),
@@ -593,20 +593,22 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--only", nargs="+", choices=FAMILIES, help="some families only")
+    parser.add_argument("--only", nargs="+", choices=FAMILIES, help="run only these families")
     parser.add_argument("--quick", action="store_true", help="small sizes, 2 seeds, 2 s")
     parser.add_argument("--seeds", type=int, help="instances of each kind (default: 5)")
-    parser.add_argument("--time-limit", type=float, metavar="S", help="for every run, in seconds")
+    parser.add_argument(
+        "--time-limit", type=float, metavar="S", help="time limit of every run, in seconds"
+    )
     parser.add_argument("--data", type=Path, metavar="DIR", help="a folder with problems in files")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="where to write all runs")
-    parser.add_argument("--plot", type=Path, metavar="FILE", help="where to draw them, as SVG")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="file for all runs (JSON)")
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="file for the plot (SVG)")
     asked = parser.parse_args(arguments)
     if asked.seeds is not None and asked.seeds < 1:
         parser.error(f"--seeds is {asked.seeds}; expected at least 1")
     if asked.time_limit is not None and not asked.time_limit > 0:
         parser.error(f"--time-limit is {asked.time_limit:g}; expected more than 0")
     if asked.data is not None and not asked.data.is_dir():
-        parser.error(f"there is no folder {asked.data}")
+        parser.error(f"the folder {asked.data} does not exist")
     return asked
 
 

@@ -1,9 +1,9 @@
-"""How fast policies are simulated.
+"""The speed of simulations.
 
 Run by hand: .venv/bin/python benchmarks/simulate.py [--runs 1000000]
 
-The table has, per plan: how many runs a second are simulated with one thread and with all, how long
-the runs took with all, and how far the mean is from the exact value, in standard errors.
+The table has, per plan: the simulated runs per second with one thread and with all, the seconds
+with all, and the distance of the mean from the exact value, in standard errors.
 """
 
 from __future__ import annotations

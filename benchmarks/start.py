@@ -1,10 +1,10 @@
-"""How long it takes to import coreplan, beside numpy and Python itself.
+"""The time to import coreplan, compared with numpy and Python itself.
 
 Run by hand: .venv/bin/python benchmarks/start.py [--runs 15]
 
-Every import happens in a fresh process, the kinds in turns, so that a busy machine slows all of
-them. Bytecode is written by a first run that does not count. The table has, per kind, the least
-and the median processor time of a process and what it takes beyond Python itself, by the least.
+Every import runs in a fresh process, the kinds in turns: a busy machine then slows all of them. A
+first run, which does not count, writes the bytecode. The table has, per kind, the least and the
+median processor time of a process, and the least time without that of Python itself.
 """
 
 from __future__ import annotations

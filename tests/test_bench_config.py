@@ -69,7 +69,7 @@ def test_defaults(tmp_path: Path) -> None:
         ("time: 10", "time: 0", 4, "found the number 0; expected a number above 0: seconds"),
         ("memory: 4000", "memory: much", 4, "expected a number above 0: MB"),
         ("memory: 4000", "space: 1", 4, "limits has no key 'space'"),
-        ("time: 10, memory", "memory", 11, "there is no time limit; add `limits: {time: 60}`"),
+        ("time: 10, memory", "memory", 11, "the time limit is missing; add `limits: {time: 60}`"),
         ("algorithm: dp", "algorithm: dpp", 9, "has no algorithm 'dpp'; did you mean 'dp'?"),
         ("dp: {algorithm: dp}", "dp: {}", 9, "a solver needs the key 'algorithm'"),
         ("dp: {algorithm: dp}", "dp: dp", 9, "found the text 'dp'; expected a solver, a mapping"),
@@ -142,7 +142,7 @@ def test_overriding(tmp_path: Path) -> None:
     [
         ({"sets": ["mp"]}, "has no set 'mp'; did you mean 'mpp'"),
         ({"solvers": ["cor"]}, "has no solver 'cor'; did you mean 'core'"),
-        ({"sets": ["rand4"], "solvers": ["core"]}, "none of these sets is solved by any"),
+        ({"sets": ["rand4"], "solvers": ["core"]}, "none of these solvers solves any of"),
         ({"time_limit": math.nan}, "the time limit is nan; expected a finite number above 0"),
         ({"time_limit": math.inf}, "the time limit is inf; expected a finite number above 0"),
         ({"memory_limit": -1.0}, "the memory limit is -1.0; expected a finite number above 0"),

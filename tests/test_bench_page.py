@@ -38,7 +38,7 @@ def test_links_to_figures_are_relative(tmp_path: Path) -> None:
     links = re.findall(r"!\[(.*?)\]\((.*?)\)", text)
     assert links[0] == ("short decentralised", "../images/my%20run/decentralised.svg")
     assert len(links) == len(FIGURES) - 1
-    assert text.count("Not measured: these solves hold no data for it.") == 1
+    assert text.count("Not measured: these solves have no data for this figure.") == 1
 
 
 def test_every_claim_is_a_row_of_one_table(tmp_path: Path) -> None:

@@ -106,7 +106,7 @@ def test_killed_from_outside(tmp_path: Path, number: int) -> None:
     for losses in range(1, MOST_LOSSES):
         state = run_all(config, path, "bench_hooks:killed")
         assert (state.lost, state.done, state.total) == (1, 0, 1)
-        assert "1 killed from outside, to be solved again" in state_in_words(state)
+        assert "1 killed from outside, the next run repeats them" in state_in_words(state)
         assert read_rows(path) == []
         assert len(lines(log)) == losses
     state = run_all(config, path, "bench_hooks:killed")

@@ -382,7 +382,7 @@ def reachable_again(transitions: Any, initial: str) -> bool:
         ("mpp", {"seed": -1}, "seed: found -1"),
         ("mpp", {"seed": 1.5}, "seed: found 1.5"),
         ("mpp", {"agents": []}, "agents: found an empty list"),
-        ("mpp", {"agents": [2, 2]}, "agents: a value is there twice"),
+        ("mpp", {"agents": [2, 2]}, "agents: a value is given twice"),
         ("mpp", {"agents": True}, "agents: found true"),
         ("mpp", {"agents": None}, "agents: found null"),
         ("mpp", {"agents": [2, 0]}, "agents[1]: found 0; expected a whole number from 1 to"),

@@ -320,7 +320,7 @@ def test_files_that_are_no_stores(tmp_path: Path, kind: str, create: bool) -> No
 
 def test_places_without_a_store(tmp_path: Path) -> None:
     """A missing file, a folder and a folder that does not exist are told apart."""
-    with pytest.raises(FormatError, match="there is no such file"):
+    with pytest.raises(FormatError, match="does not exist"):
         read_rows(tmp_path / "r.sqlite")
     assert not (tmp_path / "r.sqlite").exists()
     with pytest.raises(FormatError, match="is not a file"):

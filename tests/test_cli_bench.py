@@ -103,7 +103,7 @@ def test_dry_run(run: Run, config: Path, as_json: bool) -> None:
         (["mine.yaml", "--time-limit", "nan"], "the time limit is nan; expected a finite number"),
         (["mine.yaml", "--time-limit", "inf"], "the time limit is inf; expected a finite number"),
         (["mine.yaml", "--count", "9999999"], "found 9999999; expected the count"),
-        (["mine.yaml", "-o", "mine.yaml"], "would overwrite 'mine.yaml'"),
+        (["mine.yaml", "-o", "mine.yaml"], "would overwrite its own input 'mine.yaml'"),
         (["mine.yaml", "-o", "no/where"], "the folder 'no' does not exist"),
         (["mine.yaml", "-o", "notes.txt"], "notes.txt: is not a store of results"),
         (["mine.yaml", "--jobs", "0"], "--jobs"),
@@ -319,7 +319,7 @@ def test_showing_what_is_not_there(run: Run, tmp_path: Path) -> None:
     assert run("bench", "show", path) == (0, "no solves yet\n", "")
     code, out, err = run("bench", "show", tmp_path / "none.sqlite")
     assert (code, out) == (2, "")
-    assert "there is no such file" in err
+    assert "does not exist" in err
     before = path.read_bytes()
     assert run("bench", "show", path, "--csv", path).code == 2
     assert path.read_bytes() == before
@@ -358,7 +358,7 @@ def test_the_state_in_words() -> None:
         "8/20 done, 2 running, 4 solved to the optimum, 1 killed (time), about 2 min 5 s left"
     )
     assert "waiting for another run" in state_in_words(replace(state, waiting=True))
-    assert "finishing what runs" in state_in_words(replace(state, stopping=True))
+    assert "waiting for running solves" in state_in_words(replace(state, stopping=True))
 
 
 @pytest.mark.parametrize("terminal", [True, False])

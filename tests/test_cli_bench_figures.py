@@ -76,10 +76,10 @@ def test_bad_input_is_refused(run: Run, tmp_path: Path) -> None:
     other = tmp_path / "notes.txt"
     other.write_text("mine", encoding="utf-8")
     out = ("-o", tmp_path / "f")
-    assert "there is no such file" in run("bench", "figures", tmp_path / "none", *out).err
+    assert "does not exist" in run("bench", "figures", tmp_path / "none", *out).err
     assert run("bench", "figures", other, *out).code == 2
     empty = stored(tmp_path / "empty.sqlite", [])
-    assert "holds no solves yet" in run("bench", "figures", empty, *out).err
+    assert "has no solves yet" in run("bench", "figures", empty, *out).err
     before = results.read_bytes()
     assert run("bench", "figures", results, *out, "--page", results).code == 2
     assert run("bench", "figures", results, *out, "--page", tmp_path / "no" / "page.md").code == 2

@@ -10,5 +10,5 @@ def test_demo(run: Run) -> None:
     code, out, err = run("demo")
     assert (code, err) == (0, "")
     assert "4 contractors, 9 works" in out
-    assert "proven optimal" in out
+    assert "Proven best. This plan " in out
     assert valid_result(run("demo", "--json").out)["status"] == "optimal"

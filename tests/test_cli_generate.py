@@ -86,7 +86,7 @@ def test_same_files_stay(run: Run, tmp_path: Path) -> None:
     code, out, _ = run("generate", "rand3", "--count", 3, "-o", tmp_path)
     assert code == 0
     assert "3 problems of rand3" in out
-    assert "(1 written, the others were there)" in out
+    assert "(1 written, the others existed)" in out
     assert file.stat().st_mtime == 1
 
 
@@ -98,7 +98,7 @@ def test_other_files_stay_unless_forced(run: Run, tmp_path: Path) -> None:
     again = ["generate", "rand3", "--count", 3, "--seed", 1, "-o", tmp_path]
     code, out, err = run(*again)
     assert (code, out) == (2, "")
-    assert "rand3-0001.json: has other content" in err
+    assert "rand3-0001.json: has different content" in err
     assert "1 more" in err
     assert "--force" in err
     assert contents(tmp_path) == before
@@ -146,15 +146,15 @@ def test_folders_that_are_read_only(
     monkeypatch.setattr(os, "access", lambda path, mode: not mode & os.W_OK)  # root may do all
     code, out, err = run("generate", "rand3", "--count", 1, "-o", tmp_path)
     assert (code, out) == (2, "")
-    assert "nothing can be written" in err
+    assert "is not writable; choose another folder" in err
     assert not contents(tmp_path)
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "which test set?"),
-        (["mpp"], "name a folder with -o DIR"),
+        ([], "no test set is given"),
+        (["mpp"], "no folder for the files is given; add -o DIR"),
         (["mp", "-o", "x"], "did you mean 'mpp'?"),
         (["mpp", "-o", "x", "--count", "0"], "--count"),
         (["mpp", "-o", "x", "--seed", "-1"], "--seed"),
@@ -203,7 +203,7 @@ def test_interrupts_keep_what_there_is(
     assert code == 130
     assert json.loads(out)["complete"] is False
     assert len(json.loads(out)["files"]) == len(contents(tmp_path)) == 2
-    assert "2 of 4 files are there" in err
+    assert "2 of 4 files written" in err
     monkeypatch.undo()
     code, out, err = run(*command)
     assert (code, err) == (0, "")

@@ -74,7 +74,7 @@ def test_what_is_there_stays(run: Run, small: Path, tmp_path: Path) -> None:
     page.write_text("precious")
     code, out, err = run("report", small, "-o", page)
     assert (code, out) == (2, "")
-    assert "exists; --force overwrites it" in err
+    assert "already exists; add --force to overwrite it" in err
     small.write_text("format: mpp/1\n")
     assert run("report", small, "-o", page, "--force").code == 2
     assert page.read_text() == "precious"
@@ -87,12 +87,12 @@ def test_what_cannot_be_reported(run: Run, small: Path, tmp_path: Path) -> None:
     for arguments, said in (
         ((small, "-o", tmp_path), "is a folder"),
         ((small, "-o", tmp_path / "none" / "plan.html"), "does not exist"),
-        ((small, "-o", small, "--force"), "which it is made from"),
-        ((small, "-o", "-"), "expected a file"),
+        ((small, "-o", small, "--force"), "would overwrite its own input"),
+        ((small, "-o", "-"), "name a file"),
         ((small,), "Missing option"),
         ((tmp_path / "missing.yaml", "-o", page), "No such file"),
         (("-", "-o", page, "--policy", "-"), "only one of"),
-        ((small, "-o", page, "--step", "day"), "say --start-date, too"),
+        ((small, "-o", page, "--step", "day"), "--step needs --start-date"),
         ((small, "-o", page, "--start-date", "3/4/2026"), "day and month could be swapped"),
         ((small, "-o", page, "--start-date", "9999-12-20"), "after the year 9999"),
     ):

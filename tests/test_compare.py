@@ -119,7 +119,7 @@ def test_ctrl_c_before_any_plan(monkeypatch: pytest.MonkeyPatch) -> None:
     """If there is nothing yet, that is what the comparison says."""
 
     def interrupted(*_: object, **__: object) -> Result:
-        raise LimitError("interrupted", "interrupted before there was any plan")
+        raise LimitError("interrupted", "interrupted before any plan was found")
 
     monkeypatch.setattr(sys.modules["coreplan.analysis.comparison"], "solve", interrupted)
     comparison = compare(from_file(random_mpp(2, 1, 3)), ["core", "dp", "crg-ps"])

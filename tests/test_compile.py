@@ -209,7 +209,8 @@ def test_stages_out_of_range_are_refused(stage: Any) -> None:
 
 def test_a_state_without_actions_is_refused_where_it_is_met() -> None:
     """From a state that has no action, nothing can be planned; the error says who, where, when."""
-    with pytest.raises(ModelError, match="agent 'a' can be in state 'x' at stage 1 and has no"):
+    said = "agent 'a' has no action in state 'x', which it can reach at stage 1; add an action"
+    with pytest.raises(ModelError, match=said):
         compile_problem(forked(), stage=1, state={"a": "x"})
     assert compile_problem(forked(), stage=1, state={"a": "v"}).sizes[0].unrolled == 3
 

@@ -156,5 +156,5 @@ def test_what_cannot_be_registered() -> None:
         register_algorithm("nothing", lambda: None)  # type: ignore[arg-type, return-value]
     with pytest.raises(SolverError, match="expected a text"):
         register_algorithm("", load().value_iteration)
-    with pytest.raises(SolverError, match="no algorithm 'dp' was registered"):
+    with pytest.raises(SolverError, match="no algorithm 'dp' is registered"):
         registry.forget_algorithm("dp")

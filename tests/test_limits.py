@@ -187,7 +187,7 @@ def test_core_does_with_the_memory_that_it_has() -> None:
     for result in (middle, tight):
         assert result.status in (Status.TIME_LIMIT, Status.MEMORY_LIMIT)
         check_stopped(result, result.status)
-        assert "the team of 5 agents" in result.message
+        assert "5 agents that influence each other" in result.message
     assert tight.upper_bound <= middle.upper_bound <= loose.upper_bound
 
 

@@ -159,7 +159,7 @@ def test_a_start_from_a_later_situation() -> None:
     result = solve(works(), start=later, stage=3, state=state)
     assert result.value >= later.evaluate()
     assert solve(works(), start=TOGETHER, stage=3, state=state).value == result.value
-    with pytest.raises(SolverError, match="starts from stage 3; it is asked for from stage 0"):
+    with pytest.raises(SolverError, match="starts from stage 3; expected a plan from stage 0"):
         solve(works(), start=later)
     with pytest.raises(SolverError, match="agent 'Alpha' in state"):
         solve(works(), start=later, stage=3)

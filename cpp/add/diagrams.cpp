@@ -185,7 +185,7 @@ Index Diagrams::find_or_add(std::uint16_t level, Index low, Index high) {
 
 Index Diagrams::terminal(double value) {
     if (!std::isfinite(value)) {
-        throw std::overflow_error("the rewards are too large to be added up");
+        throw std::overflow_error("the sum of the rewards is too large");
     }
     const auto bits = std::bit_cast<std::uint64_t>(value == 0 ? 0.0 : value);
     return find_or_add(kTerminal, static_cast<Index>(bits), static_cast<Index>(bits >> 32U));

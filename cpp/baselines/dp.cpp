@@ -193,7 +193,7 @@ public:
             values_[frame.slot] = flip(frame.best);
             actions_[frame.slot] = frame.best_code + 1;
             if (!std::isfinite(frame.best)) {
-                throw std::overflow_error("the rewards are too large to be added up");
+                throw std::overflow_error("the sum of the rewards is too large");
             }
             ++monitor_.progress.states_expanded;
             root_best_ = frame.best + constant;
@@ -395,7 +395,7 @@ private:
             std::size_t i = n_;
             for (;;) {
                 // All are known, so the sum is not a number for another reason.
-                if (i == 0) throw std::overflow_error("the rewards are too large to be added up");
+                if (i == 0) throw std::overflow_error("the sum of the rewards is too large");
                 --i;
                 const auto& begin = model_.agents[i].outcome_begin;
                 if (++outcome[i] < begin[at(afters_[i]) + 1]) break;

@@ -13,7 +13,7 @@ void start(JointResult& result, const CompiledModel& model, Monitor& monitor) {
     result.lower = bounds.lower;
     result.upper = bounds.upper;
     if (!std::isfinite(result.lower) || !std::isfinite(result.upper)) {
-        throw std::overflow_error("the rewards are too large to be added up");
+        throw std::overflow_error("the sum of the rewards is too large");
     }
     monitor.progress.lower = result.lower;
     monitor.progress.upper = result.upper;

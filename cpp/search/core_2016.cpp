@@ -63,7 +63,7 @@ private:
             return;
         }
         if (!std::isfinite(value)) {
-            throw std::overflow_error("the rewards are too large to be added up");
+            throw std::overflow_error("the sum of the rewards is too large");
         }
         result_.lower = value;
         result_.upper = value + result_.given_away;

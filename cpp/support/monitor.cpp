@@ -119,11 +119,11 @@ void Monitor::look_or_throw() {
 void Monitor::throw_stop() const {
     switch (stop_) {
         case Stop::time_limit:
-            throw LimitReached(stop_, "the time limit struck before there was any plan");
+            throw LimitReached(stop_, "the time limit was reached before any plan was found");
         case Stop::memory_limit:
-            throw LimitReached(stop_, "the memory limit struck before there was any plan");
+            throw LimitReached(stop_, "the memory limit was reached before any plan was found");
         default:
-            throw LimitReached(stop_, "interrupted before there was any plan");
+            throw LimitReached(stop_, "interrupted before any plan was found");
     }
 }
 

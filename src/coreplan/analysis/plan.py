@@ -188,7 +188,7 @@ def evaluate_plan(
         options.pop("algorithm", None), options.pop("options", None), options
     )
     if getattr(settled, "start", None) is not None:
-        raise SolverError("start is no option here: the search starts from the plan itself")
+        raise SolverError("start is not an option here: the search starts from the plan itself")
     limits = Limits(time_limit, memory_limit)
     policy, state = _begin(problem, plan, stage, state, limits)
     value, money = _exact_value(policy, EXACT_PART * limits.seconds_left)

@@ -1,4 +1,4 @@
-"""Whether stored solves contradict each other."""
+"""Contradictions between stored solves."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from coreplan.solving.result import Result, Status
 
 
 def find_contradictions(rows: Iterable[Row]) -> list[str]:
-    """Claims about one instance that cannot both be true, in words.
+    """Claims about one instance that cannot both be true, as text.
 
-    Each of them is a mistake in coreplan.
+    Each of them is a bug in coreplan.
     """
     runs: dict[str, list[ComparedRun]] = {}
     names: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""The paper's claims beside what was measured: agree or differ, by stated rules, and why."""
+"""Comparison of the paper's claims with measurements: agree or differ, by stated rules, and why."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from coreplan.bench.store import Row
 from coreplan.bench.variants import Solves, Variant
 
 PAPERS_LIMIT = 1800.0
-"""Seconds that a solver had in the paper."""
+"""Time limit of a solver in the paper, in seconds."""
 
 
 class Verdict(StrEnum):
-    """What came of a claim."""
+    """The outcome of the check of a claim."""
 
     AGREE = "agree"
     DIFFER = "differ"
@@ -29,20 +29,20 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim of the paper's evaluation, and what was measured.
+    """A claim of the paper's evaluation, with the measurement.
 
     Attributes
     ----------
     statement
-        What the paper says.
+        The paper's statement.
     rule
-        What has to be measured to agree.
+        The measurement that counts as agreement.
     measured
-        What was measured, with the number of instances; empty if nothing was.
+        The measurement, with the number of instances; empty if nothing was measured.
     verdict
-        Whether it agrees, by the rule.
+        Whether the measurement agrees, by the rule.
     why
-        What may explain a difference, or what has to be known about an agreement.
+        A possible reason for a difference, or a remark on an agreement.
     """
 
     statement: str
@@ -52,7 +52,7 @@ class Claim:
     why: str = ""
 
     def to_dict(self) -> dict[str, str]:
-        """All of it by name."""
+        """All attributes by name."""
         return {
             "statement": self.statement,
             "rule": self.rule,
@@ -63,7 +63,7 @@ class Claim:
 
 
 def check_claims(rows: Iterable[Row]) -> list[Claim]:
-    """Measure every quantitative claim of the paper's evaluation, in the paper's order."""
+    """Check every quantitative claim of the paper's evaluation, in the paper's order."""
     rows = list(rows)
     ratios = {each.set: each for each in decentralised_data(rows).sets}
     work = work_data(rows)
@@ -119,8 +119,8 @@ def _limit_note(limits: Sequence[float]) -> str:
 
 _UNKNOWN_INSTANCES = "The paper leaves parameters of its instances open; ours are another draw."
 _CHOSEN = (
-    "What the paper leaves open in this set was chosen to come near this (docs/test-sets.md), so "
-    "it is not evidence of its own."
+    "The parameters that the paper leaves open in this set were chosen to come near this "
+    "(docs/test-sets.md); an agreement is no independent evidence."
 )
 
 
@@ -180,8 +180,8 @@ def _decimated(work: WorkData) -> Claim:
     differs = (
         "Ours saves more than the paper's."
         if found.ratio > 20
-        else "DP solves each joint state once; a search that remembers nothing solves many of them "
-        "again and again, the more often the longer the horizon."
+        else "DP solves each joint state once; a search without memory solves many of them "
+        "repeatedly, more often for longer horizons."
     )
     memo = Variant("crg-ps", (("memo", True), ("merge", False)))
     remembered = work.reduction(memo, _DP)
@@ -235,7 +235,7 @@ def _all_pairs_solved(mpp: SolvedData) -> Claim:
 
 
 def _more_than(solves: Solves, statement: str, rival: str, agents: int | None) -> Claim:
-    """That CoRe solves more instances than another algorithm."""
+    """The claim that CoRe solves more instances than another algorithm."""
     rule = "more of the instances that both were run on"
     own, other = solves.published("core-2016"), solves.published(rival)
     both = []
@@ -252,16 +252,16 @@ def _more_than(solves: Solves, statement: str, rival: str, agents: int | None) -
     measured = f"{own} {part(mine, len(both))}, {other} {part(theirs, len(both))}"
     note = _limit_note(sorted({row.time_limit for pair in both for row in pair}))
     if mine == theirs == len(both):
-        differs = "Both solve all of them: these instances cannot tell the two apart."
+        differs = "Both solve all of them: these instances show no difference."
     elif mine == theirs:
         differs = f"They solve equally many. {note}"
     elif rival == "spudd":
         differs = (
-            "Published CoRe solves the same joint states again and again; SPUDD goes through each "
+            "Published CoRe solves the same joint states repeatedly; SPUDD goes through each "
             f"stage once. {note}"
         )
     else:
-        differs = f"What bounds prune does not make up for the time that they take here. {note}"
+        differs = f"The bounds take more time here than their pruning saves. {note}"
     return _judge(statement, rule, measured, mine > theirs, differs.strip())
 
 
@@ -282,7 +282,7 @@ def _only_crgs(mpp: SolvedData) -> Claim:
     differs = []
     if shares["dp"].solved or shares["spudd"].solved:
         differs.append(
-            "DP and SPUDD are implemented anew here, on reachable joint states only, and run on a "
+            "Our implementations of DP and SPUDD use only reachable joint states, and run on a "
             f"newer machine. {_UNKNOWN_INSTANCES}"
         )
     if not (shares["crg-ps"].solved and shares["core-2016"].solved):
@@ -318,8 +318,8 @@ def _runtimes(data: RuntimeData) -> list[Claim]:
             rules[2],
             f"{part(own.spudd_failed.solved, own.spudd_failed.run)} ({pair})",
             0.49 <= own.spudd_failed.value <= 0.79,
-            f"SPUDD is implemented anew here, without discount and with the reachable states of "
-            f"each stage only. {note}".strip(),
+            f"Our implementation of SPUDD has no discount and uses only the reachable states of "
+            f"each stage. {note}".strip(),
         )
     if not own.failed.run:
         needs = "instances that spudd solves"
@@ -330,7 +330,7 @@ def _runtimes(data: RuntimeData) -> list[Claim]:
         ours = f"core is faster than {data.spudd} on {core.faster}."
     slow = (
         f"SPUDD's median is {statistics.median(p.seconds for p in data.points):.2g} s here. "
-        "Published CoRe expands joint states again whenever it meets them."
+        "Published CoRe expands a joint state each time it reaches it."
     )
     faster = _judge(
         statements[0],
@@ -345,7 +345,7 @@ def _runtimes(data: RuntimeData) -> list[Claim]:
         rules[1],
         f"{part(own.failed.solved, own.failed.run)} ({pair})",
         own.failed.value <= 0.1,
-        f"Published CoRe expands joint states again whenever it meets them. {note}".strip(),
+        f"Published CoRe expands a joint state each time it reaches it. {note}".strip(),
     )
     return [faster, failed, reverse]
 

@@ -1,8 +1,8 @@
-"""Solves on a Ray cluster (extra ``ray``): an existing one, or one that is started here.
+"""Solves on a Ray cluster (extra ``ray``): a running one, or a new one on this machine.
 
-Each Ray task hands its request to a worker process of its own on its node, the same that runs on
-one machine, so limits are kept in the same way. The store is written by the program that started
-the run, and nobody else. coreplan has to be installed on all nodes, in the same version.
+Each Ray task passes its request to its own worker process on its node. The same worker runs on a
+single machine, and enforces limits in the same way. Only the program that started the run writes
+the store. All nodes need the same version of coreplan.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ def check_ray() -> None:
     """Raise a SolverError if Ray is not installed."""
     if importlib.util.find_spec("ray") is None:
         raise SolverError(
-            "Ray is not installed; it is the extra `ray`: pip install 'coreplan[ray]'"
+            "Ray is not installed; install the extra `ray`: pip install 'coreplan[ray]'"
         )
 
 
 def solve_on_node(request: Mapping[str, Any]) -> Answer:
-    """Solve a request by the worker that belongs to this process; runs on a node."""
+    """Solve a request on a node, with the worker of this process."""
     global _worker
     if _worker is None:
         _worker = Worker()
@@ -55,10 +55,10 @@ class RayPool:
     threads
         Cores that each solve takes.
     address
-        Of an existing cluster, for instance ``auto`` or ``ray://head:10001``; None to start one on
-        this machine.
+        Address of a running cluster, for instance ``auto`` or ``ray://head:10001``; None to start
+        one on this machine.
     jobs
-        How many solves run side by side; None for as many as there are cores for.
+        Number of solves at the same time; None for as many as the cores allow.
 
     Raises
     ------
@@ -68,7 +68,7 @@ class RayPool:
 
     def __init__(self, threads: int, address: str | None = None, jobs: int | None = None) -> None:
         check_ray()
-        # Before Ray is imported: nothing is sent anywhere, and no warnings about graphics cards.
+        # Set before Ray is imported: it then sends no data, and does not warn about graphics cards.
         os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
         os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
         import ray  # type: ignore[import-not-found, import-untyped, unused-ignore]
@@ -115,23 +115,23 @@ class RayPool:
 
     @property
     def jobs(self) -> int:
-        """How many solves can run side by side; nodes may come and go."""
+        """Number of solves that can run at the same time; nodes may come and go."""
         if self._fixed_jobs is not None:
             return self._fixed_jobs
         cores = self._ray.cluster_resources().get("CPU", 1)
         return max(1, int(cores // self._threads))
 
     def submit(self, key: str, request: Mapping[str, Any]) -> None:
-        """Hand out a request; at most as many at a time as there are jobs."""
+        """Start a request; at most as many at a time as the number of jobs."""
         self._keys[self._solve.remote(dict(request))] = key
 
     def wait(self, seconds: float) -> list[tuple[str, Answer]]:
-        """The keys and answers of solves that have ended; waits for one, but not longer.
+        """The keys and answers of finished solves; waits until at least one has finished.
 
         Raises
         ------
         SolverError
-            If Ray fails; that says nothing of the solvers, whose processes are apart from Ray's.
+            If Ray fails. The solvers may be fine: their processes are separate from Ray's.
         """
         ready, _ = self._ray.wait(list(self._keys), num_returns=1, timeout=seconds)
         ended = []
@@ -143,12 +143,12 @@ class RayPool:
                 reason = str(error).strip().splitlines()
                 raise SolverError(
                     f"Ray failed: {reason[-1] if reason else type(error).__name__}; what has "
-                    "finished is kept, run again to go on"
+                    "finished is kept; run the same command again to continue"
                 ) from None
         return ended
 
     def close(self) -> None:
-        """End everything that runs, at once; a cluster that was started here is stopped."""
+        """End all running solves at once; stop the cluster if it was started here."""
         for reference in self._keys:
             with suppress(Exception):
                 self._ray.cancel(reference, force=True)
@@ -159,10 +159,10 @@ class RayPool:
 
 
 def _check_address(address: str) -> None:
-    """Raise a SolverError if nobody listens at an address; Ray itself would try for minutes."""
+    """Raise a SolverError if no cluster answers at an address; Ray itself would try for minutes."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if not host or not port.isdecimal():
-        return  # a word such as "auto", which Ray understands
+        return  # a word that Ray understands, for instance "auto"
     try:
         socket.create_connection((host, int(port)), timeout=_CONNECT_SECONDS).close()
     except (OSError, OverflowError) as error:
@@ -171,9 +171,9 @@ def _check_address(address: str) -> None:
 
 
 def _end_well_when_terminated() -> Any:
-    """Let SIGTERM end a run as a second Ctrl-C does; what it did before.
+    """Let SIGTERM end a run as a second Ctrl-C does; return the former handler.
 
-    Ray would exit as if all were well; without its handler, its processes would stay.
+    Ray's handler would exit as if the run were complete; without it, Ray's processes would stay.
     """
     if threading.current_thread() is not threading.main_thread():
         return None

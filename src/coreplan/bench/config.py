@@ -1,4 +1,4 @@
-"""Configurations of runs, ``bench/1``: which test sets, which solvers, within which limits."""
+"""Configurations of runs, ``bench/1``: test sets, solvers and limits."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _TRIAL = TIMMDP(
     ),
     horizon=1,
 )
-"""Options are tried on this problem, as small as one with an interaction can be."""
+"""The smallest problem with an interaction, on which options are tried."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Solver:
     Attributes
     ----------
     name
-        Free, for people.
+        Any name.
     algorithm
         The algorithm's name; see :func:`coreplan.solve`.
     options
@@ -61,7 +61,7 @@ class Solver:
 
     @property
     def threads(self) -> int:
-        """How many threads it uses."""
+        """Number of threads of the solver."""
         known = options_in(ALGORITHMS[self.algorithm].options)
         if "threads" not in known:
             return 1
@@ -70,7 +70,7 @@ class Solver:
 
 @dataclass(frozen=True)
 class SetRun:
-    """A test set, and who solves it within which limits.
+    """A test set with its solvers and limits.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ class SetRun:
     parameters
         Parameters of the set that differ from their defaults.
     solvers
-        Who solves it.
+        The solvers that solve it.
     time_limit
         Seconds for each solve.
     memory_limit
@@ -98,14 +98,14 @@ class SetRun:
 
 @dataclass(frozen=True)
 class BenchConfig:
-    """What to run.
+    """The configuration of a run.
 
     Attributes
     ----------
     name
-        A name, for people.
+        Any name.
     seed
-        From which the test sets are drawn.
+        Seed of the test sets.
     sets
         The test sets in their order.
     """
@@ -128,19 +128,19 @@ class BenchConfig:
         sets: Iterable[str] = (),
         solvers: Iterable[str] = (),
     ) -> BenchConfig:
-        """The same with something else.
+        """A copy with other numbers, or with a part of the sets and solvers.
 
         Parameters
         ----------
         count, time_limit, memory_limit
-            For all sets, instead of theirs; None leaves theirs.
+            Values for all sets instead of their own; None keeps their own.
         sets, solvers
-            Names of those to keep; empty to keep all.
+            Names of sets and solvers to keep; empty to keep all.
 
         Raises
         ------
         ModelError
-            If nothing is kept, a name is not there, or a number makes no sense.
+            If nothing is kept, a name is unknown, or a number is invalid.
         """
         for limit, what in ((time_limit, "time limit"), (memory_limit, "memory limit")):
             if limit is not None and not (is_number(limit) and limit > 0):
@@ -173,7 +173,7 @@ class BenchConfig:
                     )
                 )
         if not changed:
-            raise ModelError("none of these sets is solved by any of these solvers")
+            raise ModelError("none of these solvers solves any of these sets")
         return replace(self, sets=tuple(changed))
 
 
@@ -183,7 +183,7 @@ def read_config(path: str | Path) -> BenchConfig:
     Raises
     ------
     FormatError
-        With everything that is wrong, by line and column.
+        With all mistakes, by line and column.
     """
     return read_document(path, _take_config)
 
@@ -246,7 +246,7 @@ def _solvers(document: Document, value: Any) -> dict[str, Solver]:
 
 
 def _check_solver(document: Document, solver: Solver, place: Place) -> bool:
-    """Whether there is such an algorithm, and it takes these options; problems are noted."""
+    """Whether the algorithm exists and takes these options; mistakes are recorded."""
     if not isinstance(solver.algorithm, str):
         document.fail((*place, "algorithm"), "expected the name of an algorithm, a text")
         return False
@@ -262,13 +262,11 @@ def _check_solver(document: Document, solver: Solver, place: Place) -> bool:
             document.fail((*place, "options", option), str(error), at_key=True)
             return False
         if isinstance(value, dict | list) or value is None:
-            document.fail(
-                (*place, "options", option), "expected a number, a text, true or false, not this"
-            )
+            document.fail((*place, "options", option), "expected a number, a text, true or false")
             return False
     try:
         solve(_TRIAL, algorithm=solver.algorithm, time_limit=_TRIAL_SECONDS, **dict(solver.options))
-    except Exception as error:  # whatever it says, better now than after hours
+    except Exception as error:  # report any error now, and not after hours
         document.fail((*place, "options"), f"the algorithm does not take these options: {error}")
         return False
     return True
@@ -292,7 +290,8 @@ def _set(
     merged = {**limits, **own}
     if isinstance(value, dict) and "time" not in merged:
         document.fail(
-            place, "there is no time limit; add `limits: {time: 60}` here, or at the top for all"
+            place,
+            "the time limit is missing; add `limits: {time: 60}` here, or at the top for all sets",
         )
     chosen = _chosen(document, parts, place, solvers)
     parameters: dict[str, Any] = {}
@@ -347,7 +346,7 @@ def _chosen(
                 unknown_name(name, "solver", list(solvers), "the configuration"),
             )
         elif name in names[:position]:
-            document.fail((*place, position), f"solver {name!r} is there twice")
+            document.fail((*place, position), f"solver {name!r} is listed twice")
     return tuple(solvers[name] for name in names if isinstance(name, str) and name in solvers)
 
 
@@ -377,7 +376,7 @@ def _whole(
     least: int,
     most: int | None = None,
 ) -> int | None:
-    """A whole number; None, with a problem noted, if it is none."""
+    """A whole number; None, with a recorded mistake, for any other value."""
     value = parts[key]
     problems: Iterable[Diagnostic] = check_integer(value, (*place, key), f"the {key}", least, most)
     for problem in problems:

@@ -17,7 +17,7 @@ from coreplan.bench.runner import RunState
 from coreplan.bench.summary import Summary
 
 INTERVAL = 10.0
-"""Seconds between two lines where there is no terminal."""
+"""Seconds between two lines of progress without a terminal."""
 
 _WORDS = {
     "no_plan": "without a plan",
@@ -29,7 +29,7 @@ _WORDS = {
 
 
 def duration_in_words(seconds: float) -> str:
-    """A duration as people say it: ``42 s``, ``3 min 20 s``, ``5 h 10 min``, ``3 d 4 h``."""
+    """A duration in readable units: ``42 s``, ``3 min 20 s``, ``5 h 10 min``, ``3 d 4 h``."""
     for unit, part, size, parts in (("d", "h", 86400, 24), ("h", "min", 3600, 60)):
         if round(seconds) >= size:
             rounded = round(seconds / size * parts)
@@ -39,7 +39,7 @@ def duration_in_words(seconds: float) -> str:
 
 
 def state_in_words(state: RunState) -> str:
-    """Where a run stands, in one line."""
+    """The progress of a run, in one line."""
     parts = [f"{state.done}/{state.total} done"]
     if state.running:
         parts.append(f"{state.running} running")
@@ -47,9 +47,9 @@ def state_in_words(state: RunState) -> str:
         parts.append(f"{state.solved} solved to the optimum")
     parts += [f"{state.added[key]} {word}" for key, word in _WORDS.items() if state.added[key]]
     if state.lost:
-        parts.append(f"{state.lost} killed from outside, to be solved again in the next run")
+        parts.append(f"{state.lost} killed from outside, the next run repeats them")
     if state.stopping:
-        parts.append("finishing what runs")
+        parts.append("waiting for running solves")
     elif state.waiting:
         parts.append("waiting for another run on this store")
     elif state.seconds_left is not None and state.done < state.total:
@@ -58,7 +58,7 @@ def state_in_words(state: RunState) -> str:
 
 
 class RunDisplay:
-    """Shows the state of a run: a bar on a terminal, else a line now and then."""
+    """Shows the state of a run: a bar on a terminal, or a line at intervals."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -84,17 +84,17 @@ class RunDisplay:
             self._bar.stop()
 
     def preparing(self, solves: int) -> None:
-        """Show how many solves there are so far, while instances are being made."""
+        """Show the number of solves while instances are being made."""
         if self._bar is not None:
             self._bar.update(self._task, description=f"preparing: {solves:,} solves so far")
 
     def __call__(self, state: RunState) -> None:
-        """Show the state, if it is time."""
+        """Show the state if enough time has passed."""
         if state.stopping and state.running and not self._said_stopping:
             self._said_stopping = True
             self._console.print(
-                f"stopping: {state.running} running, they may finish; Ctrl-C again ends at once, "
-                "and they are solved again in the next run"
+                f"stopping: waiting for {state.running} running; Ctrl-C again ends them at once, "
+                "and the next run repeats them"
             )
         if self._bar is not None:
             self._bar.update(
@@ -109,8 +109,8 @@ class RunDisplay:
 
 
 def print_summaries(console: Console, summaries: Sequence[Summary]) -> None:
-    """Print a row per set and solver; what they have in common is not repeated in columns."""
-    # Columns that are there only if they are needed to tell rows apart.
+    """Print a row per set and solver, without columns that are the same in all rows."""
+    # Columns that are shown only if rows differ in them.
     shown = {title: cell for title, cell in _OPTIONAL.items() if _differs(summaries, cell)}
     titles = ["set", "solver", *shown, "limit", "solves", "solved", "no plan", "killed", "failed"]
     titles += ["median", "p90", "max"]
@@ -152,7 +152,7 @@ def _with_options(summary: Summary) -> str:
 
 
 def _percent(summary: Summary) -> str:
-    """How many were solved; 100 % only if all were, 0 % only if none was."""
+    """The share of solved instances; 100 % only if all were, 0 % only if none was."""
     percent = 100 * summary.solved / summary.solves
     if 0 < summary.solved < summary.solves:
         percent = min(99.9, max(0.1, math.floor(10 * percent) / 10))

@@ -1,4 +1,4 @@
-"""What a machine is, as far as it matters for a measurement, and what a process takes of it."""
+"""The properties of a machine that matter for measurements, and the memory of a process."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from coreplan.support.version import __version__
 
 
 def versions() -> dict[str, str]:
-    """The versions of what computes."""
+    """The versions of coreplan, Python and numpy."""
     return {
         "coreplan": __version__,
         "python": platform.python_version(),
@@ -26,7 +26,7 @@ def versions() -> dict[str, str]:
 
 
 def describe_machine() -> dict[str, str | int]:
-    """Processor, cores, memory and system; nothing that says whose machine it is."""
+    """Processor, cores, memory and system; nothing that identifies the owner."""
     return {
         "processor": _processor(),
         "cores": usable_processors(),
@@ -36,7 +36,7 @@ def describe_machine() -> dict[str, str | int]:
 
 
 def resident_mb(pid: int) -> float:
-    """Memory that a process has at present, in MB; 0 if it does not run, or cannot be told."""
+    """Present memory of a process, in MB; 0 if it does not run or the system does not tell."""
     with suppress(OSError, ValueError, IndexError):
         if Path("/proc/self/statm").exists():
             pages = int(Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1])

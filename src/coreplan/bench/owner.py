@@ -1,4 +1,4 @@
-"""Who works on something: a process that others can see to be alive or dead."""
+"""Owners of claims: processes of which others can see whether they still run."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class Owner:
     Attributes
     ----------
     place
-        Where its number means something: the machine, and the container if there is one.
+        The machine, and the container if any, in which its number is valid.
     pid
         Its number there.
     born
-        When it was started, as the system tells it. Numbers are used again, these are not.
+        Its time of start, from the system. Numbers of processes are used again, this pair is not.
     """
 
     place: str
@@ -35,7 +35,7 @@ class Owner:
 
     @classmethod
     def here(cls) -> Owner:
-        """The process that asks."""
+        """The current process."""
         return cls(_place(), os.getpid(), birth(os.getpid()) or "")
 
     def is_alive(self, seen: float) -> bool:
@@ -44,8 +44,8 @@ class Owner:
         Parameters
         ----------
         seen
-            When it gave its last sign of life, in seconds since 1970. That counts only for
-            processes of other machines; those of this one can be looked at.
+            Time of its last sign of life, in seconds since 1970. It matters only for processes of
+            other machines; those of this machine are checked directly.
         """
         if self.place == _place():
             return birth(self.pid) == self.born
@@ -53,7 +53,7 @@ class Owner:
 
 
 def birth(pid: int) -> str | None:
-    """When a process of this machine was started, as a text; None if it does not run."""
+    """The time of start of a process of this machine, as text; None if it does not run."""
     if Path("/proc/self/stat").exists():
         return _birth_by_proc(pid)
     done = subprocess.run(
@@ -72,17 +72,17 @@ def _birth_by_proc(pid: int) -> str | None:
         text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return None
-    # The name of the program, between brackets, may hold anything.
+    # The name of the program, between brackets, may contain any character.
     state, *fields = text.rpartition(")")[2].split()
-    if state in "ZX":  # it has ended, and nobody has asked for its exit code yet
+    if state in "ZX":  # it has ended, but its parent has not asked for the exit code yet
         return None
     return f"{_boot()}/{fields[18]}"
 
 
 def _boot() -> str:
-    """The time of a process's start is counted from the start of the system, so that belongs to it.
+    """The start of the system, from which the start of a process is counted.
 
-    Empty where the system does not tell.
+    Empty if the system does not tell.
     """
     with suppress(OSError):
         return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
@@ -90,7 +90,7 @@ def _boot() -> str:
 
 
 def _place() -> str:
-    """A name for the machine, and the container on it, that tells nothing about them."""
+    """An anonymous name of the machine, and of the container on it."""
     names = [platform.node()]
     with suppress(OSError):
         names.append(str(Path("/proc/self/ns/pid").readlink()))

@@ -1,4 +1,4 @@
-"""A page about stored solves: how they were made, the figures, the paper's claims."""
+"""A page about stored solves: their setup, the figures, the paper's claims."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ def make_page(
     contradictions: Sequence[str] = (),
     claims: Sequence[Claim] | None = None,
 ) -> str:
-    """Write the text of a page, in Markdown; everything in it comes from the rows.
+    """Write the text of a page, in Markdown, from the rows alone.
 
     Parameters
     ----------
     rows
         Solves.
     figures
-        What :func:`coreplan.bench.figures.draw_figures` drew of them.
+        The figures of :func:`coreplan.bench.figures.draw_figures`.
     page
-        Where the page is going to be; links to figures are relative to it.
+        Path of the page; links to figures are relative to it.
     command
-        The command that made the solves, to be named.
+        The command that made the solves, to show on the page.
     contradictions
-        What :func:`coreplan.bench.agreement.find_contradictions` found.
+        The results of :func:`coreplan.bench.agreement.find_contradictions`.
     claims
-        What :func:`coreplan.bench.claims.check_claims` found; by default it is asked.
+        The results of :func:`coreplan.bench.claims.check_claims`, which is called by default.
     """
     rows = list(rows)
     lines = [
@@ -57,7 +57,7 @@ def make_page(
         *_table(rows),
         "",
         "DP, SPUDD, CRG-PS and CoRe 2016 (the paper's algorithm, `core-2016`) are as published:",
-        "local states keep start and end times (`merge: false`), searches remember nothing, SPUDD",
+        "local states keep start and end times (`merge: false`), searches have no memory, SPUDD",
         "tries joint actions one by one. *merged*: on merged local states, SPUDD with actions as",
         "variables of its diagrams. *memo*: solved joint states are remembered. *core* is this",
         "project's engine. A solve counts as solved if its optimum is proven within the limits;",
@@ -157,7 +157,7 @@ def _table(rows: Sequence[Row]) -> Iterator[str]:
 def _figure(figure: DrawnFigure, page: Path) -> list[str]:
     lines = [f"### ({figure.kind.letter}) {figure.kind.title}", ""]
     if figure.path is None:
-        return [*lines, "Not measured: these solves hold no data for it."]
+        return [*lines, "Not measured: these solves have no data for this figure."]
     target = Path(os.path.relpath(figure.path, page.parent)).as_posix().replace(" ", "%20")
     picture = "" if figure.path.suffix == ".pdf" else "!"
     return [*lines, f"{picture}[{_safe(figure.headline)}]({target})", "", _safe(figure.sentence)]
@@ -167,7 +167,7 @@ def _claims(claims: Sequence[Claim]) -> Iterator[str]:
     tally = [f"{sum(c.verdict is v for c in claims)} {v}" for v in Verdict]
     yield f"Of {count(len(claims), 'claim')}: {', '.join(tally)}. The verdict follows the rule."
     yield ""
-    yield "| the paper | rule | measured | verdict | what may explain it |"
+    yield "| the paper | rule | measured | verdict | possible reason |"
     yield "| --- | --- | --- | --- | --- |"
     for claim in claims:
         cells = (claim.statement, claim.rule, claim.measured or "–", str(claim.verdict), claim.why)
@@ -175,6 +175,6 @@ def _claims(claims: Sequence[Claim]) -> Iterator[str]:
 
 
 def _safe(text: str) -> str:
-    """A text that cannot break out of its cell or line."""
+    """A text with all characters escaped that would end its cell or line."""
     plain = " ".join(text.split())
     return plain.replace("|", "\\|").replace("<", "&lt;")

@@ -1,4 +1,4 @@
-"""Solves side by side on this machine: workers, and handing out requests to them."""
+"""Parallel solves on this machine: workers, and their requests."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _START = (
     "from coreplan.bench.worker import main; main()"
 )
 
-# A process with threads cannot be forked safely, and numpy starts some where it may. The solvers
-# have threads of their own.
+# A process with threads cannot be forked safely, and numpy starts threads unless it is told not to.
+# The solvers have their own threads.
 _ONE_THREAD = {
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
@@ -34,35 +34,35 @@ _ONE_THREAD = {
 
 
 class Pool(Protocol):
-    """Somebody who solves what is handed out."""
+    """A group of workers that solve requests."""
 
     @property
     def jobs(self) -> int:
-        """How many solves can run side by side."""
+        """Number of solves that can run at the same time."""
 
     def submit(self, key: str, request: Mapping[str, Any]) -> None:
-        """Hand out a request; at most as many at a time as there are jobs."""
+        """Start a request; at most as many at a time as the number of jobs."""
 
     def wait(self, seconds: float) -> list[tuple[str, Answer]]:
-        """The keys and answers of solves that have ended; waits for one, but not longer."""
+        """The keys and answers of finished solves; waits until at least one has finished."""
 
     def close(self) -> None:
-        """End everything that runs, at once."""
+        """End all running solves at once."""
 
 
 class Worker:
     """A worker process of this machine, seen from the runner."""
 
     def __init__(self) -> None:
-        # What it says on its way out; a pipe might fill up, as nobody reads it before.
+        # Its last words go to a file: a pipe might fill up before it is read.
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `close`
         self._process = subprocess.Popen(
-            # -P: modules come from where ours do.
+            # -P: modules come from the same folders as ours.
             [sys.executable, "-P", "-c", _START, json.dumps(sys.path)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
-            start_new_session=True,  # Ctrl-C comes to the runner, who decides
+            start_new_session=True,  # Ctrl-C goes to the runner, which decides
             env={**os.environ, **_ONE_THREAD},
         )
         assert self._process.stdin is not None
@@ -71,22 +71,22 @@ class Worker:
         self._answers = Lines(self._process.stdout.fileno())
 
     def fileno(self) -> int:
-        """Where answers come from, to wait for."""
+        """The stream of answers, to wait for."""
         return self._answers.fileno()
 
     def submit(self, request: Mapping[str, Any]) -> None:
-        """Hand out a request."""
-        with suppress(BrokenPipeError):  # `receive` will tell
+        """Send a request to the process."""
+        with suppress(BrokenPipeError):  # `receive` will report it
             self._requests.write(json.dumps(request).encode() + b"\n")
             self._requests.flush()
 
     def receive(self) -> Answer | None:
-        """Take what has come; an answer if it is complete.
+        """Read the available data; return an answer if it is complete.
 
         Raises
         ------
         WorkerLostError
-            If the process has ended, which it should not.
+            If the process has ended unexpectedly.
         """
         self._answers.read()
         line = self._answers.next()
@@ -102,7 +102,7 @@ class Worker:
         return None
 
     def solve(self, request: Mapping[str, Any]) -> Answer:
-        """Hand out a request and wait for the answer."""
+        """Send a request and wait for the answer."""
         self.submit(request)
         while True:
             answer = self.receive()
@@ -110,7 +110,7 @@ class Worker:
                 return answer
 
     def close(self) -> None:
-        """End the process, and what it watches over."""
+        """End the process and its children."""
         with suppress(BrokenPipeError):
             self._requests.close()
         try:
@@ -124,7 +124,7 @@ class Worker:
 
 
 class WorkerLostError(SolverError):
-    """A worker process has ended by itself; nothing is known of what it was solving."""
+    """A worker process has ended unexpectedly, without an answer."""
 
 
 class LocalPool:
@@ -133,7 +133,7 @@ class LocalPool:
     Parameters
     ----------
     jobs
-        How many solves run side by side.
+        Number of solves at the same time.
     """
 
     def __init__(self, jobs: int) -> None:
@@ -156,23 +156,23 @@ class LocalPool:
 
     @property
     def jobs(self) -> int:
-        """How many solves can run side by side."""
+        """Number of solves that can run at the same time."""
         return self._jobs
 
     def submit(self, key: str, request: Mapping[str, Any]) -> None:
-        """Hand out a request; at most as many at a time as there are jobs."""
+        """Start a request; at most as many at a time as the number of jobs."""
         worker = self._idle.pop() if self._idle else Worker()
         self._busy[worker] = (key, request)
         self._selector.register(worker, selectors.EVENT_READ)
         worker.submit(request)
 
     def wait(self, seconds: float) -> list[tuple[str, Answer]]:
-        """The keys and answers of solves that have ended; waits for one, but not longer.
+        """The keys and answers of finished solves; waits until at least one has finished.
 
         Raises
         ------
         WorkerLostError
-            If a worker process ended by itself, twice over the same solve.
+            If a worker process ended unexpectedly twice for the same solve.
         """
         ended = []
         for event, _ in self._selector.select(seconds):
@@ -190,7 +190,7 @@ class LocalPool:
         return ended
 
     def close(self) -> None:
-        """End everything that runs, at once."""
+        """End all running solves at once."""
         workers = [*self._idle, *self._busy]
         self._idle, self._busy = [], {}
         self._selector.close()
@@ -198,7 +198,7 @@ class LocalPool:
             worker.close()
 
     def _replace(self, worker: Worker) -> None:
-        """Hand out again what a lost worker was solving; raises what it raised the second time."""
+        """Repeat the request of a lost worker; raise its error the second time."""
         self._selector.unregister(worker)
         key, request = self._busy.pop(worker)
         worker.close()

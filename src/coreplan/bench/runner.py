@@ -1,4 +1,4 @@
-"""Runs: solve what a configuration asks for and is not in the store yet."""
+"""Runs: make all solves of a configuration that are not in the store yet."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from coreplan.support.processors import usable_processors
 from coreplan.support.version import __version__
 
 MOST_LOSSES = 3
-"""A solve that was killed from outside so many times has crashed, and is not tried again."""
+"""A solve that was killed from outside this many times counts as crashed, and is not repeated."""
 
 _TICK = 0.5
 _LOOK_FOR_OTHERS = 1.0
@@ -28,7 +28,7 @@ _SHOW_LIFE = 60.0
 
 @dataclass(frozen=True)
 class Solve:
-    """One solve that a configuration asks for."""
+    """One solve of a configuration."""
 
     set: str
     instance: str
@@ -41,7 +41,7 @@ class Solve:
     key: str
 
     def row(self, answer: Answer, jobs: int) -> Row:
-        """The row for what came of it."""
+        """The row of the store for its outcome."""
         return Row(
             set=self.set,
             instance=self.instance,
@@ -68,17 +68,17 @@ class Solve:
 def plan_solves(
     config: BenchConfig, tell: Callable[[int], object] | None = None
 ) -> dict[str, Solve]:
-    """All solves that a configuration asks for, by key, in their order.
+    """All solves of a configuration by key, in their order.
 
-    Sets come in the order of the configuration. Each instance is solved by all solvers before the
-    next one, so that a run that was stopped has data that can be compared.
+    Sets come in the order of the configuration. All solvers solve an instance before the next
+    instance begins: a stopped run then has data that can be compared.
 
     Parameters
     ----------
     config
         The configuration.
     tell
-        Called now and then with the number of solves so far.
+        Called at intervals with the number of solves so far.
     """
     planned: dict[str, Solve] = {}
     for each in config.sets:
@@ -109,33 +109,33 @@ def _solves_of(run: SetRun, instance: Instance) -> Iterator[Solve]:
 
 
 def default_jobs(config: BenchConfig) -> int:
-    """How many solves can run side by side on this machine without taking cores from each other."""
+    """Number of solves that can run on this machine at the same time without sharing cores."""
     return max(1, usable_processors() // config.threads)
 
 
 class Pace:
-    """How long solves took so far, per set and solver, and what that says of the rest."""
+    """Durations of the solves so far, per set and solver, and an estimate for the rest."""
 
     def __init__(self) -> None:
         self._seconds: defaultdict[tuple[str, str], float] = defaultdict(float)
         self._count: Counter[tuple[str, str]] = Counter()
 
     def add(self, set_name: str, solver: str, seconds: float) -> None:
-        """Note a solve."""
-        # What is not known of a set is guessed from the same solver elsewhere, then from all.
+        """Record the duration of a solve."""
+        # Unknown durations are estimated from the same solver on other sets, then from all solves.
         for group in ((set_name, solver), ("", solver), ("", "")):
             self._seconds[group] += seconds
             self._count[group] += 1
 
     def seconds_left(self, remaining: Mapping[tuple[str, str], int], jobs: int) -> float | None:
-        """How long the rest will take; None while nothing is known.
+        """Estimated seconds for the rest; None before the first solve has ended.
 
         Parameters
         ----------
         remaining
-            Solves to be done, by set and solver.
+            Number of solves to do, by set and solver.
         jobs
-            How many run side by side.
+            Number of solves at the same time.
         """
         if not self._count["", ""]:
             return None
@@ -149,34 +149,34 @@ class Pace:
 
 @dataclass
 class RunState:
-    """Where a run stands.
+    """The progress of a run.
 
     Attributes
     ----------
     total
-        Solves that the configuration asks for.
+        Solves of the configuration.
     before
-        Of these, those that were in the store already.
+        Solves of these that were in the store before.
     added
         Rows added by this run, by outcome.
     elsewhere
-        Solves that somebody else has done meanwhile.
+        Solves that another program has done meanwhile.
     solved
         Rows added by this run with a proven optimum.
     running
-        Solves that run at present.
+        Solves that are running.
     waiting
-        Whether all that is left is being solved by somebody else.
+        Whether other programs are making all remaining solves.
     lost
-        Solves that were killed from outside; the next run solves them again, a few times at most.
+        Solves that were killed from outside; the next run repeats them, a few times at most.
     stopping
-        Whether nothing more is handed out, because of Ctrl-C.
+        Whether no more solves are started, because of Ctrl-C.
     interrupted
-        Whether the run ended before everything was done.
+        Whether the run ended before all solves were done.
     seconds
-        Since its start.
+        Seconds since its start.
     seconds_left
-        A guess; None while nothing is known.
+        Estimated seconds for the rest; None before the first solve has ended.
     last
         The row that was added last.
     """
@@ -202,20 +202,20 @@ class RunState:
 
 
 class Run:
-    """A run over solves, into a store, by a pool.
+    """A run that makes solves with a pool and keeps the results in a store.
 
     Parameters
     ----------
     solves
-        What is to be solved, by key, in this order.
+        The solves by key, in this order.
     store
-        Where results go; what is there already is not solved again.
+        Store for the results; solves that it has already are not repeated.
     pool
-        Who solves.
+        The workers.
     tell
         Called with the state at least twice a second, and after each row.
     function
-        What solves, as ``module:function``.
+        The function that solves, as ``module:function``.
     grace
         Seconds after 1.25 times the time limit at which a solver is killed.
     """
@@ -249,17 +249,17 @@ class Run:
                 self._pace.add(row.set, row.solver, row.wall_seconds)
 
     def run(self) -> RunState:
-        """Solve what is left.
+        """Make the remaining solves.
 
-        The first Ctrl-C lets the running solves finish, the second ends them; they are not
-        recorded then, and solved in the next run. All that has finished is in the store.
+        The first Ctrl-C lets the running solves finish. The second ends them; the next run repeats
+        them. All finished solves are in the store.
 
         Raises
         ------
         FormatError
             If the store cannot be written.
         SolverError
-            If workers cannot be started, or are of another version of coreplan.
+            If workers cannot be started, or have another version of coreplan.
         """
         state = self.state
         try:
@@ -278,7 +278,7 @@ class Run:
         self.state.stopping = True
 
     def _hand_out(self) -> None:
-        """Claim as much as can run, and hand it out."""
+        """Claim and start as many solves as can run."""
         free = self._pool.jobs - len(self._running)
         now = time.monotonic()
         if self.state.stopping or free <= 0 or not self._pending or now < self._next_claim:
@@ -302,12 +302,12 @@ class Run:
                     "grace": self._grace,
                 },
             )
-        # What is left is somebody else's: look again later whether they have done it, or died.
+        # Other programs have claimed the rest: check later whether they have done it, or ended.
         self._next_claim = now + _LOOK_FOR_OTHERS if len(ours) < free else 0.0
         self.state.waiting = bool(self._pending) and not self._running
 
     def _collect(self) -> None:
-        """Write down what has ended."""
+        """Record finished solves."""
         if not self._running:
             if self._pending:
                 time.sleep(_TICK)
@@ -358,5 +358,5 @@ def _group(solve: Solve) -> tuple[str, str]:
 
 
 def count_solves(solves: Iterable[Solve]) -> dict[tuple[str, str], int]:
-    """How many solves there are, by set and solver."""
+    """Number of solves by set and solver."""
     return dict(Counter(map(_group, solves)))

@@ -1,9 +1,9 @@
-"""Where results of runs are kept: one SQLite file, one row per solve, nothing is ever changed.
+"""Stores of results: one SQLite file with one row per solve; rows never change.
 
-A row is written in one transaction, so it is there as a whole or not at all, whenever the program
-is killed. Rows are told apart by what was solved and how (:func:`solve_key`); the same one is
-never there twice. Several programs may work on one store: who is about to solve something *claims*
-it first, and claims of processes that are dead count for nothing.
+A row is written in one transaction: if the program is killed, the row is complete or absent. The
+key of a row identifies the problem and the way it was solved (:func:`solve_key`), and is unique.
+Several programs may work on one store: a program *claims* a solve before it starts it, and claims
+of processes that have ended do not count.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ FORMAT_VERSION = 1
 """Version of the tables; SQLite's ``user_version``."""
 
 APPLICATION_ID = 0x636F7265
-"""What marks an SQLite file as a store: SQLite's ``application_id``, "core" in ASCII."""
+"""The mark of a store: SQLite's ``application_id``, "core" in ASCII."""
 
 PATIENCE = 60.0
-"""Seconds to wait for others who are writing."""
+"""Seconds to wait for other programs that are writing."""
 
 OUTCOMES = ("result", "no_plan", "killed_time", "killed_memory", "crashed", "error")
-"""What can come of a solve; see :class:`Row`."""
+"""The possible outcomes of a solve; see :class:`Row`."""
 
 ProgressPoints = tuple[tuple[float, float, float], ...]
 
@@ -91,12 +91,12 @@ CREATE TABLE IF NOT EXISTS losses (
   noted REAL NOT NULL
 )
 """
-"""Solves that were killed from outside. Older stores, which older versions can read, lack it."""
+"""The table of solves that were killed from outside. Stores of older versions lack it."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """One solve: what was solved, how, and what came of it.
+    """One solve: the problem, the solver, and the outcome.
 
     Attributes
     ----------
@@ -108,27 +108,27 @@ class Row:
         Seconds; MB, or None for no limit.
     outcome
         ``result`` if the solver gave one, with or without a proof of optimality; ``no_plan`` if a
-        limit struck before there was any plan; ``killed_time`` or ``killed_memory`` if it did not
-        keep to a limit and was killed; ``crashed`` if its process ended without an answer, by
-        itself, or by a signal from outside several times; ``error`` if it refused.
+        limit was reached before any plan was found; ``killed_time`` or ``killed_memory`` if it
+        exceeded a limit and was killed; ``crashed`` if its process ended without an answer, or was
+        killed from outside several times; ``error`` if it refused.
     message
-        More about the outcome, for people; often empty.
+        Remarks on the outcome; often empty.
     result
         The ``result/1`` object; None unless the outcome is ``result``.
     progress
         Seconds, lower bound and upper bound whenever a bound had changed; at most 200 of them. A
-        bound that is not known yet is infinite.
+        bound that is still unknown is infinite.
     wall_seconds, cpu_seconds
         Time of the whole process, reading the instance included.
     peak_memory_mb
-        The most memory that the process had, the program itself included.
+        Largest memory of the process, including the program itself.
     versions
-        Of ``coreplan``, ``python`` and ``numpy``.
+        Versions of ``coreplan``, ``python`` and ``numpy``.
     machine
-        ``processor``, ``cores``, ``memory_mb``, ``system``, and ``jobs``: how many solves ran side
-        by side.
+        ``processor``, ``cores``, ``memory_mb``, ``system``, and ``jobs``: the number of solves at
+        the same time.
     started
-        When, in UTC, as ISO 8601.
+        Time of start in UTC, as ISO 8601.
     """
 
     set: str
@@ -153,22 +153,22 @@ class Row:
 
     @property
     def solved(self) -> bool:
-        """Whether the optimum was found and proven."""
+        """Whether the solver found and proved the optimum."""
         return self.result is not None and self.result["status"] == "optimal"
 
     @property
     def seconds(self) -> float:
-        """The solver's own time, or that of its process where there is no result."""
+        """The solver's own time; without a result, the time of its process."""
         return self.wall_seconds if self.result is None else float(self.result["seconds"])
 
     @property
     def value(self) -> float | None:
-        """What the plan that was found is worth; None if there is none."""
+        """The value of the plan; None without a plan."""
         return None if self.result is None else float(self.result["value"])
 
     @property
     def key(self) -> str:
-        """What tells this solve from others; see :func:`solve_key`."""
+        """The unique key of this solve; see :func:`solve_key`."""
         return solve_key(
             self.digest,
             self.algorithm,
@@ -179,7 +179,7 @@ class Row:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it by name, for JSON: bounds that are not known are None."""
+        """All attributes by name, for JSON; unknown bounds are None."""
         written = {each.name: getattr(self, each.name) for each in fields(self)}
         written["progress"] = [
             [seconds, *(bound if math.isfinite(bound) else None for bound in bounds)]
@@ -202,18 +202,18 @@ def solve_key(
     memory_limit: float | None,
     version: str,
 ) -> str:
-    """What tells a solve from others, as a short text.
+    """The unique key of a solve, a short text.
 
     Parameters
     ----------
     digest
-        Of the instance.
+        Digest of the instance.
     algorithm, options
-        How it is solved. The name that a configuration gives to the solver does not count.
+        The algorithm and its options. The solver's name in a configuration does not matter.
     time_limit, memory_limit
         The limits.
     version
-        Of coreplan.
+        Version of coreplan.
     """
     parts = tidy([digest, algorithm, options, time_limit, memory_limit, version])
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
@@ -227,13 +227,13 @@ class Store:
     path
         The file.
     create
-        Whether to make it where there is none.
+        Whether to create the file if it does not exist.
 
     Raises
     ------
     FormatError
-        If the file is something else, is of a newer version, or cannot be opened. It is then left
-        as it is.
+        If the file is not a store, is of a newer version, or cannot be opened. The file is then
+        not changed.
     """
 
     def __init__(self, path: str | Path, *, create: bool = False) -> None:
@@ -256,7 +256,7 @@ class Store:
         self.close()
 
     def close(self) -> None:
-        """Give up all claims and close the file."""
+        """Release all claims and close the file."""
         if self._owner is not None:
             with suppress(FormatError), self._transaction() as run:
                 run("DELETE FROM claims WHERE owner = ?", (self._owner,))
@@ -274,7 +274,7 @@ class Store:
                 try:
                     row = _row(values)
                 except (ValueError, TypeError):
-                    self._fail(f"row {number} of the table `solves` is damaged; use a copy, if any")
+                    self._fail(f"row {number} of the table `solves` is damaged; restore a backup")
                 yield row
 
     def keys(self) -> set[str]:
@@ -283,7 +283,7 @@ class Store:
             return {key for (key,) in self._connection.execute("SELECT key FROM solves")}
 
     def add(self, row: Row) -> bool:
-        """Write a row, and give up the claim on it; False if it was there already."""
+        """Write a row and release its claim; False if the row existed before."""
         values = row.to_dict()
         for name in (*_MAPPINGS, "progress"):
             if values[name] is not None:
@@ -300,12 +300,12 @@ class Store:
         return bool(added > 0)
 
     def add_loss(self, key: str, message: str) -> int:
-        """Note that a solve was killed from outside, and give up the claim on it.
+        """Record that a solve was killed from outside, and release its claim.
 
         Returns
         -------
         int
-            How many times that has happened to it.
+            Number of times that the solve was killed.
         """
         with self._transaction() as run:
             run(_LOSSES)
@@ -318,27 +318,26 @@ class Store:
         return int(count)
 
     def claim(self, keys: Iterable[str], most: int) -> tuple[list[str], set[str]]:
-        """Take the first few solves that nobody has done or is about to do.
+        """Claim the first solves that are neither done nor claimed by others.
 
         Parameters
         ----------
         keys
-            Those that are wanted, the most urgent first.
+            Keys of the wanted solves, the most urgent first.
         most
-            How many to take at most.
+            Largest number of solves to claim.
 
         Returns
         -------
         tuple
-            The keys that are ours now, in the order given; and those among the ones looked at
-            that are done already. What is in neither was not looked at, or is somebody else's at
-            present.
+            The claimed keys, in the given order; and the examined keys that are done already. Keys
+            in neither were not examined, or another program has claimed them.
         """
         ours: list[str] = []
         done: set[str] = set()
         with self._transaction() as run:
             owner = self._own(run)
-            living: dict[int, bool] = {owner: False}  # what is ours can be claimed again
+            living: dict[int, bool] = {owner: False}  # our own claims can be claimed again
             for key in keys:
                 if len(ours) >= most:
                     break
@@ -356,19 +355,19 @@ class Store:
         return ours, done
 
     def release(self, keys: Iterable[str]) -> None:
-        """Give up claims without a result."""
+        """Release claims without a result."""
         with self._transaction() as run:
             for key in keys:
                 run("DELETE FROM claims WHERE key = ? AND owner = ?", (key, self._owner))
 
     def show_life(self) -> None:
-        """Tell those on other machines that the owner of our claims still runs."""
+        """Show programs on other machines that the owner of our claims still runs."""
         if self._owner is not None:
             with self._transaction() as run:
                 run("UPDATE owners SET seen = ? WHERE id = ?", (time.time(), self._owner))
 
     def _own(self, run: Any) -> int:
-        """The number of this process among the owners; forgets those that are dead."""
+        """The number of this process among the owners; removes owners that have ended."""
         if self._owner is None:
             for (number,) in run("SELECT id FROM owners").fetchall():
                 if not _is_alive(run, number):
@@ -384,10 +383,10 @@ class Store:
 
     def _open(self) -> sqlite3.Connection:
         if not self.path.is_file():
-            what = "is not a file" if self.path.exists() else "there is no such file"
+            what = "is not a file" if self.path.exists() else "does not exist"
             self._fail(f"{what}; expected results of `coreplan bench run`")
         with self._errors("read"):
-            # Not "rwc": a file that has gone meanwhile must not come back empty.
+            # Not "rwc": a file that was deleted meanwhile must not come back empty.
             connection = sqlite3.connect(
                 f"{self.path.absolute().as_uri()}?mode=rw",
                 uri=True,
@@ -414,7 +413,7 @@ class Store:
 
     @contextmanager
     def _transaction(self) -> Iterator[Any]:
-        """Everything inside happens, or nothing of it."""
+        """A transaction: all changes inside are made, or none."""
         with self._errors("written"):
             self._connection.execute("BEGIN IMMEDIATE")
             try:
@@ -446,14 +445,14 @@ def read_rows(path: str | Path) -> list[Row]:
     Raises
     ------
     FormatError
-        If the file is not a store, or one of a newer version.
+        If the file is not a store, or is of a newer version.
     """
     with Store(path) as store:
         return list(store.rows())
 
 
 def _row(values: Sequence[Any]) -> Row:
-    """The row that the columns hold; a ValueError or TypeError if they hold something else."""
+    """The row in the columns; a ValueError or TypeError if they are damaged."""
     read = dict(zip(_COLUMNS, values, strict=True))
     for name in _MAPPINGS:
         if name == "result" and read[name] is None:
@@ -478,8 +477,8 @@ def _is_alive(run: Any, number: int) -> bool:
 
 
 def _create(path: Path) -> None:
-    """Make an empty store; it appears as a whole, also if two programs do this at once."""
-    path = path.resolve()  # a link to a place where nothing is yet
+    """Create an empty store in one step, even if two programs do this at the same time."""
+    path = path.resolve()  # a link whose target does not exist yet
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=".store-") as folder:
         new = Path(folder) / "new"
         connection = sqlite3.connect(new)
@@ -488,7 +487,7 @@ def _create(path: Path) -> None:
         try:
             path.hardlink_to(new)
         except FileExistsError:
-            pass  # somebody was faster
-        except OSError:  # no such links on this file system
+            pass  # another program was faster
+        except OSError:  # this file system has no hard links
             if not path.exists():
                 new.rename(path)

@@ -1,4 +1,4 @@
-"""Rows of a store in a few numbers, and as a table for other programs."""
+"""Summaries of the rows of a store, and their table for other programs."""
 
 from __future__ import annotations
 
@@ -16,24 +16,25 @@ from coreplan.files.writing import to_csv
 
 @dataclass(frozen=True)
 class Summary:
-    """How one solver did on one test set.
+    """The results of one solver on one test set.
 
     Attributes
     ----------
     set, solver, algorithm, options, time_limit, memory_limit, version
-        What the rows have in common.
+        The common values of the rows.
     solves
-        How many rows.
+        Number of rows.
     solved
-        With a proven optimum.
+        Rows with a proven optimum.
     no_plan
-        In which a limit struck before there was any plan.
+        Rows in which a limit was reached before any plan was found.
     killed
-        That did not keep to a limit, and were killed.
+        Rows of solvers that exceeded a limit and were killed.
     failed
-        That crashed, or ended with an error.
+        Rows of solvers that crashed or ended with an error.
     median_seconds, p90_seconds, max_seconds
-        Of all solves, also those that were stopped. 90 % took no longer than ``p90_seconds``.
+        Time of all solves, including those that a limit stopped. 90 % took at most
+        ``p90_seconds``.
     """
 
     set: str
@@ -53,7 +54,7 @@ class Summary:
     max_seconds: float
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it by name."""
+        """All attributes by name."""
         return asdict(self)
 
 
@@ -66,7 +67,7 @@ def summarise(rows: Iterable[Row]) -> list[Summary]:
         version = row.versions.get("coreplan", "")
         group = (row.set, row.solver, row.algorithm, options, *limits, version)
         groups.setdefault(group, []).append(row)
-    # Sets together, whatever the order in which their solves ended.
+    # Rows of one set stay together, in whatever order their solves ended.
     sets = {group[0]: position for position, group in reversed(list(enumerate(groups)))}
     return [_summary(groups[group]) for group in sorted(groups, key=lambda each: sets[each[0]])]
 
@@ -95,13 +96,13 @@ def _summary(rows: list[Row]) -> Summary:
 
 
 def rows_to_csv(rows: Iterable[Row]) -> str:
-    """All rows as CSV: a column for each name, also inside of parameters, results and so on.
+    """All rows as CSV: a column for each name, including names in parameters and results.
 
     Options and progress are JSON texts.
     """
     flat = [_flat(row) for row in rows]
     columns = dict.fromkeys(name for each in flat for name in each)
-    # The same parts of all rows side by side, in the order of the first row that has them.
+    # A column per part, in the order of the first row that has it.
     heads = dict.fromkeys(name.partition(".")[0] for name in columns)
     ordered = [name for head in heads for name in columns if name.partition(".")[0] == head]
     return to_csv([ordered, *([each.get(name, "") for name in ordered] for each in flat)])
@@ -122,7 +123,7 @@ def _flat(row: Row) -> dict[str, Any]:
 
 
 def _named(prefix: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Values with the names of the mappings that they are in before their own."""
+    """Values of nested mappings, with the names of the outer mappings before their own."""
     flat: dict[str, Any] = {}
     for name, value in values.items():
         if isinstance(value, Mapping):

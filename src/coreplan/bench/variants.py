@@ -1,4 +1,4 @@
-"""Which algorithm, in which way, a solve was made by: solves are compared by that, not by name."""
+"""Variants of algorithms: solves are compared by algorithm and options, not by solver name."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LABELS = {
     "core": "core",
     "dec-mdp": "Dec-MDP",
 }
-"""How figures call the algorithms; in this order, too."""
+"""Names of the algorithms in figures, in the order of legends."""
 
 IDEAS = tuple(name for name, each in options_in(CoreOptions).items() if each.about.idea)
 """Options of `core` that switch one of its ideas off."""
@@ -28,15 +28,15 @@ Options = tuple[tuple[str, object], ...]
 
 @dataclass(frozen=True)
 class Variant:
-    """An algorithm with the options that make it another one.
+    """An algorithm with the options that change its course.
 
     Attributes
     ----------
     algorithm
         Its name.
     options
-        Options that are not at their defaults, by name; those that do not change the answer, such
-        as `threads` and `seed`, are left out.
+        Options that differ from their defaults, by name; options that do not change the answer,
+        for instance `threads` and `seed`, are left out.
 
     Examples
     --------
@@ -56,7 +56,7 @@ class Variant:
         options = dict(self.options)
         parts = []
         if self.algorithm in _PUBLISHED:
-            # The literature keeps start and end times of works; to merge is our addition.
+            # The literature keeps start and end times of works; merging is our addition.
             if options.pop("merge", True):
                 parts.append("merged")
             if options.pop("memo", False):
@@ -72,7 +72,7 @@ class Variant:
 
     @property
     def order(self) -> tuple[int, int, str]:
-        """Where it stands in legends: as published before our variants of it."""
+        """Its place in legends: published algorithms come before our variants of them."""
         known = list(LABELS)
         place = known.index(self.algorithm) if self.algorithm in known else len(known)
         ways = _PUBLISHED.get(self.algorithm, ((),))
@@ -81,18 +81,18 @@ class Variant:
 
     @property
     def is_published(self) -> bool:
-        """Whether it is what the literature describes; or, of `core`, all of it."""
+        """Whether it is as published or, for `core`, has all its ideas."""
         return self.options == _PUBLISHED.get(self.algorithm, ((),))[0]
 
     @property
     def without(self) -> str | None:
-        """Of `core`: the one idea that is switched off; None if that is not what it is."""
+        """The only idea of `core` that is switched off; None for all other variants."""
         off = [name for name, value in self.options if name in IDEAS and value is False]
         lone = self.algorithm == "core" and len(off) == len(self.options) == 1
         return off[0] if lone else None
 
 
-# Per algorithm, what to look for first when the paper speaks of it.
+# Per algorithm of the paper, the variant to look for first.
 _PUBLISHED: Mapping[str, Sequence[Options]] = {
     "dp": ((("merge", False),), ()),
     "spudd": ((("actions", "enumerate"), ("merge", False)), (("merge", False),), ()),
@@ -105,12 +105,12 @@ MEMO: Options = (("memo", True), ("merge", False))
 
 
 def variant_of(row: Row) -> Variant:
-    """Which algorithm, in which way, a solve was made by."""
+    """The variant that made a solve."""
     return make_variant(row.algorithm, row.options)
 
 
 def make_variant(algorithm: str, options: Mapping[str, object]) -> Variant:
-    """An algorithm with the options that make a difference."""
+    """The variant of an algorithm with given options."""
     known = options_in(ALGORITHMS[algorithm].options) if algorithm in ALGORITHMS else {}
     different = {
         name: _plain(value)
@@ -121,7 +121,7 @@ def make_variant(algorithm: str, options: Mapping[str, object]) -> Variant:
 
 
 def _makes_a_difference(option: Option | None, value: object) -> bool:
-    if option is None:  # of a version or a package that is not here
+    if option is None:  # an algorithm of another version or package
         return value is not None
     return not option.about.same_answer and value != option.default
 
@@ -131,17 +131,17 @@ def _plain(value: object) -> object:
 
 
 class Solves:
-    """Solves by variant and instance, in the order in which instances came.
+    """Solves by variant and instance, in the order of the instances.
 
-    Of several solves of one instance by one variant (with other limits, by another version) the
-    last one counts.
+    If one variant solved an instance several times (with other limits, or in other versions), the
+    last solve counts.
 
     Parameters
     ----------
     rows
-        Solves as they are stored.
+        The stored solves.
     sets
-        Names of test sets; others are left out.
+        Names of the test sets to keep.
     """
 
     def __init__(self, rows: Iterable[Row], *sets: str) -> None:
@@ -166,17 +166,17 @@ class Solves:
         return list(self._instances)
 
     def variants(self, *algorithms: str) -> list[Variant]:
-        """What was run (of these algorithms), in the order of legends."""
+        """The variants that were run (of these algorithms), in the order of legends."""
         found = [each for each in self._by if not algorithms or each.algorithm in algorithms]
         return sorted(found, key=lambda variant: variant.order)
 
     def published(self, algorithm: str) -> Variant | None:
-        """What comes nearest to an algorithm as published, of what was run."""
+        """The variant that comes nearest to an algorithm as published."""
         ways = _PUBLISHED.get(algorithm, ((),))
         return next((each for each in self.variants(algorithm) if each.options in ways), None)
 
     def main(self) -> list[Variant]:
-        """What figures show: all but decentralised solvers, and `core` with ideas switched off."""
+        """The variants in figures: no decentralised solvers, no `core` with ideas switched off."""
         return [
             each
             for each in self.variants()

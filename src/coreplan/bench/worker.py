@@ -1,10 +1,9 @@
-"""The process that watches over solves: it forks a child for each of them.
+"""The worker process: it forks a child for each solve and enforces the limits.
 
-The runner talks to it through two pipes (see :mod:`coreplan.bench.pool`), a line of JSON for each
-request and each answer. It holds the package already loaded, so a child is there in a few
-milliseconds. What does not keep to its limits is killed. When the runner has gone, however it
-ended, the pipe from it is closed: the child is killed and this process ends. When this process has
-gone, the child ends.
+The runner talks to it through two pipes (see :mod:`coreplan.bench.pool`), with a line of JSON for
+each request and each answer. The worker has the package loaded already, and a child starts within a
+few milliseconds. A child that exceeds its limits is killed. When the runner ends in any way, its
+pipe closes: the worker kills the child and ends. When the worker ends, the child ends.
 """
 
 from __future__ import annotations
@@ -31,22 +30,22 @@ from coreplan.solving.limits import Progress
 from coreplan.support.memory import BYTES_PER_MB, memory_in_mb
 
 SOLVE = "coreplan.solve:solve"
-"""What solves, as ``module:function``; called like :func:`coreplan.solve`."""
+"""The function that solves, as ``module:function``; called like :func:`coreplan.solve`."""
 
 CANCEL = b"cancel\n"
-"""What the runner sends to stop a solve."""
+"""The runner's request to stop a solve."""
 
 KILLED = "killed_outside"
-"""The outcome of a solve that a signal ended, neither the worker's nor one that crashes raise."""
+"""The outcome of a solve that a signal from outside ended: not the worker's, and not a crash."""
 
 MOST_POINTS = 200
-"""How many points of progress are kept."""
+"""Number of points of progress to keep."""
 
 TIME_FACTOR, TIME_GRACE = 1.25, 5.0
-"""A solver is killed after its time limit times this, and these seconds."""
+"""A solver is killed after its time limit times this, plus these seconds."""
 
 MEMORY_FACTOR, MEMORY_GRACE = 1.25, 100.0
-"""A solver is killed beyond its memory limit times this, and these MB, and the program itself."""
+"""A solver is killed above its memory limit times this, plus these MB and the program itself."""
 
 _ADDRESSES_FACTOR, _ADDRESSES_GRACE = 4.0, 4000.0
 _LOOK_EVERY = 0.05 if sys.platform == "linux" else 0.5
@@ -56,7 +55,7 @@ _OWN_SIGNALS = frozenset(
     for name in ("SIGSEGV", "SIGABRT", "SIGFPE", "SIGILL", "SIGBUS", "SIGTRAP", "SIGSYS", "SIGPIPE")
     if hasattr(signal, name)
 )
-"""Signals that a process gets for what it did itself."""
+"""Signals that a process causes itself."""
 _CHUNK = 1 << 16
 _TINY = '{"format": "mpp/1", "horizon": 1, "agents": [{"name": "A", "tasks": []}]}'
 
@@ -74,7 +73,7 @@ class Lines:
         return self.descriptor
 
     def read(self) -> None:
-        """Take what there is; waits for something."""
+        """Read the available data; wait if there is none."""
         piece = os.read(self.descriptor, _CHUNK)
         self.closed = not piece
         self._buffer += piece
@@ -89,7 +88,7 @@ class Lines:
 
 
 class BoundsLog:
-    """A callback for `solve` that remembers when bounds changed: not all of it, if it is often."""
+    """A callback for `solve` that records changes of bounds, or some of them if they are many."""
 
     def __init__(self) -> None:
         self._kept: list[tuple[float, float, float]] = []
@@ -98,11 +97,11 @@ class BoundsLog:
         self._keep_every = 1
 
     def __call__(self, progress: Progress) -> None:
-        """Note the bounds, if one has changed."""
+        """Record the bounds of a solver if one has changed."""
         self.note(progress.seconds, progress.lower_bound, progress.upper_bound)
 
     def note(self, seconds: float, lower: float, upper: float) -> None:
-        """Note bounds, if one has changed."""
+        """Record bounds if one has changed."""
         if self._last is not None and self._last[1:] == (lower, upper):
             return
         self._last = (seconds, lower, upper)
@@ -115,7 +114,7 @@ class BoundsLog:
 
     @property
     def points(self) -> list[tuple[float, float, float]]:
-        """The first change, the last one, and every so many between."""
+        """The first change, the last one, and some between, evenly spaced."""
         last = [] if self._last is None or self._last in self._kept[-1:] else [self._last]
         return [*self._kept, *last]
 
@@ -127,7 +126,7 @@ def find_function(name: str) -> Any:
 
 
 def solve_request(request: Mapping[str, Any]) -> dict[str, Any]:
-    """Solve what is asked for, in this process; the answer has an outcome, whatever happens."""
+    """Answer a request in this process; the answer has an outcome in every case."""
     log = BoundsLog()
     result, message = None, ""
     try:
@@ -144,7 +143,7 @@ def solve_request(request: Mapping[str, Any]) -> dict[str, Any]:
     except LimitError as error:
         outcome, message = "no_plan", str(error)
     except MemoryError:
-        outcome, message = "no_plan", "the memory limit struck before there was any plan"
+        outcome, message = "no_plan", "the memory limit was reached before any plan was found"
     except CoreplanError as error:
         outcome, message = "error", str(error)
     except Exception as error:
@@ -187,7 +186,7 @@ class Child:
         self._deadline = self._start + TIME_FACTOR * request["time_limit"] + request["grace"]
 
     def run(self, commands: Lines) -> dict[str, Any] | None:
-        """Watch until it has ended; what came of it, or None if the runner has cancelled it."""
+        """Wait until the solve has ended; its outcome, or None if the runner has cancelled it."""
         cancelled = False
         while True:
             ended, status, usage = os.wait4(self.pid, os.WNOHANG)
@@ -221,7 +220,7 @@ class Child:
         }
 
     def _look(self, now: float) -> None:
-        """Kill it if it does not keep to its limits."""
+        """Kill the solve if it exceeds its limits."""
         if self._verdict[0]:
             return
         if now >= self._deadline:
@@ -236,7 +235,7 @@ class Child:
             if memory > self._most_memory:
                 self._kill(
                     "killed_memory",
-                    f"it had {memory:.0f} MB, the program itself included; the memory limit is "
+                    f"it used {memory:.0f} MB, including the program itself; the memory limit is "
                     f"{self._request['memory_limit']:g} MB",
                 )
 
@@ -244,7 +243,9 @@ class Child:
         self._verdict = (verdict, message)
         with suppress(ProcessLookupError, PermissionError):
             os.kill(self.pid, signal.SIGKILL)
-        with suppress(ProcessLookupError, PermissionError):  # what it may have started
+        with suppress(
+            ProcessLookupError, PermissionError
+        ):  # also the processes that it has started
             os.killpg(self.pid, signal.SIGKILL)
 
     def _judge(self, code: int) -> dict[str, Any]:
@@ -259,7 +260,7 @@ class Child:
             outcome = "crashed" if -code in _OWN_SIGNALS else KILLED
             message = f"ended by signal {-code} ({signal.Signals(-code).name})"
             if -code == signal.SIGKILL:
-                message += ", perhaps by the system for want of memory"
+                message += ", perhaps because the system ran out of memory"
         else:
             message = f"ended with exit code {code}, without an answer"
         said = self._errors.decode("utf-8", errors="replace").strip().splitlines()
@@ -268,7 +269,7 @@ class Child:
         return {"outcome": outcome, "message": message, **nothing}
 
     def _take(self, pipe: int) -> None:
-        """Take what a pipe holds, or close it if nothing more will come."""
+        """Read the data in a pipe, or close it at its end."""
         piece = os.read(pipe, _CHUNK)
         if not piece:
             del self._pipes[pipe]
@@ -279,9 +280,9 @@ class Child:
             self._errors = (self._errors + piece)[-2000:]
 
     def _drain(self) -> None:
-        """Take what is left in the pipes, and close them."""
+        """Read the rest of the pipes, and close them."""
         for pipe in list(self._pipes):
-            # Somebody else may hold the other end, so the end of the pipe may never come.
+            # Another process may hold the other end; then the end of the pipe never comes.
             while pipe in self._pipes and select.select([pipe], [], [], 0)[0]:
                 self._take(pipe)
         for pipe in self._pipes:
@@ -290,7 +291,7 @@ class Child:
 
 
 def _be_child(request: Mapping[str, Any], answer: int, errors: int, lifeline: int) -> NoReturn:
-    """Solve, write the answer, end; nothing of the parent's is cleaned up here."""
+    """Solve, write the answer, end; the parent's resources are not cleaned up here."""
     code = 1
     try:
         os.setsid()
@@ -312,18 +313,18 @@ def _be_child(request: Mapping[str, Any], answer: int, errors: int, lifeline: in
 
 
 def _end_with_parent(lifeline: int) -> None:
-    """End when the other end of a pipe, which only the parent has, is closed."""
+    """End this process when the parent, which holds the other end of a pipe, ends."""
     with suppress(OSError):
         os.read(lifeline, 1)
     os._exit(1)
 
 
 def _be_modest(memory_limit: float | None) -> None:
-    """Let the system end this process first where memory is short; no absurd amounts at once."""
+    """Let the system end this process first if memory is short; limit single large requests."""
     with suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
     if memory_limit is None or sys.platform != "linux":
-        return  # elsewhere addresses are not limited, or counted in other ways
+        return  # other systems do not limit addresses, or count them differently
     import resource
 
     with suppress(OSError, ValueError, OverflowError):
@@ -342,19 +343,19 @@ def main() -> None:
     commands = Lines(os.dup(0))
     answers = os.dup(1)
     nothing = os.open(os.devnull, os.O_RDWR)
-    os.dup2(nothing, 0)  # children print and read what they like
+    os.dup2(nothing, 0)  # children may print and read
     os.dup2(nothing, 1)
     here = {"versions": versions(), "machine": describe_machine()}
-    parse_problem(_TINY)  # loads what reading needs, too
+    parse_problem(_TINY)  # also loads the modules for reading
     gc.collect()
-    gc.freeze()  # so that children do not copy what they never change
+    gc.freeze()  # children then do not copy memory that never changes
     while True:
         line = commands.next()
         if line is None:
             if commands.closed:
                 return
             commands.read()
-        elif line != CANCEL:  # one that came too late
+        elif line != CANCEL:  # it came too late
             answer = Child(json.loads(line)).run(commands)
             if commands.closed:
                 return

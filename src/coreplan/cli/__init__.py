@@ -1,4 +1,4 @@
-"""The command line: parse, call, print."""
+"""The ``coreplan`` command: parses arguments, calls the library, prints results."""
 
 from __future__ import annotations
 
@@ -108,13 +108,13 @@ def run_command_line(
     arguments
         By default those of the process.
     begin
-        Called first, when Ctrl-C can be taken.
+        Called first, once Ctrl-C is handled.
 
     Returns
     -------
     int
         The exit code: 0 with a result, 2 for bad input or usage or if an output cannot be written,
-        3 if a limit struck before there was any result, 4 if a certificate's claims are not
+        3 if a limit was reached before any result, 4 if a certificate's claims are not
         confirmed, 130 if interrupted, 1 for an internal error or if algorithms or tools contradict
         each other.
     """
@@ -123,7 +123,7 @@ def run_command_line(
             begin()
         forget_interrupts()
         for stream in (sys.stdout, sys.stderr):
-            if isinstance(stream, io.TextIOWrapper):  # names may be beyond the terminal's encoding
+            if isinstance(stream, io.TextIOWrapper):  # the terminal may lack letters of names
                 stream.reconfigure(errors="backslashreplace")
         with shown_warnings():
             code = cli.main(arguments, prog_name="coreplan", standalone_mode=False)
@@ -146,7 +146,7 @@ def run_command_line(
         print_error(str(error))
         return INTERRUPTED
     except (BrokenPipeError, SystemExit):
-        # Nobody reads our output any more; click and rich then exit.
+        # The reader of our output is gone; click and rich exit in this case.
         drop_output()
         return OK
     except MemoryError:

@@ -1,4 +1,4 @@
-"""``python -m coreplan.cli``: as the command ``coreplan``."""
+"""``python -m coreplan.cli``: the same as the command ``coreplan``."""
 
 from coreplan_launcher import main
 

@@ -1,4 +1,4 @@
-"""``coreplan bench``: run test sets, and look at what came out."""
+"""``coreplan bench``: run test sets and show the results."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ from coreplan.view.terminal import make_console
     coreplan bench show paper.sqlite
     coreplan bench figures paper.sqlite -o figures
     """,
-    short_help="Run test sets, and look at what came out.",
+    short_help="Run test sets and show the results.",
 )
 def bench() -> None:
-    """Run solvers over test sets, keep everything in a file, and look at what came out."""
+    """Run solvers on test sets, keep all results in one file, and show them."""
 
 
 @bench.command(
@@ -55,7 +55,7 @@ def bench() -> None:
     coreplan bench run paper.yaml --count 5 --time-limit 2 --sets mpp,pyra --solvers core
     coreplan bench run paper.yaml --cluster ray --address auto
     """,
-    short_help="Solve test sets as a configuration says.",
+    short_help="Solve the test sets of a configuration.",
 )
 @click.argument("config", type=click.Path())
 @click.option(
@@ -63,14 +63,15 @@ def bench() -> None:
     "--output",
     type=click.Path(),
     metavar="RESULTS",
-    help="Where results go; by default the configuration's name with the ending .sqlite, here.",
+    help="File for the results.  [default: the configuration's name with the ending .sqlite, in "
+    "the current folder]",
 )
 @click.option(
     "--jobs",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Solves side by side; by default one for each processor that this process may use, "
-    "divided by threads per solve.",
+    help="Solves to run at the same time.  [default: the processors that this process may use, "
+    "divided by the threads per solve]",
 )
 @click.option(
     "--cluster",
@@ -82,10 +83,10 @@ def bench() -> None:
 @click.option(
     "--address",
     metavar="ADDRESS",
-    help="An existing Ray cluster; without, one is started on this machine.",
+    help="Address of a running Ray cluster. Without it, one is started on this machine.",
 )
-@click.option("--sets", type=Names("mpp,pyra"), metavar="NAMES", help="Only these test sets.")
-@click.option("--solvers", type=Names("mpp,pyra"), metavar="NAMES", help="Only these solvers.")
+@click.option("--sets", type=Names("mpp,pyra"), metavar="NAMES", help="Run only these test sets.")
+@click.option("--solvers", type=Names("mpp,pyra"), metavar="NAMES", help="Run only these solvers.")
 @click.option(
     "--count",
     type=click.IntRange(min=1),
@@ -96,10 +97,10 @@ def bench() -> None:
     "--time-limit",
     type=click.FloatRange(min=0, min_open=True),
     metavar="SECONDS",
-    help="For each solve, instead of the configuration's.",
+    help="Time limit of each solve, instead of the configuration's.",
 )
 @memory_limit_option
-@click.option("--dry-run", is_flag=True, help="Only say what would be solved.")
+@click.option("--dry-run", is_flag=True, help="Only print what would be solved.")
 @json_option
 def run(
     config: str,
@@ -115,10 +116,10 @@ def run(
     dry_run: bool,
     as_json: bool,
 ) -> int:
-    """Solve the test sets that CONFIG names, by the solvers it names, and keep the results.
+    """Solve the test sets that CONFIG names with the solvers it names, and keep the results.
 
-    What is in the results already is not solved again: a run that was stopped, in whatever way,
-    goes on where it was. The first Ctrl-C lets running solves finish, the second ends them.
+    Solves that are already in the results are not repeated: a stopped run continues where it
+    stopped. The first Ctrl-C lets running solves finish, the second ends them.
     """
     if address is not None and cluster != "ray":
         raise click.UsageError("--address is for --cluster ray")
@@ -207,9 +208,9 @@ def _tell_plan(counts: dict[tuple[str, str], int], as_json: bool) -> int:
 )
 @json_option
 def show(results: str, csv_file: str | None, as_json: bool) -> int:
-    """Print a line per test set and solver for RESULTS, which `coreplan bench run` made.
+    """Print a line per test set and solver for RESULTS, a file from `coreplan bench run`.
 
-    Seconds are those of all solves, also of those that a limit stopped.
+    The seconds are those of all solves, including solves that a limit stopped.
     """
     if csv_file is not None and csv_file != "-":
         check_writable(csv_file, [results], "the table", "--csv")

@@ -25,7 +25,7 @@ from coreplan.view.terminal import make_console, print_error
     coreplan bench figures results.sqlite -o figures --format pdf
     coreplan bench figures results.sqlite -o docs/images --page docs/reproduction.md
     """,
-    short_help="Draw figures, and compare with the paper.",
+    short_help="Draw figures and compare with the paper.",
 )
 @click.argument("results", type=click.Path())
 @click.option(
@@ -34,7 +34,7 @@ from coreplan.view.terminal import make_console, print_error
     required=True,
     type=click.Path(),
     metavar="DIR",
-    help="Folder for the figures; it is made if it is missing.",
+    help="Folder for the figures; created if it does not exist.",
 )
 @click.option(
     "--page",
@@ -48,13 +48,13 @@ from coreplan.view.terminal import make_console, print_error
     type=click.Choice(["svg", "png", "pdf"]),
     default="svg",
     show_default=True,
-    help="Of the figures.",
+    help="File format of the figures.",
 )
 @click.option(
     "--command",
     metavar="TEXT",
     default="",
-    help="The command that made the results, to be named on the page.",
+    help="The command that made the results, to show on the page.",
 )
 @json_option
 def figures(
@@ -62,16 +62,16 @@ def figures(
 ) -> int:
     """Draw the figures that the solves in RESULTS have data for (needs the extra `plot`).
 
-    They are the paper's five, with `core` added, and three of our own. The paper's claims are
-    compared with what was measured. Ends with 1 if solves contradict each other.
+    These are the five figures of the paper, with `core` added, and three of our own. The paper's
+    claims are compared with the measurements. The exit code is 1 if solves contradict each other.
     """
     check_matplotlib()
-    # The folder for figures is made if it is missing, so a page in it is fine.
+    # The folder for figures is created if it does not exist; the page may be in it.
     if page is not None and (Path(output).exists() or Path(page).parent != Path(output)):
         check_writable(page, [results], "the page", "--page")
     rows = read_rows(results)
     if not rows:
-        raise click.UsageError(f"{results!r} holds no solves yet; run `coreplan bench run` first")
+        raise click.UsageError(f"{results!r} has no solves yet; run `coreplan bench run` first")
     with make_console(stderr=True).status("") as status:
         drawn = draw_figures(
             rows,
@@ -113,5 +113,5 @@ def figures(
     if not as_json:
         for contradiction in contradictions:
             print_error(f"CONTRADICTION: {contradiction}")
-        print_error("this is a mistake in coreplan; please report it with the results file")
+        print_error("this is a bug in coreplan; please report it with the results file")
     return DISAGREE

@@ -1,4 +1,4 @@
-"""``coreplan check``: check files."""
+"""``coreplan check``: report errors in problem files."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from coreplan.view.words import describe_problem
     coreplan check works.yaml
     coreplan check *.yaml --json
     """,
-    short_help="Check that files hold sound problems.",
+    short_help="Check that files contain valid problems.",
 )
 @click.argument("files", nargs=-1, required=True, type=click.Path())
 @json_option
 def check(files: tuple[str, ...], as_json: bool) -> int:
-    """Check that each of FILES holds a sound problem, and say what is wrong where."""
+    """Check that each of FILES contains a valid problem, and report what is wrong and where."""
     reports = []
     for file in files:
         try:

@@ -1,4 +1,4 @@
-"""``coreplan compare``: put algorithms side by side."""
+"""``coreplan compare``: solve one problem with several algorithms."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ def _check_name(name: str) -> str | None:
     coreplan compare works.yaml --algorithms core,dp --time-limit 10
     coreplan compare works.yaml --memory-limit 2G --json
     """,
-    short_help="Put algorithms side by side.",
+    short_help="Solve a problem with several algorithms and compare them.",
 )
 @file_argument
 @click.option(
     "--algorithms",
     type=Names("core,dp", "no algorithm", _check_name),
     metavar="NAMES",
-    help=f"Which, with commas between them; by default all: {','.join(ALGORITHMS)}.",
+    help=f"The algorithms, separated by commas.  [default: {','.join(ALGORITHMS)}]",
 )
 @click.option(
     "--time-limit",
@@ -59,7 +59,7 @@ def _check_name(name: str) -> str | None:
     metavar="SECONDS",
     default=60.0,
     show_default=True,
-    help="For each algorithm.",
+    help="Time limit of each algorithm.",
 )
 @memory_limit_option
 @solver_options()
@@ -72,11 +72,12 @@ def compare(
     asked: dict[str, Any],
     as_json: bool,
 ) -> int:
-    """Solve the problem in FILE by several algorithms, and compare value, bounds, time and work.
+    """Solve the problem in FILE with several algorithms; compare values, bounds, time and work.
 
-    Each algorithm takes those options that it has. A decentralised algorithm shows what it loses
-    against the best plan of all. Ctrl-C stops the algorithm that is running and shows what there
-    is. Ends with 1 if claims contradict each other, with 3 if no algorithm had a plan in time.
+    Each algorithm gets the options that it has. For a decentralised algorithm, the table shows how
+    much its plan loses against the best centralised plan. Ctrl-C stops the running algorithm and
+    shows the results so far. The exit code is 1 if results contradict each other, and 3 if no
+    algorithm found a plan in time.
     """
     problem = read_problem(file)
     options: dict[str, Any] = {
@@ -109,17 +110,17 @@ def compare(
     for contradiction in comparison.contradictions:
         print_error(f"CONTRADICTION: {contradiction}")
     if comparison.contradictions:
-        print_error("this is a mistake in coreplan; please report it with the problem file")
+        print_error("this is a bug in coreplan; please report it with the problem file")
     return _exit_code(comparison)
 
 
 def _share_out(asked: dict[str, Any], algorithms: tuple[str, ...]) -> dict[str, dict[str, Any]]:
-    """Give each algorithm the options that it has; one that nobody has is an error."""
+    """Give each algorithm the options that it has; an option that no algorithm has is an error."""
     known = {name: options_of(name) for name in algorithms}
     for option in asked:
         if not any(option in each for each in known.values()):
             names = " or ".join(algorithms)
-            raise SolverError(f"--{option.replace('_', '-')} is no option of {names}")
+            raise SolverError(f"--{option.replace('_', '-')} is not an option of {names}")
     return {
         name: {option: value for option, value in asked.items() if option in each}
         for name, each in known.items()

@@ -1,4 +1,4 @@
-"""``coreplan cross-check``: let another tool compute the value, too."""
+"""``coreplan cross-check``: compare the value with that of another tool."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from coreplan.view.words import describe_problem
     coreplan cross-check works.yaml --with storm --engine dd --time-limit 60
     coreplan cross-check works.yaml --with storm --algorithm dp --json
     """,
-    short_help="Let another tool compute the value, too.",
+    short_help="Compare the value with that of another tool.",
 )
 @file_argument
 @click.option(
@@ -49,14 +49,14 @@ from coreplan.view.words import describe_problem
     type=click.Choice(["sparse", "dd", "hybrid"]),
     default="sparse",
     show_default=True,
-    help="Storm's engine: explicit states, decision diagrams, or some of both.",
+    help="Storm's engine: explicit states, decision diagrams, or both.",
 )
 @click.option(
     "--algorithm",
     type=click.Choice(list(ALGORITHMS)),
     default=DEFAULT_ALGORITHM,
     show_default=True,
-    help="How coreplan solves it.",
+    help="Algorithm of coreplan.",
 )
 @time_limit_option
 @memory_limit_option
@@ -70,10 +70,10 @@ def cross_check(
     memory_limit: float | None,
     as_json: bool,
 ) -> int:
-    """Solve the problem in FILE, let another tool compute its value, too, and compare.
+    """Solve the problem in FILE with coreplan and with another tool, and compare the values.
 
-    The time limit holds for each of the two. Where coreplan has no proof within it, the other
-    tool's value has to be between coreplan's bounds. Ends with 1 if they disagree.
+    The time limit applies to each of the two. If coreplan has no proof in time, the other tool's
+    value must lie between coreplan's bounds. The exit code is 1 if they disagree.
     """
     check_storm(engine)
     problem = read_problem(file)

@@ -29,7 +29,7 @@ def demo(as_json: bool) -> int:
 
 
 def example_path(name: str) -> Path:
-    """Where a bundled example is: in the installed package or, else, in the source tree."""
+    """Path of a bundled example: in the installed package or, failing that, the source tree."""
     installed = Path(str(files("coreplan").joinpath("examples", name)))
     source = Path(__file__).parents[3] / "examples" / name
     return installed if installed.exists() else source

@@ -1,4 +1,4 @@
-"""``coreplan evaluate``: say how good a plan is that there is."""
+"""``coreplan evaluate``: compute how good an existing plan is."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from coreplan.view.words import describe_problem, plan_in_words
     coreplan evaluate works.yaml --policy plan.json --no-bound
     coreplan evaluate works.yaml --policy plan.json --estimate 100000 --seed 7
     """,
-    short_help="Say how good a plan is that you have.",
+    short_help="Compute how good an existing plan is.",
 )
 @file_argument
 @plan_options
@@ -47,7 +47,7 @@ from coreplan.view.words import describe_problem, plan_in_words
     "--bound/--no-bound",
     default=True,
     show_default=True,
-    help="Search for a better plan, and prove how much can be gained at most.",
+    help="Search for a better plan, and prove how much could be gained at most.",
 )
 @time_limit_option
 @memory_limit_option
@@ -58,14 +58,14 @@ from coreplan.view.words import describe_problem, plan_in_words
     "runs",
     type=click.IntRange(min=2),
     metavar="RUNS",
-    help="Simulate the plan so often besides; done anyway where its exact value is out of reach.",
+    help="Also simulate the plan this many times; always done if its exact value is too costly.",
 )
 @click.option(
     "--seed",
     type=click.IntRange(min=0),
     default=1,
     show_default=True,
-    help="Start of the simulation's random numbers.",
+    help="Seed of the simulation's random numbers.",
 )
 @json_option
 def evaluate(
@@ -82,13 +82,13 @@ def evaluate(
     seed: int,
     as_json: bool,
 ) -> None:
-    """Say what a plan for the problem in FILE is expected to earn or cost, exactly.
+    """Compute exactly what a plan for the problem in FILE is expected to earn or cost.
 
-    And, unless told --no-bound, how much could be gained at most by any other plan. Ctrl-C stops
+    Unless --no-bound is given, also prove how much any other plan could gain at most. Ctrl-C stops
     with the best bound so far.
     """
     if (policy_file is None) == (schedule_file is None):
-        raise click.UsageError("say which plan: one of --policy FILE and --schedule FILE")
+        raise click.UsageError("give one plan: --policy FILE or --schedule FILE")
     sources = {"FILE": file, "--policy": policy_file, "--schedule": schedule_file}
     check_one_input({**sources, "--state": state_file})
     problem = read_problem(file)
@@ -99,7 +99,7 @@ def evaluate(
     elif isinstance(problem, MaintenanceProblem):
         plan = read_schedule(str(schedule_file), problem, stage=stage or 0, state=state)
     else:
-        raise click.UsageError("a schedule is for an mpp/1 problem; give a plan by --policy")
+        raise click.UsageError("--schedule needs an mpp/1 problem; give the plan with --policy")
     options: dict[str, Any] = {
         "bound": bound,
         "time_limit": time_limit,

@@ -1,4 +1,4 @@
-"""``coreplan explain``: say why a plan does what it does."""
+"""``coreplan explain``: explain a decision of a plan."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from coreplan.view.terminal import make_console
 from coreplan.view.words import describe_problem
 
 EXPLAIN_SECONDS = 10.0
-"""That the values of other actions may take where nobody says how long."""
+"""Seconds for the values of other actions if no time limit is given."""
 
 
 FORMER = ("--only", "--relax", "--top", "--start-date", "--step", "--threads")
-"""Options of the command that had this name before and is ``coreplan sensitivity`` now."""
+"""Options of the command that had this name before and is now ``coreplan sensitivity``."""
 
 
 class ExplainCommand(Command):
-    """Hands former options on to the command that has them now."""
+    """Passes former options on to the command that has them now."""
 
     def make_context(
         self,
@@ -42,11 +42,11 @@ class ExplainCommand(Command):
         parent: click.Context | None = None,
         **extra: Any,
     ) -> click.Context:
-        """Read the arguments, if need be by the other command."""
+        """Read the arguments; former options are read by the other command."""
         if any(each.partition("=")[0] in FORMER for each in args):
             make_console(stderr=True).print(
-                "warning: coreplan explain with these options is now coreplan sensitivity; the old "
-                "name goes with the next version",
+                "warning: coreplan explain with these options is now coreplan sensitivity; the "
+                "next version drops the old name",
                 markup=False,
                 soft_wrap=True,
             )
@@ -61,7 +61,7 @@ class ExplainCommand(Command):
     coreplan explain works.yaml --policy plan.json --stage 4 --state now.yaml
     coreplan explain works.yaml --agent Alpha --json
     """,
-    short_help="Say why the plan does what it does, and what else could be done.",
+    short_help="Explain a decision of a plan: why this, and what else could be done.",
 )
 @file_argument
 @click.option(
@@ -69,7 +69,7 @@ class ExplainCommand(Command):
     "policy_file",
     type=click.Path(),
     metavar="FILE",
-    help="Explain this plan, a policy/1 file, rather than solve the problem.",
+    help="Explain this plan (a policy/1 file) instead of solving the problem.",
 )
 @standing_options("Explain the decision", default=None)
 @click.option(
@@ -77,7 +77,7 @@ class ExplainCommand(Command):
     "agents",
     multiple=True,
     metavar="NAME",
-    help="Look at what this agent could do otherwise; may be given several times.  [default: all]",
+    help="Show what else this agent could do; may be repeated.  [default: all agents]",
 )
 @time_limit_option
 @memory_limit_option
@@ -94,8 +94,9 @@ def explain(
 ) -> None:
     """Explain one decision of the best plan for the problem in FILE, or of a given plan.
 
-    What the plan does where everybody stands (by default: where it starts), what else could be done
-    this once, what that would be worth, and which rewards make the difference.
+    The explanation shows what the plan does in the current state (by default, at the start), which
+    other actions are possible this once, what each would be worth, and which rewards make the
+    difference.
     """
     check_one_input({"FILE": file, "--policy": policy_file, "--state": state_file})
     problem = read_problem(file)
@@ -109,7 +110,7 @@ def explain(
         policy = Policy.load(policy_file, problem)
     at = policy.stage if stage is None else stage
     if state is None and at != policy.stage:
-        raise ModelError(f"say where everybody stands at stage {at}, with --state")
+        raise ModelError(f"give the current state of every agent at stage {at} with --state")
     explanation = policy.explain(
         at,
         state,

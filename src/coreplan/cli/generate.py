@@ -17,7 +17,11 @@ from coreplan.support.checks import unknown_name
 from coreplan.view.terminal import make_console, print_error
 from coreplan.view.words import count as in_words
 
-_USES = {ONE: "", EACH: "a group of problems for each", IN_TURN: "problems take them in turn"}
+_USES = {
+    ONE: "",
+    EACH: "one group of problems per value",
+    IN_TURN: "problems use the values in turn",
+}
 
 
 class SetName(click.ParamType):  # type: ignore[type-arg, unused-ignore]
@@ -37,7 +41,7 @@ class SetName(click.ParamType):  # type: ignore[type-arg, unused-ignore]
 
 
 class Assignment(click.ParamType):  # type: ignore[type-arg, unused-ignore]
-    """A parameter and its value, or several: agents=2,3."""
+    """A parameter with one value or several: agents=2,3."""
 
     name = "NAME=VALUE"
 
@@ -79,8 +83,8 @@ def _read_value(text: str) -> Value:
     "--count",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Problems of each group, for instance of each number of agents of mpp; default: the set's "
-    "own number.",
+    help="Problems per group, for instance per number of agents in mpp.  [default: the set's "
+    "own number]",
 )
 @click.option(
     "--seed",
@@ -94,17 +98,17 @@ def _read_value(text: str) -> Value:
     "--output",
     type=click.Path(),
     metavar="DIR",
-    help="The folder for the files; it is made if it is missing.",
+    help="Folder for the files; created if it does not exist.",
 )
 @click.option(
     "--parameter",
     "assignments",
     type=Assignment(),
     multiple=True,
-    help="Another value of a parameter, or several with commas between them; may be repeated.",
+    help="Another value of a parameter, or several separated by commas; may be repeated.",
 )
-@click.option("--yaml", is_flag=True, help="Write YAML rather than JSON.")
-@click.option("--force", is_flag=True, help="Overwrite files that have other content.")
+@click.option("--yaml", is_flag=True, help="Write YAML instead of JSON.")
+@click.option("--force", is_flag=True, help="Overwrite existing files whose content differs.")
 @json_option
 def generate(
     test_set: TestSet | None,
@@ -117,26 +121,28 @@ def generate(
     force: bool,
     as_json: bool,
 ) -> int:
-    """Write the problems of the test set SET into files, one for each.
+    """Write the problems of the test set SET, one file per problem.
 
-    Files that are there already and are the same stay as they are, so that an interrupted run goes
-    on where it was. docs/test-sets.md says how the problems are made.
+    Existing files with the same content are kept: the same command continues an interrupted run.
+    docs/test-sets.md describes how the problems are made.
     """
     if listing:
         _show([test_set] if test_set else list(TEST_SETS.values()), as_json)
         return OK
     if test_set is None:
-        raise click.UsageError("which test set? --list shows all of them")
+        raise click.UsageError("no test set is given; --list shows all test sets")
     if not output:
-        raise click.UsageError("where to? name a folder with -o DIR")
+        raise click.UsageError("no folder for the files is given; add -o DIR")
     if output == STANDARD_INPUT:
-        raise click.UsageError("problems do not go to the standard output; name a folder with -o")
+        raise click.UsageError(
+            "problems cannot be written to the standard output; name a folder with -o DIR"
+        )
     parameters: dict[str, Any] = {}
     for name, value in assignments:
         if name in parameters:
             raise click.UsageError(f"the parameter {name!r} is given twice")
         parameters[name] = value
-    test_set.settle(parameters)  # also finds names such as "seed", which are no parameters
+    test_set.settle(parameters)  # also rejects names that are not parameters, for instance "seed"
     total = count_instances(test_set.name, count, **parameters)
     folder = InstanceFolder(output, yaml=yaml)
 
@@ -167,22 +173,20 @@ def generate(
         )
     else:
         written = sum(bool(file["written"]) for file in files)
-        were_there = (
-            f" ({written:,} written, the others were there)" if written < len(files) else ""
-        )
+        were_there = f" ({written:,} written, the others existed)" if written < len(files) else ""
         make_console().print(
             f"{in_words(len(files), 'problem')} of {test_set.name} in {output}{were_there}",
             markup=False,
         )
     if interrupted:
         print_error(
-            f"interrupted: {len(files):,} of {total:,} files are there; the same command goes on"
+            f"interrupted: {len(files):,} of {total:,} files written; the same command continues"
         )
     return INTERRUPTED if interrupted else OK
 
 
 def _with_progress(instances: Iterable[Instance], total: int, doing: str) -> Iterator[Instance]:
-    """Show on a terminal how far it is."""
+    """Show the progress on a terminal."""
     from rich.progress import Progress
 
     console = make_console(stderr=True)

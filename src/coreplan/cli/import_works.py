@@ -1,4 +1,4 @@
-"""``coreplan import``: make a problem of works lists."""
+"""``coreplan import``: turn works lists into a problem."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from coreplan.view.words import describe_calendar, describe_problem
     coreplan import works.xlsx --start-date 2026-03-02 --step week -o problem.yaml
     coreplan import works.csv --horizon 30 --must-complete --name "ring road" -o problem.yaml
     """,
-    short_help="Make a problem of works lists (CSV, Excel).",
+    short_help="Turn works lists (CSV, Excel) into a problem.",
 )
 @click.argument("works", type=click.Path())
 @click.argument("hindrance", type=click.Path(), required=False)
@@ -51,12 +51,14 @@ from coreplan.view.words import describe_calendar, describe_problem
     "--horizon",
     type=click.IntRange(1, MOST_STAGES),
     metavar="STEPS",
-    help="How many steps are planned; by default as many as there are costs for.",
+    help="Number of steps to plan.  [default: the number of steps that have costs]",
 )
-@click.option("--must-complete", is_flag=True, help="Every work has to be done.")
-@click.option("--name", metavar="NAME", help="The problem's name; by default that of the file.")
+@click.option("--must-complete", is_flag=True, help="Require that every work is completed.")
+@click.option(
+    "--name", metavar="NAME", help="Name of the problem.  [default: the name of the file]"
+)
 @calendar_options
-@click.option("--force", is_flag=True, help="Overwrite files that are there.")
+@click.option("--force", is_flag=True, help="Overwrite existing files.")
 @json_option
 def import_works(
     works: str,
@@ -70,14 +72,14 @@ def import_works(
     force: bool,
     as_json: bool,
 ) -> int:
-    """Make a problem of a list of WORKS and a list of HINDRANCE (works that hinder each other).
+    """Turn a list of WORKS and a list of HINDRANCE (works that hinder each other) into a problem.
 
-    Both are CSV files or Excel workbooks; one workbook may hold both, in sheets "works" and
+    Both are CSV files or Excel workbooks; one workbook may hold both, in the sheets "works" and
     "hindrance". `coreplan template DIR` writes lists to fill in. With --start-date, the dates are
-    written to a calendar beside the problem, and other commands then show dates.
+    written to a calendar next to the problem, and other commands show dates from then on.
     """
     if step is not None and start_date is None:
-        raise click.UsageError("--step says how long a step is; say --start-date, too")
+        raise click.UsageError("--step needs --start-date, the first day of step 0")
     sources = [works] if hindrance is None else [works, hindrance]
     check_one_input({"WORKS": works, "HINDRANCE": hindrance})
     beside = calendar_path(output)
@@ -85,7 +87,7 @@ def import_works(
     for target in targets:
         check_writable(str(target), sources, "the problem", "--output")
         if target.is_file() and not force:
-            raise click.UsageError(f"{target} is there already; say --force to overwrite it")
+            raise click.UsageError(f"{target} already exists; add --force to overwrite it")
     try:
         made = read_works(
             works,
@@ -120,7 +122,7 @@ def import_works(
 def _report(made: WorksList, output: str, beside: Path, as_json: bool) -> None:
     notes = list(made.notes)
     if made.calendar is None and beside.is_file():
-        notes.append(f"{beside} was there before and gives the steps dates, still")
+        notes.append(f"{beside} existed before, and its dates still apply to the steps")
     if as_json:
         print_json(
             {

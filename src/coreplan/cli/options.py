@@ -29,16 +29,16 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 def solver_options(
     *algorithms: OwnAlgorithm, only: Collection[str] | None = None
 ) -> Callable[[Callable[..., Answer]], Callable[..., Answer]]:
-    """Let a command take options of algorithms; it gets those that were asked for as ``asked``.
+    """Let a command take options of algorithms; it gets the given ones as ``asked``.
 
-    Only what was asked for: an algorithm refuses options that it does not have.
+    Options that were not given are left out: an algorithm refuses options that it does not have.
 
     Parameters
     ----------
     algorithms
-        Whose options; by default those of all.
+        Algorithms whose options to offer; by default all.
     only
-        Names of options to offer; by default all that are meant for the command line.
+        Names of the options to offer; by default all options for the command line.
     """
     offered = offered_options(algorithms, only)
 
@@ -61,7 +61,7 @@ def solver_options(
 def offered_options(
     algorithms: Collection[OwnAlgorithm] = (), only: Collection[str] | None = None
 ) -> Mapping[str, tuple[Option, list[str]]]:
-    """What commands offer, by name: the option, and the algorithms that have it."""
+    """Options of commands by name, each with the algorithms that have it."""
     found: dict[str, tuple[Option, list[str]]] = {}
     for algorithm in algorithms or OWN_OPTIONS:
         for name, option in options_in(OWN_OPTIONS[algorithm]).items():
@@ -71,7 +71,7 @@ def offered_options(
 
 
 def _make(option: Option, owners: Collection[str]) -> Callable[[Command], Command]:
-    """An option of a command; without a default, so that it is known whether it was given."""
+    """An option of a command. It has no default: ``None`` means that it was not given."""
     kind = option.about.kind
     name = f"--{option.name.replace('_', '-')}"
     how: dict[str, Any] = {}
@@ -102,7 +102,7 @@ def _make(option: Option, owners: Collection[str]) -> Callable[[Command], Comman
 
 
 def shown_default(option: Option) -> str:
-    """How the help of a command shows a default."""
+    """Text of a default in the help of a command."""
     if option.default is None:
         return ""
     shown = option.default

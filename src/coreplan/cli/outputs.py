@@ -1,4 +1,4 @@
-"""Outputs of a command: a failure of one does not cost the others."""
+"""Outputs of a command: if one fails, the others are still made."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from coreplan.support.interrupts import finish_soon
 from coreplan.view.terminal import drop_output, print_error
 
 _making: tuple[str, bool] | None = None
-"""The output that is being made, and whether Ctrl-C gives it up."""
+"""Name of the current output, and whether Ctrl-C abandons it."""
 
 
 def can_be_given_up() -> bool:
-    """Whether an output is being made that Ctrl-C gives up."""
+    """Whether Ctrl-C abandons the current output."""
     return _making is not None and _making[1]
 
 
 def interruption() -> str:
-    """What to say if the process is interrupted now."""
+    """Message for an interruption at this moment."""
     return "interrupted" if _making is None else f"interrupted: {_making[0]} is not complete"
 
 
 class IncompleteError(Exception):
-    """An output was given up because of Ctrl-C."""
+    """Ctrl-C stopped an output before it was complete."""
 
 
 class Outputs:
-    """What a command prints and writes, one output after the other.
+    """Everything that a command prints and writes, one output after the other.
 
-    An output that fails is reported, and the others are still made. What was computed comes first,
-    what is made of it later.
+    A failing output is reported, and the others are still made. Computed results come first,
+    everything derived from them later.
 
     Attributes
     ----------
@@ -55,13 +55,13 @@ class Outputs:
         what
             Its name in messages, for instance ``the plan``.
         hurried
-            Whether it is given up if it takes more than a moment after Ctrl-C. Not what took long
-            to find, such as a plan.
+            Whether it is abandoned if it takes more than a moment after Ctrl-C. False for results
+            that took long to compute, for instance a plan.
 
         Raises
         ------
         IncompleteError
-            If Ctrl-C is pressed meanwhile, or the time after an earlier one is over.
+            If Ctrl-C is pressed meanwhile, or the time allowed after an earlier Ctrl-C is over.
         """
         global _making
         _making = (what, hurried)
@@ -73,7 +73,7 @@ class Outputs:
         except KeyboardInterrupt:
             raise IncompleteError(interruption()) from None
         except BrokenPipeError:
-            drop_output()  # nobody reads it any more
+            drop_output()  # the reader of the output is gone
         except CoreplanError as error:
             print_error(str(error))
             self._fail(BAD_INPUT)
@@ -82,7 +82,7 @@ class Outputs:
             print_error(unwritable_output(error))
             self._fail(BAD_INPUT)
         except MemoryError:
-            print_error(f"{what} cannot be made: the machine's memory is exhausted")
+            print_error(f"{what} is missing: the machine has no memory left")
             self._fail(BAD_INPUT)
         except Exception as error:
             print_internal_error(error)
@@ -95,16 +95,16 @@ class Outputs:
 
 
 def unwritable_output(error: OSError) -> str:
-    """Say that the standard output cannot be written."""
+    """Message for a standard output that cannot be written."""
     return f"the output cannot be written: {error.strerror or error}"
 
 
 def print_internal_error(error: Exception) -> None:
-    """Say that coreplan has a mistake."""
+    """Print an error that is a bug in coreplan."""
     print_error(f"internal error: {type(error).__name__}: {error}")
     print_error(
-        "this is a mistake in coreplan; please report it with the problem file and what is "
-        "printed with COREPLAN_DEBUG=1 in the environment"
+        "this is a bug in coreplan; please report it with the problem file and the output with "
+        "COREPLAN_DEBUG=1 in the environment"
     )
     if os.environ.get("COREPLAN_DEBUG"):
         traceback.print_exception(error)

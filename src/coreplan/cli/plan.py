@@ -1,4 +1,4 @@
-"""``coreplan plan``: show a plan: who does what when, what it costs, and what if."""
+"""``coreplan plan``: show who does what when, the costs, and what to do about delays."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ RULES_SHOWN = 8
     "policy_file",
     type=click.Path(),
     metavar="FILE",
-    help="Show this plan, a policy/1 file, instead of solving.",
+    help="Show this plan (a policy/1 file) instead of solving the problem.",
 )
 @time_limit_option
 @memory_limit_option
@@ -71,7 +71,7 @@ RULES_SHOWN = 8
     default=RULES_SHOWN,
     show_default=True,
     metavar="NUMBER",
-    help="How many rules for delays to print, those that matter most first.",
+    help="Number of rules for delays to print, the most important first.",
 )
 @calendar_options
 @save_policy_option
@@ -93,13 +93,15 @@ def plan(
     """Show a plan for the problem in FILE (- for the standard input).
 
     For works (an mpp/1 problem): a chart of who does what when, with possible delays; expected
-    costs; and what the plan does differently if works are delayed. For problems of other kinds:
-    what is done first and what then, depending on what happens. Ctrl-C while it is solving shows
-    the best plan so far, with no more than can be computed in a moment.
+    costs; and what the plan does differently if works are delayed. For other problems: the first
+    actions and those that follow, depending on what happens. Ctrl-C during the search shows the
+    best plan so far, with the parts that can be computed in a moment.
     """
     solving = (time_limit, memory_limit, asked or None, state_file, stage or None)
     if policy_file is not None and any(each is not None for each in solving):
-        raise click.UsageError("--policy is shown as it is; limits and states are for solving")
+        raise click.UsageError(
+            "--policy shows a finished plan; it cannot be combined with options for solving"
+        )
     inputs = {"FILE": file, "--policy": policy_file, "--state": state_file}
     check_one_input(inputs)
     if save_policy is not None:
@@ -136,7 +138,7 @@ def plan(
                 console.print(f"the plan is in {save_policy}", markup=False)
     with outputs.one("the plan"):
         if console is not None:
-            with console.status("working out what is done when"):
+            with console.status("computing what is done when"):
                 view = view_plan(problem, policy)
             marks = getattr(sys.stdout, "encoding", None)
             console.print()
@@ -147,7 +149,7 @@ def plan(
         shown: dict[str, Any] = {}
         try:
             shown = view_plan(problem, policy).to_dict()
-        finally:  # whatever comes of it, the result is worth printing
+        finally:  # the result is worth printing even if the plan cannot be shown
             print_json(_head(problem, policy, result, calendar) | shown)
     return outputs.code
 

@@ -1,4 +1,4 @@
-"""``coreplan report``: a plan as one HTML file."""
+"""``coreplan report``: write a plan as one HTML file."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ from coreplan.view.terminal import LiveLog, make_console
 from coreplan.view.words import describe_problem
 
 SHORTEST = 0.1
-"""Seconds that each part of a report may take after Ctrl-C, at least."""
+"""Least number of seconds that each part of a report may take after Ctrl-C."""
 HURRIED_PIECES = 1_000
-"""How much of a plan a report holds after Ctrl-C."""
+"""Size limits of the plan in a report after Ctrl-C."""
 
 
 @click.command(
@@ -64,20 +64,20 @@ HURRIED_PIECES = 1_000
     "policy_file",
     type=click.Path(),
     metavar="FILE",
-    help="Report this plan, a policy/1 file, rather than solve the problem.",
+    help="Report this plan (a policy/1 file) instead of solving the problem.",
 )
 @click.option(
     "--bound/--no-bound",
     default=True,
     show_default=True,
-    help="With --policy: search for a better plan, to say how much could be gained at most.",
+    help="With --policy: search for a better plan, and prove how much could be gained at most.",
 )
 @time_limit_option
 @memory_limit_option
 @solver_options("core")
 @calendar_options
-@click.option("--title", metavar="TEXT", help="What stands above.  [default: the problem's name]")
-@click.option("--force", is_flag=True, help="Overwrite the HTML file if there is one.")
+@click.option("--title", metavar="TEXT", help="Title of the report.  [default: the problem's name]")
+@click.option("--force", is_flag=True, help="Overwrite an existing HTML file.")
 @json_option
 def report(
     file: str,
@@ -95,22 +95,24 @@ def report(
 ) -> int:
     """Solve the problem in FILE and write its plan as one HTML file that needs no network.
 
-    The page shows what the plan costs and whether it is proven to be the best, when everybody works
-    on what, what the plan does when a work is delayed (click it), where the hindrance is, how much
-    it may cost, and what coordination is worth. Ctrl-C stops the search and reports the best plan
-    so far, with no more than can be computed in a moment.
+    The page shows what the plan costs and whether it is proven best, when each contractor works on
+    what, what the plan does when a work is delayed (click it), where works hinder each other, how
+    much the plan may cost, and what coordination is worth. Ctrl-C stops the search and reports the
+    best plan so far, with the parts that can be computed in a moment.
     """
     check_one_input({"FILE": file, "--policy": policy_file})
     sources = [file] if policy_file is None else [file, policy_file]
     check_writable(output, sources, "the report", "--output")
     if Path(output).is_file() and not force:
         raise click.BadParameter(
-            f"{output!r} exists; --force overwrites it", param_hint="'--output'"
+            f"{output!r} already exists; add --force to overwrite it", param_hint="'--output'"
         )
     problem = read_problem(file)
     calendar = find_calendar(file, start_date, step)
     if calendar is not None:
-        calendar.last_day(problem.horizon - 1)  # before the work: there must be such a day
+        calendar.last_day(
+            problem.horizon - 1
+        )  # before the long work: reports an invalid date early
     policy = None if policy_file is None else Policy.load(policy_file, problem)
     options: dict[str, Any] = {"time_limit": time_limit, "memory_limit": memory_limit, **asked}
     console = make_console(patient=True)
@@ -137,7 +139,7 @@ def report(
         with outputs.one(f"the report in {output}"):
             made = make_report(plan, calendar=calendar, title=title, **_hurry())
             made.save(output)
-    finally:  # whatever comes of the report, what was found is worth printing
+    finally:  # the result is worth printing even if the report fails
         with outputs.one("the result"):
             if as_json:
                 print_json(_to_dict(plan, made, None if outputs.code else output))
@@ -153,7 +155,7 @@ def report(
 
 
 def _hurry() -> dict[str, Any]:
-    """Show what can be computed in a moment, after Ctrl-C."""
+    """Show the parts that can be computed in a moment, after Ctrl-C."""
     left = seconds_to_finish()
     if math.isinf(left):
         return {}
@@ -163,7 +165,7 @@ def _hurry() -> dict[str, Any]:
 def _to_dict(
     plan: Result | PlanReport, made: Report | None, output: str | None
 ) -> dict[str, object]:
-    """What was found, and where the report is, for machines."""
+    """The result and the path of the report, as JSON."""
     if made is None:
         closed = plan.optimal if isinstance(plan, PlanReport) else plan.status is Status.OPTIMAL
         known = {"value": plan.value, "upper_bound": plan.upper_bound, "optimal": closed}

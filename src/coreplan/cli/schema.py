@@ -1,4 +1,4 @@
-"""``coreplan schema``: print JSON Schemas."""
+"""``coreplan schema``: print the JSON Schemas of the formats."""
 
 from __future__ import annotations
 
@@ -22,5 +22,5 @@ from coreplan.formats import schema
 )
 @click.argument("format_name", metavar="[FORMAT]", required=False, type=click.Choice(list(FORMATS)))
 def print_schema(format_name: str | None) -> None:
-    """Print the JSON Schema of a FORMAT, or of all formats in one."""
+    """Print the JSON Schema of a FORMAT, or one schema of all formats."""
     click.echo(json.dumps(schema(format_name), indent=2))

@@ -1,4 +1,4 @@
-"""``coreplan sensitivity``: say what costs most."""
+"""``coreplan sensitivity``: compute which rules, windows and delays cost most."""
 
 from __future__ import annotations
 
@@ -36,24 +36,24 @@ from coreplan.view.words import describe_calendar, describe_problem
     coreplan sensitivity works.yaml --only windows --relax --start-date 2026-03-02
     coreplan sensitivity works.yaml --json
     """,
-    short_help="Say which hindrance rules, windows and delays cost most.",
+    short_help="Show which hindrance rules, windows and delays cost most.",
 )
 @file_argument
-@click.option(
-    "--only", type=click.Choice(KINDS), help="Look at these only; by default at all of them."
-)
+@click.option("--only", type=click.Choice(KINDS), help="Examine only these.  [default: all]")
 @click.option(
     "--relax",
     is_flag=True,
-    help="Relax rather than remove: half the hindrance, a window one step wider on both sides, "
+    help="Relax instead of remove: half the hindrance, a window one step wider on both sides, "
     "half the chance of a delay.",
 )
-@click.option("--top", type=click.IntRange(min=1), metavar="N", help="Show the N most costly only.")
+@click.option(
+    "--top", type=click.IntRange(min=1), metavar="N", help="Show only the N that cost most."
+)
 @click.option(
     "--time-limit",
     type=click.FloatRange(min=0, min_open=True),
     metavar="SECONDS",
-    help="For all of it; what was not examined by then says so.",
+    help="Time limit of the whole analysis; the result names the parts that were not examined.",
 )
 @memory_limit_option
 @calendar_options
@@ -71,10 +71,10 @@ def sensitivity(
     asked: dict[str, Any],
     as_json: bool,
 ) -> None:
-    """Say which hindrance rules, windows and delays of the problem in FILE cost most.
+    """Show which hindrance rules, windows and delays of the problem in FILE cost most.
 
-    For each of them: how much less the best plan would cost without it, proven: a number, or a
-    range where a problem could not be solved in time. Ctrl-C stops with what is known.
+    For each of them, coreplan proves how much less the best plan would cost without it: a number,
+    or a range if the time was too short. Ctrl-C stops with the results so far.
     """
     problem = read_problem(file)
     check_maintenance_problem(problem)
@@ -109,7 +109,7 @@ def sensitivity(
         line = bar.add_task("", total=None)
 
         def started(change: Change | None, done: int, total: int) -> None:
-            text = "the problem as it is" if change is None else change_in_words(change, calendar)
+            text = "the unchanged problem" if change is None else change_in_words(change, calendar)
             bar.update(line, description=text, completed=done, total=total)
 
         report = find_influences(problem, started=started, **options)

@@ -1,4 +1,4 @@
-"""What the commands share: exit codes, options, checks of files, output."""
+"""Exit codes, options, checks of files and output for all commands."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from coreplan.view.terminal import ConsoleLog, make_console
 AnyCallable = TypeVar("AnyCallable", bound=Callable[..., Any])
 
 OK, INTERNAL_ERROR, BAD_INPUT, LIMIT_STRUCK, NOT_CONFIRMED, INTERRUPTED = 0, 1, 2, 3, 4, 130
-DISAGREE = INTERNAL_ERROR  # one of those who disagree is wrong
+DISAGREE = INTERNAL_ERROR  # at least one of two contradicting results is wrong
 _UNITS = {"K": 1e-3, "M": 1.0, "G": 1e3, "T": 1e6}
 
 
@@ -52,16 +52,16 @@ class MemoryAmount(click.ParamType):  # type: ignore[type-arg, unused-ignore]
 
 
 class Names(click.ParamType):  # type: ignore[type-arg, unused-ignore]
-    """Names with commas between them.
+    """Names separated by commas.
 
     Parameters
     ----------
     example
-        What to try instead of nothing.
+        Text to suggest if no name is given.
     what
-        What there is none of then.
+        Words for an empty list, for instance ``no algorithm``.
     check
-        Says what is wrong with a name, if something is.
+        Returns what is wrong with a name, or None.
     """
 
     name = "NAMES"
@@ -127,7 +127,7 @@ class DateAsWritten(click.ParamType):  # type: ignore[type-arg, unused-ignore]
 
 
 class Command(click.Command):
-    """A command whose examples are shown as they are written."""
+    """A command whose help keeps the line breaks of its examples."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples."""
@@ -148,7 +148,7 @@ class Group(click.Group):
 
 
 file_argument = click.argument("file", type=click.Path())
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 time_limit_option = click.option(
     "--time-limit",
     type=click.FloatRange(min=0, min_open=True),
@@ -159,10 +159,13 @@ memory_limit_option = click.option(
     "--memory-limit",
     type=MemoryAmount(),
     metavar="MB",
-    help="Memory that the solver may take: a number of MB, or 4G.",
+    help="Memory that the solver may use: a number of MB, or for instance 4G.",
 )
 save_policy_option = click.option(
-    "--save-policy", type=click.Path(), metavar="FILE", help="Write the plan as policy/1."
+    "--save-policy",
+    type=click.Path(),
+    metavar="FILE",
+    help="Write the plan to this file (policy/1).",
 )
 
 
@@ -173,26 +176,26 @@ def plan_options(command: AnyCallable) -> AnyCallable:
         "policy_file",
         type=click.Path(),
         metavar="FILE",
-        help="The plan: a policy/1 file.",
+        help="The plan, a policy/1 file.",
     )
     schedule = click.option(
         "--schedule",
         "schedule_file",
         type=click.Path(),
         metavar="FILE",
-        help="The plan: for every contractor and work the step in which it starts, for instance "
-        "'Alpha: {a1: 0, a2: 4}'.",
+        help="The plan, a file with the step in which each contractor starts each work, for "
+        "instance 'Alpha: {a1: 0, a2: 4}'.",
     )
     return policy(schedule(command))
 
 
 def standing_options(verb: str, default: int | None = 0) -> Callable[[AnyCallable], AnyCallable]:
-    """The options that say where everybody stands: stage and state_file.
+    """The options for the current stage and state: stage and state_file.
 
     Parameters
     ----------
     verb
-        What is done from there on, for the help: ``Plan``.
+        What the command does from there on, for the help: ``Plan``.
     default
         The stage if none is given.
     """
@@ -208,7 +211,7 @@ def standing_options(verb: str, default: int | None = 0) -> Callable[[AnyCallabl
         "state_file",
         type=click.Path(),
         metavar="FILE",
-        help=f"{verb} from where everybody stands: a file with a state for each agent, for "
+        help=f"{verb} from this state: a file with the current state of each agent, for "
         "instance 'Alpha: {done: [a2], doing: a1, remaining: 2}'.",
     )
 
@@ -219,11 +222,11 @@ def standing_options(verb: str, default: int | None = 0) -> Callable[[AnyCallabl
 
 
 def calendar_options(command: AnyCallable) -> AnyCallable:
-    """The options that say when steps are: start_date and step, for :func:`find_calendar`."""
+    """The options for dates of steps, start_date and step, for :func:`find_calendar`."""
     step = click.option(
         "--step",
         type=click.Choice(list(STEPS)),
-        help=f"How long a step is.  [default: {DEFAULT_STEP}]",
+        help=f"Length of a step.  [default: {DEFAULT_STEP}]",
     )
     start = click.option(
         "--start-date",
@@ -236,12 +239,12 @@ def calendar_options(command: AnyCallable) -> AnyCallable:
 
 
 def find_calendar(file: str, start_date: datetime.date | None, step: str | None) -> Calendar | None:
-    """The dates of the steps: as the options say, else as the calendar beside a problem's file.
+    """The dates of the steps: from the options or, without them, the calendar next to the file.
 
     Raises
     ------
     FormatError
-        If there is a calendar beside the file that is wrong.
+        If the calendar next to the file is invalid.
     """
     beside = find_calendar_file(file)
     if start_date is not None and step is not None:
@@ -251,13 +254,13 @@ def find_calendar(file: str, start_date: datetime.date | None, step: str | None)
         return Calendar(start_date, DEFAULT_STEP if known is None else known.step)
     if step is not None:
         if known is None:
-            raise click.UsageError("--step says how long a step is; say --start-date, too")
+            raise click.UsageError("--step needs --start-date, the first day of step 0")
         return Calendar(known.start, step, known.source)
     return known
 
 
 def check_one_input(sources: Mapping[str, str | None]) -> None:
-    """The standard input can be read once only."""
+    """Raise an error if two inputs are the standard input, which can be read only once."""
     used = [name for name, path in sources.items() if path == STANDARD_INPUT]
     if len(used) > 1:
         raise click.UsageError(f"only one of {' and '.join(used)} can be the standard input (-)")
@@ -266,11 +269,11 @@ def check_one_input(sources: Mapping[str, str | None]) -> None:
 def check_writable(
     path: str, sources: Iterable[str], what: str = "the plan", option: str = "--save-policy"
 ) -> None:
-    """Find out before a long run that its result could not be written."""
+    """Raise an error before a long run if its result could not be written."""
     target = Path(path)
     wrong = ""
     if path == STANDARD_INPUT:
-        wrong = f"{what} does not go to the standard output; expected a file"
+        wrong = f"{what} cannot be written to the standard output; name a file"
     elif is_special(path) and not target.is_dir():
         pass  # a device, a pipe or an open file
     elif target.is_dir():
@@ -278,21 +281,21 @@ def check_writable(
     elif not target.parent.is_dir():
         wrong = f"the folder {str(target.parent)!r} does not exist"
     elif not os.access(target.parent, os.W_OK):
-        wrong = f"nothing can be written into the folder {str(target.parent)!r}"
+        wrong = f"the folder {str(target.parent)!r} is not writable"
     elif any(target.exists() and Path(each).exists() and target.samefile(each) for each in sources):
-        wrong = f"{what} would overwrite {path!r}, which it is made from"
+        wrong = f"{what} would overwrite its own input {path!r}; name another file"
     if wrong:
         raise click.BadParameter(wrong, param_hint=f"'{option}'")
 
 
 def print_json(value: object) -> None:
-    """Print one line of JSON, in ASCII: right whatever the terminal's encoding."""
+    """Print one line of JSON, in ASCII: correct in every encoding of the terminal."""
     click.echo(json.dumps(value, allow_nan=False))
 
 
 @contextmanager
 def shown_log(console: Console) -> Iterator[None]:
-    """Show what the library says of its work."""
+    """Show the library's log lines."""
     logger = logging.getLogger("coreplan")
     beside = [handler for handler in logger.handlers if isinstance(handler, ConsoleLog)]
     for handler in beside:
@@ -307,7 +310,7 @@ def shown_log(console: Console) -> Iterator[None]:
 
 @contextmanager
 def shown_warnings() -> Iterator[None]:
-    """Print warnings of the library where errors go, while its log is not shown."""
+    """Print the library's warnings to the standard error while its log is not shown."""
     with _logging_to(ConsoleLog(make_console(stderr=True), logging.WARNING, "warning: ")):
         yield
 

@@ -1,4 +1,4 @@
-"""``coreplan simulate``: let a plan run many times, and see what comes of it."""
+"""``coreplan simulate``: simulate a plan many times and summarise the outcomes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from coreplan.view.terminal import LiveLog, make_console, print_summary
 from coreplan.view.words import describe_calendar, describe_problem
 
 SHORTEST = 0.1
-"""Seconds that a plan is simulated for after Ctrl-C, at least."""
+"""Least number of seconds for which a plan is simulated after Ctrl-C."""
 
 
 @click.command(
@@ -49,7 +49,7 @@ SHORTEST = 0.1
     coreplan simulate works.yaml --policy plan.json --runs 1000000 --seed 7
     coreplan simulate works.yaml --schedule schedule.yaml --json
     """,
-    short_help="Let a plan run many times, and see what comes of it.",
+    short_help="Simulate a plan many times and summarise the outcomes.",
 )
 @file_argument
 @plan_options
@@ -58,28 +58,28 @@ SHORTEST = 0.1
     type=click.IntRange(min=2),
     default=100_000,
     show_default=True,
-    help="How many runs to simulate.",
+    help="Number of runs.",
 )
 @click.option(
     "--seed",
     type=click.IntRange(min=0),
     default=1,
     show_default=True,
-    help="Start of the random numbers: the same seed gives the same numbers.",
+    help="Seed of the random numbers: the same seed gives the same runs.",
 )
 @click.option(
     "--confidence",
     type=click.FloatRange(min=0, max=1, min_open=True, max_open=True),
     default=0.95,
     show_default=True,
-    help="About how likely intervals are to hold the exact values.",
+    help="Approximate probability that an interval contains the exact value.",
 )
 @solver_options("core", only=("threads",))
 @click.option(
     "--time-limit",
     type=click.FloatRange(min=0, min_open=True),
     metavar="SECONDS",
-    help="Where no plan is given: how long to search for one.",
+    help="Time limit of the search if no plan is given.",
 )
 @memory_limit_option
 @calendar_options
@@ -98,11 +98,12 @@ def simulate(
     step: str | None,
     as_json: bool,
 ) -> None:
-    """Let a plan for the problem in FILE run many times, and say what comes of it.
+    """Simulate a plan for the problem in FILE many times, and summarise the outcomes.
 
-    The mean with an interval, how returns are spread, what each agent and each pair of agents earns
-    and, for road works, when works are completed. If no plan is given, the best one is searched
-    for. Ctrl-C stops the search or the runs with what there is.
+    The summary has the mean with an interval, the distribution of returns, what each agent and each
+    pair of agents earns and, for road works, when works are completed. If no plan is given,
+    coreplan first searches for the best one. Ctrl-C stops the search or the runs with the results
+    so far.
     """
     if policy_file is not None and schedule_file is not None:
         raise click.UsageError("give one plan: --policy FILE or --schedule FILE")
@@ -124,7 +125,7 @@ def simulate(
                 result = solve(problem, callback=LiveLog(console), **options)
             print_summary(console, result)
         policy = result.policy
-        assert policy is not None  # solvers give one
+        assert policy is not None  # every solver returns one
     left = seconds_to_finish()
     with _bar(runs) as tell:
         shown = simulate_policy(
@@ -151,13 +152,13 @@ def _given_plan(
     if schedule_file is None:
         return None
     if not isinstance(problem, MaintenanceProblem):
-        raise click.UsageError("a schedule is for an mpp/1 problem; give a plan by --policy")
+        raise click.UsageError("--schedule needs an mpp/1 problem; give the plan with --policy")
     return schedule_policy(problem, read_schedule(schedule_file, problem))
 
 
 @contextmanager
 def _bar(runs: int) -> Iterator[Callable[[SimulationProgress], None]]:
-    """A bar on the terminal, where there is one: a callback that moves it."""
+    """A callback that moves a progress bar, shown only on a terminal."""
     console = make_console(stderr=True)
     columns = (
         TextColumn("{task.completed:,} of {task.total:,} runs"),

@@ -58,9 +58,9 @@ from coreplan.view.words import describe_calendar, describe_problem, first_steps
     type=click.Choice(list(ALGORITHMS)),
     default=DEFAULT_ALGORITHM,
     show_default=True,
-    help="How to solve it: by our own engine, by dynamic programming on tables or on decision "
-    "diagrams, by one of the paper's searches, or for agents that see their own state only "
-    "(`dec-mdp`).",
+    help="The algorithm: our own engine, dynamic programming on tables or on decision "
+    "diagrams, one of the paper's searches, or `dec-mdp` for agents that see only their own "
+    "state.",
 )
 @time_limit_option
 @memory_limit_option
@@ -71,7 +71,7 @@ from coreplan.view.words import describe_calendar, describe_problem, first_steps
     "start_file",
     type=click.Path(),
     metavar="FILE",
-    help="Let `core` start from an existing plan: a policy/1 file, or a schedule, for instance "
+    help="Let `core` start from an existing plan, a policy/1 file or a schedule, for instance "
     "'Alpha: {a1: 0, a2: 4}'. The result is never worse.",
 )
 @save_policy_option
@@ -79,7 +79,7 @@ from coreplan.view.words import describe_calendar, describe_problem, first_steps
     "--certificate",
     type=click.Path(),
     metavar="FILE",
-    help="Write a proof of both bounds, for `coreplan verify` (gzip if the name ends in .gz).",
+    help="Write a proof of both bounds to this file, for `coreplan verify` (.gz: compressed).",
 )
 @calendar_options
 @json_option
@@ -137,7 +137,7 @@ def solve_and_print(
     calendar: Calendar | None = None,
     **options: Any,
 ) -> int:
-    """Solve a problem, print what came out, and write the files that were asked for.
+    """Solve a problem, print the result, and write the requested files.
 
     Returns the exit code.
     """
@@ -174,7 +174,7 @@ def solve_and_print(
 def _save(
     outputs: Outputs, result: Result, save_policy: str | None, certificate: str | None
 ) -> list[str]:
-    """Write what was asked for, the plan first; say where it is."""
+    """Write the requested files, the plan first, and print their paths."""
     said = []
     if save_policy is not None and result.policy is not None:
         with outputs.one(f"the plan in {save_policy}"):

@@ -18,13 +18,13 @@ from coreplan.view.terminal import make_console
     short_help="Write works lists to fill in.",
 )
 @click.argument("folder", metavar="DIR", type=click.Path())
-@click.option("--excel", is_flag=True, help="Workbooks (.xlsx) instead of CSV files.")
-@click.option("--force", is_flag=True, help="Overwrite files that are there.")
+@click.option("--excel", is_flag=True, help="Write Excel workbooks (.xlsx) instead of CSV files.")
+@click.option("--force", is_flag=True, help="Overwrite existing files.")
 def template(folder: str, excel: bool, force: bool) -> None:
-    """Write a list of works and a list of hindrance into the folder DIR, to be filled in.
+    """Write a list of works and a list of hindrance to fill in, into the folder DIR.
 
-    They have example rows, with steps and with dates, and a README that explains every column.
-    `coreplan import` makes a problem of them.
+    The lists have example rows, with steps and with dates; a README explains every column.
+    `coreplan import` turns them into a problem.
     """
     console = make_console()
     for path in write_templates(folder, excel=excel, force=force):

@@ -30,7 +30,7 @@ from coreplan.view.words import describe_problem
     default=MOST_CELLS,
     show_default=True,
     metavar="N",
-    help="Do not solve clusters with more joint states than this at a stage.",
+    help="Do not solve clusters with more joint states than this in one stage.",
 )
 @click.option(
     "--most-joint-states",
@@ -38,7 +38,7 @@ from coreplan.view.words import describe_problem
     default=MOST_JOINT_STATES,
     show_default=True,
     metavar="N",
-    help="Give up on a plan that leads to more joint states than this at a stage.",
+    help="Do not evaluate plans that reach more joint states than this in one stage.",
 )
 @json_option
 def verify(
@@ -46,7 +46,7 @@ def verify(
 ) -> int:
     """Recompute the bounds on the value of the problem in FILE that a CERTIFICATE claims.
 
-    Nothing of the solvers takes part. Ends with 0 only if both claims are confirmed.
+    The check uses no code of the solvers. The exit code is 0 only if both claims are confirmed.
     """
     if file == certificate == STANDARD_INPUT:
         raise click.UsageError("only one of FILE and CERTIFICATE can be the standard input (-)")

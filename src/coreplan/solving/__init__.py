@@ -1,4 +1,4 @@
-"""From a problem to a result: compile, search, prove."""
+"""Solving: compile a problem, search for a plan, prove bounds."""
 
 from coreplan.solving.compile import AgentSize, CompiledProblem, compile_problem
 from coreplan.solving.crg import (

@@ -1,14 +1,14 @@
-"""The compiled model as numpy arrays, for algorithms of others; read only.
+"""The compiled model as read-only numpy arrays, for algorithms of other packages.
 
-Stages count from the first stage of planning: layer 0 is where planning starts. A *class* is a set
-of local states of one stage that are the same to all that follows. An *action* of a class earns its
-expected own reward and leads to an *after-state*: what the other agents' rewards can see of it, and
-where it goes on. At a stage the team earns
+Layers count stages from the first stage of planning, which is layer 0. A *class* is a set of local
+states of one stage that have the same future. An *action* of a class earns its expected own reward
+and leads to an *after-state*: the part that the other agents' rewards depend on, and the possible
+next classes. At a stage the team earns
 
     constant[layer] + Σ_agents reward[action] + Σ_interactions value · Π_members chance
 
-where the chance is the one of the member's signal in its agent's after-state, 0 if it is not there.
-Then every agent moves on its own, by the outcomes of its after-state.
+where the chance is that of the member's signal in its agent's after-state, or 0 without this
+signal. Then every agent moves independently, by the outcomes of its after-state.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ class AgentArrays:
     action_begin
         Per class: its first action; one more for the end. Classes at the horizon have none.
     reward
-        Per action: the expected reward that it earns by itself.
+        Per action: its own expected reward.
     after
         Per action: the after-state that it leads to.
     outcome_begin
         Per after-state: its first outcome; one more for the end.
     outcome_next, outcome_probability
-        Per outcome: the class at the next stage, and how likely it is.
+        Per outcome: the class at the next stage, and its probability.
     factor_begin
         Per after-state: its first factor; one more for the end.
     factor_signal, factor_chance
-        Per factor: a signal that interactions look at, and how likely it is.
+        Per factor: a signal that interactions depend on, and its probability.
     """
 
     layer_begin: Indices
@@ -61,18 +61,18 @@ class AgentArrays:
     factor_chance: Floats
 
     def chance(self, after: int, signal: int) -> float:
-        """How likely an after-state makes a signal."""
+        """The probability of a signal in an after-state."""
         row = slice(int(self.factor_begin[after]), int(self.factor_begin[after + 1]))
         return float(self.factor_chance[row][self.factor_signal[row] == signal].sum())
 
 
 class InteractionArrays(NamedTuple):
-    """A reward for what several agents do at once."""
+    """A reward that depends on several agents at the same stage."""
 
     members: tuple[tuple[int, int], ...]
-    """(agent, signal) of all that have to match."""
+    """The (agent, signal) pairs that must all match."""
     values: dict[int, float]
-    """Per layer in which it can happen: what it is worth."""
+    """The reward, per layer in which it is possible."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,13 +82,13 @@ class ModelArrays:
     Attributes
     ----------
     layers
-        How many stages there are from the first one on, the horizon not included.
+        Number of stages from the first one on, without the horizon.
     constant
-        Per layer: what the team earns whatever it does.
+        Per layer: the reward that the team earns in any case.
     agents
         The agents, in the problem's order.
     interactions
-        Rewards for what several agents do at once.
+        Rewards that depend on several agents at the same stage.
     """
 
     layers: int

@@ -1,4 +1,4 @@
-"""From a description to the compiled model: index, unroll, merge."""
+"""Compilation of a problem: number its parts, unroll it over stages, merge equal states."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ AnyProblem = PlanningProblem
 
 @dataclass(frozen=True)
 class AgentSize:
-    """How large one agent's part of a problem is.
+    """The size of one agent's part of a problem.
 
     Attributes
     ----------
@@ -31,7 +31,7 @@ class AgentSize:
     states
         Local states of the description.
     unrolled
-        (stage, local state) pairs that can be reached, up to and including the horizon.
+        Reachable (stage, local state) pairs, up to and including the horizon.
     transitions
         Unrolled transitions of positive probability.
     merged
@@ -47,14 +47,14 @@ class AgentSize:
 
 @dataclass(eq=False)
 class CompiledProblem:
-    """A problem ready to be solved.
+    """A problem in the form that algorithms work on.
 
     Attributes
     ----------
     problem
-        What it was compiled from.
+        The original problem.
     indexed
-        The same in numbers.
+        The problem with numbers for names.
     graphs
         The unrolled local graphs, with rewards per transition.
     model
@@ -85,7 +85,7 @@ class CompiledProblem:
 
     @cached_property
     def arrays(self) -> ModelArrays:
-        """The compiled model as arrays, for algorithms of others."""
+        """The compiled model as arrays, for algorithms of other packages."""
         return model_arrays(self.model, len(self.indexed.agents))
 
     def __str__(self) -> str:
@@ -100,7 +100,7 @@ class CompiledProblem:
 
     @property
     def joint_states(self) -> float:
-        """Joint states before the horizon that can be reached (of merged states, if merged)."""
+        """Number of reachable joint states before the horizon (of merged states, if merged)."""
         return self.model.joint_state_count
 
     @property
@@ -110,7 +110,7 @@ class CompiledProblem:
 
 
 def count_in_words(number: float) -> str:
-    """A count, in full as long as people can read it."""
+    """A count, in full as long as it is readable."""
     return f"{number:,.0f}" if number < 1e15 else f"{number:.3g}"
 
 
@@ -122,25 +122,26 @@ def compile_problem(
     state: JointState | None = None,
     limits: Limits | None = None,
 ) -> CompiledProblem:
-    """Unroll a problem and, unless told otherwise, merge equivalent local states.
+    """Unroll a problem and, by default, merge equivalent local states.
 
     Parameters
     ----------
     problem
         A problem of any domain.
     merge
-        Whether to merge; without, an MPP's states keep start and end times, as in the literature.
+        Whether to merge. Unmerged states of a maintenance problem keep start and end times, as in
+        the literature.
     stage, state
-        Where planning starts; by default at the beginning.
+        Stage and state from which to plan; by default the beginning.
     limits
-        Time and memory; by default only what the machine has.
+        Time and memory limits; by default only the machine's memory.
 
     Raises
     ------
     LimitError
-        If it does not fit, found out before memory is exhausted.
+        If the model does not fit into memory, detected before memory runs out.
     ModelError
-        If the state makes no sense, or an agent gets stuck.
+        If the state is invalid, or an agent can reach a state without actions.
 
     Examples
     --------
@@ -166,7 +167,7 @@ def compile_problem(
 
 
 def unroll_problem(indexed: IndexedProblem, limits: Limits) -> _core.LocalGraphs:
-    """Unroll an indexed problem: which local states can be reached at which stage."""
+    """Unroll an indexed problem: find the reachable local states of each stage."""
     try:
         return _core.unroll(describe(indexed), limits.monitor)
     except _core.LimitReached as error:
@@ -176,17 +177,17 @@ def unroll_problem(indexed: IndexedProblem, limits: Limits) -> _core.LocalGraphs
 
 
 def no_action(indexed: IndexedProblem, agent: int, state: int, stage: int) -> ModelError:
-    """The error for an agent that comes into a state without actions before the horizon."""
+    """The error for an agent that reaches a state without actions before the horizon."""
     who = indexed.agents[agent]
     return ModelError(
         who.stuck
-        or f"agent {found(who.name)} can be in state {who.states.label(state)!r} at stage {stage} "
-        "and has no action there"
+        or f"agent {found(who.name)} has no action in state {who.states.label(state)!r}, which it "
+        f"can reach at stage {stage}; add an action, or make the state unreachable"
     )
 
 
 def describe(indexed: IndexedProblem) -> _core.Description:
-    """Hand an indexed problem to the core."""
+    """Build the core's description of an indexed problem."""
     description = _core.Description(indexed.horizon, indexed.stage)
     for i, agent in enumerate(indexed.agents):
         description.add_agent(

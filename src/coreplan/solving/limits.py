@@ -1,4 +1,4 @@
-"""Time, memory and Ctrl-C: what may stop a solver, and how it is told."""
+"""Limits of time and memory, and Ctrl-C: they stop a solver."""
 
 from __future__ import annotations
 
@@ -25,32 +25,32 @@ logger = logging.getLogger(__name__)
 
 _BYTES_PER_DESCRIBED_STATE = 1500
 PART_OF_MEMORY = 0.8
-"""Of the memory that could be had, that a solver takes if nobody says how much."""
+"""Part of the available memory that a solver may take if no limit is given."""
 ROOM_FOR_HEAPS = 1e9
-"""Bytes of addresses that heaps of several threads take: more than they use."""
+"""Bytes of addresses that the heaps of several threads reserve: more than they use."""
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """What a solver knows while it works.
+    """Bounds and work of a running solver.
 
     Attributes
     ----------
     seconds
         Time since the solver was called.
     phase
-        What it is doing: ``compile`` or ``search``; the engine `core` says more, such as
+        Current phase: ``compile`` or ``search``; the engine `core` has more, for instance
         ``relaxation`` or ``policies``.
     lower_bound, upper_bound
-        Proven bounds on the optimal value so far; infinite where nothing is known yet.
+        Proven bounds on the optimal value so far; infinite while unknown.
     joint_states_expanded, joint_actions_evaluated
         Work done so far.
     alone
-        What all agents would earn if nobody had to mind the others, where the solver knows it. What
-        is lost by minding them, ``alone`` less the value, is a better measure of a gap than the
-        value, which is mostly what everybody earns anyway.
+        The sum of what the agents would earn without interactions, if the solver knows it. The
+        loss by interactions, ``alone`` less the value, is a better measure of a gap than the value,
+        most of which the agents earn in any case.
     memory_mb
-        The most memory that the process has had so far, in MB.
+        Largest amount of memory of the process so far, in MB.
     """
 
     seconds: float
@@ -64,12 +64,12 @@ class Progress:
 
     @property
     def gap(self) -> float:
-        """How far the bounds are apart."""
+        """The distance between the bounds."""
         return self.upper_bound - self.lower_bound
 
     @property
     def relative_gap(self) -> float:
-        """The gap relative to the lower bound; infinite where that says nothing."""
+        """The gap relative to the lower bound; infinite if that is 0 or unknown."""
         if self.gap == 0:
             return 0.0
         if not math.isfinite(self.gap) or self.lower_bound == 0:
@@ -79,7 +79,7 @@ class Progress:
 
 Callback = Callable[[Progress], object]
 """Called about 20 times a second while solving, and by `core` whenever a bound has changed; return
-``True`` to stop with what there is."""
+``True`` to stop with the best plan so far."""
 
 
 class Limits:
@@ -98,7 +98,7 @@ class Limits:
                 raise SolverError(f"{name} is {value!r}; expected a number above 0, or None")
         self._start = now()
         self._time_limit = math.inf if time_limit is None else float(time_limit)
-        # Leave the machine some air where no limit is given.
+        # Without a limit, leave some memory to the rest of the machine.
         self._memory_limit = (
             PART_OF_MEMORY * available_memory()
             if memory_limit is None
@@ -144,20 +144,20 @@ class Limits:
 
     @property
     def memory_limit_mb(self) -> float:
-        """Megabytes that may be taken."""
+        """Megabytes that the solver may take."""
         return self._memory_limit / BYTES_PER_MB
 
     @property
     def seconds_left(self) -> float:
-        """Until the time limit; infinite if there is none."""
+        """Seconds until the time limit; infinite without a limit."""
         return self._time_limit - self.seconds
 
     def keep_back(self, seconds: float) -> None:
-        """Let the time limit strike so much earlier, so that something is left for the end."""
+        """Stop this many seconds before the time limit, to leave time for the last steps."""
         self.monitor.set_time_limit(self._time_limit - seconds)
 
     def _watch(self, progress: _core.Progress) -> _core.Stop:
-        """Tell the core whether anybody has asked to stop."""
+        """Tell the core whether the callback or Ctrl-C asks to stop."""
         self._tell(progress)
         stops = self._interrupts or self._asked_to_stop
         return _core.Stop.interrupted if stops else _core.Stop.none
@@ -179,7 +179,7 @@ class Limits:
             self._asked_to_stop = True
 
     def report(self, lower: float, upper: float) -> None:
-        """Say that bounds are known, at once if one has become better."""
+        """Record bounds, and report them at once if one is better than before."""
         if self._aside or (lower <= self.lower and upper >= self.upper):
             return
         self.lower = max(self.lower, lower)
@@ -187,7 +187,7 @@ class Limits:
         lost = ""
         if self.alone is not None:
             lost = (
-                f", lost by minding others {self.alone - self.upper:.6g} to "
+                f", lost by interactions {self.alone - self.upper:.6g} to "
                 f"{self.alone - self.lower:.6g}"
             )
         logger.debug(
@@ -199,7 +199,7 @@ class Limits:
 
     @contextmanager
     def aside(self, phase: str) -> Iterator[None]:
-        """Work on something else than bounds: none that is reported meanwhile counts."""
+        """Ignore bounds that are reported meanwhile: they belong to another problem."""
         before = self.alone
         self._aside, self.phase = True, phase
         try:
@@ -209,25 +209,25 @@ class Limits:
 
     @staticmethod
     def unlimited_monitor() -> _core.Monitor:
-        """A monitor for the little that has to be done after a limit has struck."""
+        """A monitor for the last steps after a limit is reached."""
         return _core.Monitor(math.inf, math.inf, lambda _: _core.Stop.none)
 
     def guard(self, states: int) -> None:
-        """Raise a LimitError if a limit strikes while a problem is being described in Python."""
+        """Raise a LimitError if a limit is reached while Python describes a problem."""
         self._end_if_interrupted()
         if self.seconds >= self._time_limit:
-            raise LimitError("time_limit", "the time limit struck before there was any plan")
+            raise LimitError("time_limit", "the time limit was reached before any plan was found")
         if states * _BYTES_PER_DESCRIBED_STATE > self._memory_limit:
             raise LimitError(
                 "memory_limit",
-                f"local states of one agent: {states:,} or more; to describe them needs about "
-                f"{states * _BYTES_PER_DESCRIBED_STATE / BYTES_PER_MB:.4g} MB, the memory limit is "
-                f"{self._memory_limit / BYTES_PER_MB:.4g} MB",
+                f"one agent has {states:,} or more local states; describing them needs about "
+                f"{states * _BYTES_PER_DESCRIBED_STATE / BYTES_PER_MB:.4g} MB, but the memory "
+                f"limit is {self._memory_limit / BYTES_PER_MB:.4g} MB",
             )
 
     @contextmanager
     def catch_interrupts(self) -> Iterator[None]:
-        """Let the first Ctrl-C ask for the best plan so far; a second one ends at once."""
+        """Let the first Ctrl-C ask for the best plan so far; a second one ends the process."""
         with catch_interrupts(self._note_interrupt):
             yield
 
@@ -243,7 +243,7 @@ class Limits:
 
     def _end_if_interrupted(self) -> None:
         if self._interrupts:
-            raise LimitError("interrupted", "interrupted before there was any plan")
+            raise LimitError("interrupted", "interrupted before any plan was found")
 
     @property
     def interrupted(self) -> bool:

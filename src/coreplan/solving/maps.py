@@ -1,4 +1,4 @@
-"""From a compiled problem to what policies are made of."""
+"""The parts of policies that come from a compiled problem."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from coreplan.solving.compile import CompiledProblem
 
 
 def make_maps(compiled: CompiledProblem) -> list[LocalMap]:
-    """The way from local states to the classes of a compiled problem."""
+    """The map from local states to the classes of a compiled problem."""
     maps = []
     for i, agent in enumerate(compiled.indexed.agents):
         classes_begin = compiled.model.layer_begin(i)

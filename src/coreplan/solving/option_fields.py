@@ -1,8 +1,8 @@
-"""What an option of an algorithm is: its default, what it means, and which values it takes.
+"""Options of algorithms: the default, the meaning and the valid values of each.
 
-The help of an option is metadata of its field, not a string below it: command line, benchmarks and
-docs need it at run time, where a string below a field is gone, and nobody has to parse source code
-for it. It still stands beside the field, for readers.
+The help of an option is metadata of its field and not a string below it: the command line,
+benchmarks and docs need it at run time, and Python does not keep strings below fields. It still
+stands next to the field for readers of the code.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ LARGEST_SEED = 2**64 - 1
 _ABOUT = "coreplan.option"
 
 
-# -- which values ----------------------------------------------------------------------------------
+# -- valid values ----------------------------------------------------------------------------------
 
 
 class Kind:
-    """Which values an option takes: any, unless a class below says otherwise.
+    """The valid values of an option: any, unless a class below restricts them.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class Flag(Kind):
     accepts = "`True` or `False`"
 
     def check(self, name: str, value: object) -> None:
-        """Refuse all but truth values: 1 and "no" are mistakes more often than not."""
+        """Refuse other values than True and False: 1 and "no" are usually mistakes."""
         if not isinstance(value, bool):
             raise SolverError(f"{name} is {_shown(value)}; expected True or False")
 
@@ -70,44 +70,44 @@ class Choice(Kind):
 
 
 class Gap(Kind):
-    """How far bounds may be apart."""
+    """A distance between bounds."""
 
     accepts = "a number of at least 0"
 
     def check(self, name: str, value: object) -> None:
-        """Refuse what no gap can be."""
+        """Refuse values that are not a gap."""
         if not (_is_real(value) and value >= 0):
             raise SolverError(f"{name} is {_shown(value)}; expected a number of at least 0")
 
 
 class Amount(Kind):
-    """More than nothing, or no limit."""
+    """A limit above 0, or None for no limit."""
 
     accepts = "a number above 0, or `None` for no limit"
 
     def check(self, name: str, value: object) -> None:
-        """Refuse what would stop before it starts."""
+        """Refuse limits that would stop a solver before it starts."""
         if value is not None and not (_is_real(value) and value > 0):
             raise SolverError(f"{name} is {_shown(value)}; expected a number above 0, or None")
 
 
 class Count(Kind):
-    """How many threads."""
+    """A number of threads."""
 
     accepts = "a whole number of at least 1, or `None`"
 
     def check(self, name: str, value: object) -> None:
-        """Refuse what is no number of threads."""
+        """Refuse values that are not a number of threads."""
         check_count(value, name)
 
 
 class Seed(Kind):
-    """What the random numbers of the core can start from."""
+    """A seed of the core's random numbers."""
 
     accepts = "a whole number from 0 to 2⁶⁴ − 1"
 
     def check(self, name: str, value: object) -> None:
-        """Refuse what does not fit into 64 bits."""
+        """Refuse numbers that do not fit into 64 bits."""
         if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= LARGEST_SEED:
             raise SolverError(
                 f"{name} is {found(value)}; expected a whole number from 0 to 2**64 - 1 "
@@ -149,32 +149,32 @@ def _is_real(value: object) -> TypeGuard[int | float]:
 def _shown(value: object) -> str:
     try:
         return shorten(repr(value))
-    except ValueError:  # a whole number of more digits than Python writes
+    except ValueError:  # a whole number with more digits than Python writes
         return found(value)
 
 
-# -- what is known about an option -----------------------------------------------------------------
+# -- descriptions of options -----------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class About:
-    """What is known about an option beside its name, type and default.
+    """The description of an option, in addition to its name, type and default.
 
     Attributes
     ----------
     help
-        What it means, in full sentences that suit docs and command line alike.
+        Its meaning, in full sentences for docs and command line.
     kind
-        Which values it takes.
+        Its valid values.
     on_command_line
         Whether commands offer it.
     metavar
-        What stands for its value in the help of commands.
+        The word for its value in the help of commands.
     idea
-        Whether it switches off one idea of the algorithm, to measure what the idea gains.
+        Whether it switches off one idea of the algorithm, to measure the gain of that idea.
     same_answer
-        Whether the algorithm gives the same answer in much the same way, whatever the value: solves
-        that differ in it only are solves by the same variant of the algorithm.
+        Whether the algorithm gives the same answer in much the same way for every value: solves
+        that differ only in this option count as solves by the same variant of the algorithm.
     """
 
     help: str = ""
@@ -187,7 +187,7 @@ class About:
 
 @dataclass(frozen=True)
 class Option:
-    """An option of an algorithm: name, default and all that is known about it."""
+    """An option of an algorithm: name, default and description."""
 
     name: str
     default: Any
@@ -214,8 +214,8 @@ def option(
 class SolverOptions:
     """Options of an algorithm.
 
-    Derive a frozen dataclass with ``kw_only=True`` for an algorithm of your own; fields made by
-    :func:`option` are checked and described, other fields are taken as they are.
+    Derive a frozen dataclass with ``kw_only=True`` for an algorithm of your own. Fields made by
+    :func:`option` are checked and described; other fields are not checked.
     """
 
     def __post_init__(self) -> None:
@@ -224,7 +224,7 @@ class SolverOptions:
 
 
 def options_in(options: type[SolverOptions]) -> Mapping[str, Option]:
-    """The options of an algorithm by name, given the dataclass of them."""
+    """The options of an algorithm by name, read from their dataclass."""
     found: dict[str, Option] = {}
     for each in fields(options):
         default = each.default

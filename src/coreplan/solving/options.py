@@ -1,7 +1,7 @@
 """Options of all algorithms: a dataclass for each, and its fields as keywords of ``solve``.
 
-To add an option: a field here, a line in the keywords below, and its use in the algorithm. Command
-line, benchmarks and docs/options.md are made from the fields.
+To add an option, add a field here and a line in the keywords below, and use it in the algorithm.
+The command line, benchmarks and docs/options.md read the fields.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from coreplan.solving.tuning import Tuning
 from coreplan.support.checks import found, unknown_name
 
 VariableOrder = Literal["grouped", "interleaved"]
-"""In which order `spudd` tests the bits of the agents' states."""
+"""The order in which `spudd` tests the bits of the agents' states."""
 JointActions = Literal["diagram", "enumerate"]
-"""How `spudd` looks for the best joint action."""
+"""The way in which `spudd` searches for the best joint action."""
 
 
 class Assigning(Kind):
-    """Which agent answers for which reward function."""
+    """An assignment of reward functions to agents."""
 
     accepts = (
         '`"balanced"`, `"highest-degree"`, a mapping from positions or names of functions to '
@@ -48,7 +48,7 @@ class Assigning(Kind):
     )
 
     def check(self, name: str, value: object) -> None:
-        """Refuse what is no assignment; whether it fits is known when there is a problem."""
+        """Refuse values that are not an assignment; whether it fits is checked with the problem."""
         if isinstance(value, str):
             if value not in ASSIGNMENTS:
                 raise SolverError(unknown_name(value, name, ASSIGNMENTS, "coreplan"))
@@ -94,7 +94,7 @@ class _Gaps(SolverOptions):
 class _Seeded(SolverOptions):
     seed: int = option(
         1,
-        "Start of the random numbers in the search for good policies.",
+        "Seed of the random numbers in the search for good policies.",
         Seed(),
         metavar="N",
         same_answer=True,
@@ -105,18 +105,18 @@ class _Seeded(SolverOptions):
 class _Published(_Merging):
     memo: bool = option(
         False,
-        "Remember solved groups of agents. The paper's searches, as printed, do not.",
+        "Remember solved groups of agents. The searches as printed in the paper do not.",
         Flag(),
     )
     assignment: Assignment = option(
         "balanced",
-        "Which agent answers for which reward function.",
+        "The agent that each reward function is assigned to.",
         Assigning(),
         metavar="HOW",
     )
 
 
-# -- one for each algorithm ------------------------------------------------------------------------
+# -- options of each algorithm ---------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,8 +125,8 @@ class CoreOptions(_Seeded, _Gaps, _Merging):
 
     threads: int | None = option(
         None,
-        "Number of threads; by default one for each processor that this process may use. At most "
-        "16 or, if that is more, 4 per processor.",
+        "Number of threads; by default one for each processor that this process may use. The most "
+        "is 16, or 4 per processor if that is more.",
         Count(),
         metavar="N",
         same_answer=True,
@@ -147,8 +147,8 @@ class CoreOptions(_Seeded, _Gaps, _Merging):
     )
     prefer: Preference = option(
         "early",
-        "Which of several optimal plans to take: the one that starts tasks as early or as late as "
-        "possible, or any, which is quickest.",
+        "Choose among equally good optimal plans: the one that starts tasks as early or as late as "
+        "possible, or any, which is the quickest.",
         Choice(*get_args(Preference)),
     )
     start: StartPlan | Start | None = option(
@@ -160,8 +160,8 @@ class CoreOptions(_Seeded, _Gaps, _Merging):
     )
     certificate: str | Path | bool | None = option(
         None,
-        "A file for a proof of both bounds, written after the result exists; `True` to get the "
-        "proof by `result.certificate`.",
+        "A file for a proof of both bounds, written after solving; `True` to get the proof from "
+        "`result.certificate`.",
         Instance(
             "the name of a file, `True`, `False` or `None`",
             "a file's name, or True",
@@ -174,42 +174,43 @@ class CoreOptions(_Seeded, _Gaps, _Merging):
     )
     shape: bool = option(
         True,
-        "Shrinking: turn rewards of single agents into losses against what is best alone.",
+        "Shrinking: turn rewards of single agents into losses against the best that the agent can "
+        "do alone.",
         Flag(),
         on_command_line=False,
         idea=True,
     )
     drop: bool = option(
         True,
-        "Shrinking: drop interactions at stages at which not all members can take part any more.",
+        "Shrinking: drop interactions at stages where not all members can take part any more.",
         Flag(),
         on_command_line=False,
         idea=True,
     )
     settle: bool = option(
         True,
-        "Shrinking: in states without further interactions, keep the action that is best alone.",
+        "Shrinking: in states without further interactions, keep only the agent's own best action.",
         Flag(),
         on_command_line=False,
         idea=True,
     )
     eliminate: bool = option(
         True,
-        "Shrinking: drop actions that lose more at once than interactions can cost.",
+        "Shrinking: drop actions whose immediate loss is more than interactions can cost.",
         Flag(),
         on_command_line=False,
         idea=True,
     )
     exact: bool = option(
         True,
-        "Solve a team exactly where its tables are small.",
+        "Solve a team exactly if its tables are small.",
         Flag(),
         on_command_line=False,
         idea=True,
     )
     search: bool = option(
         True,
-        "Search over groups of agents for what the bounds leave open.",
+        "Search over groups of agents to close the gap that the bounds leave.",
         Flag(),
         on_command_line=False,
         idea=True,
@@ -223,29 +224,29 @@ class CoreOptions(_Seeded, _Gaps, _Merging):
     )
     skip: bool = option(
         True,
-        "Search: go on at once where only one joint action with one outcome is possible.",
+        "Search: skip stages with only one possible joint action and outcome.",
         Flag(),
         on_command_line=False,
         idea=True,
     )
     floors: bool = option(
         True,
-        "Search: bound groups from below by known policies.",
+        "Search: bound groups from below with known policies.",
         Flag(),
         on_command_line=False,
         idea=True,
     )
     tables: bool = option(
         True,
-        "Search: solve small groups that take much work exactly, once, by tables.",
+        "Search: solve small groups that take much work once, exactly, with tables.",
         Flag(),
         on_command_line=False,
         idea=True,
     )
     tuning: Tuning | None = option(
         None,
-        "The numbers by which work is shared out, for experiments. They do not change what is "
-        "proven.",
+        "Numbers that divide the work between the parts of the engine, for experiments. They do "
+        "not affect the validity of proofs.",
         Instance("a `Tuning` or `None`", "a Tuning, or None", Tuning, NoneType),
         on_command_line=False,
     )
@@ -253,11 +254,11 @@ class CoreOptions(_Seeded, _Gaps, _Merging):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.wants_certificate and not self.shape:
-            raise SolverError("a certificate is about losses; it needs shape=True")
+            raise SolverError("a certificate needs shape=True: it proves bounds on losses")
 
     @property
     def wants_certificate(self) -> bool:
-        """Whether a proof is asked for."""
+        """Whether the caller asks for a proof."""
         return self.certificate is not None and self.certificate is not False
 
 
@@ -278,8 +279,8 @@ class SpuddOptions(_Merging):
     )
     actions: JointActions = option(
         "diagram",
-        "How to find the best joint action: by variables of the diagrams, or by trying all of them "
-        "one by one, as published.",
+        "How to find the best joint action: with variables of the diagrams, or by trying all joint "
+        "actions one by one, as published.",
         Choice(*get_args(JointActions)),
     )
 
@@ -296,7 +297,7 @@ class Core2016Options(_Gaps, _Published):
 
 @dataclass(frozen=True, kw_only=True)
 class DecMdpOptions(_Seeded, _Merging):
-    """Options of `dec-mdp`, for agents that see their own state only; see docs/dec-mdp.md."""
+    """Options of `dec-mdp`, for agents that see only their own state; see docs/dec-mdp.md."""
 
 
 OwnAlgorithm = Literal["core", "dp", "spudd", "crg-ps", "core-2016", "dec-mdp"]
@@ -310,14 +311,14 @@ OWN_OPTIONS: dict[OwnAlgorithm, type[SolverOptions]] = {
     "core-2016": Core2016Options,
     "dec-mdp": DecMdpOptions,
 }
-"""The options of each of them."""
+"""The class of options of each of our algorithms."""
 
 
-# -- the same as keywords of `solve`, for type checkers; a test compares them with the fields ------
+# -- the fields as keywords of `solve`, for type checkers; a test compares both --------------------
 
 
 class SolveKeywords(TypedDict, total=False):
-    """What `solve` takes for every algorithm."""
+    """Keywords of `solve` for every algorithm."""
 
     time_limit: float | None
     memory_limit: float | None

@@ -1,21 +1,20 @@
-"""Among equally good plans, the one that people want.
+"""The preferred one of several optimal plans: it starts tasks as early, or as late, as possible.
 
-Costs are often flat, so that many plans are optimal. Of these, the wanted one starts its tasks as
-early as possible (or as late): the sum of what is left of the horizon at each start is to be as
-large (or as small) as possible, in expectation. A task that is never started counts as if it were
-started at the horizon.
+Costs are often flat, and then many plans are optimal. The preferred one starts its tasks as early
+(or as late) as possible: the expected sum of the stages left at each start is as large (or as
+small) as possible. A task that never starts counts as if it started at the horizon.
 
-It is found by solving the problem once more with a tiny reward for every stage that is left when a
-task is started. Whether the reward was small enough is not assumed but shown: the new plan is only
-taken if, by the problem's own rewards, it is worth as much as the optimal one. Then it is optimal,
-too, and no optimal plan is preferable: that one would be worth more in the problem with the tiny
-rewards, of which the new plan is an optimum. If it is worth less, the reward was too large, and a
-smaller one is tried. The value and its proof are those of the first solution.
+The engine solves the problem once more, with a tiny reward for every stage that is left when a task
+starts. It then checks that the reward was small enough: it takes the new plan only if the plan is
+worth as much as the optimum by the problem's own rewards. The new plan is then optimal, and no
+optimal plan is preferable: a preferable one would be worth more in the problem with the tiny
+rewards, in which the new plan is optimal. If the new plan is worth less, the reward was too large,
+and the engine tries a smaller one. The value and its proof are those of the first solution.
 
-What the new plan is worth by the problem's own rewards comes from its evaluation or, where solving
-is quicker, from solving once more with rewards twice as large: a plan that is worth V, and V + g
-with the tiny rewards, is worth V + 2 g then, which is at most the optimum P there. So V is at least
-twice (V + g) less P.
+The value of the new plan by the problem's own rewards comes from its evaluation or, if solving is
+quicker, from another solution with rewards twice as large: a plan that is worth V, and V + g with
+the tiny rewards, is then worth V + 2 g, which is at most the optimum P there. Therefore V is at
+least twice (V + g) less P.
 """
 
 from __future__ import annotations
@@ -40,10 +39,10 @@ from coreplan.support.memory import BYTES_PER_MB
 logger = logging.getLogger(__name__)
 
 Preference = Literal["early", "late", "any"]
-"""Which of several optimal plans is wanted."""
+"""Which of several optimal plans to choose."""
 
 SIZES = (1e-5, 1e-7)
-"""What all tiny rewards can add up to, as part of the value. Smaller ones drown in rounding."""
+"""Largest sum of all tiny rewards, as part of the value. Smaller ones are lost in rounding."""
 CLOSED = 2e-9
 """Part of the value within which bounds count as equal here: far less than one start is worth."""
 ROUNDING = 1e-11
@@ -52,28 +51,28 @@ ROOM = 2 / 3
 """Part of the memory limit that must be left: the problem is solved up to two more times, and the
 first solution is kept meanwhile."""
 MOST_JOINT_STATES = 300_000
-"""Of a part of the team at a stage: evaluations of more take longer than a preference is worth."""
+"""Most joint states of a part of the team at a stage: evaluating more takes too long for this."""
 
 
 class Attempt(NamedTuple):
     """A solution of a problem with tiny rewards."""
 
     lower: float
-    """What its policy is worth there."""
+    """The value of its policy in that problem."""
     upper: float
-    """What no policy is worth more than."""
+    """An upper bound on the value of all policies."""
     quick: bool
-    """Whether solving takes less time than to evaluate a policy."""
+    """Whether solving takes less time than evaluating a policy."""
     make_policy: Callable[[], Policy]
-    """The policy, which acts in the problem without the tiny rewards."""
+    """The policy, for the problem without the tiny rewards."""
 
 
 class Preferred(NamedTuple):
-    """The plan that is wanted, as far as it could be found."""
+    """The preferred plan, as far as it was found."""
 
     policy: Policy
     gap: float
-    """Stages by which another optimal plan may still be better, over all starts; 0 if none is."""
+    """Stages, summed over all starts, by which another optimal plan may be better; 0 if none is."""
 
 
 def preferred(
@@ -84,18 +83,18 @@ def preferred(
     limits: Limits,
     solve: Callable[[CompiledProblem], Attempt | None],
 ) -> Preferred | None:
-    """The plan that is wanted among those worth the optimal value; None if nothing is known of it.
+    """The preferred plan among those of optimal value; None if none was found.
 
     Parameters
     ----------
     compiled, policy, value
-        The problem, an optimal plan, and what it is worth.
+        The problem, an optimal plan, and its value.
     prefer
-        Which optimal plan is wanted.
+        Which optimal plan to choose.
     limits
-        Of the whole call; what is done here says nothing of bounds.
+        Limits of the whole call; bounds found here are not reported.
     solve
-        Solves the problem that it is handed, or gives None if a limit strikes.
+        Solves a given problem, or returns None if a limit is reached.
     """
     indexed = compiled.indexed
     most = (indexed.horizon - indexed.stage) * sum(_task_count(each) for each in indexed.agents)
@@ -131,7 +130,7 @@ def preferred(
 
 
 def lead_of(policy: Policy) -> Policy:
-    """The same policy in a problem in which it earns the stages that are left at every start."""
+    """The same policy in a problem that rewards the stages left at every start."""
     indexed = policy.indexed
     entries = []
     agents = []
@@ -165,7 +164,7 @@ def _evaluate(policy: Policy, limits: Limits) -> float:
 
 
 def _lean(compiled: CompiledProblem, size: float, limits: Limits) -> CompiledProblem:
-    """The problem with a reward for every stage that is left when a task is started."""
+    """The problem with a reward for every stage that is left when a task starts."""
     leanings = [_leaning(agent, size) for agent in compiled.indexed.agents]
     try:
         model = _core.compile(compiled.graphs, compiled.merged, limits.monitor, leanings)

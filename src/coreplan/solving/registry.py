@@ -1,4 +1,4 @@
-"""Which algorithms there are: our own, and those that others register."""
+"""The known algorithms: our own, and those that others register."""
 
 from __future__ import annotations
 
@@ -29,23 +29,23 @@ AlgorithmFunction = Callable[..., Result]
 AlgorithmName = NewType("AlgorithmName", str)
 """The name of an algorithm of another package; for type checkers, it may have any options."""
 GROUP = "coreplan.algorithms"
-"""The group of entry points by which other packages offer algorithms."""
+"""The group of entry points through which other packages offer algorithms."""
 
 
 @dataclass(frozen=True)
 class Algorithm:
-    """An algorithm: what solves, and what it can be told.
+    """A function that solves problems, with its options.
 
     Attributes
     ----------
     name
-        How it is called.
+        Name of the algorithm.
     function
         Takes a task and options.
     options
         The dataclass of its options.
     one_by_one
-        Whether the function takes the options as keywords, not as one object.
+        Whether the function takes the options as keywords instead of one object.
     """
 
     name: str
@@ -75,7 +75,7 @@ _OWN: dict[str, Algorithm] = {
 
 
 class _Algorithms(Mapping[str, Algorithm]):
-    """The algorithms by name; those of other packages are looked up when first asked for."""
+    """The algorithms by name; those of other packages are loaded at their first use."""
 
     def __init__(self) -> None:
         self._known = dict(_OWN)
@@ -88,7 +88,7 @@ class _Algorithms(Mapping[str, Algorithm]):
         del self._known[name]
 
     def with_options(self, options: type[SolverOptions]) -> list[Algorithm]:
-        """Those that take a dataclass of options; others are loaded only if none of ours does."""
+        """Algorithms with a dataclass of options; others are loaded only if none of ours has it."""
         found = [each for each in self._known.values() if each.options is options]
         return found or [each for each in self.values() if each.options is options]
 
@@ -107,7 +107,10 @@ class _Algorithms(Mapping[str, Algorithm]):
         if self._found is None:
             self._found = {each.name: each for each in entry_points(group=GROUP)}
             for name in self._found.keys() & _OWN.keys():
-                logger.warning("the algorithm %r of another package is not used: it is ours", name)
+                logger.warning(
+                    "the algorithm %r of another package is ignored: coreplan has one of this name",
+                    name,
+                )
                 del self._found[name]
         return self._found
 
@@ -122,21 +125,21 @@ def register_algorithm(
 ) -> AlgorithmName:
     """Make an algorithm known to ``solve``, ``compare``, ``bench`` and the command line.
 
-    A package can do the same by an entry point of the group ``coreplan.algorithms``; see
+    A package can do the same with an entry point of the group ``coreplan.algorithms``; see
     docs/extending.md.
 
     Parameters
     ----------
     name
-        What to call it.
+        Its name.
     algorithm
         Takes a :class:`~coreplan.solving.task.SolverTask` and options, and returns a result, see
         :meth:`SolverTask.make_result <coreplan.solving.task.SolverTask.make_result>`. The options
         are one object, or its other parameters, all with defaults.
     options
         The class of that object, a dataclass derived from :class:`~coreplan.SolverOptions`. By
-        default what the second parameter is annotated with, if that is such a class; else options
-        are the parameters.
+        default the annotation of the second parameter, if that is a dataclass of this kind;
+        otherwise the options are the parameters.
 
     Returns
     -------
@@ -146,7 +149,7 @@ def register_algorithm(
     Raises
     ------
     SolverError
-        If the name is taken by an algorithm of coreplan, or this is no such function or class.
+        If an algorithm of coreplan has this name, or the function or class is not as described.
     """
     if not is_name(name):
         raise SolverError(f"the name of an algorithm is {name!r}; expected a text")
@@ -157,19 +160,19 @@ def register_algorithm(
 
 
 def forget_algorithm(name: str) -> None:
-    """Take back what :func:`register_algorithm` did."""
+    """Remove an algorithm that :func:`register_algorithm` added."""
     if name in _OWN or name not in ALGORITHMS:
-        raise SolverError(f"no algorithm {name!r} was registered")
+        raise SolverError(f"no algorithm {name!r} is registered")
     _algorithms.remove(name)
 
 
 def make_algorithm(
     name: str, function: AlgorithmFunction, options: type[SolverOptions] | None = None
 ) -> Algorithm:
-    """Find out what a function takes; see :func:`register_algorithm`."""
+    """Read the options of a function from its parameters; see :func:`register_algorithm`."""
     parameters = _parameters(function)
     if not parameters:
-        raise SolverError(f"algorithm {name!r} is no function of a task")
+        raise SolverError(f"algorithm {name!r} is not a function of a task")
     if options is not None:
         if not _is_options(options):
             raise SolverError(
@@ -177,7 +180,7 @@ def make_algorithm(
                 "from coreplan.SolverOptions"
             )
         if len(parameters) < 2:
-            raise SolverError(f"algorithm {name!r} is no function of a task and its options")
+            raise SolverError(f"algorithm {name!r} is not a function of a task and options")
         return Algorithm(name, function, options)
     others = parameters[1:]
     if len(others) == 1 and _is_options(others[0].annotation):
@@ -186,15 +189,15 @@ def make_algorithm(
 
 
 def _parameters(function: object) -> list[Parameter]:
-    """What a function takes, with annotations as types where they make sense."""
+    """The parameters of a function, with annotations as types if they can be read."""
     if not callable(function):
         return []
     try:
         found = signature(function, eval_str=True)
-    except Exception:  # annotations may be any text
+    except Exception:  # an annotation may be any text
         try:
             found = signature(function)
-        except ValueError:  # of functions that are not written in Python
+        except ValueError:  # functions that are not written in Python have none
             return []
     spread = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
     return [each for each in found.parameters.values() if each.kind not in spread]
@@ -209,7 +212,7 @@ def _same(value: Any) -> Any:
 
 
 def _make_options(name: str, parameters: Iterable[Parameter]) -> type[SolverOptions]:
-    """A dataclass of what a function takes beside the task."""
+    """A dataclass of the parameters of a function other than the task."""
     made: list[tuple[str, Any, Any]] = []
     for each in parameters:
         kind = Any if each.annotation is Parameter.empty else each.annotation
@@ -234,7 +237,7 @@ def options_of(algorithm: str) -> list[str]:
 
 
 def check_algorithm(algorithm: str, options: Iterable[str] = ()) -> None:
-    """Raise a SolverError if there is no such algorithm, or it has no such option."""
+    """Raise a SolverError if an algorithm or one of its options is unknown."""
     if algorithm not in ALGORITHMS:
         raise SolverError(unknown_name(algorithm, "algorithm", list(ALGORITHMS), "coreplan"))
     known = options_of(algorithm)

@@ -1,9 +1,9 @@
-"""What a solver reports."""
+"""Results of solvers: value, bounds, status, work and policy."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -17,6 +17,7 @@ from coreplan.errors import (
     SolverError,
 )
 from coreplan.files.writing import write_document
+from coreplan.model.problem import Words
 from coreplan.policies.policy import Policy
 from coreplan.proof.certificate import Certificate, write_certificate
 from coreplan.support.frozen import FrozenMapping
@@ -38,32 +39,31 @@ class Status(StrEnum):
     GAP_LIMIT = "gap_limit"
 
 
-_WHY_STOPPED = {
-    Status.TIME_LIMIT: "stopped by the time limit",
-    Status.MEMORY_LIMIT: "stopped by the memory limit",
-    Status.INTERRUPTED: "interrupted",
-    Status.GAP_LIMIT: "stopped with a gap left",
-}
-
-
 def is_closed(value: float, upper_bound: float, tolerance: float = OPTIMAL_TOLERANCE) -> bool:
     """Whether the bounds are so close that a value counts as optimal."""
     return upper_bound - value <= tolerance * max(1.0, abs(value))
 
 
+def unproven_team(words: Words, names: Sequence[str], gap: float) -> str:
+    """The message about a team whose plan is not proven optimal, in the terms of its domain."""
+    best = "best" if words.money else "optimal"
+    who = f"{len(names)} {words.agent}s that influence each other, {names[0]!r} among them"
+    return f"not yet proven {best}: {who}; a better plan could gain at most {gap:.4g}"
+
+
 @dataclass(frozen=True)
 class Statistics:
-    """How much work it was.
+    """The amount of work of a solve.
 
     Attributes
     ----------
     joint_states_expanded
         Expansions of a (stage, states of a group of agents); the same one twice counts 2.
     joint_actions_evaluated
-        Joint actions of a group for which a value was computed, or a bound refined, by looking at
+        Joint actions of a group whose value was computed, or whose bound was refined, from
         successors.
     peak_memory_mb
-        The most memory that the process has had, in MB.
+        Largest amount of memory of the process so far, in MB.
     others
         Further counts by name, for instance ``kernel_cells`` or ``crg_nodes``.
     """
@@ -92,7 +92,7 @@ class PendingCertificate:
     Parameters
     ----------
     make
-        Makes it; forgotten afterwards, with all that it refers to.
+        Makes the certificate. It is dropped afterwards, with everything that it refers to.
     """
 
     def __init__(self, make: Callable[[], Certificate]) -> None:
@@ -110,10 +110,10 @@ class PendingCertificate:
 
 @dataclass(frozen=True)
 class Result:
-    """What a solver found.
+    """The outcome of a solve.
 
-    In every status the bounds are valid, and `value` is what the policy in hand is proven to be
-    worth: ``lower_bound == value <= optimal value <= upper_bound``.
+    The bounds are valid in every status, and `value` is the proven value of the policy:
+    ``lower_bound == value <= optimal value <= upper_bound``.
 
     Attributes
     ----------
@@ -122,23 +122,23 @@ class Result:
     algorithm
         The algorithm's name.
     objective
-        ``centralised`` (everybody sees everything) or ``decentralised``.
+        ``centralised`` (all agents see all states) or ``decentralised``.
     status
-        Why it stopped; ``optimal`` only if proven.
+        Why the solver stopped; ``optimal`` only if proven.
     value, lower_bound, upper_bound
         The policy's value and the proven bounds on the optimum.
     seconds
         Wall time from the problem in memory to the result.
     statistics
-        How much work it was.
+        Amount of work.
     message
-        More about why it stopped, where there is more to say.
+        Further reasons why the solver stopped, or an empty text.
     policy
-        The policy in hand; None if the result was read from a file.
+        The best policy found; None if the result was read from a file.
     tolerance
         ``optimal`` means that the gap is at most this part of the value (of 1 if that is larger).
     pending_certificate
-        How to make a certificate of the bounds, where :func:`coreplan.solve` was asked for one.
+        Makes a certificate of the bounds, if :func:`coreplan.solve` was asked for one.
     """
 
     problem: str
@@ -168,14 +168,14 @@ class Result:
                 f"objective is {self.objective!r}; expected 'centralised' or 'decentralised'"
             )
         if self.tolerance < 0:
-            raise ModelError(f"tolerance is {self.tolerance}; expected no less than 0")
+            raise ModelError(f"tolerance is {self.tolerance}; expected at least 0")
         closed = is_closed(self.value, self.upper_bound, self.tolerance)
         if self.status is Status.OPTIMAL and not closed:
             raise ModelError("status is optimal, but upper_bound is not proven to equal value")
 
     @property
     def gap(self) -> float:
-        """How far the value can be from the optimum: upper bound - value."""
+        """The largest possible distance of the value from the optimum: upper bound - value."""
         return self.upper_bound - self.value
 
     @property
@@ -187,14 +187,14 @@ class Result:
 
     @property
     def certificate(self) -> Certificate | None:
-        """What others need to check the bounds; None if :func:`coreplan.solve` was not asked.
+        """A proof of the bounds for others; None if :func:`coreplan.solve` was not asked for one.
 
-        It is made when it is first looked at, which may take as long as the solver did.
+        It is made at the first use, which may take as long as the solve.
         """
         return None if self.pending_certificate is None else self.pending_certificate.get()
 
     def save_certificate(self, path: str | Path) -> None:
-        """Write the certificate to a file, compressed where the name ends in .gz.
+        """Write the certificate to a file, compressed if the name ends in .gz.
 
         Raises
         ------
@@ -204,14 +204,14 @@ class Result:
         try:
             certificate = self.certificate
             if certificate is None:
-                raise SolverError("solve was not asked for one; give it certificate=True")
+                raise SolverError("this result has none; call solve with certificate=True")
             write_certificate(certificate, path)
         except FormatError as error:
             raise CertificateError(str(path), error.problems, self) from None
         except Exception as error:
             said = str(error)
             if isinstance(error, MemoryError):
-                said = "the machine's memory is exhausted"
+                said = "the machine has no memory left"
             elif not isinstance(error, CoreplanError):
                 said = f"{type(error).__name__}: {error}"
             problem = Diagnostic((), f"the certificate cannot be made: {said}")
@@ -235,37 +235,11 @@ class Result:
         }
 
     def summary(self) -> str:
-        """The result in a few lines of text."""
-        work = self.statistics
-        local = self.objective == "decentralised"
-        if self.status is Status.OPTIMAL:
-            proof = "proven optimal"
-            if local:
-                proof += " among decentralised plans: each agent sees its own state only"
-        else:
-            relative = (
-                "" if math.isinf(self.relative_gap) else f" ({100 * self.relative_gap:.3g} %)"
-            )
-            proof = (
-                f"{_WHY_STOPPED[self.status]}; the {'decentralised ' if local else ''}optimum is "
-                f"at most {self.upper_bound:.10g}, a gap of {self.gap:.4g}{relative}"
-            )
-        counts = {
-            "joint states expanded": work.joint_states_expanded,
-            "joint actions evaluated": work.joint_actions_evaluated,
-            "table cells computed": work.others.get("kernel_cells", 0),
-        }
-        known = [f"{number:,.0f} {what}" for what, number in counts.items() if number]
-        lines = [
-            f"value {self.value:.10g}, {proof}",
-            ", ".join([f"{self.seconds:.3g} s", *known, f"{work.peak_memory_mb:.0f} MB"]),
-        ]
-        if self.message:
-            lines.insert(1, self.message)
-        return "\n".join(lines)
+        """The result in a few lines of text: the conclusion, the numbers, the work."""
+        return "\n".join(late("Result.text")(self))
 
     def save(self, path: str | Path) -> None:
-        """Write it to a file in the format ``result/1``."""
+        """Write the result to a file in the format ``result/1``."""
         write_document(self.to_dict(), path)
 
     def _repr_html_(self) -> str:

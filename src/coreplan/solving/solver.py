@@ -1,4 +1,4 @@
-"""One way in: ``solve(problem, algorithm=...)`` returns a :class:`~coreplan.Result`."""
+"""The entry point: ``solve(problem, algorithm=...)`` returns a :class:`~coreplan.Result`."""
 
 from __future__ import annotations
 
@@ -80,8 +80,8 @@ def solve(
 @overload
 def solve(problem: AnyProblem, *, algorithm: AlgorithmName, **options: Any) -> Result: ...
 @overload
-# Any other name: nobody knows its options here. Were they allowed, a name of ours with a wrong
-# option would be such a name, and nobody would complain; docs/extending.md says what to do.
+# Any other name: its options are unknown here. If this overload accepted any option, a type checker
+# would also accept a wrong option of one of our algorithms; docs/extending.md has the solution.
 def solve(problem: AnyProblem, *, algorithm: str, **limits: Unpack[SolveKeywords]) -> Result: ...
 def solve(
     problem: AnyProblem,
@@ -111,21 +111,21 @@ def solve(
         both sides while a search over groups of agents closes the gap. ``dp``: plain dynamic
         programming over joint states. ``spudd``: value iteration on algebraic decision diagrams.
         ``crg-ps`` and ``core-2016``: the paper's searches on conditional return graphs, without and
-        with branch-and-bound. ``dec-mdp``: another objective, the best policy of which every agent
-        sees its own local state only. Or the name of a registered algorithm.
+        with branch-and-bound. ``dec-mdp``: another objective, the best policy in which every agent
+        sees only its own local state. Or the name of a registered algorithm.
     options
-        Options of the algorithm as one object, such as :class:`~coreplan.CoreOptions`. It also says
-        which algorithm, unless `algorithm` does.
+        Options of the algorithm as one object, for instance :class:`~coreplan.CoreOptions`. Its
+        class also chooses the algorithm, unless `algorithm` does.
     time_limit
         Seconds; None for no limit.
     memory_limit
-        Megabytes that the solver may take beside the program itself; None for most of what the
-        machine has left.
+        Megabytes that the solver may take in addition to the program itself; None for most of the
+        machine's free memory.
     callback
         Called about 20 times a second with a :class:`~coreplan.Progress`; returning ``True`` stops.
     stage, state
-        Solve from a later situation: the stage, and where every agent stands then. The value is
-        what is earned from there on.
+        Solve from a later situation: the stage, and the state of every agent at that stage. The
+        value counts rewards from there on.
     **loose
         Options of the algorithm, one by one: the fields of :class:`~coreplan.CoreOptions`,
         :class:`~coreplan.DpOptions`, :class:`~coreplan.SpuddOptions`,
@@ -135,19 +135,19 @@ def solve(
     Returns
     -------
     Result
-        Also when a limit strikes or Ctrl-C is pressed: then with valid bounds and a real policy.
+        The result has valid bounds and a policy also after a limit or Ctrl-C.
 
     Raises
     ------
     LimitError
-        If a limit strikes before there is any policy.
+        If a limit is reached before any policy is found.
     CertificateError
         If the certificate cannot be made or written; the error holds the result.
     ModelError
-        If the state, or a schedule to start from, makes no sense.
+        If the state, or a schedule to start from, is invalid.
     SolverError
-        If an option is not known or makes no sense, options do not fit the algorithm or are given
-        in both ways, a plan to start from is for something else, or the numbers are too large.
+        If an option is unknown or invalid, options belong to another algorithm or are given in
+        both ways, a plan to start from is for another problem, or the numbers are too large.
 
     Examples
     --------
@@ -173,7 +173,7 @@ def solve(
             with finish_soon() if limits.interrupted else nullcontext():
                 result.save_certificate(path)
         except KeyboardInterrupt:
-            stopped = Diagnostic((), "the certificate is not written: interrupted")
+            stopped = Diagnostic((), "the certificate was not written: interrupted")
             raise CertificateError(str(path), [stopped], result) from None
     return result
 
@@ -195,8 +195,8 @@ def settle_options(
     Raises
     ------
     SolverError
-        If an algorithm or option is not known, an option makes no sense, or options are given in
-        both ways or for another algorithm.
+        If an algorithm or option is unknown, an option is invalid, or options are given in both
+        ways or for another algorithm.
     """
     if options is None:
         name = DEFAULT_ALGORITHM if algorithm is None else algorithm
@@ -205,7 +205,7 @@ def settle_options(
         return chosen, chosen.options(**loose)
     if not isinstance(options, SolverOptions):
         raise SolverError(
-            f"options is {found(options)}; expected an object such as CoreOptions(threads=2)"
+            f"options is {found(options)}; expected an object, for instance CoreOptions(threads=2)"
         )
     kind = type(options).__name__
     if loose:
@@ -220,13 +220,13 @@ def settle_options(
     if type(options) is not chosen.options:
         raise SolverError(
             f"options is a {kind}, but algorithm {algorithm!r} takes {chosen.options.__name__}; "
-            "leave out one of them, or make them fit"
+            "change one of them, or leave one out"
         )
     return chosen, options
 
 
 def check_problem(problem: object) -> None:
-    """Raise a ModelError for what is not a problem."""
+    """Raise a ModelError if an object is not a problem."""
     if not isinstance(problem, PlanningProblem):
         raise ModelError(
             f"found a {type(problem).__name__}; expected a TIMMDP or a MaintenanceProblem "
@@ -236,7 +236,7 @@ def check_problem(problem: object) -> None:
 
 @contextmanager
 def errors_of_the_core() -> Iterator[None]:
-    """Turn what the core throws into errors of coreplan."""
+    """Turn exceptions of the core into errors of coreplan."""
     try:
         yield
     except _core.LimitReached as error:

@@ -1,7 +1,7 @@
-"""A plan to start from: what it is worth at once, and what single agents do by it.
+"""A plan to start from: its value, and the actions of single agents in it.
 
-A policy speaks of the problem's own states; the engine works on classes of a compiled, reduced
-model. The way there is the inverse of the one by which the engine's own policies come back.
+A policy is about the problem's own states; the engine works on classes of a compiled, reduced
+model. The translation is the inverse of the one for the engine's own policies.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from coreplan.solving.task import SolverTask
 from coreplan.support.checks import found
 
 StartPlan = Policy | Mapping[str, Any]
-"""A policy, or a plan as people of the domain write it: a schedule, in a maintenance problem."""
+"""A policy, or a plan in the terms of the domain: for a maintenance problem, a schedule."""
 
 Base = NDArray[np.uint32]
-"""What one agent does by itself: per class of the reduced model, the position of an action."""
+"""One agent's own policy: per class of the reduced model, the position of an action."""
 
 
 def make_plan(
@@ -38,11 +38,11 @@ def make_plan(
     state: JointState | None,
     limits: Limits | None = None,
 ) -> Policy:
-    """A plan as a policy for a problem: a schedule is made into one, a policy must be for it."""
+    """Turn a schedule into a policy for a problem, or check that a policy is for this problem."""
     if isinstance(plan, Policy):
         if plan.problem != problem:
             raise SolverError(
-                f"the plan is for another problem ({found(plan.problem.name)}) than "
+                f"the plan is for the problem {found(plan.problem.name)}, not for "
                 f"{found(problem.name)}, or the problem has changed since"
             )
         return plan
@@ -55,10 +55,10 @@ def make_plan(
 
 
 def check_beginning(policy: Policy, indexed: IndexedProblem) -> None:
-    """Raise a SolverError if a policy starts from elsewhere than a problem in numbers does."""
+    """Raise a SolverError if a policy and a problem start from different stages or states."""
     if policy.stage != indexed.stage:
         raise SolverError(
-            f"the plan starts from stage {policy.stage}; it is asked for from stage {indexed.stage}"
+            f"the plan starts from stage {policy.stage}; expected a plan from stage {indexed.stage}"
         )
     for mine, asked in zip(policy.indexed.agents, indexed.agents, strict=True):
         planned, given = (
@@ -66,14 +66,14 @@ def check_beginning(policy: Policy, indexed: IndexedProblem) -> None:
         )
         if planned != given:
             raise SolverError(
-                f"the plan starts with agent {found(mine.name)} in state {planned!r}; it is asked "
-                f"for from {given!r}"
+                f"the plan starts with agent {found(mine.name)} in state {planned!r}; expected "
+                f"state {given!r}"
             )
 
 
 @dataclass(frozen=True)
 class Start:
-    """A policy to start from, and its exact value, which is trusted."""
+    """A policy to start from, with its exact value, which is not checked again."""
 
     policy: Policy
     value: float
@@ -81,7 +81,7 @@ class Start:
     def bases(
         self, compiled: CompiledProblem, reduction: _core.Reduction
     ) -> list[NDArray[np.uint32]] | None:
-        """Per agent: what it does, by class of the reduced model; None if agents look at others."""
+        """Per agent: its action by class of the reduced model; None if actions depend on others."""
         if not self.policy.is_local:
             return None
         alone = _core.independent_bounds(reduction.model, Limits.unlimited_monitor())
@@ -92,30 +92,30 @@ class Start:
 
 
 def take_start(task: SolverTask, compiled: CompiledProblem, plan: StartPlan | Start) -> Start:
-    """Check and evaluate a plan to start from; its value is a lower bound at once.
+    """Check and evaluate a plan to start from; its value is the first lower bound.
 
     Raises
     ------
     ModelError
-        If a schedule makes no sense.
+        If a schedule is invalid.
     SolverError
-        If it is a plan for something else, or its exact value is out of reach.
+        If the plan is for another problem, or its exact value is too costly to compute.
     LimitError
-        If its exact value takes more than half of the time that is left, or Ctrl-C is pressed.
+        If its exact value takes more than half of the remaining time, or Ctrl-C is pressed.
     """
     given = plan.policy if isinstance(plan, Start) else plan
     policy = make_plan(task.problem, given, task.stage, task.state, task.limits)
     check_beginning(policy, compiled.indexed)
     value = plan.value if isinstance(plan, Start) else _value_of(policy, task.limits)
     if not math.isfinite(value):
-        raise OverflowError("the rewards are too large to be added up")
+        raise OverflowError("the sum of the rewards is too large")
     task.limits.phase = "start"
     task.limits.report(value, math.inf)
     return Start(policy, value)
 
 
 def _value_of(policy: Policy, limits: Limits) -> float:
-    """The exact value of a plan, within half of the time that is left."""
+    """The exact value of a plan, computed within half of the remaining time."""
     try:
         with limits.end_if_interrupted():
             return policy.evaluate(time_limit=0.5 * limits.seconds_left)
@@ -131,7 +131,7 @@ def _value_of(policy: Policy, limits: Limits) -> float:
 
 
 class _AgentStart:
-    """One agent's way from the states of a policy to the classes of a reduced model."""
+    """One agent's map from the states of a policy to the classes of a reduced model."""
 
     def __init__(
         self, policy: Policy, compiled: CompiledProblem, reduction: _core.Reduction, agent: int
@@ -159,7 +159,7 @@ class _AgentStart:
         self._reduced_action = reduction.action_of(agent).astype(np.int64)
 
     def base(self, otherwise: Base) -> Base:
-        """What the agent does by the policy; elsewhere, and where that is gone, `otherwise`."""
+        """The agent's actions in the policy; `otherwise` where these are unknown or removed."""
         planned = self._planned()
         weight = self._weights(planned)
         into = self._class_of[self._node_class]
@@ -169,13 +169,13 @@ class _AgentStart:
             position[node] = self._as_good(node, int(planned[node]))
         base = otherwise.copy()
         known = np.flatnonzero(position >= 0)
-        # States that became one class may have different plans: the most likely one counts.
+        # States of one class may have different planned actions: the most likely one counts.
         known = known[np.argsort(weight[known], kind="stable")]
         base[into[known]] = position[known]
         return base
 
     def _planned(self) -> NDArray[np.int64]:
-        """Per node: where the planned choice stands in the graph; -1 at the horizon."""
+        """Per node: the position of the planned choice in the graph; -1 at the horizon."""
         layers = len(self._layer_begin) - 2
         planned = np.full(len(self._node_state), -1, np.int64)
         counts = np.diff(self._row_begin)
@@ -192,7 +192,7 @@ class _AgentStart:
         return planned
 
     def _find_states(self, stage: int, states: NDArray[np.uint32]) -> NDArray[np.uint32]:
-        """The policy's numbers of states: histories may be kept on one side only."""
+        """The policy's numbers of states: only one of the two models may keep histories."""
         if self._same_states:
             return states
         ours = self._indexed.agents[self._agent].states
@@ -201,7 +201,7 @@ class _AgentStart:
         return np.array(numbers, np.uint32)
 
     def _weights(self, planned: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Per node: how likely the agent gets there."""
+        """Per node: the probability that the agent reaches it."""
         weight = np.zeros(len(self._node_state))
         weight[self._layer_begin[0]] = 1.0
         for layer in range(len(self._layer_begin) - 2):
@@ -215,7 +215,7 @@ class _AgentStart:
         return weight
 
     def _positions(self, planned: NDArray[np.int64], into: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Per node: the position of the planned choice in the reduced class; -1 if it is gone."""
+        """Per node: the position of the planned choice in the reduced class; -1 if removed."""
         nodes = np.flatnonzero((planned >= 0) & (into != GONE))
         own = self._node_class[nodes]
         counts = np.diff(self._reduced_begin)[own]
@@ -229,9 +229,9 @@ class _AgentStart:
         return position
 
     def _as_good(self, node: int, planned: int) -> int:
-        """The position of a choice that leads to the same; -1 if there is none.
+        """The position of a choice with the same consequences; -1 if none exists.
 
-        Of choices that are as good as each other, only one is kept.
+        The reduced model keeps only one of several equally good choices.
         """
         own = self._node_class[node]
         actions = self._reduced_action[self._reduced_begin[own] : self._reduced_begin[own + 1]]

@@ -1,4 +1,4 @@
-"""What an algorithm is asked, and how it answers."""
+"""The task of an algorithm, and the form of its answer."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from coreplan.solving.limits import Limits
 from coreplan.solving.result import Result, Statistics, Status, is_closed
 from coreplan.support.memory import peak_memory_mb
 
-NOTHING_LEFT = "no limit was reached: nothing that the solver can still do narrows the gap"
-"""Why a solver stopped that met no limit and was allowed no such gap."""
+NOTHING_LEFT = "no limit was reached: the solver cannot narrow the gap any further"
+"""The message of a solver that stopped without a limit and with a larger gap than allowed."""
 
 
 @dataclass(frozen=True)
 class SolverTask:
-    """A problem to be solved from a stage and joint state on, within limits."""
+    """A problem to solve from a stage and joint state on, within limits."""
 
     problem: AnyProblem
     stage: int
@@ -50,13 +50,13 @@ class SolverTask:
         objective: str = "centralised",
         allowed_gap: float = 0.0,
     ) -> Result:
-        """Put together what an algorithm found.
+        """Build the result of an algorithm.
 
-        With bounds apart and no limit that struck, it stopped at the gap it was allowed, or because
-        it has nothing left to do; the message then says so.
+        If a gap is left and no limit was reached, the algorithm stopped at the allowed gap, or
+        because it can do no more; the message then says this.
         """
         if not (math.isfinite(lower) and math.isfinite(upper)):
-            raise OverflowError("the rewards are too large to be added up")
+            raise OverflowError("the sum of the rewards is too large")
         status = Status.GAP_LIMIT if stop == _core.Stop.none else Status(stop.name)
         if is_closed(lower, upper):
             status = Status.OPTIMAL

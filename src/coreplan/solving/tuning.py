@@ -1,7 +1,7 @@
-"""The numbers that steer the engine, each with its reason; none of them changes what is proven.
+"""The numbers that steer the engine, each with its reason; none affects the validity of proofs.
 
-Work is counted in units of about a second of one thread, see `cpp/support/costs.hpp`: a clock would
-make every run a different one.
+Work is counted in units of about a second of one thread, see `cpp/support/costs.hpp`: with a clock,
+every run would be different.
 """
 
 from __future__ import annotations
@@ -11,92 +11,92 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Tuning:
-    """How the engine shares out its work. Hand in another one to try something else."""
+    """The numbers that divide the engine's work. Pass another object to experiment."""
 
     # -- when bounds count as equal ---------------------------------------------------------------
 
     closed: float = 1e-9
-    """Part of the value within which bounds are brought together, finer than optimality asks."""
+    """Gap, as part of the value, that the engine aims for: finer than `optimal` requires."""
     closed_by_teams: float = 0.5
-    """Of that, for all teams together; the rest is room for rounding."""
+    """Part of that gap for all teams together; the rest is room for rounding."""
     closed_by_search: float = 0.25
-    """Of that, for the search of one team."""
+    """Part of that gap for the search of one team."""
 
     # -- slices of work ---------------------------------------------------------------------------
 
     shortest_slice: float = 0.02
-    """Work that one bound of one team gets at a time: less would cost more in changing over."""
+    """Least work on one bound of one team at a time: with less, switching costs too much."""
     longest_slice: float = 1.0
-    """More would keep the other bounds waiting."""
+    """Most work on one bound at a time: with more, the other bounds wait too long."""
     slice_part: float = 0.05
-    """Of the work so far, in between."""
+    """Work on one bound at a time between these limits, as part of the work so far."""
 
     least_work: float = 2e-4
-    """That any attempt counts for, also one that finds nothing to do: else it might never end."""
+    """Least work that an attempt counts for, even if it does nothing: the loop must end."""
 
     # -- exact solution ---------------------------------------------------------------------------
 
     exact_at_once: float = 0.03
-    """Work that an exact solution may take before anything else is tried."""
+    """Work that an exact solution may take before any other attempt."""
     exact_part: float = 0.25
-    """Of what the work limit leaves, that an exact solution may take later on."""
+    """Part of the remaining work limit that an exact solution may take later."""
 
     # -- relaxation -------------------------------------------------------------------------------
 
     cuts: int = 24
-    """That a cluster remembers: more make the master slower than they make the steps better."""
+    """Cuts that a cluster keeps: more slow down the master more than they improve the steps."""
     slow_rounds: int = 6
     slow_gain: float = 0.02
     """A relaxation is slow if `slow_rounds` rounds closed less than this part of the gap."""
     stuck_rounds: int = 40
     stuck_gain: float = 0.01
-    """Without any limit, it is given up if `stuck_rounds` rounds closed less of the gap."""
+    """Without a limit, it ends if `stuck_rounds` rounds closed less than this part of the gap."""
     shortest_growth: float = 0.05
-    """Work that a round with larger clusters may take, right from the start."""
+    """Work that a round with larger clusters may take from the start."""
     growth_part: float = 0.5
-    """Of the team's work so far, that such a round may take later on."""
+    """Part of the team's work so far that a round with larger clusters may take later."""
     rounds_left: int = 10
-    """Rounds for which the work limit should leave room after clusters are enlarged."""
+    """Rounds that must fit into the work limit after clusters are enlarged."""
     last_growth: float = 4.0
-    """Times as much, again and again until a cluster fits, if nothing else is left to do."""
+    """Factor by which the allowed work grows until a cluster fits, if no other work is left."""
     most_growth: float = 1e9
-    """Work that nobody waits for."""
+    """Work of a round that is too long in any case."""
     growth_pause: float = 1.3
-    """Times as much work as so far until clusters may be enlarged again, if that was too much."""
+    """Factor of the work so far until clusters may be enlarged again, if that was too much."""
     search_cluster: int = 5
-    """Agents of a cluster that is good for a search, which looks into all of them all the time."""
+    """Most agents of a cluster for a search, which looks into all clusters very often."""
 
     # -- policies ---------------------------------------------------------------------------------
 
     bases: int = 6
-    """Policies of single agents that a rollout goes by: more but weaker ones do not help."""
+    """Policies of single agents that a rollout uses: more but weaker ones do not help."""
     states_per_layer: int = 20_000
     """Joint states per stage that a rollout keeps."""
     joint_agents: int = 10
     """Teams up to this size act together; larger ones in clusters."""
     stalled_after: int = 12
-    """Attempts at a better policy without success ..."""
+    """The search for policies has stalled after this many attempts without success ..."""
     stalled_work: float = 0.5
-    """... and work without success ..."""
+    """... and this much work without success ..."""
     stalled_part: float = 0.3
-    """... and part of the work on both bounds without success: then policies have stalled."""
+    """... and this part of the work on both bounds without success."""
 
-    # -- who gets the work ------------------------------------------------------------------------
+    # -- division of the work ---------------------------------------------------------------------
 
     upper_part: float = 0.3
-    """Of the work, for the relaxation."""
+    """Part of the work for the relaxation."""
     lower_part: float = 0.3
-    """The same for the policies."""
+    """Part of the work for the policies."""
     search_part: float = 0.4
-    """The same for the search, which uses what both have found."""
+    """Part of the work for the search, which uses the results of both."""
     least_part: float = 0.1
-    """Of its part, that the side which gains least still gets: gains may come late."""
+    """Part of its share that the side with the least gain still gets: gains may come late."""
     idle_factor: float = 0.7
-    """The policies get so much less with every attempt without success."""
+    """Factor on the share of the policies for every attempt without success."""
     rate_memory: float = 0.5
-    """Work that tells how well a side has been doing recently."""
+    """Work that counts as recent when the gains of the sides are compared."""
     most_debt: float = 16.0
-    """Slices that a side may be ahead of its part: some work cannot be cut short."""
+    """Slices by which a side may exceed its share: some work cannot be interrupted."""
 
     # -- search -----------------------------------------------------------------------------------
 
@@ -104,64 +104,64 @@ class Tuning:
     """Work on relaxation and policies of `prepare_agents` agents before the search begins."""
     prepare_agents: int = 10
     prepare_power: float = 1.5
-    """More agents take so much longer: the number of pairs grows faster than that of agents."""
+    """Power by which this grows with the number of agents: pairs grow faster than agents."""
     search_bases: int = 8
     """Policies that the search knows from the start."""
     search_memory: float = 0.5
-    """Of the memory that is left, for the search."""
+    """Part of the remaining memory for the search."""
     most_memory: float = 2.0**40
-    """Bytes: a number that stays finite where memory is not limited."""
+    """Bytes for the search if memory is not limited: a finite number."""
     actions_per_line: int = 2_000
     """Joint actions that are built before the search has one more line: many lines at the same time
-    keep threads busy, but go where one alone would not have gone."""
+    keep threads busy, but explore parts that a single line would not have explored."""
     most_lines: int = 16
-    """Lines of search: more than most machines have processors."""
+    """Most lines of search: more than most machines have processors."""
     better_start: float = 0.1
-    """A search goes by a relaxation that has gained this part of the gap since."""
+    """A search adopts a relaxation that has closed this part of the gap since the start."""
     adopt_memory: float = 0.7
-    """Of its memory, that the search may use for the tables of a better relaxation."""
+    """Part of its memory that the search may use for the tables of a better relaxation."""
     adopt_part: float = 0.3
-    """Of the team's work so far, that these tables may take."""
+    """Part of the team's work so far that these tables may take."""
     adopt_left: float = 0.2
-    """Of what the work limit leaves, that they may take."""
+    """Part of the remaining work limit that these tables may take."""
     work_per_byte: float = 8e-9
-    """That such a table takes, per byte, about: clusters, and what is left of them in groups."""
+    """Estimated work per byte of these tables, for clusters and their parts in groups."""
 
     # -- writing policies down --------------------------------------------------------------------
 
     policy_states: int = 100_000
-    """Groups' joint states per stage that the policy of a finished search tells apart at first."""
+    """Joint states of groups per stage in the first policy of a finished search."""
     more_policy_states: int = 10
-    """Times as many, if these were not enough."""
+    """Factor for the next attempt, if these were not enough."""
     fewer_policy_states: int = 8
-    """So many times fewer, if there was no memory."""
+    """Divisor for the next attempt, if memory was too short."""
     fewest_states: int = 1_000
-    """That any policy of a search tells apart."""
+    """Least number of states in a search's policy."""
     least_loss: float = 1e-7
-    """Of what counts as closed, that a state may lose by a simpler policy in the end."""
+    """Part of the closed gap that a state may lose by a simpler policy at the end."""
     least_part_of_gap: float = 1e-5
-    """Of the gap, that it may lose till then."""
+    """Part of the gap that a state may lose by a simpler policy before the end."""
     policy_hope: float = 0.2
-    """Of the gap, that the search's policy may be worth more than its bound says."""
+    """Part of the gap by which the search's policy may be better than its bound."""
     work_per_state: float = 2e-5
-    """That it takes to write one state down, about."""
+    """Estimated work to write down one state."""
     writing_part: float = 0.1
-    """Of the team's work so far, that writing may take while the search goes on."""
+    """Part of the team's work so far that writing may take while the search continues."""
     writing_pause: float = 8.0
-    """Times the work of writing, that the search goes on before the next time."""
+    """Work of the search before the next writing, as a multiple of the work of writing."""
     last_writing: float = 0.05
-    """Seconds that writing takes, about, where nothing has been written yet."""
+    """Estimated seconds of writing before the first time."""
     last_writing_safety: float = 2.0
-    """Times as long as last time, that is kept for writing before a time limit strikes."""
+    """Time kept for writing before a time limit, as a multiple of the last time."""
 
     # -- the preferred one among optimal plans ----------------------------------------------------
 
     least_preference: float = 1.0
-    """Work that it may take in any case."""
+    """Work that the choice of the preferred plan may take in any case."""
     preference_part: float = 0.5
-    """Of the work that the optimum took, that it may take."""
+    """Part of the work for the optimum that this choice may take."""
 
     # -- memory -----------------------------------------------------------------------------------
 
     copies: int = 3
-    """Of the compiled problem, to be kept room for: a smaller one, the teams', and the plan."""
+    """Copies of the compiled problem to reserve memory for: reduced, as teams, and the plan."""

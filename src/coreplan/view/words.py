@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import singledispatch
 from typing import Any
@@ -12,6 +13,7 @@ from coreplan.model.calendar import Calendar
 from coreplan.model.problem import PlanningProblem
 from coreplan.model.timmdp import TIMMDP
 from coreplan.policies.policy import Policy
+from coreplan.solving.result import Result, Status
 from coreplan.support.late import provides
 
 
@@ -140,6 +142,44 @@ def plan_in_words(report: PlanReport) -> list[str]:
     return lines
 
 
+_WHY_STOPPED = {
+    Status.TIME_LIMIT: "Stopped by the time limit.",
+    Status.MEMORY_LIMIT: "Stopped by the memory limit.",
+    Status.INTERRUPTED: "Stopped.",
+    Status.GAP_LIMIT: "Stopped with a gap left.",
+}
+
+
+@provides("Result.text")
+def result_in_words(result: Result) -> list[str]:
+    """The result of a solve: the conclusion with its numbers, further reasons, and the work."""
+    problem = None if result.policy is None else result.policy.problem
+    speak = speech(problem)
+    agent = "agent" if problem is None else problem.words.agent
+    local = result.objective == "decentralised"
+    if result.status is Status.OPTIMAL:
+        own = f" of all decentralised plans: each {agent} sees only its own state"
+        kind = own if local else ""
+        first = f"Proven {speak.best}{kind}. This plan {speak.has(result.value)}."
+    else:
+        kind = "decentralised plan" if local else "plan"
+        bound = speak.none_is_better(result.upper_bound, kind)
+        left = speak.left(result.gap, result.relative_gap)
+        first = f"{_WHY_STOPPED[result.status]} This plan {speak.has(result.value)}; {bound} "
+        first += f"({left})."
+    work = result.statistics
+    counts = {
+        "joint states expanded": work.joint_states_expanded,
+        "joint actions evaluated": work.joint_actions_evaluated,
+        "table cells computed": work.others.get("kernel_cells", 0),
+    }
+    known = [f"{number:,.0f} {what}" for what, number in counts.items() if number]
+    lines = [first]
+    if result.message:
+        lines.append(f"{result.message[0].upper()}{result.message[1:]}.")
+    return [*lines, ", ".join([f"{result.seconds:.3g} s", *known, f"{work.peak_memory_mb:.0f} MB"])]
+
+
 @singledispatch
 def parts_in_words(problem: PlanningProblem | None, money: Any) -> list[str]:
     """The parts of a value, with remarks; a domain registers its own function."""
@@ -163,9 +203,16 @@ def _distance(report: PlanReport, speak: Worth, upper: float, best: float) -> st
 class Worth:
     """The words for values of any problem."""
 
+    best = "optimal"
+    """The adjective for a plan of the highest value."""
+
     def number(self, value: float) -> str:
         """Write a value."""
         return f"{value:.10g}"
+
+    def has(self, value: float) -> str:
+        """Say in short that a plan has this value."""
+        return f"is worth {self.number(value)}"
 
     def is_expected(self, value: float) -> str:
         """Say that a plan has this expected value."""
@@ -184,13 +231,17 @@ class Worth:
         """The words for an estimated value, and the ends of its interval as they are written."""
         return f"is worth about {self.number(estimate.mean)}", estimate.low, estimate.high
 
-    def none_is_better(self, value: float) -> str:
-        """Say that no plan has a better value than this."""
-        return f"no plan is worth more than {self.number(value)}"
+    def none_is_better(self, value: float, plan: str = "plan") -> str:
+        """Say that no plan of a kind has a better value than this."""
+        return f"no {plan} is worth more than {self.number(value)}"
 
     def is_known(self, value: float) -> str:
         """Say that a plan of this value is known."""
         return f"a plan worth {self.number(value)} is known"
+
+    def left(self, gap: float, part: float) -> str:
+        """The gap that is left, also as a part of the value unless that is infinite."""
+        return f"a gap of {gap:.4g}" + ("" if math.isinf(part) else f", {100 * part:.3g} %")
 
     def gained(self, value: float) -> str:
         """The participle for improving a plan of this value."""
@@ -200,9 +251,15 @@ class Worth:
 class MoneyWorth(Worth):
     """The words for money: negative values are costs, and are written as positive numbers."""
 
+    best = "best"
+
     def number(self, value: float) -> str:
         """Write an amount."""
         return f"{value:,.2f}"
+
+    def has(self, value: float) -> str:
+        """Say in short what a plan costs or earns."""
+        return f"{'costs' if value < 0 else 'earns'} {self.number(abs(value))}"
 
     def is_expected(self, value: float) -> str:
         """Say what a plan is expected to cost or earn."""
@@ -216,15 +273,19 @@ class MoneyWorth(Worth):
         head = f"is expected to earn about {self.number(estimate.mean)}"
         return head, estimate.low, estimate.high
 
-    def none_is_better(self, value: float) -> str:
-        """Say what no plan can beat."""
+    def none_is_better(self, value: float, plan: str = "plan") -> str:
+        """Say what no plan of a kind can beat."""
         what = "cost less" if value < 0 else "earn more"
-        return f"no plan can {what} than {self.number(abs(value))}"
+        return f"no {plan} can {what} than {self.number(abs(value))}"
 
     def is_known(self, value: float) -> str:
         """Say that a plan with this cost or these earnings is known."""
         verb = "costs" if value < 0 else "earns"
         return f"a plan that {verb} {self.number(abs(value))} is known"
+
+    def left(self, gap: float, part: float) -> str:
+        """The gap that is left, as a part of the costs or earnings."""
+        return f"{self.number(gap)} left" if math.isinf(part) else f"{100 * part:.3g} % left"
 
     def gained(self, value: float) -> str:
         """The participle for improving a plan: costs are saved, earnings gained."""

@@ -1,7 +1,7 @@
 """The paper's figures, and some of our own, from stored solves.
 
 Each figure has a function that turns rows into data and one that draws data on given axes; the
-latter need the extra ``plot``. :func:`draw_figures` makes files of all that there is data for.
+latter needs the extra ``plot``. :func:`draw_figures` writes all figures that have data.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class Scalings:
 
 @dataclass(frozen=True)
 class Reach:
-    """How far each algorithm gets on the pyramids: figure (e)."""
+    """The largest pyramids that each algorithm solves: figure (e)."""
 
     solved: SolvedData
 
@@ -129,16 +129,16 @@ class FigureKind:
     Attributes
     ----------
     name
-        Of its file.
+        Name of its file.
     letter
-        The paper's letter for it; ours come after those.
+        Its letter in the paper; our own figures come after those.
     title
-        What it is about.
+        Its title.
     prepare
-        Makes data of rows. The data is false if there is nothing to draw, and else has a
+        Turns rows into data. The data is false if it has nothing to draw; otherwise it has a
         `headline` and a `sentence`.
     compose
-        Makes a figure of that data.
+        Turns the data into a figure.
     """
 
     name: str
@@ -155,11 +155,11 @@ class DrawnFigure:
     Attributes
     ----------
     kind
-        Which one.
+        The kind of figure.
     path
-        Its file; None if there is nothing to draw.
+        Its file; None without data.
     headline, sentence
-        What is seen: in short, and with all its numbers.
+        The finding: in short, and with all its numbers.
     """
 
     kind: FigureKind
@@ -168,7 +168,7 @@ class DrawnFigure:
     sentence: str = ""
 
     def to_dict(self) -> dict[str, object]:
-        """All of it by name."""
+        """All attributes by name."""
         return {
             "name": self.kind.name,
             "letter": self.kind.letter,
@@ -186,16 +186,16 @@ def draw_figures(
     format: str = "svg",
     started: Callable[[str], object] | None = None,
 ) -> list[DrawnFigure]:
-    """Draw all figures that there is data for into a folder, which is made if it is missing.
+    """Draw all figures that have data into a folder, which is created if it does not exist.
 
     The same rows give the same files, byte for byte, with one version of matplotlib.
 
     Parameters
     ----------
     rows
-        Solves, as :func:`coreplan.bench.store.read_rows` gives them.
+        Solves from :func:`coreplan.bench.store.read_rows`.
     folder
-        Where to write.
+        Folder for the files.
     format
         ``svg``, ``png`` or ``pdf``.
     started

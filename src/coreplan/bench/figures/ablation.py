@@ -1,4 +1,4 @@
-"""Figure (h): what each idea of `core` is worth."""
+"""Figure (h): the gain of each idea of `core`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 SHORTEST = 1e-3
-"""Seconds; solves that take less are taken as this long, since the rest is chance."""
+"""Seconds; shorter solves count as this long, since smaller differences are chance."""
 
 MEASURES = ("seconds", "table cells", "joint states")
 _MARKS = {
@@ -28,19 +28,19 @@ _MARKS = {
 
 @dataclass(frozen=True)
 class IdeaWorth:
-    """What happens to `core` without one of its ideas.
+    """The effect on `core` of leaving out one of its ideas.
 
     Attributes
     ----------
     idea
         The option that switches it off.
     n
-        How many instances both solved: with the idea and without.
+        Number of instances that both solved: with the idea and without.
     ratios
         Geometric means, without it divided by with it, of seconds, table cells and joint states
-        expanded. Counts are taken as one more than they are, so that 0 has a ratio.
+        expanded. One is added to all counts: then 0 has a ratio.
     only_with, only_without
-        Instances that were solved with it only, and without it only.
+        Instances that were solved only with it, and only without it.
     """
 
     idea: str
@@ -61,7 +61,7 @@ class IdeaWorth:
 
 @dataclass(frozen=True)
 class AblationData:
-    """What the ideas are worth, the most valuable first."""
+    """The gains of the ideas, the most valuable first."""
 
     ideas: tuple[IdeaWorth, ...]
     sets: tuple[str, ...]

@@ -31,18 +31,18 @@ class GapLine:
     Attributes
     ----------
     agents
-        How many.
+        Number of agents.
     contention
-        How much the agents are in each other's way: the test set's word, or an empty text.
+        Amount of interaction between agents: the test set's word, or an empty text.
     seconds
         Times, in ascending order.
     gaps
         At each of them the median over the instances of (upper bound - value) / \|value\|;
         infinite before half of them have a plan.
     n
-        How many instances.
+        Number of instances.
     solved
-        How many of them were solved in the end.
+        Number of instances solved at the end.
     """
 
     agents: int
@@ -65,7 +65,7 @@ class ConvergenceData:
 
     @property
     def contentions(self) -> list[str]:
-        """What contention there is."""
+        """The values of contention."""
         return sorted({line.contention for line in self.lines}, reverse=True)
 
     @property
@@ -128,7 +128,7 @@ def _line(agents: int, contention: str, rows: Sequence[Row]) -> GapLine | None:
 
 
 def _gap_at(row: Row, time: float) -> float:
-    """The relative gap at a time; infinite before there is any."""
+    """The relative gap at a time; infinite before the first one."""
     if row.result is not None and time >= row.seconds:
         lower, upper = float(row.result["value"]), float(row.result["upper_bound"])
     else:

@@ -1,4 +1,4 @@
-"""Figure (a): what is lost if everybody sees their own state only."""
+"""Figure (a): the loss if each agent sees only its own state."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ EQUAL = 1e-9
 
 @dataclass(frozen=True)
 class SetRatios:
-    """Ratios of decentralised to centralised value on one test set; 1 means that nothing is lost.
+    """Ratios of decentralised to centralised value on one test set; 1 means no loss.
 
     Attributes
     ----------
@@ -33,11 +33,11 @@ class SetRatios:
         In ascending order: V_dec / V_mmdp where both are positive, C_mmdp / C_dec where both are
         costs.
     costs
-        How many of them are of costs.
+        Number of ratios that are of costs.
     unproven
-        Instances of which one of the two values is not proven.
+        Instances with one of the two values not proven.
     undefined
-        Instances of which one value is positive and the other is not: they have no ratio.
+        Instances with one positive value and another that is not: they have no ratio.
     """
 
     set: str
@@ -48,7 +48,7 @@ class SetRatios:
 
     @property
     def equal(self) -> float:
-        """The share of instances on which nothing is lost."""
+        """The share of instances without a loss."""
         return sum(ratio >= 1 - EQUAL for ratio in self.ratios) / len(self.ratios)
 
     @property
@@ -63,7 +63,7 @@ class SetRatios:
 
     @property
     def quotient(self) -> str:
-        """Which quotient it is."""
+        """The quotient, as text."""
         if self.costs == len(self.ratios):
             return "C_mmdp / C_dec (all are costs)"
         if self.costs == 0:
@@ -79,7 +79,7 @@ class SetRatios:
 
 @dataclass(frozen=True)
 class DecentralisedData:
-    """The ratios of all sets that have some."""
+    """The ratios of all sets that have any."""
 
     sets: tuple[SetRatios, ...]
 
@@ -88,7 +88,7 @@ class DecentralisedData:
 
     @property
     def quotient(self) -> str:
-        """Which quotient it is, of all sets."""
+        """The quotient of all sets, as text."""
         kinds = {each.quotient for each in self.sets}
         return kinds.pop() if len(kinds) == 1 else "V_dec / V_mmdp, of costs C_mmdp / C_dec"
 
@@ -140,7 +140,7 @@ def decentralised_data(rows: Iterable[Row]) -> DecentralisedData:
         costs = unproven = undefined = 0
         for digest, row in apart.items():
             if digest not in tried:
-                continue  # nobody asked for it
+                continue  # the run did not ask for it
             if digest not in central or not row.solved or row.value is None:
                 unproven += 1
                 continue

@@ -1,4 +1,4 @@
-"""Numbers in words, and means that suit ratios."""
+"""Texts of numbers, and means for ratios."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 
 def percent(share: float) -> str:
-    """A share as people write it.
+    """A share in per cent.
 
     Examples
     --------
@@ -23,7 +23,7 @@ def percent(share: float) -> str:
 
 
 def part(some: int, of: int) -> str:
-    """How many of how many, in percent.
+    """A part of a whole, in per cent and in numbers.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def factor(number: float) -> str:
 
 
 def geometric_mean(ratios: Iterable[float]) -> float | None:
-    """The mean of ratios in which twice and half cancel out; None of nothing.
+    """The mean of ratios in which twice and half cancel out; None without ratios.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def geometric_mean(ratios: Iterable[float]) -> float | None:
 
 
 def listing(words: Iterable[object]) -> str:
-    """Words as a list.
+    """Words joined with commas and "and".
 
     Examples
     --------

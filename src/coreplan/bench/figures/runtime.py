@@ -1,4 +1,4 @@
-"""Figure (d): runtimes beside SPUDD's, on what SPUDD solved."""
+"""Figure (d): runtimes compared with SPUDD's, on the instances that SPUDD solved."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 SHORTEST = 1e-4
-"""Seconds; anything shorter is drawn, and compared, as this."""
+"""Seconds; shorter times are drawn and compared as this."""
 
 
 @dataclass(frozen=True)
@@ -29,9 +29,9 @@ class RuntimePoint:
     place
         The instance's place in the order of SPUDD's time.
     agents
-        How many there are.
+        Number of agents.
     seconds
-        What it took; the time limit if it failed.
+        Its time; the time limit if it failed.
     solved
         Whether it ended with a proof.
     """
@@ -44,12 +44,12 @@ class RuntimePoint:
 
 @dataclass(frozen=True)
 class Rival:
-    """An algorithm beside SPUDD.
+    """An algorithm in comparison with SPUDD.
 
     Attributes
     ----------
     variant
-        The algorithm, and in which way.
+        The variant of the algorithm.
     points
         Its solves of instances that SPUDD solved.
     failed
@@ -59,7 +59,7 @@ class Rival:
     faster
         Of the instances that both solved: those it solved faster.
     speed
-        Geometric mean of SPUDD's time divided by its own, where both solved; None of nothing.
+        Geometric mean of SPUDD's time divided by its own, if both solved; None without such.
     """
 
     variant: Variant
@@ -95,7 +95,7 @@ class RuntimeData:
     set
         The test set's name.
     spudd
-        Which way of SPUDD it is; None if it was not run.
+        The variant of SPUDD; None if it was not run.
     points
         SPUDD's solves, the fastest first.
     rivals
@@ -114,7 +114,7 @@ class RuntimeData:
         return bool(self.points and self.rivals)
 
     def rival(self, variant: Variant | None) -> Rival | None:
-        """What is known of one algorithm."""
+        """The comparison of one algorithm."""
         return next((each for each in self.rivals if each.variant == variant), None)
 
     @property
@@ -133,7 +133,7 @@ class RuntimeData:
 
 
 def runtime_data(rows: Iterable[Row], name: str = "mpp") -> RuntimeData:
-    """Runtimes of CoRe and `core` on what SPUDD solved, and who failed on what the other solved."""
+    """Runtimes of CoRe and `core` on instances that SPUDD solved, and the failures of each."""
     solves = Solves(rows, name)
     spudd = solves.published("spudd")
     known = solves.solved(spudd)
@@ -172,7 +172,7 @@ def _rival(solves: Solves, spudd: Variant, variant: Variant, places: dict[str, i
 
 
 def draw_runtime(data: RuntimeData, rival: Rival, ax: Axes) -> None:
-    """Draw SPUDD's times and those of one algorithm; marks tell numbers of agents apart."""
+    """Draw SPUDD's times and those of one algorithm; marks show the number of agents."""
     if data.spudd is None:
         return
     pairs = ((data.spudd, data.points), (rival.variant, rival.points))

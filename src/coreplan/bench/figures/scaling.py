@@ -27,11 +27,11 @@ class TimesOfTeams:
     Attributes
     ----------
     agents
-        How many agents.
+        Number of agents.
     seconds
         Per instance, in ascending order; at the time limit for those that were not solved.
     solved
-        How many were solved, of how many.
+        Number of solved instances, and of all.
     """
 
     agents: int
@@ -118,9 +118,9 @@ def _times(agents: int, rows: list[Row]) -> TimesOfTeams:
 
 
 def draw_scaling(data: ScalingData, ax: Axes) -> None:
-    """Draw medians as lines, from the fastest to the slowest instance as thin bars.
+    """Draw medians as lines, and the range from the fastest to the slowest as thin bars.
 
-    Where not more than half were solved, the line ends; a mark at the limit says so.
+    The line ends if not more than half were solved; a mark at the limit shows this.
     """
     sizes = sorted({team.agents for each in data.series for team in each.teams})
     count = len(data.series)
@@ -157,7 +157,7 @@ def draw_scaling(data: ScalingData, ax: Axes) -> None:
 
 
 def _apart(sizes: list[int]) -> list[int]:
-    """Numbers that can be written side by side on a log scale."""
+    """Numbers that fit next to each other on a log scale."""
     shown: list[int] = []
     least = (sizes[-1] / sizes[0]) ** (1 / 11)
     for size in sizes:

@@ -1,4 +1,4 @@
-"""Figures (c) and (e): which part of the instances is solved."""
+"""Figures (c) and (e): the share of instances that were solved."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Share:
-    """How many of the instances that were run were solved."""
+    """Numbers of solved instances and of instances that were run."""
 
     solved: int
     run: int
 
     @property
     def value(self) -> float:
-        """The share; of nothing it is not known."""
+        """The share; unknown if no instance was run."""
         return self.solved / self.run if self.run else float("nan")
 
     def __str__(self) -> str:
@@ -40,13 +40,13 @@ class SolvedData:
     set
         The test set's name.
     variants
-        What was run, in the order of legends.
+        The variants that were run, in the order of legends.
     agents, horizons
-        The numbers of agents and of stages that there are.
+        The numbers of agents and of stages.
     shares
-        Per variant, number of agents and horizon; what was not run is not there.
+        Shares per variant, number of agents and horizon, of the combinations that were run.
     limits
-        The time limits under which it was run, in seconds.
+        The time limits of the solves, in seconds.
     """
 
     set: str
@@ -62,7 +62,7 @@ class SolvedData:
     def share(
         self, variant: Variant | None, agents: int | None = None, horizon: int | None = None
     ) -> Share:
-        """Of all instances, or those of so many agents or stages."""
+        """The share of all instances, or of those with this number of agents or stages."""
         chosen = [
             share
             for (each, a, h), share in self.shares.items()
@@ -76,7 +76,7 @@ class SolvedData:
 
     @property
     def _headliners(self) -> Sequence[Variant]:
-        """What is as published; all, if nothing is."""
+        """The variants as published; all variants if none is."""
         return [each for each in self.variants if each.is_published] or self.variants
 
     @property
@@ -121,7 +121,7 @@ class SolvedData:
 
     @property
     def reach(self) -> str:
-        """How much each variant solved, and the largest team among that."""
+        """The share that each variant solved, with its largest team."""
         found = []
         for variant in self.variants:
             run = [agents for each, agents, _ in self.shares if each == variant]

@@ -1,4 +1,4 @@
-"""How figures look: colours, marks, sizes; and files that are the same every time."""
+"""The style of figures: colours, marks, sizes; and reproducible files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ COLOURS: Mapping[str, str] = {
     "core-2016": "#EE6677",
     "core": "#AA3377",
 }
-"""A colour per algorithm, the same in all figures; told apart by colour-blind people, too."""
+"""A colour per algorithm, the same in all figures; safe for colour-blind readers."""
 
 MARKS: Mapping[str, str] = {"dp": "s", "spudd": "P", "crg-ps": "^", "core-2016": "o", "core": "D"}
 SET_COLOURS: Mapping[str, str] = {
@@ -37,13 +37,13 @@ SET_COLOURS: Mapping[str, str] = {
 AGENT_MARKS: Mapping[int, str] = {2: "o", 3: "x", 4: "^"}
 
 WIDTH = 7.3
-"""Inches; shown at its own size it is 700 pixels wide."""
+"""Inches; 700 pixels at its own size."""
 
 MOST_POINTS = 200
-"""Points of one line."""
+"""Most points of one line."""
 
 MOST_SHAPES = 60
-"""Points of one cloud that are drawn as shapes of their own."""
+"""Most points of one cloud that are drawn as single shapes."""
 
 _STYLE: Mapping[str, Any] = {
     "font.family": "sans-serif",
@@ -84,14 +84,14 @@ def check_matplotlib() -> None:
     """Raise a SolverError if figures cannot be drawn."""
     if importlib.util.find_spec("matplotlib") is None:
         raise SolverError(
-            "figures are drawn by matplotlib, which is not installed; it comes with the extra "
+            "figures need matplotlib, which is not installed; install the extra "
             "`plot`: pip install 'coreplan[plot]'"
         )
 
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """The style of the figures, for as long as one is made and saved."""
+    """Apply the style of the figures while one is made and saved."""
     check_matplotlib()
     import matplotlib
 
@@ -111,7 +111,7 @@ def new_figure(height: float) -> Figure:
 
 
 def save_figure(figure: Figure, path: Path) -> None:
-    """Write a figure as a whole or not at all; the name's ending says in which format."""
+    """Write a figure completely or not at all, in the format of the name's ending."""
     kind = path.suffix.removeprefix(".")
     buffer = io.BytesIO()
     figure.savefig(buffer, format=kind, metadata=dict(_METADATA[kind]))
@@ -119,7 +119,7 @@ def save_figure(figure: Figure, path: Path) -> None:
 
 
 def line_style(variant: Variant) -> dict[str, Any]:
-    """How the lines of a variant look: solid as published, else broken."""
+    """The style of a variant's lines: solid if as published, otherwise broken."""
     dashes = "-"
     if not variant.is_published:
         dashes = "--" if dict(variant.options).get("memo") else ":"
@@ -127,7 +127,7 @@ def line_style(variant: Variant) -> dict[str, Any]:
 
 
 def point_style(variant: Variant) -> dict[str, Any]:
-    """How the points of a variant look: filled as published, else open."""
+    """The style of a variant's points: filled if as published, otherwise open."""
     colour = COLOURS.get(variant.algorithm, "#BBBBBB")
     return {
         "color": colour,
@@ -148,7 +148,7 @@ def thinned(
 
 
 def scatter(ax: Axes, xs: Sequence[float], ys: Sequence[float], **style: Any) -> None:
-    """Draw points; many of them as one picture, so that files stay small."""
+    """Draw points; many of them as one picture, which keeps files small."""
     ax.plot(
         xs,
         ys,
@@ -159,7 +159,7 @@ def scatter(ax: Axes, xs: Sequence[float], ys: Sequence[float], **style: Any) ->
 
 
 def log_axis(ax: Axes, which: Literal["x", "y"]) -> None:
-    """Make an axis logarithmic, with numbers as people write them."""
+    """Make an axis logarithmic, with plain numbers."""
     (ax.set_xscale if which == "x" else ax.set_yscale)("log")
     axis = ax.xaxis if which == "x" else ax.yaxis
     axis.set_major_formatter("{x:g}")
@@ -184,7 +184,7 @@ def shade(value: float) -> tuple[float, float, float]:
 
 
 def say_nothing(ax: Axes, text: str) -> None:
-    """Say in empty axes why they are empty."""
+    """Write the reason into empty axes."""
     ax.set_axis_off()
     ax.text(0.5, 0.5, text, ha="center", va="center", color="0.4", transform=ax.transAxes)
 

@@ -1,4 +1,4 @@
-"""Figure (b): how many joint actions the algorithms evaluate."""
+"""Figure (b): the number of joint actions that the algorithms evaluate."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ PLAIN = (("merge", False),)
 
 @dataclass(frozen=True)
 class WorkSeries:
-    """What one algorithm counted on the instances that it solved.
+    """The counts of one algorithm on the instances that it solved.
 
     Attributes
     ----------
     variant
-        The algorithm, and in which way.
+        The variant of the algorithm.
     measure
-        What is counted: ``joint actions``, or ``kernel cells`` of `core`.
+        The unit: ``joint actions``, or ``kernel cells`` of `core`.
     places
         Per solve: the instance's place in the order of all.
     counts
-        Per solve: what it counted.
+        Per solve: its count.
     """
 
     variant: Variant
@@ -43,14 +43,14 @@ class WorkSeries:
 
     @property
     def label(self) -> str:
-        """For a legend."""
+        """The text in a legend."""
         own = self.variant.algorithm == "core"
         return f"{self.variant}: {self.measure}" if own else str(self.variant)
 
 
 @dataclass(frozen=True)
 class Reduction:
-    """How much less one algorithm evaluates than another, where both solved the instance.
+    """The reduction of one algorithm's count against another's, on instances both solved.
 
     Attributes
     ----------
@@ -59,9 +59,9 @@ class Reduction:
     ratio
         Geometric mean of the count of `more` divided by that of `fewer`.
     share
-        The part of the instances on which `fewer` really is fewer.
+        The share of the instances on which `fewer` has the smaller count.
     n
-        How many instances both solved.
+        Number of instances that both solved.
     """
 
     fewer: Variant
@@ -72,7 +72,7 @@ class Reduction:
 
     @property
     def amount(self) -> str:
-        """How much less, or more where it is not less, in words."""
+        """The reduction, or the increase, as text."""
         if self.ratio < 1:
             return f"{factor(1 / self.ratio)} times more"
         return f"{factor(self.ratio)} times fewer"
@@ -90,14 +90,14 @@ class WorkData:
     set
         The test set's name.
     instances
-        How many instances have a place.
+        Number of instances that have a place.
     by_dp
-        How many of them DP solved: these come first, ordered by DP's joint actions; those after
-        them are ordered by CRG-PS's or, where it failed too, by CoRe's.
+        Number of instances that DP solved: these come first, ordered by DP's joint actions; the
+        others are ordered by CRG-PS's or, if it also failed, by CoRe's.
     plain, memo
         The two panels: searches as published, and those that remember joint states.
     reductions
-        How much is saved.
+        The reductions.
     """
 
     set: str
@@ -111,13 +111,13 @@ class WorkData:
         return any(series.variant.algorithm != "core" for series in self.plain + self.memo)
 
     def reduction(self, fewer: Variant, more: Variant) -> Reduction | None:
-        """How much less one evaluates than another."""
+        """The reduction of one variant against another."""
         pairs = {(each.fewer, each.more): each for each in self.reductions}
         return pairs.get((fewer, more))
 
     @property
     def order(self) -> str:
-        """By what the instances are ordered."""
+        """The order of the instances, as text."""
         text = "instances ordered by DP's joint actions"
         if self.by_dp < self.instances:
             text += "; behind the line those that DP did not solve, by CRG-PS's or CoRe's"
@@ -183,7 +183,7 @@ def work_data(rows: Iterable[Row], name: str = "mpp") -> WorkData:
 
 
 def _counts(solves: Solves, variant: Variant, key: str) -> dict[str, float]:
-    """What a variant counted on each instance that it solved; nothing is not drawn."""
+    """The counts of a variant on each instance that it solved; counts of 0 are not drawn."""
     found = {
         digest: float((row.result or {}).get("statistics", {}).get(key, 0))
         for digest, row in solves.solved(variant).items()

@@ -159,4 +159,4 @@ TEST_SETS: Mapping[str, TestSet] = FrozenMapping(
         )
     }
 )
-"""By name."""
+"""All test sets by name."""

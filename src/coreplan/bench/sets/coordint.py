@@ -9,7 +9,7 @@ from coreplan.domains.maintenance.problem import MaintenanceProblem
 from coreplan.errors import ModelError
 
 LEAST_PROBABILITY = 0.02
-"""Of a delay: every instance is to have something to react to."""
+"""Least probability of a delay: every instance needs a delay to react to."""
 
 
 def make_coordint(
@@ -20,22 +20,22 @@ def make_coordint(
     Both have to start their first work at stage 0. It takes one step; if it is delayed, which is
     known at stage 1, it takes until the second work has to start: that then comes late. A second
     work of a contractor that is not delayed can come early or late. Early and late do not overlap.
-    So if one contractor is delayed, there is hindrance unless the other one works early; if nobody
-    is delayed, there is hindrance unless one of them works early and the other late. Only if both
-    are delayed there is hindrance in any case.
+    If one contractor is delayed, hindrance occurs unless the other one works early. If no
+    contractor is delayed, hindrance occurs unless one of them works early and the other late. If
+    both are delayed, hindrance occurs in any case.
 
     Parameters
     ----------
     draw, name
-        Where random numbers come from; what to call the problem.
+        Source of random numbers; name of the problem.
     agents, tasks
         Both are 2.
     horizon
-        How many steps, an odd number: one, the delay, and the second work, as long as the delay.
+        Number of steps, odd: one, the delay, and the second work, as long as the delay.
     cost
-        Factor of what a step of work costs.
+        Factor of the cost of a step of work.
     probability
-        The most likely that a delay gets.
+        Largest probability of a delay.
     """
     length = (horizon - 1) // 2
     shape = season(horizon, draw.uniform(0, 1, 3))

@@ -1,8 +1,8 @@
 """Random numbers and seasons that are the same, to the last bit, on every machine.
 
-Python promises of ``random.Random`` only that ``random()`` goes on to give the same numbers for the
-same seed; how ``randint`` or ``shuffle`` use them may change. The cosine of the C library differs
-between machines. So both are made here, from sums, products and quotients alone.
+Python only promises that ``random()`` of ``random.Random`` keeps giving the same numbers for the
+same seed; ``randint`` and ``shuffle`` may use them differently in another version. The cosine of
+the C library differs between machines. This module makes both from sums, products and quotients.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 _TERMS = 14
-"""Of the series of the cosine, up to a quarter turn: what is left out is below 1e-18."""
+"""Terms of the series of the cosine, up to a quarter turn: the rest is below 1e-18."""
 _TURN = 6.283185307179586
 
 
@@ -44,11 +44,11 @@ class Draw:
         return self._next() < probability
 
     def choice(self, items: Sequence[T]) -> T:
-        """One of them."""
+        """One random element."""
         return items[self.integer(0, len(items) - 1)]
 
     def shuffled(self, items: Sequence[T]) -> list[T]:
-        """All of them, in random order."""
+        """All elements in random order."""
         order = list(items)
         for last in range(len(order) - 1, 0, -1):
             other = self.integer(0, last)
@@ -56,7 +56,7 @@ class Draw:
         return order
 
     def some(self, items: Sequence[T], count: int) -> list[T]:
-        """So many of them, in their own order."""
+        """Some random elements, in their own order."""
         chosen = sorted(self.shuffled(range(len(items)))[:count])
         return [items[each] for each in chosen]
 

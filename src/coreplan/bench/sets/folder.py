@@ -18,14 +18,14 @@ class InstanceFolder:
     Parameters
     ----------
     path
-        The folder; it is made if it is missing.
+        The folder; created if it does not exist.
     yaml
-        Whether files are YAML rather than JSON.
+        Whether to write YAML instead of JSON.
 
     Raises
     ------
     FormatError
-        If there is something else of that name, or the folder cannot be made or written into.
+        If a file has this name, or the folder cannot be created or written.
     """
 
     def __init__(self, path: str | Path, *, yaml: bool = False) -> None:
@@ -43,20 +43,20 @@ class InstanceFolder:
         if not os.access(self.path, os.W_OK | os.X_OK):
             raise FormatError(
                 str(path),
-                [Diagnostic((), "nothing can be written into this folder; choose another")],
+                [Diagnostic((), "is not writable; choose another folder")],
             )
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing in it yet."""
+        """Whether the folder is empty."""
         return not any(self.path.iterdir())
 
     def file_of(self, instance: Instance) -> Path:
-        """Where an instance is, or would be."""
+        """The path of an instance's file, whether it exists or not."""
         return self.path / f"{instance.name}{self._suffix}"
 
     def holds(self, instance: Instance) -> bool | None:
-        """Whether its file is there: False if something else is there, None if nothing is."""
+        """Whether its file exists with the same content: False if it differs, None if missing."""
         file = self.file_of(instance)
         if not file.exists():
             return None
@@ -75,14 +75,14 @@ class InstanceFolder:
                 [
                     Diagnostic(
                         (),
-                        "has other content, for instance of another seed or other parameters"
-                        f"{others}; nothing was written: choose another folder, or --force",
+                        "has different content, for instance from another seed or other parameters"
+                        f"{others}; nothing was written: choose another folder, or add --force",
                     )
                 ],
             )
 
     def write(self, instance: Instance) -> bool:
-        """Write a file, unless it is there already; whether anything was written."""
+        """Write a file unless it exists with the same content; whether it was written."""
         if self.holds(instance):
             return False
         write_text(self._text(instance), self.file_of(instance))

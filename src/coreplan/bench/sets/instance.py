@@ -21,7 +21,7 @@ Settings = Mapping[str, tuple[Value, ...]]
 """The values of all parameters."""
 
 MOST_INSTANCES = 1_000_000
-"""In a group."""
+"""Most instances of a group."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Instance:
     set
         The name of the test set.
     name
-        Its own name, which is the problem's, too: ``mpp-3-0007``.
+        Its name, which is also the problem's: ``mpp-3-0007``.
     parameters
         The value of each parameter of the set; always with ``agents`` and ``horizon``.
     problem
@@ -64,9 +64,9 @@ def generate(
     name
         The test set: a key of :data:`TEST_SETS`.
     count
-        How many instances of each group; default: the set's own number. A group is one combination
-        of those parameters that the set varies, such as the number of agents of ``mpp``. Instance k
-        of a group is the same whatever the count is.
+        Number of instances of each group; default: the set's own number. A group is one combination
+        of the parameters that the set varies, for instance the agents of ``mpp``. Instance k of a
+        group is the same for every count.
     seed
         A whole number. The same seed gives the same instances, byte for byte.
     **parameters
@@ -75,7 +75,7 @@ def generate(
     Raises
     ------
     ModelError
-        If there is no such set or parameter, or a value makes no sense.
+        If a set or parameter is unknown, or a value is invalid.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def generate(
 
 
 def count_instances(name: str, count: int | None = None, **parameters: object) -> int:
-    """How many instances :func:`generate` makes.
+    """The number of instances that :func:`generate` makes.
 
     Examples
     --------
@@ -146,7 +146,7 @@ def _values(
         if parameter.use == EACH:
             values[name] = group[name]
         elif parameter.use == IN_TURN:
-            # Where several take turns, the later ones turn more slowly: all combinations come up.
+            # If several take turns, the later ones turn more slowly: all combinations occur.
             values[name] = several[turn % len(several)]
             turn //= len(several)
         else:

@@ -9,9 +9,9 @@ from coreplan.bench.sets.draw import Draw
 from coreplan.model.timmdp import TIMMDP, Agent, Condition, Entry, RewardFunction
 
 ENTRIES = 3
-"""Of each reward function."""
+"""Entries of each reward function."""
 STAGES_CHANCE = 0.3
-"""That an entry counts at some stages only."""
+"""Probability that an entry applies only at some stages."""
 
 
 def make_mixed(
@@ -27,22 +27,22 @@ def make_mixed(
 ) -> TIMMDP:
     """A random team of agents that walk in circles.
 
-    Rewards depend on states, actions, outcomes and features, some at some stages only. Every agent
-    has rewards of its own. Pairs of agents interact by chance, and one set of three or four agents
-    always does. Every interaction has something to gain and something to lose.
+    Rewards depend on states, actions, outcomes and features, some only at some stages. Every agent
+    has its own rewards. Random pairs of agents interact, and one set of three or four agents always
+    does. Every interaction has gains and losses.
 
     Parameters
     ----------
     draw, name
-        Where random numbers come from; what to call the problem.
+        Source of random numbers; name of the problem.
     agents, horizon
-        How many agents, at least 3, and stages.
+        Number of agents, at least 3, and of stages.
     states, actions
-        The most local states of an agent, and the most actions in a state.
+        Most local states of an agent, and most actions in a state.
     density
-        The chance that two agents interact.
+        Probability that two agents interact.
     apart
-        The chance that one agent, of four or more, interacts with nobody.
+        Probability that one agent, of four or more, interacts with no other.
     """
     team = [_make_agent(draw, f"A{i + 1}", states, actions) for i in range(agents)]
     coupled = team[:-1] if draw.chance(apart) and agents > 3 else team
@@ -58,7 +58,7 @@ def _make_agent(draw: Draw, name: str, states: int, actions: int) -> Agent:
     names = [f"s{k}" for k in range(count)]
     transitions = {}
     for k, state in enumerate(names):
-        # The first action may lead on in the circle, so that everything can be reached over again.
+        # The first action may lead on in the circle: every state can then be reached again.
         laws = [_make_law(draw, names, names[(k + 1) % count])]
         for _ in range(draw.integer(1 if k else 2, actions) - 1):
             laws.append(_make_law(draw, names, draw.choice(names)))
@@ -68,7 +68,7 @@ def _make_agent(draw: Draw, name: str, states: int, actions: int) -> Agent:
 
 
 def _make_law(draw: Draw, states: Sequence[str], certain: str) -> dict[str, float]:
-    """Chances of one to three next states, one of them certain to be there, in thousandths."""
+    """Probabilities of one to three next states, one of them given, in thousandths."""
     others = [state for state in states if state != certain]
     some = draw.some(others, draw.integer(0, min(2, len(others))))
     law = {}

@@ -1,4 +1,4 @@
-"""What a test set is: its parameters with their limits, and how its problems are made."""
+"""Test sets: parameters with their limits, and the generator of problems."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Value = int | float | str
 """Of a parameter."""
 
 ONE, EACH, IN_TURN = "one", "each", "in turn"
-"""How a parameter is used: one value; a group of instances for each value; values in turn."""
+"""The use of a parameter: one value; a group of instances for each value; values in turn."""
 
 
 @dataclass(frozen=True)
@@ -29,14 +29,14 @@ class Parameter:
     default
         Its value, or values; their type is the parameter's.
     meaning
-        What it means.
+        Its meaning.
     use
         ``one``: one value for all instances. ``each``: one group of instances for each value.
-        ``in turn``: instance 0 of a group has the first value, and so on, over and over.
+        ``in turn``: instance 0 of a group has the first value, and so on, in cycles.
     least, most
         Limits of a number.
     choices
-        The texts that are allowed, where it is a text.
+        The allowed texts, if it is a text.
     """
 
     default: Value | tuple[Value, ...]
@@ -54,17 +54,17 @@ class Parameter:
 
     @property
     def in_words(self) -> str:
-        """The default as people write it: ``2, 3, 4``."""
+        """The default as text: ``2, 3, 4``."""
         values = self.default if isinstance(self.default, tuple) else (self.default,)
         return ", ".join(v if isinstance(v, str) else f"{v:g}" for v in values)
 
     def settle(self, name: str, given: object) -> tuple[Value, ...]:
-        """The value or values as they are used, or a ModelError."""
+        """The checked value or values; raises a ModelError if one is invalid."""
         if self.use == ONE:
             return (self._settle_one((name,), given),)
         if isinstance(given, str) or is_number(given):
             given = (given,)
-        values = freeze_sequence(given, (name,), f"{self._expected}, or a list of such")
+        values = freeze_sequence(given, (name,), f"{self._expected}, or a list of them")
         if not values:
             raise ModelError(
                 [Diagnostic((name,), "found an empty list; expected one or more values")]
@@ -72,7 +72,7 @@ class Parameter:
         settled = tuple(self._settle_one((name, k), value) for k, value in enumerate(values))
         if len(set(settled)) < len(settled):
             raise ModelError(
-                [Diagnostic((name,), "a value is there twice; expected each one once")]
+                [Diagnostic((name,), "a value is given twice; expected each one once")]
             )
         return settled
 
@@ -110,16 +110,16 @@ class TestSet:
     name
         Its name.
     summary
-        What it is, in a sentence.
+        Its description, in a sentence.
     count
-        How many instances each group has by default.
+        Default number of instances of each group.
     parameters
         By name; always with ``agents`` and ``horizon``.
     make
         Makes one problem: called with a :class:`~coreplan.bench.sets.draw.Draw`, the problem's name
         and one value for each parameter by keyword.
     check
-        Called with the same values, raises a ModelError where they do not go together.
+        Called with the same values, raises a ModelError if they do not fit together.
     """
 
     name: str
@@ -128,7 +128,7 @@ class TestSet:
     parameters: Mapping[str, Parameter]
     make: Callable[..., AnyProblem]
     check: Callable[..., None] = lambda **values: None
-    __test__: ClassVar[bool] = False  # pytest takes classes of such a name for tests
+    __test__: ClassVar[bool] = False  # pytest takes classes whose name begins with Test for tests
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parameters", FrozenMapping(self.parameters))

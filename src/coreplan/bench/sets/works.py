@@ -1,7 +1,7 @@
 """Maintenance problems of the test sets ``rand``, ``mpp``, ``pyra`` and ``large``.
 
-Costs, delays and hindrance follow the laws of the generator of the paper's authors, as far as they
-are known; docs/test-sets.md says what is.
+Costs, delays and hindrance follow the distributions of the generator of the paper's authors, as far
+as they are known; docs/test-sets.md lists the known parts.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from coreplan.domains.maintenance.problem import MaintenanceProblem
 from coreplan.errors import ModelError
 
 COST = (10.0, 50.0)
-"""Of a step of work, before the season."""
+"""Cost of a step of work, before the season."""
 HINDRANCE = (50.0, 100.0)
-"""Of a step in which two works coincide."""
+"""Hindrance of a step in which two works coincide."""
 
 LONGEST = 3
 """In `large`: the most steps of a work, and of a delay."""
 MILD_HINDRANCE = (10.0, 40.0)
-"""In `large`, of a step in which two works coincide."""
+"""Hindrance of a step in which two works coincide, in `large`."""
 
 NETWORKS = ("pairs", "tree", "pyramid")
-"""Which works hinder each other: see :func:`make_works`."""
+"""The choice of works that hinder each other: see :func:`make_works`."""
 
 
 def make_works(
@@ -41,14 +41,14 @@ def make_works(
     density: float,
     links: int,
 ) -> MaintenanceProblem:
-    """A random MPP in which all works have to be done, and delays may fill nearly all the time.
+    """A random MPP in which all works must be completed, and delays may fill nearly all the time.
 
     Parameters
     ----------
     draw, name
-        Where random numbers come from; what to call the problem.
+        Source of random numbers; name of the problem.
     agents, tasks, horizon
-        How many contractors, works each, and steps.
+        Number of contractors, of works of each, and of steps.
     duration
         Steps of each work that is not delayed.
     idle
@@ -84,7 +84,7 @@ def make_works(
             for k, m in itertools.product(range(tasks), repeat=2):
                 drawn = draw.chance(density)
                 hindrance = _make_hindrance(draw, one, k, other, m)
-                if drawn:  # the numbers are used up in any case: more density adds to the same
+                if drawn:  # draws the numbers in any case: a higher density only adds
                     hindrances.append(hindrance)
     return MaintenanceProblem(tuple(contractors), horizon, tuple(hindrances), True, name)
 
@@ -137,7 +137,7 @@ def pyramid_pairs(agents: int) -> Iterator[tuple[int, int]]:
 
 
 def tree_pairs(draw: Draw, agents: int) -> list[tuple[int, int]]:
-    """A random tree: everybody is joined to somebody before."""
+    """A random tree: every node is joined to an earlier one."""
     return [(draw.integer(0, i - 1), i) for i in range(1, agents)]
 
 
@@ -149,12 +149,12 @@ def make_large(
     Parameters
     ----------
     draw, name
-        Where random numbers come from; what to call the problem.
+        Source of random numbers; name of the problem.
     agents, tasks, horizon
-        How many contractors, works each, and steps.
+        Number of contractors, of works of each, and of steps.
     contention
-        ``high``: everybody's cheap season is the same, and half of the pairs of works of linked
-        contractors hinder each other. ``low``: seasons differ, and three in ten pairs do.
+        ``high``: all contractors have the same cheap season, and half of the pairs of works of
+        linked contractors hinder each other. ``low``: seasons differ, and three in ten pairs do.
     """
     high = contention == "high"
     contractors = []

@@ -1,1 +1,1 @@
-"""The solvers, one module each; :func:`coreplan.solve` is the way in."""
+"""The algorithms, one module each; call them through :func:`coreplan.solve`."""

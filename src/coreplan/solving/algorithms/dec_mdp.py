@@ -1,8 +1,8 @@
-"""The optimal decentralised policy: each agent sees its own local state only. See docs/dec-mdp.md.
+"""The optimal decentralised policy: each agent sees only its own local state. See docs/dec-mdp.md.
 
-Teams that never interact are searched one by one. What a team gets is bounded from below by a
-policy in hand and from above by the search or, before there is one, by what a team could get that
-sees everything.
+Teams that never interact are searched one by one. A team's value is bounded from below by the best
+policy found and from above by the search or, before the search, by the value of a team that sees
+everything.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import math
 from collections.abc import Sequence
 
 from coreplan import _core
+from coreplan.model.problem import Words
 from coreplan.policies.policy import Policy
 from coreplan.policies.rules import LocalRule
 from coreplan.solving.compile import CompiledProblem
@@ -20,7 +21,7 @@ from coreplan.solving.engine.way_back import make_reduced, map_local, reduce_mod
 from coreplan.solving.limits import Limits
 from coreplan.solving.maps import make_maps
 from coreplan.solving.options import DecMdpOptions
-from coreplan.solving.result import Result, Statistics
+from coreplan.solving.result import Result, Statistics, unproven_team
 from coreplan.solving.task import SolverTask
 from coreplan.solving.tuning import Tuning
 
@@ -28,23 +29,23 @@ logger = logging.getLogger(__name__)
 
 TUNING = Tuning()
 STEPS = ("shape", "drop", "settle", "eliminate", "merge")
-"""Of shrinking. All of them keep the decentralised optimum, too."""
+"""Steps of shrinking. All of them keep the decentralised optimum as well."""
 TRIES = 30
-"""Of the local search by best responses, before anything else and now and then."""
+"""Tries of the local search by best responses, at the start and at intervals."""
 TABLES_PART = 0.25
-"""Of the time left: a team whose centralised values take longer is bounded otherwise first."""
+"""Part of the remaining time: a team whose centralised values take longer gets other bounds."""
 SECONDS_PER_BYTE = 2e-9
-"""That it takes to fill these tables, about."""
+"""Estimated seconds per byte to fill these tables."""
 ROUNDS = 100
-"""Of the relaxation of a team, if nobody has said how long to go on; then a round may take..."""
+"""Rounds of the relaxation of a team if no time limit is given."""
 ROUND_SECONDS = 0.1
-"""... about so long."""
+"""Estimated seconds of one of these rounds, at most."""
 SLICE = 0.2
 """Seconds of search between two looks at all bounds."""
 
 
 def solve_dec_mdp(task: SolverTask, options: DecMdpOptions) -> Result:
-    """Find the best policy of which every agent looks at its own local state only."""
+    """Find the best policy in which every agent sees only its own local state."""
     compiled = task.compile(options.merge)
     limits = task.limits
     limits.phase = "shrinking"
@@ -66,7 +67,7 @@ def solve_dec_mdp(task: SolverTask, options: DecMdpOptions) -> Result:
         limits.unlimited_monitor(),
     )
     lower = max(value, limits.lower)
-    # The policy and the optimum are each within the error of their values on the reduced model.
+    # Both the policy and the optimum are within the error of their values on the reduced model.
     upper = max(lower, min(limits.upper, lower + sum(team.gap for team in teams) + 2 * error))
     work = solver.count()
     return task.make_result(
@@ -77,7 +78,7 @@ def solve_dec_mdp(task: SolverTask, options: DecMdpOptions) -> Result:
         policy,
         work.joint_states_expanded,
         work.joint_actions_evaluated,
-        message=solver.say(compiled.indexed.agent_names),
+        message=solver.say(compiled.indexed.agent_names, task.problem.words),
         others=work.others,
         objective="decentralised",
     )
@@ -89,22 +90,22 @@ class _Team:
     def __init__(
         self, model: _core.CompiledModel, agents: Sequence[int], seed: int, limits: Limits
     ) -> None:
-        # Games and tables are fast if the agent with the most to choose from comes last.
+        # Games and tables are fast if the agent with the most choices comes last.
         self.agents = sorted(agents, key=lambda i: len(model.action_after(i)))
         self.model = _core.restrict_to(model, self.agents)
         self.search = _core.DecentralisedSearch(self.model, seed, limits.monitor)
         self.prepared = False
         self.relaxation: _core.Relaxation | None = None
-        """Where centralised values are out of reach: a bound on them."""
+        """A bound on the centralised values, if these are too costly."""
 
     @property
     def lower(self) -> float:
-        """The value of the policy in hand."""
+        """The value of the best policy found."""
         return self.search.lower
 
     @property
     def upper(self) -> float:
-        """No decentralised policy of the team is worth more."""
+        """An upper bound on the value of all decentralised policies of the team."""
         upper = self.search.upper
         if self.relaxation is not None:
             upper = min(upper, self.relaxation.upper)
@@ -112,25 +113,25 @@ class _Team:
 
     @property
     def gap(self) -> float:
-        """How far the bounds are apart."""
+        """The distance between the bounds."""
         return self.upper - self.lower
 
     @property
     def table_seconds(self) -> float:
-        """How long it takes to find the centralised values, about."""
+        """Estimated seconds to compute the centralised values."""
         return self.search.table_bytes * SECONDS_PER_BYTE
 
     @property
     def origin_of_bound(self) -> str:
-        """Where the upper bound is from, in words."""
+        """The source of the upper bound, as text."""
         if self.relaxation is not None and self.relaxation.upper < self.search.upper:
             return "a relaxation of the centralised problem"
         if self.prepared:
             return "the search"
-        return "the best that each agent could get with the others as favourable as can be"
+        return "the best case of each agent, with the most favourable actions of the others"
 
     def start_relaxation(self, limits: Limits) -> _core.Relaxation | None:
-        """A relaxation of the centralised problem; None if there is no memory or time for one."""
+        """A relaxation of the centralised problem; None if memory or time is too short."""
         try:
             self.relaxation = _core.Relaxation(self.model, 1, TUNING.cuts, limits.monitor)
         except _core.LimitReached:
@@ -150,20 +151,20 @@ class _Solver:
 
     @property
     def tolerance(self) -> float:
-        """How far the bounds of one team may be apart if the whole is to count as optimal."""
+        """The gap that one team may have if the whole is to count as optimal."""
         value = self.offset + sum(team.lower for team in self.teams)
         return TUNING.closed_by_search * TUNING.closed * max(1.0, abs(value)) / len(self.teams)
 
     def report(self) -> None:
-        """Tell the bounds on the whole problem's value."""
+        """Report the bounds on the value of the whole problem."""
         lower = self.offset + sum(team.lower for team in self.teams) - self.error
         upper = self.offset + sum(team.upper for team in self.teams) + self.error
         if not (math.isfinite(lower) and math.isfinite(upper)):
-            raise OverflowError("the rewards are too large to be added up")
+            raise OverflowError("the sum of the rewards is too large")
         self.limits.report(lower, max(lower, upper))
 
     def run(self) -> None:
-        """Work until the bounds meet or a limit strikes."""
+        """Work until the bounds meet or a limit is reached."""
         self.report()
         for team in self.teams:
             if not self._stopped():
@@ -203,7 +204,7 @@ class _Solver:
                 return
 
     def _bound(self, team: _Team, seconds: float) -> None:
-        """Bound a team that is too large for tables: a bound on the centralised value will do."""
+        """Bound a team that is too large for tables, by a bound on the centralised value."""
         begin = self.limits.seconds
         relaxation = team.start_relaxation(self.limits)
         if relaxation is None:
@@ -232,7 +233,7 @@ class _Solver:
             team.search.improve(TRIES)
 
     def count(self) -> Statistics:
-        """How much work it was."""
+        """The amount of work."""
         works = [team.search.work for team in self.teams]
         others: dict[str, float] = {
             "kernel_cells": sum(work.cells for work in works),
@@ -251,22 +252,21 @@ class _Solver:
             others=others,
         )
 
-    def say(self, names: Sequence[str]) -> str:
-        """In words: which teams are not solved, and where their bounds are from."""
+    def say(self, names: Sequence[str], words: Words) -> str:
+        """Text on the teams that are not solved, with the sources of their bounds."""
         said = []
         for team in self.teams:
             if team.gap <= self.tolerance:
                 continue
+            members = [names[agent] for agent in sorted(team.agents)]
             reason = f" ({team.search.message})" if team.search.message else ""
             said.append(
-                f"the team of {len(team.agents)} agents around {names[min(team.agents)]!r} is "
-                f"bounded, not solved{reason}: its policy is the best found so far, its upper "
-                f"bound is from {team.origin_of_bound}, its gap is {team.gap:.4g}"
+                f"{unproven_team(words, members, team.gap)}, by a bound from "
+                f"{team.origin_of_bound}{reason}"
             )
         if not said and self.error > 0:
             said.append(
-                "rounding, and probabilities that do not add up to 1, leave a gap of "
-                f"{self.error:.4g}"
+                f"rounding, and probabilities that do not sum to 1, leave a gap of {self.error:.4g}"
             )
         return "; ".join(said)
 
@@ -277,7 +277,7 @@ def _make_policy(
     reduction: _core.Reduction,
     teams: Sequence[_Team],
 ) -> Policy:
-    """The policy in hand, on the problem's own states and actions."""
+    """The best policy found, on the problem's own states and actions."""
     alone = _core.independent_bounds(compiled.model, task.limits.unlimited_monitor())
     local = [alone.action(i) for i in range(len(compiled.indexed.agents))]
     for team in teams:

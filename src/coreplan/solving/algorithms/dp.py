@@ -1,4 +1,4 @@
-"""Plain dynamic programming: the paper's baseline. See docs/dp.md."""
+"""Plain dynamic programming, the paper's baseline; see docs/dp.md."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from coreplan.solving.task import SolverTask
 
 
 def solve_dp(task: SolverTask, options: DpOptions) -> Result:
-    """Maximise the Bellman equation over all joint states."""
+    """Solve the Bellman equation for all joint states."""
     compiled = task.compile(options.merge)
     found = _core.solve_dp(compiled.model, task.limits.monitor)
     return task.make_result(

@@ -1,4 +1,4 @@
-"""What the solvers share that treat the whole team at once."""
+"""Code shared by the solvers that treat the whole team at once."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from coreplan.solving.task import SolverTask
 def make_joint_policy(
     task: SolverTask, compiled: CompiledProblem, found: _core.JointResult
 ) -> Policy:
-    """One rule of the whole team; where it does not know, everybody's own."""
+    """One rule of the whole team, and each agent's own rule for states outside it."""
     agents = range(len(compiled.indexed.agents))
     rule = None
     if found.actions is not None:
@@ -38,12 +38,12 @@ def make_team_policy(
     Parameters
     ----------
     task, compiled
-        What is solved.
+        The task and its compiled problem.
     rule
-        What the team does in each joint class, see :class:`coreplan.policies.rules.TeamRule`.
+        The team's actions in each joint class, see :class:`coreplan.policies.rules.TeamRule`.
     alone
-        Per agent and class: the number of the action where the rule does not know; by default what
-        is best for the agent by itself.
+        Per agent and class: the number of the action for states outside the rule; by default the
+        agent's own best action.
     """
     if alone is None:
         bounds = _core.independent_bounds(compiled.model, Limits.unlimited_monitor())

@@ -1,1 +1,1 @@
-"""The engine of `core`: teams, their bounds, their policies."""
+"""The engine of `core`: teams with their bounds and policies."""

@@ -1,4 +1,4 @@
-"""What the engine knows, as a certificate that anybody can check."""
+"""Certificates of the engine's bounds, which anybody can check."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from coreplan.solving.engine.team import Team
 logger = logging.getLogger(__name__)
 
 MOST_RECORDS = 200_000
-"""Records of a search that a certificate lists, at most."""
+"""Most records of a search that a certificate lists."""
 MOST_EXPANDED = 20_000_000
-"""Records that are looked through for those that matter, at most."""
+"""Most records of a search to look through for the important ones."""
 MOST_WORK = 1e9
-"""Combinations of actions and outcomes of all records together, at most: minutes to check."""
+"""Most combinations of actions and outcomes in all records together: minutes to check."""
 HIDDEN = np.uint32(2**31)
 """From here on, numbers of `where` are after-states whose outcomes are not revealed."""
 
@@ -64,12 +64,12 @@ def certify(
     *,
     searches: bool = True,
 ) -> Certificate:
-    """All that is known, so that it can be checked; with what searches found, as far as it can be.
+    """Build a certificate of the bounds, with the records of searches that can be checked.
 
-    `maps` leads to the classes of the compiled model; `policy` may have others of its own. `claim`
-    says what upper bound follows if some teams' searches are proven and others are not.
-    Where searches found more than is claimed, this is logged, with the reason. Without `searches`
-    their records are left out, which is much faster.
+    `maps` leads to the classes of the compiled model; `policy` may have classes of its own. `claim`
+    gives the upper bound that follows if some teams' searches are proven and others are not. If a
+    search found a better bound than the certificate proves, the log says this, with the reason.
+    Without `searches`, the certificate has no records of searches, which is much faster.
     """
 
     def make(proofs: Sequence[TeamProof | None]) -> Certificate:
@@ -82,7 +82,7 @@ def certify(
         made = make(nothing)
         if compiled.model.unit_mass:
             return made
-        # What probabilities that do not sum to 1 can change is bounded more coarsely there.
+        # The verifier bounds the effect of probabilities that do not sum to 1 more coarsely.
         proven, _, _ = prove_upper(made)
         return made if proven is None else replace(made, upper=max(made.upper, proven))
 
@@ -90,13 +90,14 @@ def certify(
     nothing: list[TeamProof | None] = [None] * len(teams)
     if not searches:
         found = sum(max(0.0, t.certified - t.upper) for t in teams if t.search is not None)
+        made = make(nothing)
         if found > 0:
-            logger.warning(
-                "%s",
-                f"the certificate claims {found:.6g} more than the search found: it has no records "
-                "of the search, which take long to check",
+            _tell_weaker(
+                made.upper,
+                made.upper - found,
+                "it has no records of the search, which take long to check",
             )
-        return make(nothing)
+        return made
     proofs = [_prove_or_say(team, names) for team in teams]
     if all(proof is None for proof in proofs):
         return make_plain()
@@ -104,16 +105,20 @@ def certify(
     kept = _settle(whole, claim(nothing))
     if kept is None or kept.upper > whole.upper:
         claimed = claim(nothing) if kept is None else kept.upper
-        logger.warning(
-            "%s",
-            f"the certificate claims {claimed - whole.upper:.6g} more than the search found: its "
-            "records do not show the rest, for it went by other bounds before or forgot some",
-        )
+        _tell_weaker(claimed, whole.upper, "the search dropped part of its evidence")
     return make_plain() if kept is None else kept
 
 
+def _tell_weaker(proven: float, found: float, reason: str) -> None:
+    """Warn that the certificate proves less than the search found."""
+    logger.warning(
+        "%s",
+        f"the certificate proves a weaker bound ({proven:.10g} instead of {found:.10g}): {reason}",
+    )
+
+
 def _settle(certificate: Certificate, otherwise: float) -> Certificate | None:
-    """Claim what the records show; None if that is no better than what there is without them."""
+    """Claim the bound that the records prove; None if it is no better than without records."""
     proven, shown, tolerance = prove_upper(certificate)
     if proven is None or shown is None or certificate.search is None:
         return None
@@ -136,7 +141,7 @@ def _settle(certificate: Certificate, otherwise: float) -> Certificate | None:
 
 
 def _prove_or_say(team: Team, names: Sequence[str]) -> TeamProof | None:
-    """What proves the bound that a team's search found, if that is the best there is."""
+    """The proof of a team's bound from its search, if this is its best bound."""
     if team.solution is not None or team.search is None or team.search.upper >= team.certified:
         return None
     proof = _prove(team)
@@ -144,19 +149,18 @@ def _prove_or_say(team: Team, names: Sequence[str]) -> TeamProof | None:
         return proof
     logger.warning(
         "%s",
-        f"the certificate claims {team.certified - team.upper:.6g} more for the team of "
-        f"{len(team.agents)} agents around {names[min(team.agents)]!r} than the search found: "
-        f"{proof}",
+        f"the certificate proves a weaker bound (by {team.certified - team.upper:.6g}) for the "
+        f"team of {len(team.agents)} agents with {names[min(team.agents)]!r}: {proof}",
     )
     return None
 
 
 def _prove(team: Team) -> TeamProof | str:
-    """A team's proof, or why it is too long."""
+    """A team's proof, or the reason why it has none."""
     assert team.search is not None
     search, model = team.search, team.model
     if search.bound is None:
-        return "there was no room for the bounds that it went by"
+        return "memory was too short to keep the bounds that the search used"
     if search.expanded > MOST_EXPANDED:
         return f"its proof may have {search.expanded:,} records, more than {MOST_EXPANDED:,}"
     found = search.proof()
@@ -165,7 +169,7 @@ def _prove(team: Team) -> TeamProof | str:
     records, work = 0, 0.0
     for rows in found.groups:
         where = rows.where.reshape(-1, len(rows.agents))
-        # Whoever checks a record looks at all outcomes, so nobody's is hidden.
+        # The verifier looks at all outcomes of a record; no agent's outcome may be hidden.
         shown = np.flatnonzero((where < HIDDEN).all(axis=1))
         records += len(shown)
         if len(shown) == 0:
@@ -194,7 +198,7 @@ def _prove(team: Team) -> TeamProof | str:
 
 
 def _widths(model: _core.CompiledModel, agent: int) -> NDArray[np.int64]:
-    """Per class: how many after-states it has, or classes that it leads to; the larger number."""
+    """Per class: the number of its after-states or of its successors, whichever is larger."""
     begin = model.action_begin(agent).astype(np.int64)
     count = len(begin) - 1
     owner = np.repeat(np.arange(count), np.diff(begin))
@@ -232,9 +236,9 @@ def _make_certificate(
     for team, proof in zip(teams, proofs, strict=True):
         source: _core.Relaxation | _core.RelaxationBound | None = team.relaxation
         if proof is not None and team.search is not None:
-            source = team.search.bound  # the shares that the search goes by
+            source = team.search.bound  # the shares that the search uses
         if team.solution is not None or source is None:
-            # One cluster gets everything; a team without a relaxation needs none.
+            # One cluster gets all costs: a team without a relaxation has no shares.
             parts = [] if team.solution is None else [Cluster(_sorted(team.agents), _none(team))]
         else:
             parts = [_cluster(model, team, source, c) for c in range(len(source.clusters))]

@@ -1,4 +1,4 @@
-"""The engine: make the problem small, take it apart, solve each part or bound it."""
+"""The engine: make the problem smaller, split it into teams, solve or bound each team."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from coreplan import _core
 from coreplan.errors import SolverError
+from coreplan.model.problem import Words
 from coreplan.policies.group_rule import Chances, Event, GroupRule, GroupTable
 from coreplan.policies.policy import Policy
 from coreplan.policies.rules import (
@@ -33,7 +34,7 @@ from coreplan.solving.engine.way_back import make_reduced, map_local, reduce_mod
 from coreplan.solving.maps import make_maps
 from coreplan.solving.options import CoreOptions
 from coreplan.solving.preference import Attempt, preferred
-from coreplan.solving.result import PendingCertificate, Result, is_closed
+from coreplan.solving.result import PendingCertificate, Result, is_closed, unproven_team
 from coreplan.solving.start import Base, Start, take_start
 from coreplan.solving.task import SolverTask
 from coreplan.solving.tuning import Tuning
@@ -58,9 +59,9 @@ def solve_core(task: SolverTask, options: CoreOptions) -> Result:
     limits = task.limits
     given = None if options.start is None else take_start(task, compiled, options.start)
     try:
-        # Whatever happens later, there has to be room for a plan.
+        # Reserve room for a plan first: there must be one in any case.
         limits.monitor.reserve(
-            tuning.copies * compiled.model.bytes, "what the engine needs at least"
+            tuning.copies * compiled.model.bytes, "the least that the engine needs"
         )
     except _core.LimitReached as error:
         if options.certificate is not None:
@@ -97,19 +98,19 @@ def solve_core(task: SolverTask, options: CoreOptions) -> Result:
     try:
         policy, whole = _make_policy(task, compiled, reduction, reduced, teams)
         if not whole:
-            # What the memory limit was for is gone.
+            # The tables that the memory limit is about are freed by now.
             lower = min(lower, policy.evaluate(memory_limit=limits.memory_limit_mb))
     except (MemoryError, SolverError):
         engine.fall_back()
         lower = engine.lower
         policy, _ = _make_policy(task, compiled, reduction, reduced, teams)
     if not compiled.model.unit_mass:
-        # With probabilities as they are written, if that is within reach.
+        # With the probabilities as they are written, if that is not too costly.
         with suppress(MemoryError, SolverError):
             lower = max(lower, policy.evaluate(memory_limit=limits.memory_limit_mb))
     upper = max(lower, upper)
     taken = given is not None and given.value >= lower
-    # Of the model that was solved: a preferred plan comes from another one, merged differently.
+    # Maps of the solved model: a preferred plan comes from another one, merged differently.
     maps = policy.maps
     if engine.stop == _core.Stop.none and not taken and is_closed(lower, upper):
         limited = replace(settings, certify=False, work_limit=_work_of_preference(settings))
@@ -137,7 +138,7 @@ def solve_core(task: SolverTask, options: CoreOptions) -> Result:
             own,
             worth,
             engine.certified,
-            searches=not limits.interrupted,  # after Ctrl-C, nobody waits for records to be checked
+            searches=not limits.interrupted,  # after Ctrl-C, checking records would take too long
         )
         if given is not None and given.value >= worth and given.policy.history == proof.history:
             proof = replace(proof, policy=given.policy, lower=given.value)
@@ -153,7 +154,7 @@ def solve_core(task: SolverTask, options: CoreOptions) -> Result:
         policy,
         sum(team.expanded for team in teams),
         sum(team.actions for team in teams),
-        message=engine.say(compiled.indexed.agent_names),
+        message=engine.say(compiled.indexed.agent_names, task.problem.words),
         others=counts,
         allowed_gap=max(options.absolute_gap, options.relative_gap * abs(lower)),
     )
@@ -165,7 +166,7 @@ def solve_core(task: SolverTask, options: CoreOptions) -> Result:
 def _set_up(
     compiled: CompiledProblem, steps: Mapping[str, bool], options: EngineOptions
 ) -> tuple[_core.Reduction, list[Team], _Engine]:
-    """Make the problem small and take it apart."""
+    """Make the problem smaller and split it into teams."""
     options.limits.phase = "shrinking"
     reduction = reduce_model(compiled, steps, options.limits)
     order = canonical_order(reduction.model, compiled.indexed.agent_names)
@@ -180,7 +181,7 @@ def _set_up(
 def _let_go(
     compiled: CompiledProblem, reduction: _core.Reduction, teams: Sequence[Team]
 ) -> list[Reduced]:
-    """Let go of what only served to solve the teams; the way back for each agent."""
+    """Free what only served to solve the teams; return each agent's map to its own states."""
     for team in teams:
         team.let_go()
     _core.return_freed_memory()
@@ -188,7 +189,7 @@ def _let_go(
 
 
 def _work_of_preference(options: EngineOptions) -> float:
-    """The work, from the very beginning, after which it is enough to have any optimal plan."""
+    """The work, counted from the start, after which any optimal plan is good enough."""
     tuning, work = options.tuning, options.limits.work
     most = max(tuning.least_preference, tuning.preference_part * work)
     return min(options.work_limit, work + most)
@@ -197,7 +198,7 @@ def _work_of_preference(options: EngineOptions) -> float:
 def _solve_again(
     task: SolverTask, compiled: CompiledProblem, steps: Mapping[str, bool], options: EngineOptions
 ) -> Attempt | None:
-    """Solve a problem much like the one that has just been solved, as far as its work allows."""
+    """Solve a problem that is similar to the one just solved, within the given work."""
     reduction, teams, engine = _set_up(compiled, steps, options)
     engine.run(0.0, 0.0)
     if options.limits.monitor.look():
@@ -214,7 +215,7 @@ def _solve_again(
 def _plan_alone(
     task: SolverTask, compiled: CompiledProblem, given: Start | None, reason: str
 ) -> Result:
-    """What agents do by themselves, where there is no memory for more."""
+    """The policy in which each agent acts alone, if memory is too short for more."""
     alone = _core.independent_bounds(compiled.model, task.limits.unlimited_monitor())
     agents = range(len(compiled.indexed.agents))
     lower = alone.lower
@@ -235,7 +236,7 @@ def _plan_alone(
 
 
 def _count(teams: Sequence[Team]) -> dict[str, float]:
-    """How much work it was, beside joint states and actions."""
+    """The amount of work, other than joint states and actions."""
     counts: dict[str, float] = {"kernel_cells": sum(team.kernel_cells for team in teams)}
     relaxations = [team.relaxation for team in teams if team.relaxation is not None]
     if relaxations:
@@ -254,7 +255,7 @@ def _count(teams: Sequence[Team]) -> dict[str, float]:
 
 
 class _Engine:
-    """All teams, and the work that goes to them."""
+    """All teams, and the division of work between them."""
 
     def __init__(
         self, teams: Sequence[Team], offset: float, error: float, options: EngineOptions
@@ -267,25 +268,25 @@ class _Engine:
         self.limits.alone = offset
         self.stop = _core.Stop.none
         self.worked_off = False
-        """Whether the work limit struck."""
+        """Whether the work limit was reached."""
         self.known = -math.inf
-        """What a plan that was given at the start is worth."""
+        """The value of a given plan to start from."""
         self.bases: list[Base] | None = None
-        """That plan, agent by agent, where agents look at themselves only."""
+        """That plan, agent by agent, if each action depends only on the agent's own state."""
 
     @property
     def lower(self) -> float:
-        """What the teams' own policies are worth."""
+        """The value of the teams' own policies."""
         return self.offset + sum(team.lower for team in self.teams) - self.error
 
     def bounds(self) -> tuple[float, float]:
-        """On the whole problem's value."""
+        """The bounds on the value of the whole problem."""
         lower = max(self.lower, self.known)
         upper = self.offset + sum(team.upper for team in self.teams) + self.error
         return lower, max(lower, upper)
 
     def certified(self, proofs: Sequence[TeamProof | None]) -> float:
-        """The upper bound that relaxations, exact solutions and proofs of searches show."""
+        """The upper bound that relaxations, exact solutions and proofs of searches prove."""
         shown = [
             team.certified if proof is None else proof.upper
             for team, proof in zip(self.teams, proofs, strict=True)
@@ -293,11 +294,11 @@ class _Engine:
         return max(self.bounds()[1], self.offset + sum(shown) + self.error)
 
     def run(self, relative_gap: float, absolute_gap: float) -> None:
-        """Work until the bounds meet, nothing helps any more, or a limit strikes."""
+        """Work until the bounds meet, no bound improves any more, or a limit is reached."""
         try:
             self._run(relative_gap, absolute_gap)
         except MemoryError:
-            # The system gives no more. What was found so far is the answer.
+            # The system has no more memory. The result so far is the answer.
             self.stop = _core.Stop.memory_limit
             for team in self.teams:
                 team.make_room()
@@ -306,7 +307,7 @@ class _Engine:
                 team.finish()
 
     def _run(self, relative_gap: float, absolute_gap: float) -> None:
-        # Small teams first: when a limit strikes, most is solved.
+        # Small teams first: most are then solved when a limit is reached.
         tuning = self.options.tuning
         for team in sorted(self.teams, key=lambda team: team.exact_work):
             at_once = min(tuning.exact_at_once, self.options.work_left)
@@ -326,10 +327,10 @@ class _Engine:
             if not left or upper - lower <= allowed:
                 break
             if self.known > self.lower and is_closed(lower, upper):
-                break  # the plan that was given is optimal
+                break  # the given plan is optimal
             budget = max(tuning.shortest_slice, tuning.slice_part * self.limits.work)
             budget = min(budget, tuning.longest_slice, self.options.work_left)
-            # The clock only says when to stop; what was found has to be written down then.
+            # The clock only decides when to stop; the policies are written down after that.
             self.limits.keep_back(sum(team.last_seconds for team in self.teams))
             max(left, key=lambda team: team.gap).work(budget)
         self.limits.keep_back(0.0)
@@ -341,7 +342,7 @@ class _Engine:
             self.stop = _core.Stop.memory_limit
 
     def fall_back(self) -> None:
-        """Do with what agents do alone: the system has no memory for more to be written down."""
+        """Use the policy in which agents act alone: memory is too short to write a better one."""
         self.stop = _core.Stop.memory_limit
         for team in self.teams:
             team.fall_back()
@@ -350,25 +351,24 @@ class _Engine:
         if self.limits.monitor.look():
             self.stop = self.limits.monitor.stop
         elif self.stop == _core.Stop.none and self.options.work_left <= 0:
-            # The formats know no status of its own for that; the message says what it was.
+            # The formats have no separate status for the work limit; the message names it.
             self.stop = _core.Stop.time_limit
             self.worked_off = True
         return self.stop != _core.Stop.none
 
-    def say(self, names: Sequence[str]) -> str:
-        """In words: whether the work limit struck, and which teams are not solved."""
+    def say(self, names: Sequence[str], words: Words) -> str:
+        """Text on whether the work limit was reached, and which teams are not solved."""
         said = [f"the work limit of {self.options.work_limit:g} was reached"]
         said = said if self.worked_off else []
         said += [
-            f"the team of {len(team.agents)} agents around {names[min(team.agents)]!r} is bounded, "
-            f"not solved: its gap is {team.gap:.4g}"
+            unproven_team(words, [names[agent] for agent in sorted(team.agents)], team.gap)
             for team in self.teams
             if team.solution is None and team.gap > 0
         ]
         return "; ".join(said)
 
 
-# -- the way back to the problem's own states and actions --------------------------------------
+# -- translation back to the problem's own states and actions ----------------------------------
 
 
 def _make_policy(
@@ -378,7 +378,7 @@ def _make_policy(
     reduced: Sequence[Reduced],
     teams: Sequence[Team],
 ) -> tuple[Policy, bool]:
-    """The policy in hand, and whether all of it could be written down."""
+    """The best policy found, and whether all of it could be written down."""
     agents = range(len(compiled.indexed.agents))
     maps = make_maps(compiled)
     whole = True
@@ -419,7 +419,7 @@ def _make_policy(
 
 
 def _make_groups(reduced: Sequence[Reduced], teams: Sequence[Team]) -> GroupRule:
-    """What groups of agents do, in all teams that were searched."""
+    """The rules of groups of agents, in all teams that were searched."""
     nothing = np.zeros(0, np.uint32)
     chances = [Chances(nothing, np.zeros(1, np.uint32), nothing)] * len(reduced)
     own = [replace(each, class_of=np.full_like(each.class_of, GONE)) for each in reduced]
@@ -459,7 +459,7 @@ def _make_rule(
     who: Sequence[int],
     cluster: _core.Cluster,
 ) -> TeamRule | None:
-    """A cluster's table as a rule; None if its joint classes are too many to have numbers.
+    """A cluster's table as a rule; None if it has too many joint classes to number them.
 
     Classes that the table does not mention are left out, which keeps the numbers small.
     """

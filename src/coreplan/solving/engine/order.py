@@ -1,8 +1,8 @@
-"""The order in which the engine takes agents and teams: whatever order a file has them in.
+"""The engine's order of agents and teams, which does not depend on their order in a file.
 
-What is equally good and equally preferred is told apart by nothing but the order of agents. So it
-goes by what agents are like, and only between agents that are alike by their names: the plan does
-not change if agents are listed in another order.
+Only the order of agents decides between plans that are equally good and equally preferred. The
+order follows properties of the agents, and names only between agents with the same properties: the
+plan does not change if a file lists agents in another order.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from coreplan import _core
 
 
 def canonical_order(model: _core.CompiledModel, names: Sequence[str]) -> list[int]:
-    """Each agent's place: by size, then by what it is like, then by name.
+    """Each agent's place: by size, then by its other properties, then by name.
 
     The kernel is fast if the agent with the most states comes last.
     """
@@ -32,7 +32,7 @@ def teams_in_order(teams: Sequence[Sequence[int]], places: Sequence[int]) -> lis
 
 
 def _likeness(model: _core.CompiledModel, agent: int) -> tuple[int, bytes]:
-    """What an agent is like, as far as names and the others have no part in it."""
+    """Properties of an agent that do not depend on names or on other agents."""
     digest = hashlib.blake2b(digest_size=16)
     for part in (
         model.layer_begin(agent),

@@ -1,10 +1,10 @@
-"""One team of agents that can interact: solved if it is small, else bounded from both sides.
+"""One team of agents that can interact: solved if it is small, otherwise bounded from both sides.
 
-The upper bound comes from a relaxation over clusters of agents, the lower one from policies whose
-value is known; a search over groups of agents, led by both, closes the gap between them. Most work
-goes to the side that gained most recently. It ends when the bounds meet, when nothing moves any
-more, or when a limit strikes. All decisions go by counted work, never by a clock: the same problem
-takes the same course on every run.
+The upper bound comes from a relaxation over clusters of agents, the lower one from policies of
+known value; a search over groups of agents uses both and closes the gap between them. Most work
+goes to the side that gained most recently. The work ends when the bounds meet, when they do not
+improve any more, or when a limit is reached. All decisions depend on counted work, never on a
+clock: the same problem takes the same course on every run.
 """
 
 from __future__ import annotations
@@ -22,64 +22,64 @@ from coreplan.solving.limits import Limits
 from coreplan.solving.tuning import Tuning
 
 MOST_UNITS = 2**63
-"""Of work, that the core is asked for at a time."""
+"""Most units of work in one call of the core."""
 
 
 @dataclass(frozen=True)
 class EngineOptions:
-    """What the parts of the engine have to know."""
+    """Settings for all parts of the engine."""
 
     limits: Limits
     threads: int
     seed: int
     exact: bool = True
-    """Whether teams may be solved by the tensor kernel as a whole."""
+    """Whether the tensor kernel may solve whole teams."""
     search: bool = True
-    """Whether to search for what the bounds leave open."""
+    """Whether to search for the gap that the bounds leave."""
     certify: bool = False
-    """Whether what the search finds is to be proven to others afterwards."""
+    """Whether a certificate has to prove the bounds of the search afterwards."""
     ideas: Mapping[str, bool] = field(default_factory=dict)
-    """Ideas of the search that are switched on or off."""
+    """Ideas of the search by name, and whether they are on."""
     deterministic: bool = True
     """Whether the search does the same on every run, for any number of threads."""
     work_limit: float = math.inf
-    """Work after which to stop, in units of about a second of one thread."""
+    """Work limit, in units of about a second of one thread."""
     tuning: Tuning = field(default_factory=Tuning)
-    """How work is shared out."""
+    """Numbers that divide the work."""
 
     @property
     def work_left(self) -> float:
-        """Until the work limit; infinite if there is none."""
+        """Work until the work limit; infinite without a limit."""
         return self.work_limit - self.limits.work
 
 
 def is_slow(gains: Sequence[float], gap: float, tuning: Tuning) -> bool:
-    """Whether the last rounds of a relaxation closed too little of a gap to go on like that."""
+    """Whether the last rounds of a relaxation closed too little of a gap to continue."""
     recent = gains[-tuning.slow_rounds :]
     return len(recent) == tuning.slow_rounds and sum(recent) < tuning.slow_gain * gap
 
 
 @dataclass(eq=False)
 class _Side:
-    """How well one way to better bounds has been coming along."""
+    """The recent progress of one of the ways to better bounds."""
 
     part: float
-    """Of the work, that it gets if it does as well as the others."""
+    """Its part of the work if it gains as much as the others."""
     memory: float
-    """Work that tells how well it has been doing recently."""
+    """Work that counts as recent."""
     recent_gain: float = 0.0
-    """Of the gap, that it closed recently."""
+    """Part of the gap that it closed recently."""
     recent_work: float = 0.0
     idle: int = 0
     work: float = 0.0
     credit: float = 0.0
-    """Work that it should have had by now, beyond what it had."""
+    """Work that its share entitles it to, beyond the work it has had."""
     idle_work: float = 0.0
     done: bool = False
 
     @property
     def rate(self) -> float:
-        """Of the gap, that it closed per unit of work recently."""
+        """Part of the gap that it closed recently, per unit of work."""
         return self.recent_gain / self.recent_work if self.recent_work > 0 else math.inf
 
     def note(self, gain: float, gap: float, work: float) -> None:
@@ -93,12 +93,12 @@ class _Side:
 
 
 def _units(work: float) -> int:
-    """Work as the core counts it."""
+    """Convert work into the units of the core."""
     return max(0, int(min(work * _core.UNITS_PER_SECOND, MOST_UNITS)))
 
 
 class Team:
-    """Bounds on what a team earns, and a policy for it; constants and offsets are not counted."""
+    """A team's policy and the bounds on its value, without constants and offsets."""
 
     def __init__(
         self, model: _core.CompiledModel, agents: Sequence[int], options: EngineOptions
@@ -112,20 +112,20 @@ class Team:
         self.lower = self._lower_alone = alone.lower
         self.upper = max(alone.upper, alone.lower)
         self.local: list[NDArray[np.uint32]] = [alone.action(k) for k in self.everyone]
-        """Per agent: what it does by itself, by class of the team's model."""
+        """Per agent: its own action, by class of the team's model."""
         self._local_alone = self.local
         self.clusters: list[_core.Cluster] = []
-        """Groups of agents that do better together, in the states that their tables know."""
+        """Groups of agents that do better together, in the states of their tables."""
         self.solution: _core.TeamSolution | None = None
         self.relaxation: _core.Relaxation | None = None
         self.policies: _core.PolicySearch | None = None
         self.search: _core.GroupSearch | None = None
         self.decisions: _core.GroupDecisions | None = None
-        """What groups of agents do, if that is the best that is known."""
+        """The rules of groups of agents, if they are the best known policy."""
         self.lists: list[tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32]]] = []
-        """Per agent: what it can still take part in, as the search tells groups apart."""
+        """Per agent: the interactions that it can still take part in, to split groups."""
         self.events: list[tuple[list[tuple[int, int]], list[int]]] = []
-        """What agents can do together, and when."""
+        """The interactions of the agents, and their stages."""
         self.certified = self.upper
         """The upper bound without the search."""
         self.memory_short = False
@@ -149,12 +149,12 @@ class Team:
 
     @property
     def gap(self) -> float:
-        """How far the bounds are apart that work goes by."""
+        """The distance between the bounds that steer the work."""
         return self._proven_upper - self.lower
 
     @property
     def _proven_upper(self) -> float:
-        """The upper bound; with a certificate asked for, the best that it can prove."""
+        """The upper bound; if a certificate is asked for, the best that it can prove."""
         if not self.options.certify or self.relaxation is None or self.solution is not None:
             return self.upper
         searched = math.inf if self.search is None else self.search.upper
@@ -162,13 +162,13 @@ class Team:
 
     @property
     def unproven(self) -> bool:
-        """Whether a certificate is asked for and nothing that it could rest on exists yet."""
+        """Whether a certificate is asked for and its basis is still missing."""
         linked = len(self.agents) > 1 and self.solution is None
         return self.options.certify and linked and self.relaxation is None
 
     @property
     def exhausted(self) -> bool:
-        """Whether more work is of no use."""
+        """Whether more work would gain nothing."""
         if self.solution is not None:
             return True
         lower = self._lower_side
@@ -195,7 +195,7 @@ class Team:
 
     @cached_property
     def exact_work(self) -> float:
-        """The work of an exact solution, about; infinite if it does not fit."""
+        """Estimated work of an exact solution; infinite if it does not fit into memory."""
         need = _core.kernel_bytes(self.model, self.everyone, True, self.options.threads)
         if not self.options.exact or not math.isfinite(need):
             return math.inf
@@ -203,12 +203,12 @@ class Team:
 
     @property
     def _fits_exactly(self) -> bool:
-        """Whether there are memory for an exact solution and, within a work limit, room for it."""
+        """Whether an exact solution fits into memory and into the work limit."""
         most = min(self.tuning.exact_part * self.options.work_left, math.inf)
         return not self._exact_failed and self.exact_work < most
 
     def solve_exactly(self) -> bool:
-        """Solve it by the tensor kernel; False if it does not fit or a limit strikes."""
+        """Solve the team by the tensor kernel; False if it does not fit or a limit is reached."""
         self.options.limits.phase = "kernel"
         try:
             solution = _core.solve_team(
@@ -229,26 +229,26 @@ class Team:
     # -- from both sides ----------------------------------------------------------------------
 
     def work(self, budget: float) -> None:
-        """Improve one of the bounds by about so much work."""
+        """Improve one of the bounds with about this much work."""
         tuning = self.tuning
         sides = [side for side in self._sides if not side.done]
-        # By now an exact solution would have been found.
+        # An exact solution would have been found by now.
         due = self._spent > self.exact_work or not sides
         if due and self._fits_exactly and self.solve_exactly():
             return
         if not sides:
             return
         if self.unproven and self._upper_side in sides:
-            self._improve_upper(budget)  # the bounds of single agents may be better
+            self._improve_upper(budget)  # bounds of single agents may be better
             return
-        # The search needs something to go by, but not much.
+        # The search needs some bounds to start with, but not very good ones.
         larger = len(self.agents) / tuning.prepare_agents
         prepare = tuning.prepare * max(1.0, larger**tuning.prepare_power)
         if len(sides) > 1 and (not self._ready or self._spent < prepare):
             sides = [side for side in sides if side is not self._search_side]
         if len(sides) > 1 and self._upper_waits:
             sides = [side for side in sides if side is not self._upper_side]
-        # The side that does best gets its part of the work, the others less.
+        # The side with the best gain gets its part of the work, the others less.
         best = max(side.rate for side in sides)
         parts = [
             side.part * (1.0 if side.rate >= best else max(tuning.least_part, side.rate / best))
@@ -275,7 +275,7 @@ class Team:
             each.credit += spent * share
         gain = gap - self._promised_gap
         if side is self._upper_side and self.search is not None:
-            gain = bound - self._relaxed  # the search can go by it
+            gain = bound - self._relaxed  # the search can use it
         side.note(gain, gap, spent)
         side.credit = max(side.credit, -tuning.most_debt * budget)
 
@@ -290,13 +290,13 @@ class Team:
 
     @property
     def _search_behind(self) -> bool:
-        """Whether the search has a way to go before it gains anything."""
+        """Whether the search has to catch up with the bounds before it gains anything."""
         search = self.search
         return search is not None and search.upper > self.upper and search.lower < self.lower
 
     @property
     def _upper_waits(self) -> bool:
-        """Whether the relaxation can only become better by growing, and it is not time for that."""
+        """Whether the relaxation can only improve by growing, and it is too early for that."""
         return (
             self.relaxation is not None
             and self.relaxation.settled
@@ -305,7 +305,7 @@ class Team:
 
     @property
     def _ready(self) -> bool:
-        """Whether there are a relaxation and policies for a search to go by."""
+        """Whether the relaxation and the policies that a search needs exist."""
         return self.relaxation is not None and self.policies is not None
 
     @property
@@ -320,7 +320,7 @@ class Team:
         return self._proven_upper - known
 
     def start(self, local: Sequence[NDArray[np.uint32]]) -> None:
-        """Take a policy of single agents, by class of the team's model, as a start."""
+        """Start from a policy of single agents, by class of the team's model."""
         self._begin_policies()
         if self.policies is not None:
             self.policies.start([list(map(int, each)) for each in local])
@@ -391,7 +391,7 @@ class Team:
                 return
 
     def _hardly_moves(self) -> bool:
-        """Whether it is time to give up, if no limit says how long to go on."""
+        """Whether to stop for lack of progress; only without a limit."""
         recent = self._recent[-self.tuning.stuck_rounds :]
         return (
             not self.options.limits.timed
@@ -407,11 +407,11 @@ class Team:
         spent = self._spent
         left = self.options.work_left
         budget = max(tuning.shortest_growth, tuning.growth_part * spent)
-        last = self._search_side.done and self.relaxation.settled  # nothing else is left to do
+        last = self._search_side.done and self.relaxation.settled  # no other work is left
         if not last and spent < self._next_growth:
             return False
         self.options.limits.phase = "relaxation"
-        # The search looks into all clusters again and again: large ones would slow it down.
+        # The search looks into all clusters very often: large ones would slow it down.
         most = len(self.agents) if self._search_side.done else tuning.search_cluster
         grown = self._grow_to(min(budget, left / tuning.rounds_left), most)
         while last and not grown and not self._stopped and budget < min(left, tuning.most_growth):
@@ -438,7 +438,7 @@ class Team:
     # -- by search ----------------------------------------------------------------------------
 
     def _improve_both(self, budget: float) -> None:
-        """Search groups of agents, from the bounds that there are."""
+        """Search groups of agents, starting from the present bounds."""
         self.options.limits.phase = "search"
         if self.relaxation is None or self.policies is None:
             self._search_side.done = True
@@ -453,7 +453,7 @@ class Team:
         found = self.search.run(_units(budget), closed, self._monitor)
         self._unwritten = True
         self._take_bound()
-        # Written down, the policy is often better than the search's own bound says.
+        # The policy, once written down, is often better than the search's own bound.
         gain = self.search.lower - self.lower
         last = found or self.search.full
         tuning = self.tuning
@@ -462,11 +462,11 @@ class Team:
         elif not last and self._due_to_write and self._worth_writing:
             self._write_draft()
         if found and self.gap > closed and not self._written_whole:
-            # The policy has more states than were told apart.
+            # The policy has more states than were written down.
             most = tuning.more_policy_states * tuning.policy_states
             self._write_policy(most, tuning.least_loss * closed)
         if found:
-            # What is left of the gap is rounding: no other way to a better bound is of use.
+            # The rest of the gap is rounding, which no other way to a better bound can close.
             for side in self._sides:
                 side.done = True
         elif self.search.full:
@@ -475,27 +475,27 @@ class Team:
 
     @property
     def _search_tolerance(self) -> float:
-        """What the search may leave open."""
+        """The gap that the search may leave."""
         tuning = self.tuning
         return tuning.closed_by_search * tuning.closed * max(1.0, abs(self.upper))
 
     @property
     def _due_to_write(self) -> bool:
-        """Whether it is time to write down the search's policy, as is done now and then."""
+        """Whether to write down the search's policy, as is done at intervals."""
         pause = self.tuning.writing_pause * self._writing
         return self._search_side.work > self._written + pause
 
     @property
     def _worth_writing(self) -> bool:
-        """Whether the search's policy may be better than the one in hand."""
+        """Whether the search's policy may be better than the best one so far."""
         search = self.search
         hope = self.tuning.policy_hope * self.gap
         return search is not None and search.lower - self.lower > -hope
 
     def _write_draft(self) -> None:
-        """Write down the policy of a search that is not finished, within part of the work so far.
+        """Write down the policy of an unfinished search, within a part of the work so far.
 
-        Written down, it is often better than the search's own bound says.
+        The policy, once written down, is often better than the search's own bound.
         """
         tuning = self.tuning
         layers = self.model.horizon - self.model.first_stage
@@ -505,7 +505,7 @@ class Team:
 
     @property
     def _draft_is_old(self) -> bool:
-        """Whether the search has gone on since its policy was written down."""
+        """Whether the search has continued since its policy was written down."""
         return (
             not self._search_side.done
             and self.solution is None
@@ -515,18 +515,18 @@ class Team:
 
     @property
     def last_seconds(self) -> float:
-        """Seconds that it takes to write down the search's policy in the end, about."""
+        """Estimated seconds for writing down the search's policy at the end."""
         return (
             self.tuning.last_writing_safety * self._writing_seconds if self._draft_is_old else 0.0
         )
 
     def write_last(self) -> None:
-        """Write down what the search has found, where it stops for want of time or work."""
+        """Write down the search's policy when time or work runs out."""
         if self._draft_is_old:
             self._write_draft()
 
     def _relaxation_helps(self) -> bool:
-        """Whether the relaxation is so much better now that the search should go by it."""
+        """Whether the relaxation has improved enough for the search to adopt it."""
         assert self.relaxation is not None
         assert self.search is not None
         if self.options.certify:
@@ -571,9 +571,9 @@ class Team:
         self._take_bound()
 
     def _write_policy(self, most_states: int, least: float) -> None:
-        """Write down what the search's groups do, in so many joint states per stage.
+        """Write down the rules of the search's groups, for so many joint states per stage.
 
-        Whoever loses no more than `least` follows a simpler policy.
+        States that lose no more than `least` by it follow a simpler policy.
         """
         assert self.search is not None
         fewest = self.tuning.fewest_states
@@ -581,7 +581,7 @@ class Team:
         begin, begin_seconds = limits.work, limits.seconds
         decisions = self.search.decisions(most_states, least, self._monitor)
         while not (decisions.sound or self._stopped) and most_states > fewest:
-            # No memory for so many states.
+            # Memory is too short for this many states.
             most_states = max(fewest, most_states // self.tuning.fewer_policy_states)
             decisions = self.search.decisions(most_states, least, self._monitor)
         if decisions.sound and decisions.value > self.lower:
@@ -606,7 +606,7 @@ class Team:
                 for k in self.everyone
             ]
             return
-        # All of them, for ever.
+        # All of them, without a limit.
         stages = list(range(self.model.first_stage, self.model.horizon))
         self.events = [([(k, 0) for k in self.everyone], stages)]
         begin, run = np.array([0, 1], np.uint32), np.array([0, stages[0], stages[-1]], np.uint32)
@@ -615,7 +615,7 @@ class Team:
             self.lists.append((np.zeros(classes, np.uint32), begin, run))
 
     def finish(self) -> None:
-        """Fetch the policy in hand, and what a certificate needs."""
+        """Fetch the best policy, and the data for a certificate."""
         if self.options.certify and self.solution is None and len(self.agents) > 1:
             self._make_certifiable()
         if self.relaxation is not None:
@@ -633,27 +633,27 @@ class Team:
                 self.fall_back()
 
     def fall_back(self) -> None:
-        """Do with what agents do alone; the upper bound stays."""
+        """Use the policy in which agents act alone; keep the upper bound."""
         self.lower, self.local = self._lower_alone, self._local_alone
         self.solution = self.decisions = None
         self.clusters = []
         self.memory_short = True
 
     def make_room(self) -> None:
-        """Let go of what only better bounds need: the system has no more memory to give."""
+        """Free the data that only better bounds need: the system has no memory left."""
         self.memory_short = True
         self.search = None
         if not self.options.certify:
             self.relaxation = None
 
     def let_go(self) -> None:
-        """Let go of all that only serves to work on; the answer needs memory, too."""
+        """Free all data that only further work needs; the answer needs memory as well."""
         if not self.options.certify:
             self.search = self.relaxation = None
         self.policies = None
 
     def _make_certifiable(self) -> None:
-        """See to it that the upper bound is a relaxation's: others cannot check the first one."""
+        """Make sure that the upper bound is a relaxation's: others cannot check the first bound."""
         if self.relaxation is None:
             monitor = self.options.limits.unlimited_monitor()
             self.relaxation = _core.Relaxation(

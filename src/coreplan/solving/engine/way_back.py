@@ -1,4 +1,4 @@
-"""Making a compiled model smaller, and the way back to its own states and actions."""
+"""Reduction of a compiled model, and the map back to its own states and actions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from coreplan.solving.limits import Limits
 def reduce_model(
     compiled: CompiledProblem, steps: Mapping[str, bool], limits: Limits
 ) -> _core.Reduction:
-    """Make the model small; if a limit strikes over that, leave it as it is."""
+    """Make the model smaller; keep it unchanged if a limit is reached meanwhile."""
     try:
         return _core.reduce(compiled.model, **steps, monitor=limits.monitor)
     except (_core.LimitReached, MemoryError):
@@ -26,7 +26,7 @@ def reduce_model(
 
 
 def make_reduced(compiled: CompiledProblem, reduction: _core.Reduction, agent: int) -> Reduced:
-    """One agent's way from the classes of the compiled model to those of the reduced one."""
+    """One agent's map from the classes of the compiled model to those of the reduced one."""
     layers = compiled.indexed.horizon - compiled.indexed.stage
     begin = reduction.model.layer_begin(agent).astype(np.int64)
     sizes = np.diff(compiled.model.layer_begin(agent))
@@ -50,9 +50,9 @@ def make_reduced(compiled: CompiledProblem, reduction: _core.Reduction, agent: i
 def _kept_twins(
     compiled: CompiledProblem, agent: int, gone: NDArray[np.bool_]
 ) -> NDArray[np.int64]:
-    """Per class: itself or, if it is gone, one that is not and differs in the past only.
+    """Per class: itself or, if it was removed, a kept one that differs only in the past.
 
-    People ask without the past that states remember; then any past has to be as good.
+    Users ask for actions without the past that states remember; then any past must do.
     """
     states = compiled.indexed.agents[agent].states
     itself = np.arange(len(gone))
