@@ -38,6 +38,23 @@ class Words(NamedTuple):
     """Whether values are amounts of money: then people speak of costs and earnings."""
 
 
+class StateVariable(NamedTuple):
+    """A variable that describes one aspect of an agent's local state."""
+
+    name: str
+    """A name for people, such as a task's."""
+    size: int
+    """The number of its values, which are 0, 1, ... size - 1."""
+
+
+class FactoredStates(NamedTuple):
+    """The local states of one agent, each written as one value per variable."""
+
+    variables: tuple[StateVariable, ...]
+    values: Sequence[Sequence[int]]
+    """Per local state: the value of each variable. No two states have the same values."""
+
+
 class PlanningProblem(ABC):
     """A problem of some domain: agents that move on their own, and rewards for what they do.
 
@@ -107,6 +124,25 @@ class PlanningProblem(ABC):
         """A plan that is no policy, as people of the domain write it, made into one."""
         raise SolverError(
             "a schedule is for a maintenance problem; expected a Policy for this problem"
+        )
+
+    def state_variables(self, indexed: IndexedProblem, agent: int) -> FactoredStates:
+        """The variables that people would describe an agent's local states with.
+
+        By default one variable, whose values are the states themselves. Solvers that work on
+        variables use it, see docs/spudd.md.
+
+        Parameters
+        ----------
+        indexed
+            The problem in numbers, without history.
+        agent
+            The number of the agent.
+        """
+        described = indexed.agents[agent]
+        count = len(described.states)
+        return FactoredStates(
+            (StateVariable(described.name, count),), [(state,) for state in range(count)]
         )
 
     def money(self, indexed: IndexedProblem, value: float, amounts: Sequence[float]) -> Any:
