@@ -157,9 +157,7 @@ def compile_problem(
     limits = limits or Limits()
     if history is None:
         history = not merge
-    indexed = index_problem(
-        problem, history=history, stage=stage, state=state, guard=limits.guard
-    )
+    indexed = index_problem(problem, history=history, stage=stage, state=state, guard=limits.guard)
     graphs = unroll_problem(indexed, limits)
     try:
         model = _core.compile(graphs, merge, limits.monitor)

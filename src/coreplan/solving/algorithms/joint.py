@@ -28,7 +28,9 @@ def make_joint_policy(
     rule = None
     if found.actions is not None:
         rule = TeamRule(tuple(agents), found.actions, found.values, numbers=found.numbers)
-    return make_team_policy(task, compiled, rule, [found.fallback(i) for i in agents], history=history)
+    return make_team_policy(
+        task, compiled, rule, [found.fallback(i) for i in agents], history=history
+    )
 
 
 def make_team_policy(
