@@ -38,6 +38,7 @@ _DEFAULTS: Mapping[str, object] = {
     "assignment": "balanced",
     "order": "grouped",
     "actions": "diagram",
+    "encoding": "stages",
     "relative_gap": 0,
     "absolute_gap": 0,
     **dict.fromkeys(IDEAS, True),
@@ -67,6 +68,8 @@ class Variant:
     'CoRe 2016, memo'
     >>> str(Variant("core-2016"))
     'CoRe 2016, merged'
+    >>> str(Variant("spudd", (("encoding", "reference"),)))
+    'SPUDD, reference encoding'
     """
 
     algorithm: str
@@ -76,7 +79,11 @@ class Variant:
         label = LABELS.get(self.algorithm, self.algorithm)
         options = dict(self.options)
         parts = []
-        if self.algorithm in _PUBLISHED:
+        if options.get("encoding") == "reference":
+            # It has states and actions of its own.
+            options.pop("encoding")
+            parts.append("reference encoding")
+        elif self.algorithm in _PUBLISHED:
             # The literature keeps start and end times of works; to merge is our addition.
             if options.pop("merge", True):
                 parts.append("merged")
@@ -116,7 +123,12 @@ class Variant:
 # Per algorithm, what to look for first when the paper speaks of it.
 _PUBLISHED: Mapping[str, Sequence[Options]] = {
     "dp": ((("merge", False),), ()),
-    "spudd": ((("actions", "enumerate"), ("merge", False)), (("merge", False),), ()),
+    "spudd": (
+        (("actions", "enumerate"), ("merge", False)),
+        (("merge", False),),
+        (),
+        (("encoding", "reference"),),
+    ),
     "crg-ps": ((("merge", False),), (("memo", True), ("merge", False)), (), (("memo", True),)),
     "core-2016": ((("merge", False),), (("memo", True), ("merge", False)), (), (("memo", True),)),
 }

@@ -75,8 +75,9 @@ def solve(
         ``drop``, ``settle`` and ``eliminate``. The searches have ``memo`` (default False, as
         printed): whether to remember solved groups of agents, and ``assignment`` (see
         :func:`coreplan.build_crgs`); ``core-2016`` also ``relative_gap`` and ``absolute_gap``: how
-        much it may give away. ``spudd`` has ``order`` (``grouped`` or ``interleaved``) and
-        ``actions`` (``diagram`` or ``enumerate``), see docs/spudd.md.
+        much it may give away. ``spudd`` has ``encoding`` (``stages`` or ``reference``), ``order``
+        (``grouped`` or ``interleaved``) and ``actions`` (``diagram`` or ``enumerate``), see
+        docs/spudd.md.
 
     Returns
     -------

@@ -90,25 +90,24 @@ def _check_reference(merge: bool, order: str, actions: str | None) -> None:
 def _solve_reference(task: SolverTask) -> Result:
     """One stationary model with a clock, a variable set per agent, an action per joint action."""
     compiled = task.compile(False, history=False)
+    commands = [make_commands(agent) for agent in compiled.indexed.agents]
+    counts = [max(each, default=0) + 1 for each in commands]
+    if math.prod(counts) > MOST_JOINT_ACTIONS:
+        raise SolverError(
+            "encoding 'reference' needs diagrams for each joint action, and this team has "
+            f"{math.prod(counts):,}; expected at most {MOST_JOINT_ACTIONS:,}. Use encoding 'stages'"
+        )
     factored = []
-    counts = []
     for number, agent in enumerate(compiled.indexed.agents):
-        commands = make_commands(agent)
-        counts.append(max(commands, default=0) + 1)
         states = task.problem.state_variables(compiled.indexed, number)
         check_variables(agent, states)
         factored.append(
             _core.FactoredAgent(
                 [variable.size for variable in states.variables],
                 [value for row in states.values for value in row],
-                commands,
-                counts[-1],
+                commands[number],
+                counts[number],
             )
-        )
-    if math.prod(counts) > MOST_JOINT_ACTIONS:
-        raise SolverError(
-            f"encoding 'reference' has diagrams for each joint action, and this team has "
-            f"{math.prod(counts):,}; expected at most {MOST_JOINT_ACTIONS:,}. Use encoding 'stages'"
         )
     solved = _core.solve_spudd_reference(
         describe(compiled.indexed),
