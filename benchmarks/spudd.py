@@ -1,8 +1,8 @@
 """`spudd` against `dp`, `core-2016` and `core`: random maintenance problems, time-dependent costs.
 
 2 and 3 agents, 3 tasks, horizon 5 to 10. `spudd` runs in both encodings: stage by stage on the
-states that can be reached, and on the reference model with a clock, whose states and actions are its
-own (`--no-merge` does not change it). Where Storm (the extra `storm`) is installed, its sparse
+states that can be reached, and on the reference model with a clock, which has states and actions of
+its own (`--no-merge` does not change it). Where Storm (the extra `storm`) is installed, its sparse
 and dd engines run as well. Every run has a process of its own and one thread; times are wall time
 of `solve`, for Storm that of reading, building and computing.
 

@@ -159,7 +159,7 @@ def test_reference_statistics() -> None:
     assert counts["joint_actions"] == 16
     assert counts["backups"] == 16 * 7
     assert counts["model_nodes"] > 0
-    # Three bits for the stages 0 to 7. A task is to do, has up to `duration` steps left, or is done.
+    # Three bits for the stages 0 to 7. A task is to do, has up to `duration` steps left, or done.
     tasks = [task for agent in random_mpp(2, 3, 7)["agents"] for task in agent["tasks"]]
     bits = [(task["duration"] + 1).bit_length() for task in tasks]
     assert counts["variables"] == 3 + sum(bits)
