@@ -156,10 +156,17 @@ public:
         make_clock();
         for (std::size_t i = 0; i < codes.size(); ++i) {
             auto& mine = laws_.emplace_back();
-            for (Index a = 0; a < commands.count(i); ++a) mine.push_back(make_law(i, a));
+            auto& earned = own_.emplace_back();
+            for (Index a = 0; a < commands.count(i); ++a) {
+                mine.push_back(make_law(i, a));
+                earned.push_back(make_own(i, a));
+            }
         }
+        make_values();
         std::vector<Index> given;
         make_rewards(given, diagrams_.constant(0), diagrams_.constant(1));
+        own_.clear();
+        values_.clear();
         factors_.clear();
         masses_.clear();
     }
@@ -279,7 +286,7 @@ private:
     }
 
     // What an agent earns by itself.
-    Diagram own(std::size_t i, Index command) {
+    Diagram make_own(std::size_t i, Index command) {
         const AgentRewards& rewards = graphs_.rewards.agents[i];
         const auto nothing = [&](Index) { return diagrams_.constant(0); };
         std::vector<double> now;
@@ -335,6 +342,21 @@ private:
         return masses_.emplace(key, std::move(made)).first->second;
     }
 
+    // What the team gets anyway, and what interactions are worth, by the clock.
+    void make_values() {
+        const auto over_time = [&](const StageValue& value) {
+            return by_clock(
+                [&](Index layer) {
+                    return diagrams_.constant(value.at_stage(description_.first_stage + layer));
+                },
+                diagrams_.constant(0));
+        };
+        constant_ = over_time(graphs_.rewards.constant);
+        for (const Interaction& each : graphs_.rewards.interactions) {
+            values_.push_back(over_time(each.value));
+        }
+    }
+
     // All joint actions: `given` are the commands of the first agents, `earned` what these earn by
     // themselves and together, `all` the mass of their outcomes. Where laws do not sum to 1, a
     // reward counts with the mass of the agents that it does not look at.
@@ -342,22 +364,15 @@ private:
         const std::size_t i = given.size();
         if (i == description_.agents.size()) {
             monitor_.reserve(kBytesPerAction, "the rewards of joint actions");
-            rewards_.push_back(diagrams_.plus(
-                earned, diagrams_.times(all, by_clock(
-                                                 [&](Index layer) {
-                                                     return diagrams_.constant(
-                                                         graphs_.rewards.constant.at_stage(
-                                                             description_.first_stage + layer));
-                                                 },
-                                                 diagrams_.constant(0)))));
+            rewards_.push_back(diagrams_.plus(earned, diagrams_.times(all, constant_)));
             return;
         }
         for (Index command = 0; command < commands_.count(i); ++command) {
             given.push_back(command);
-            Diagram sum = diagrams_.times(all, own(i, command));
-            for (const Interaction& each : graphs_.rewards.interactions) {
-                if (at(each.members.back().agent) == i) {
-                    sum = diagrams_.plus(sum, term(each, given));
+            Diagram sum = diagrams_.times(all, own_[i][command]);
+            for (std::size_t k = 0; k < graphs_.rewards.interactions.size(); ++k) {
+                if (at(graphs_.rewards.interactions[k].members.back().agent) == i) {
+                    sum = diagrams_.plus(sum, term(k, given));
                 }
             }
             if (unit_mass_) {
@@ -372,13 +387,9 @@ private:
     }
 
     // What an interaction brings, given the commands of all agents up to its last one.
-    Diagram term(const Interaction& interaction, const std::vector<Index>& given) {
-        Diagram product = by_clock(
-            [&](Index layer) {
-                return diagrams_.constant(
-                    interaction.value.at_stage(description_.first_stage + layer));
-            },
-            diagrams_.constant(0));
+    Diagram term(std::size_t k, const std::vector<Index>& given) {
+        const Interaction& interaction = graphs_.rewards.interactions[k];
+        Diagram product = values_[k];
         // From the last variables on: intermediate products stay small.
         for (std::size_t i = given.size(); i-- > 0;) {
             const auto member =
@@ -404,6 +415,10 @@ private:
     Diagram clock_;
     std::vector<std::vector<Diagram>> laws_;  // per agent and command
     std::vector<Diagram> rewards_;            // per joint action
+    // Until the rewards are made: per agent and command, per interaction, and what is there anyway.
+    std::vector<std::vector<Diagram>> own_;
+    std::vector<Diagram> values_;
+    Diagram constant_;
     std::map<std::tuple<std::size_t, Index, std::size_t>, Diagram> factors_;
     std::map<std::pair<std::size_t, Index>, Diagram> masses_;
 };
