@@ -64,6 +64,7 @@ UNUSUAL: dict[str, list[tuple[dict[str, Any], SolverOptions]]] = {
     "spudd": [
         ({"order": "interleaved"}, SpuddOptions(order="interleaved")),
         ({"actions": "enumerate", "merge": False}, SpuddOptions(actions="enumerate", merge=False)),
+        ({"encoding": "reference"}, SpuddOptions(encoding="reference")),
     ],
     "crg-ps": [({"memo": True}, CrgPsOptions(memo=True))],
     "core-2016": [
@@ -297,7 +298,7 @@ def test_the_page_is_made_from_the_fields(tmp_path: Path) -> None:
 SPELLINGS = {
     *("--threads", "--relative-gap", "--absolute-gap", "--work-limit", "--prefer", "--seed"),
     *("--deterministic", "--no-deterministic", "--merge", "--no-merge", "--memo", "--no-memo"),
-    *("--assignment", "--order", "--actions"),
+    *("--assignment", "--order", "--actions", "--encoding"),
 }
 
 
@@ -327,6 +328,7 @@ def test_help_names_the_algorithms() -> None:
     assert shown["merge"].endswith("as in the literature.  [default: merge]")
     assert shown["relative_gap"].endswith("Only for `core` and `core-2016`.  [default: 0]")
     assert shown["threads"].endswith("4 per processor. Only for `core`.")
+    assert shown["actions"].endswith("Only for `spudd`.  [default: diagram]")
     planned = {each.name: getattr(each, "help", "") for each in cli.commands["plan"].params}
     assert planned["threads"].endswith("4 per processor.")
 
@@ -343,6 +345,7 @@ def test_help_names_the_algorithms() -> None:
             ["--order", "interleaved", "--actions", "enumerate"],
             {"order": "interleaved", "actions": "enumerate"},
         ),
+        ("spudd", ["--encoding", "reference"], {"encoding": "reference"}),
         ("crg-ps", ["--memo", "--assignment", "highest-degree"], {"memo": True}),
         (
             "core-2016",

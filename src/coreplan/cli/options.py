@@ -103,9 +103,9 @@ def _make(option: Option, owners: Collection[str]) -> Callable[[Command], Comman
 
 def shown_default(option: Option) -> str:
     """How the help of a command shows a default."""
-    if option.default is None:
+    shown = option.about.kind.usual if option.default is None else option.default
+    if shown is None:
         return ""
-    shown = option.default
     if isinstance(option.default, bool):
         shown = option.name.replace("_", "-") if option.default else f"no-{option.name}"
     elif isinstance(option.default, float):

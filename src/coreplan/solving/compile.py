@@ -118,6 +118,7 @@ def compile_problem(
     problem: AnyProblem,
     *,
     merge: bool = True,
+    history: bool | None = None,
     stage: int = 0,
     state: JointState | None = None,
     limits: Limits | None = None,
@@ -130,6 +131,9 @@ def compile_problem(
         A problem of any domain.
     merge
         Whether to merge; without, an MPP's states keep start and end times, as in the literature.
+    history
+        Whether states keep start and end times, as in the literature; by default if they are not
+        merged.
     stage, state
         Where planning starts; by default at the beginning.
     limits
@@ -151,9 +155,9 @@ def compile_problem(
     (AgentSize(name='Alpha', states=3, unrolled=12, transitions=13, merged=10),)
     """
     limits = limits or Limits()
-    indexed = index_problem(
-        problem, history=not merge, stage=stage, state=state, guard=limits.guard
-    )
+    if history is None:
+        history = not merge
+    indexed = index_problem(problem, history=history, stage=stage, state=state, guard=limits.guard)
     graphs = unroll_problem(indexed, limits)
     try:
         model = _core.compile(graphs, merge, limits.monitor)

@@ -37,6 +37,8 @@ VariableOrder = Literal["grouped", "interleaved"]
 """In which order `spudd` tests the bits of the agents' states."""
 JointActions = Literal["diagram", "enumerate"]
 """How `spudd` looks for the best joint action."""
+Encoding = Literal["stages", "reference"]
+"""The model that `spudd` works on: one for each stage, or one with a clock."""
 
 
 class Assigning(Kind):
@@ -270,18 +272,39 @@ class DpOptions(_Merging):
 class SpuddOptions(_Merging):
     """Options of `spudd`, value iteration on decision diagrams; see docs/spudd.md."""
 
+    encoding: Encoding = option(
+        "stages",
+        "The model to solve: stage by stage with the states that can be reached, or one model with "
+        "a clock and one action per joint action, as users of SPUDD write it. The reference "
+        "encoding has no choice of `order`, `actions` and `merge`.",
+        Choice(*get_args(Encoding)),
+    )
     order: VariableOrder = option(
         "grouped",
         "Order in which the bits of the agents' states are tested: agent by agent, or the first "
         "bits of all agents before the second ones.",
         Choice(*get_args(VariableOrder)),
     )
-    actions: JointActions = option(
-        "diagram",
-        "How to find the best joint action: by variables of the diagrams, or by trying all of them "
-        "one by one, as published.",
-        Choice(*get_args(JointActions)),
+    actions: JointActions | None = option(
+        None,
+        "How to find the best joint action: by variables of the diagrams, which is the default, or "
+        "by trying all of them one by one, as published. The reference encoding always tries all.",
+        Choice(*get_args(JointActions), usual="diagram"),
     )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.encoding != "reference":
+            return
+        # What the reference encoding does, whether it is asked for or not.
+        only = {"merge": (True,), "order": ("grouped",), "actions": ("enumerate", None)}
+        for name, accepted in only.items():
+            value = getattr(self, name)
+            if value not in accepted:
+                raise SolverError(
+                    f"{name} is {value!r}; encoding 'reference' can only be used with "
+                    f"{accepted[0]!r}"
+                )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -335,8 +358,9 @@ class DpKeywords(SolveKeywords, total=False):
 class SpuddKeywords(DpKeywords, total=False):
     """The fields of SpuddOptions."""
 
+    encoding: Encoding
     order: VariableOrder
-    actions: JointActions
+    actions: JointActions | None
 
 
 class CrgPsKeywords(DpKeywords, total=False):
