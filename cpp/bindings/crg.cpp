@@ -18,10 +18,10 @@ using Crgs = ConditionalReturnGraphs;
 
 std::unique_ptr<Crgs> make(const Description& description, const LocalGraphs& graphs,
                            const std::vector<Index>& owner, bool literal, bool largest,
-                           bool features, Monitor& monitor) {
+                           bool features, bool expected, Monitor& monitor) {
     std::vector<AgentId> owners;
     for (const Index each : owner) owners.push_back(AgentId{each});
-    const CrgOptions options{literal, largest, features};
+    const CrgOptions options{literal, largest, features, expected};
     const nb::gil_scoped_release unlocked;
     return std::make_unique<Crgs>(description, graphs, owners, options, monitor);
 }
@@ -185,8 +185,8 @@ void bind_crg(nb::module_& module) {
                                                  moves_of(self, arcs));
              });
     module.def("make_crgs", &make, nb::arg("description"), nb::arg("graphs"), nb::arg("owner"),
-               nb::arg("literal"), nb::arg("largest"), nb::arg("features"), nb::arg("monitor"),
-               nb::keep_alive<0, 2>(), nb::keep_alive<0, 7>());
+               nb::arg("literal"), nb::arg("largest"), nb::arg("features"), nb::arg("expected"),
+               nb::arg("monitor"), nb::keep_alive<0, 2>(), nb::keep_alive<0, 8>());
 }
 
 }  // namespace coreplan::bindings

@@ -10,12 +10,12 @@ from typing import Any
 from coreplan import _core
 from coreplan.errors import LimitError, SolverError
 from coreplan.model.indexed import JointState
-from coreplan.solving.algorithms.core_2016 import build_for
+from coreplan.solving.algorithms.core_2016 import build_for, search_options
 from coreplan.solving.compile import AnyProblem
 from coreplan.solving.crg import Assignment, ConditionalReturnGraphs
 from coreplan.solving.limits import Limits
 from coreplan.solving.solver import check_problem, errors_of_the_core
-from coreplan.solving.task import SolverTask, check_flags
+from coreplan.solving.task import SolverTask
 from coreplan.support.checks import found as shown
 from coreplan.support.late import late
 
@@ -78,7 +78,8 @@ class TracedAction:
     lower, upper
         L and U of Algorithm 1: expectations over the joint outcomes.
     graph_lower, graph_upper
-        The same by each agent's conditional return graph alone: whatever the others' outcomes are.
+        The same by each agent's conditional return graph alone: whatever the others' outcomes are;
+        with ``bounds="returns"`` also whatever the agent's own are.
     certain
         L_max when it was this action's turn; None if nothing was known.
     pruned
@@ -118,7 +119,7 @@ class TracedState:
     value
         What is earned from here on, at best, by what the group does.
     independent
-        Whether the agent is locally independent, so that its own best policy was taken.
+        Whether this is one agent on its own, whose best local policy was taken.
     remembered
         Whether the value was remembered from an earlier look.
     actions
@@ -264,10 +265,14 @@ def _state_dict(state: TracedState) -> dict[str, Any]:
 def trace_search(
     problem: AnyProblem,
     *,
-    bounds: bool = True,
+    bounds: str | bool = "returns",
     memo: bool = False,
     merge: bool = True,
     assignment: Assignment = "balanced",
+    decouple: str = "table",
+    action_order: str = "promising",
+    rewards: str = "graph",
+    independent_actions: bool = False,
     stage: int = 0,
     state: JointState | None = None,
     time_limit: float | None = None,
@@ -280,13 +285,16 @@ def trace_search(
     problem
         A TI-MMDP or an MPP.
     bounds
-        Whether to prune: CoRe (``core-2016``); without, CRG-PS.
+        What to prune by: ``returns`` or ``expected``, see :func:`coreplan.build_crgs`; True is the
+        same as ``returns``. False: do not prune, which is CRG-PS.
     memo
         Whether to remember solved groups; the algorithm as printed does not.
     merge
         Whether to merge equivalent local states.
     assignment
         Who answers for which reward function; see :func:`coreplan.build_crgs`.
+    decouple, action_order, rewards, independent_actions
+        Readings of the algorithm: see docs/paper-to-code.md.
     stage, state
         Where the search starts; by default at the beginning.
     time_limit
@@ -321,17 +329,28 @@ def trace_search(
       (wait, wait): bounds [0, 0], pruned: at best 0, 23.5 is certain
     """
     check_problem(problem)
-    check_flags(bounds=bounds, memo=memo)
+    options = search_options(
+        bounded=bounds is not False,
+        memo=memo,
+        decouple=decouple,
+        action_order=action_order,
+        rewards=rewards,
+        independent_actions=independent_actions,
+    )
     if isinstance(most_states, bool) or not isinstance(most_states, int) or most_states < 1:
         raise SolverError(
             f"most_states is {shown(most_states)}; expected a whole number of at least 1"
         )
     limits = Limits(time_limit)
     with limits.catch_interrupts(), errors_of_the_core():
-        crgs = build_for(SolverTask(problem, stage, state, limits), merge, assignment)
-        found = _core.solve_core_2016(
-            crgs.core, bounds, memo, 0.0, 0.0, min(most_states, 10**9), limits.monitor
+        crgs = build_for(
+            SolverTask(problem, stage, state, limits),
+            merge,
+            assignment,
+            "returns" if isinstance(bounds, bool) else bounds,
         )
+        options.most_trace = min(most_states, 10**9)
+        found = _core.solve_core_2016(crgs.core, options, limits.monitor)
     if found.trace_full:
         raise SolverError(
             f"the search looks at more than {most_states:,} joint states (or {20 * most_states:,} "
@@ -341,7 +360,7 @@ def trace_search(
     if found.stop != _core.Stop.none:
         reason = found.stop.name
         raise LimitError(reason, f"the search was stopped ({reason.replace('_', ' ')})")
-    return _Reader(crgs, found).read("core-2016" if bounds else "crg-ps")
+    return _Reader(crgs, found).read("core-2016" if options.bounds else "crg-ps")
 
 
 class _Reader:

@@ -30,6 +30,7 @@ Assignment = str | Mapping[Any, str] | Callable[[str, tuple[str, ...]], str]
 function's name or position to an agent's name, or a callable (name, agents) -> agent's name."""
 
 ASSIGNMENTS = ("balanced", "highest-degree")
+BOUNDS = ("returns", "expected")
 
 
 @dataclass(frozen=True)
@@ -187,7 +188,7 @@ class ConditionalReturnGraph:
         return bool(self._core.independent(self.position)[node])
 
     def bounds(self, stage: int, state: Any = None) -> tuple[float, float]:
-        """(L, U): the smallest and largest return from a local state on (paper, eq. UB)."""
+        """(L, U) from a local state on: of the return (paper, eq. UB), or of what is expected."""
         node = self._owner.node(self.position, stage, state)
         return (
             float(self._core.lower(self.position)[node]),
@@ -221,7 +222,7 @@ class ConditionalReturnGraphs:
         The reward functions that several agents take part in, and who answers for each.
     agents
         One :class:`ConditionalReturnGraph` per agent, in the problem's order.
-    definition, influence
+    definition, influence, bounds
         How they were made.
     """
 
@@ -237,6 +238,7 @@ class ConditionalReturnGraphs:
         history: bool,
         definition: str,
         influence: str,
+        bounds: str,
     ) -> None:
         self.problem = problem
         self.indexed = indexed
@@ -248,6 +250,7 @@ class ConditionalReturnGraphs:
         self.history = history
         self.definition = definition
         self.influence = influence
+        self.bounds = bounds
         self.agents = tuple(ConditionalReturnGraph(self, i) for i in range(len(indexed.agents)))
 
     def __getitem__(self, agent: str) -> ConditionalReturnGraph:
@@ -352,6 +355,7 @@ def build_crgs(
     definition: str = "lossless",
     neutral: str = "zero",
     influence: str = "pairs",
+    bounds: str = "returns",
     merge: bool = False,
     history: bool | None = None,
     stage: int = 0,
@@ -373,6 +377,10 @@ def build_crgs(
     influence
         Influence arcs for ``pairs`` of states, or for ``features``: for what conditions see of
         them, the paper's further abstraction.
+    bounds
+        What L and U bound: ``returns``, the best and the worst of all that can happen (eq. UB), or
+        ``expected``, what is expected over the agent's own outcomes, with the others' actions and
+        outcomes as good or as bad as they can be (the numbers of the paper's figure).
     merge
         Whether local states with the same future transitions become one (needs ``features``).
     history
@@ -397,6 +405,7 @@ def build_crgs(
         ("definition", definition, ("lossless", "literal")),
         ("neutral", neutral, ("zero", "largest")),
         ("influence", influence, ("pairs", "features")),
+        ("bounds", bounds, BOUNDS),
     ):
         if value not in allowed:
             raise SolverError(unknown_name(value, name, allowed, "a CRG"))
@@ -422,6 +431,7 @@ def build_crgs(
             definition == "literal",
             neutral == "largest",
             influence == "features",
+            bounds == "expected",
             limits.monitor,
         )
     except _core.LimitReached as error:
@@ -438,6 +448,7 @@ def build_crgs(
         history=keep_times,
         definition=definition,
         influence=influence,
+        bounds=bounds,
     )
 
 

@@ -11,12 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coreplan import _core
+from coreplan.errors import SolverError
 from coreplan.policies.group_rule import Chances, Event, GroupRule, GroupTable
 from coreplan.policies.policy import Policy
 from coreplan.policies.rules import LocalMap, LocalRule
 from coreplan.solving.crg import Assignment, ConditionalReturnGraphs, build_crgs
 from coreplan.solving.result import Result
 from coreplan.solving.task import SolverTask, check_flags, check_gaps
+from coreplan.support.checks import unknown_name
+
+
+DECOUPLE = ("table", "search")
+ACTION_ORDER = ("promising", "listed")
+REWARDS = ("graph", "entries", "checked")
 
 
 def solve_crg_ps(
@@ -24,9 +31,12 @@ def solve_crg_ps(
     merge: bool = True,
     memo: bool = False,
     assignment: Assignment = "balanced",
+    decouple: str = "table",
+    rewards: str = "graph",
 ) -> Result:
     """CRG-enabled policy search: decoupling, but no pruning."""
-    return _solve(task, "crg-ps", False, merge, memo, assignment, 0.0, 0.0)
+    options = search_options(bounded=False, memo=memo, decouple=decouple, rewards=rewards)
+    return _solve(task, "crg-ps", build_for(task, merge, assignment), options)
 
 
 def solve_core_2016(
@@ -34,23 +44,84 @@ def solve_core_2016(
     merge: bool = True,
     memo: bool = False,
     assignment: Assignment = "balanced",
+    bounds: str = "returns",
+    decouple: str = "table",
+    action_order: str = "promising",
+    rewards: str = "graph",
+    independent_actions: bool = False,
     relative_gap: float = 0.0,
     absolute_gap: float = 0.0,
 ) -> Result:
     """Conditional return policy search, Algorithm 1 of the paper."""
     check_gaps(relative_gap=relative_gap, absolute_gap=absolute_gap)
-    return _solve(
-        task, "core-2016", True, merge, memo, assignment, float(relative_gap), float(absolute_gap)
+    options = search_options(
+        memo=memo,
+        decouple=decouple,
+        action_order=action_order,
+        rewards=rewards,
+        independent_actions=independent_actions,
     )
+    options.relative_gap = float(relative_gap)
+    options.absolute_gap = float(absolute_gap)
+    return _solve(task, "core-2016", build_for(task, merge, assignment, bounds), options)
 
 
-def build_for(task: SolverTask, merge: bool, assignment: Assignment) -> ConditionalReturnGraphs:
+def search_options(
+    *,
+    bounded: bool = True,
+    memo: bool = False,
+    decouple: str = "table",
+    action_order: str = "promising",
+    rewards: str = "graph",
+    independent_actions: bool = False,
+) -> _core.CoreOptions:
+    """The readings of the algorithm, checked.
+
+    Parameters
+    ----------
+    bounded
+        Whether to prune by bounds: CoRe; without, CRG-PS.
+    memo
+        Whether to remember solved groups; the algorithm as printed does not.
+    decouple
+        What a decoupled agent earns: from its optimal local policy, solved once (``table``), or
+        found by ``search`` each time.
+    action_order
+        Joint actions with the highest U first (``promising``), or as they are ``listed``.
+    rewards
+        Walk the CRGs for the reward of a joint transition (``graph``), add up the ``entries`` of
+        the problem, or walk and compare with the sum (``checked``).
+    independent_actions
+        Whether to bound joint actions per set of agents that cannot interact at this stage.
+    """
+    check_flags(memo=memo, independent_actions=independent_actions)
+    for name, value, allowed in (
+        ("decouple", decouple, DECOUPLE),
+        ("action_order", action_order, ACTION_ORDER),
+        ("rewards", rewards, REWARDS),
+    ):
+        if value not in allowed:
+            raise SolverError(unknown_name(value, name, allowed, "the search"))
+    options = _core.CoreOptions()
+    options.bounds = bounded
+    options.memo = memo
+    options.table = decouple == "table"
+    options.promising = action_order == "promising"
+    options.rewards = getattr(_core.RewardSource, rewards)
+    options.independent_actions = independent_actions
+    return options
+
+
+def build_for(
+    task: SolverTask, merge: bool, assignment: Assignment, bounds: str = "returns"
+) -> ConditionalReturnGraphs:
     """The CRGs that a search runs on."""
     check_flags(merge=merge)
     return build_crgs(
         task.problem,
         assignment=assignment,
         influence="features",
+        bounds=bounds,
         merge=merge,
         stage=task.stage,
         state=task.state,
@@ -59,23 +130,14 @@ def build_for(task: SolverTask, merge: bool, assignment: Assignment) -> Conditio
 
 
 def _solve(
-    task: SolverTask,
-    algorithm: str,
-    bounds: bool,
-    merge: bool,
-    memo: bool,
-    assignment: Assignment,
-    relative_gap: float,
-    absolute_gap: float,
+    task: SolverTask, algorithm: str, crgs: ConditionalReturnGraphs, options: _core.CoreOptions
 ) -> Result:
-    check_flags(memo=memo)
-    crgs = build_for(task, merge, assignment)
     monitor = task.limits.monitor
     # What holds whatever happens to the search.
     model = _core.compile(crgs.graphs, False, monitor)
     alone = _core.independent_bounds(model, monitor)
     task.limits.phase = "search"
-    found = _core.solve_core_2016(crgs.core, bounds, memo, absolute_gap, relative_gap, 0, monitor)
+    found = _core.solve_core_2016(crgs.core, options, monitor)
     solved = found.stop == _core.Stop.none
     fallback = [
         crgs.core.local_choice(i) if solved else alone.action(i)
@@ -100,10 +162,11 @@ def _solve(
         others={
             "crg_nodes": int(size.nodes),
             "crg_arcs": int(size.arcs),
+            "joint_actions_bounded": found.actions_bounded,
             "joint_actions_pruned": found.actions_pruned,
             "decouplings": found.decouplings,
         },
-        allowed_gap=math.inf if absolute_gap or relative_gap else 0.0,
+        allowed_gap=math.inf if options.absolute_gap or options.relative_gap else 0.0,
     )
 
 

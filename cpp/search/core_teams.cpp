@@ -1,0 +1,40 @@
+#include "search/core_teams.hpp"
+
+namespace coreplan {
+
+Index CoreTeams::shape_of(const std::vector<Index>& agents) {
+    const auto [place, is_new] = known_.try_emplace(agents, static_cast<Index>(shapes_.size()));
+    if (!is_new) return place->second;
+    monitor_.reserve(static_cast<double>(agent_count_ + 4 * agents.size()) * sizeof(Index),
+                     "the sets of agents that can still interact");
+    Shape shape;
+    shape.agents = agents;
+    shape.position.assign(agent_count_, kNone);
+    std::uint64_t weight = 1;
+    bool fits = true;
+    for (Index k = 0; k < agents.size(); ++k) {
+        shape.position[agents[k]] = k;
+        shape.weight.push_back(weight);
+        const std::uint64_t lists = independence_.runs(agents[k]).list_count();
+        fits = fits && weight < (std::uint64_t{1} << 63U) / (lists + 1);
+        if (fits) weight *= lists;
+    }
+    if (!fits) shape.weight.clear();
+    shapes_.push_back(std::move(shape));
+    return place->second;
+}
+
+const CoreTeams::Split& CoreTeams::find(Index shape, std::span<const Index> nodes) {
+    const std::vector<Index> agents = shapes_[shape].agents;
+    const auto& groups = independence_.groups(agents, nodes);
+    const auto [place, is_new] = made_.try_emplace({shape, &groups});
+    if (!is_new) return place->second;
+    for (const auto& positions : groups.positions) {
+        std::vector<Index> members;
+        for (const Index k : positions) members.push_back(agents[k]);
+        place->second.parts.push_back({shape_of(members), positions});
+    }
+    return place->second;
+}
+
+}  // namespace coreplan
