@@ -26,6 +26,18 @@ std::unique_ptr<Crgs> make(const Description& description, const LocalGraphs& gr
     return std::make_unique<Crgs>(description, graphs, owners, options, monitor);
 }
 
+// How large the graphs would be. Nothing of them is kept.
+double count_arcs(const Description& description, const LocalGraphs& graphs,
+                  const std::vector<Index>& owner, bool features, Monitor& monitor) {
+    std::vector<AgentId> owners;
+    for (const Index each : owner) owners.push_back(AgentId{each});
+    const CrgOptions options{false, false, features, false};
+    const double before = monitor.reserved();
+    const double arcs = Crgs(description, graphs, owners, options, monitor).size().arcs();
+    monitor.release(monitor.reserved() - before);
+    return arcs;
+}
+
 // The moves behind arcs, one per agent.
 std::vector<Move> moves_of(const Crgs& self, const std::vector<Index>& arcs) {
     std::vector<Move> moves;
@@ -184,6 +196,9 @@ void bind_crg(nb::module_& module) {
                         self.maker().path_reward(tree_of(self, agent, arcs.at(agent)), layer,
                                                  moves_of(self, arcs));
              });
+    module.def("count_crg_arcs", &count_arcs, nb::arg("description"), nb::arg("graphs"),
+               nb::arg("owner"), nb::arg("features"), nb::arg("monitor"),
+               nb::call_guard<nb::gil_scoped_release>());
     module.def("make_crgs", &make, nb::arg("description"), nb::arg("graphs"), nb::arg("owner"),
                nb::arg("literal"), nb::arg("largest"), nb::arg("features"), nb::arg("expected"),
                nb::arg("monitor"), nb::keep_alive<0, 2>(), nb::keep_alive<0, 8>());

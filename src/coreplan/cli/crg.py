@@ -8,6 +8,7 @@ from coreplan.cli.outputs import Outputs
 from coreplan.cli.shared import (
     Command,
     StageRange,
+    assign_option,
     check_writable,
     file_argument,
     json_option,
@@ -15,10 +16,10 @@ from coreplan.cli.shared import (
     print_json,
 )
 from coreplan.formats import read_problem
-from coreplan.solving.crg import ASSIGNMENTS, ConditionalReturnGraphs, build_crgs
+from coreplan.solving.crg import Assignment, ConditionalReturnGraphs, build_crgs
 from coreplan.solving.limits import Limits
 from coreplan.view.crg_svg import stage_range
-from coreplan.view.crg_table import crg_dict, print_crg
+from coreplan.view.crg_table import all_dict, crg_dict, print_all, print_crg
 from coreplan.view.terminal import make_console
 from coreplan.view.words import describe_problem
 
@@ -30,6 +31,7 @@ from coreplan.view.words import describe_problem
     coreplan crg works.yaml --merge --json
     coreplan crg works.yaml --agent Alpha --stages 0:2 --merge --rewards -o alpha.svg
     coreplan crg works.yaml --agent Alpha --stages 0:1 --naive -o grouping.svg
+    coreplan crg example.yaml --assign 2="agent 2" --merge --expected-bounds -o graphs.svg
     """,
     short_help="Measure or draw the conditional return graphs.",
 )
@@ -46,13 +48,7 @@ from coreplan.view.words import describe_problem
     type=StageRange(),
     help="Only from the states of one stage to those of another: 0:2.",
 )
-@click.option(
-    "--assignment",
-    type=click.Choice(ASSIGNMENTS),
-    default="balanced",
-    show_default=True,
-    help="Who answers for which reward function.",
-)
+@assign_option
 @click.option(
     "--definition",
     type=click.Choice(["lossless", "literal"]),
@@ -70,6 +66,11 @@ from coreplan.view.words import describe_problem
 @click.option("--rewards", is_flag=True, help="In the picture: show rewards.")
 @click.option("--bounds", is_flag=True, help="In the picture: show bounds [L, U] on returns.")
 @click.option(
+    "--expected-bounds",
+    is_flag=True,
+    help="In the picture: show bounds [L, U] on what is expected over the agent's own outcomes.",
+)
+@click.option(
     "--naive", is_flag=True, help="In the picture: beside it the graph that groups nothing."
 )
 @click.option(
@@ -81,12 +82,13 @@ def crg(
     file: str,
     agents: tuple[str, ...],
     stages: tuple[int, int] | None,
-    assignment: str,
+    assignment: Assignment,
     definition: str,
     influence: str | None,
     merge: bool,
     rewards: bool,
     bounds: bool,
+    expected_bounds: bool,
     naive: bool,
     output: str | None,
     memory_limit: float | None,
@@ -97,10 +99,12 @@ def crg(
     Without -o: numbers of nodes and arcs by kind, beside those of the graph by the printed
     definitions and of the naive graph.
     """
+    if bounds and expected_bounds:
+        raise click.UsageError("--bounds and --expected-bounds contradict each other")
     if output is not None:
         check_writable(output, [file], "the picture", "--output")
-    elif rewards or bounds or naive:
-        raise click.UsageError("--rewards, --bounds and --naive are for pictures; add -o FILE")
+    elif rewards or bounds or expected_bounds or naive:
+        raise click.UsageError("--rewards, --naive and bounds are for pictures; add -o FILE")
     problem = read_problem(file)
 
     def build(reading: str) -> ConditionalReturnGraphs:
@@ -109,6 +113,7 @@ def crg(
             assignment=assignment,
             definition=reading,
             influence=influence or ("features" if merge else "pairs"),
+            bounds="expected" if expected_bounds else "returns",
             merge=merge,
             limits=Limits(memory_limit=memory_limit),
         )
@@ -126,13 +131,16 @@ def crg(
                     {
                         "problem": problem.name,
                         "stages": [first, last],
-                        "assignment": assignment,
+                        "assignment": assignment
+                        if isinstance(assignment, str)
+                        else {part.name: part.owner for part in crgs.parts},
                         "definition": definition,
                         "influence": crgs.influence,
                         "merged": merge,
                         "agents": [
                             crg_dict(crgs, each, first, last, printed[each.agent]) for each in shown
                         ],
+                        "all": all_dict(crgs),
                     }
                 )
             else:
@@ -140,10 +148,13 @@ def crg(
                 console.print(f"{problem.name}: {describe_problem(problem)}", markup=False)
                 for each in shown:
                     print_crg(console, crgs, each, first, last, printed[each.agent])
+                print_all(console, crgs)
     if output is not None:
         with outputs.one(f"the picture in {output}"):
             names = [each.agent for each in shown]
-            drawing = crgs.draw(names, (first, last), rewards=rewards, bounds=bounds, naive=naive)
+            drawing = crgs.draw(
+                names, (first, last), rewards=rewards, bounds=bounds or expected_bounds, naive=naive
+            )
             drawing.save(output)
             if not as_json:
                 make_console().print(f"the picture is in {output}", markup=False)

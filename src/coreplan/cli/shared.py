@@ -19,6 +19,7 @@ from coreplan.errors import ModelError
 from coreplan.files.reading import STANDARD_INPUT
 from coreplan.files.writing import is_special
 from coreplan.model.calendar import DEFAULT_STEP, STEPS, Calendar, parse_date
+from coreplan.solving.crg import ASSIGNMENTS, Assignment
 from coreplan.view.terminal import ConsoleLog, make_console
 
 AnyCallable = TypeVar("AnyCallable", bound=Callable[..., Any])
@@ -174,6 +175,35 @@ no_merge_option = click.option(
     help="Do not merge equivalent local states (an MPP's then keep start and end times).",
 )
 
+
+def _read_assignment(
+    ctx: click.Context, param: click.Parameter, given: tuple[str, ...]
+) -> Assignment:
+    """One word for all reward functions, or an agent for each."""
+    owners: dict[int | str, str] = {}
+    for each in given:
+        function, equals, agent = each.partition("=")
+        if equals and function and agent:
+            owners[int(function) if function.isdecimal() else function] = agent
+        elif equals or len(given) > 1:
+            raise click.BadParameter(
+                f"{each!r} is not FUNCTION=AGENT, for instance '2=Alpha'", ctx, param
+            )
+        else:
+            return each
+    return owners or "balanced"
+
+
+assign_option = click.option(
+    "--assign",
+    "--assignment",
+    "assignment",
+    multiple=True,
+    metavar="HOW",
+    callback=_read_assignment,
+    help=f"Who answers for which reward function: {', '.join(ASSIGNMENTS)} (default: balanced), or "
+    "FUNCTION=AGENT for each function of several agents, by name or by position from 0.",
+)
 
 threads_option = click.option(
     "--threads", type=click.IntRange(min=1), help="How many threads may be used."

@@ -8,6 +8,7 @@ from coreplan.analysis.trace import MOST_STATES, trace_search
 from coreplan.cli.outputs import Outputs
 from coreplan.cli.shared import (
     Command,
+    assign_option,
     check_writable,
     file_argument,
     json_option,
@@ -18,7 +19,8 @@ from coreplan.cli.shared import (
 from coreplan.files.reading import STANDARD_INPUT
 from coreplan.files.writing import write_text
 from coreplan.formats import read_problem, read_state
-from coreplan.solving.crg import Assignment
+from coreplan.solving.algorithms.core_2016 import ACTION_ORDER, DECOUPLE, REWARDS
+from coreplan.solving.crg import BOUNDS, Assignment
 from coreplan.view.terminal import make_console
 
 
@@ -28,20 +30,46 @@ from coreplan.view.terminal import make_console
     coreplan trace small.yaml
     coreplan trace small.yaml -o search.svg
     coreplan trace works.yaml --stage 5 --state now.yaml --memo -o search.svg
-    coreplan trace small.yaml --assignment "2=agent 2" --no-bounds --json
+    coreplan trace small.yaml --assign 2="agent 2" --bounds expected
+    coreplan trace small.yaml --no-bounds --decouple search --json
     """,
     short_help="Show the published search on a small problem.",
 )
 @file_argument
 @click.option("--no-bounds", is_flag=True, help="Do not prune: CRG-PS instead of CoRe.")
+@click.option(
+    "--bounds",
+    type=click.Choice(BOUNDS),
+    help="Prune by bounds on returns (default), or on what is expected over own outcomes.",
+)
 @click.option("--memo", is_flag=True, help="Remember solved joint states; as printed, it does not.")
 @no_merge_option
+@assign_option
 @click.option(
-    "--assignment",
-    multiple=True,
-    metavar="HOW",
-    help="Who answers for which reward function: balanced (default), highest-degree, or K=AGENT "
-    "for each function, by position from 0.",
+    "--decouple",
+    type=click.Choice(DECOUPLE),
+    default="table",
+    show_default=True,
+    help="Solve decoupled agents once, or search for what they do each time.",
+)
+@click.option(
+    "--action-order",
+    type=click.Choice(ACTION_ORDER),
+    default="promising",
+    show_default=True,
+    help="Try joint actions with the highest upper bound first, or as they are listed.",
+)
+@click.option(
+    "--rewards",
+    type=click.Choice(REWARDS),
+    default="graph",
+    show_default=True,
+    help="Take rewards from the graphs, add up the problem's entries, or compare both.",
+)
+@click.option(
+    "--independent-actions",
+    is_flag=True,
+    help="Bound agents that cannot interact at a stage separately.",
 )
 @standing_options("Search")
 @click.option(
@@ -59,9 +87,14 @@ from coreplan.view.terminal import make_console
 def trace(
     file: str,
     no_bounds: bool,
+    bounds: str | None,
     memo: bool,
     no_merge: bool,
-    assignment: tuple[str, ...],
+    assignment: Assignment,
+    decouple: str,
+    action_order: str,
+    rewards: str,
+    independent_actions: bool,
     stage: int,
     state_file: str | None,
     most_states: int,
@@ -73,6 +106,8 @@ def trace(
     Prints a tree: what each joint action is bounded by, what was pruned and why, where agents were
     decoupled. With -o it is drawn instead.
     """
+    if no_bounds and bounds is not None:
+        raise click.UsageError("--bounds and --no-bounds contradict each other")
     if file == state_file == STANDARD_INPUT:
         raise click.UsageError("only one of FILE and --state can be the standard input (-)")
     if output is not None:
@@ -81,10 +116,14 @@ def trace(
     problem = read_problem(file)
     search = trace_search(
         problem,
-        bounds=not no_bounds,
+        bounds=False if no_bounds else bounds or "returns",
         memo=memo,
         merge=not no_merge,
-        assignment=_read_assignment(assignment),
+        assignment=assignment,
+        decouple=decouple,
+        action_order=action_order,
+        rewards=rewards,
+        independent_actions=independent_actions,
         stage=stage,
         state=None if state_file is None else read_state(state_file, problem),
         most_states=most_states,
@@ -103,19 +142,3 @@ def trace(
                 make_console().print(f"the search is drawn in {output}", markup=False)
     return outputs.code
 
-
-def _read_assignment(given: tuple[str, ...]) -> Assignment:
-    """One word for all reward functions, or an agent for each."""
-    owners: dict[int, str] = {}
-    for each in given:
-        position, equals, agent = each.partition("=")
-        if equals and position.isdecimal():
-            owners[int(position)] = agent
-        elif len(given) > 1 or equals:
-            raise click.BadParameter(
-                f"{each!r} is not K=AGENT, a position and a name, for instance '2=Alpha'",
-                param_hint="'--assignment'",
-            )
-        else:
-            return each
-    return owners or "balanced"

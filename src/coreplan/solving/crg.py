@@ -26,10 +26,12 @@ if TYPE_CHECKING:
     from coreplan.view.svg import Drawing
 
 Assignment = str | Mapping[Any, str] | Callable[[str, tuple[str, ...]], str]
-"""Who answers for which reward function: ``balanced``, ``highest-degree``, a mapping from a
-function's name or position to an agent's name, or a callable (name, agents) -> agent's name."""
+"""Who answers for which reward function: ``balanced`` (agents answer for equally many),
+``highest-degree`` (those with most interactions answer), ``smallest`` (function by function, whoever
+makes the graphs smallest), a mapping from a function's name or position to an agent's name, or a
+callable (name, agents) -> agent's name."""
 
-ASSIGNMENTS = ("balanced", "highest-degree")
+ASSIGNMENTS = ("balanced", "highest-degree", "smallest")
 BOUNDS = ("returns", "expected")
 
 
@@ -265,6 +267,37 @@ class ConditionalReturnGraphs:
         """Numbers of nodes and arcs of all CRGs."""
         return sum((crg.size for crg in self.agents), CrgSize())
 
+    @property
+    def naive_size(self) -> CrgSize:
+        """The same without any grouping."""
+        return sum((crg.naive_size for crg in self.agents), CrgSize())
+
+    @property
+    def printed_bound(self) -> float:
+        """The paper's bound on all n CRGs together: n·h·|S|^(2+2w)·|A|^(1+w).
+
+        All actions and transitions may cause interactions there; S and A are the largest of all
+        agents. Like Theorem 1 it takes w from one function, so it can be too small.
+        """
+        states = max(
+            int(b) - int(a)
+            for crg in self.agents
+            for a, b in pairwise(self.graphs.layer_begin(crg.position))
+        )
+        actions = max(len(agent.actions) for agent in self.indexed.agents)
+        width = max((len(part.agents) - 1 for part in self.parts), default=0)
+        stages = self.graphs.horizon - self.graphs.first_stage
+        return (
+            float(len(self.agents) * stages)
+            * float(states) ** (2 + 2 * width)
+            * float(actions) ** (1 + width)
+        )
+
+    @property
+    def size_bound(self) -> float:
+        """A bound on the arcs of all CRGs that holds: the sum of the agents' bounds."""
+        return sum(crg.size_bound for crg in self.agents)
+
     def node(self, agent: int, stage: int, state: Any = None) -> int:
         """The number of a local state's node at a stage; None: where planning starts."""
         who = self.indexed.agents[agent]
@@ -423,7 +456,14 @@ def build_crgs(
     try:
         full = _core.unroll(description, limits.monitor)
         merged = _core.merge_transitions(description, full, merge, limits.monitor)
-        parts, owners = assign(indexed, full, assignment)
+        parts, owners = assign(
+            indexed,
+            full,
+            assignment,
+            lambda owners: _core.count_crg_arcs(
+                description, merged.graphs, owners, influence == "features", limits.monitor
+            ),
+        )
         core = _core.make_crgs(
             description,
             merged.graphs,
@@ -453,25 +493,31 @@ def build_crgs(
 
 
 def assign(
-    indexed: IndexedProblem, graphs: _core.LocalGraphs, assignment: Assignment
+    indexed: IndexedProblem,
+    graphs: _core.LocalGraphs,
+    assignment: Assignment,
+    count_arcs: Callable[[list[int]], float],
 ) -> tuple[list[RewardPart], list[int]]:
     """Divide the reward functions over agents: the parts, and the owner of every entry.
 
     A function of which entries look at different sets of agents is as many parts as there are sets
     (the paper has one function per set of agents); entries that look at one agent only are that
-    agent's own reward and are not divided.
+    agent's own reward and are not divided. `count_arcs` says how large the graphs are, given the
+    owner of every entry.
     """
     names = indexed.agent_names
     entries = graphs.interaction_entries()
     position: dict[tuple[int, tuple[int, ...]], int] = {}
     for function, agents in entries:
         position.setdefault((function, tuple(agents)), len(position))
-    degree = [sum(i in agents for _, agents in position) for i in range(len(names))]
+    scopes = list(position)
+    if isinstance(assignment, Mapping):
+        _check_functions(indexed, assignment)
+    degree = [sum(i in agents for _, agents in scopes) for i in range(len(names))]
     load = [0] * len(names)
-    parts = []
     owners = []
-    for function, scope in position:
-        if assignment == "balanced":
+    for function, scope in scopes:
+        if assignment in ("balanced", "smallest"):
             owner = min(scope, key=lambda i: (load[i], i))
         elif assignment == "highest-degree":
             owner = min(scope, key=lambda i: (-degree[i], i))
@@ -479,12 +525,46 @@ def assign(
             owner = _given_owner(indexed, assignment, function, scope)
         load[owner] += 1
         owners.append(owner)
-        parts.append(
-            RewardPart(
-                indexed.functions[function], function, tuple(names[i] for i in scope), names[owner]
-            )
+
+    def spread(owners: Sequence[int]) -> list[int]:
+        return [owners[position[function, tuple(agents)]] for function, agents in entries]
+
+    if assignment == "smallest":
+        owners = _smallest(scopes, owners, lambda owners: count_arcs(spread(owners)))
+    parts = [
+        RewardPart(
+            indexed.functions[function], function, tuple(names[i] for i in scope), names[owner]
         )
-    return parts, [owners[position[function, tuple(agents)]] for function, agents in entries]
+        for (function, scope), owner in zip(scopes, owners, strict=True)
+    ]
+    return parts, spread(owners)
+
+
+def _smallest(
+    scopes: Sequence[tuple[int, tuple[int, ...]]],
+    owners: list[int],
+    count_arcs: Callable[[list[int]], float],
+) -> list[int]:
+    """Give every part, one after the other, to the agent that makes the graphs smallest."""
+    least = count_arcs(owners)
+    for k, (_, scope) in enumerate(scopes):
+        for owner in scope:
+            if owner == owners[k]:
+                continue
+            tried = [*owners[:k], owner, *owners[k + 1 :]]
+            arcs = count_arcs(tried)
+            if arcs < least:
+                least, owners = arcs, tried
+    return owners
+
+
+def _check_functions(indexed: IndexedProblem, assignment: Mapping[Any, str]) -> None:
+    """Raise a SolverError if an assignment speaks of a reward function that does not exist."""
+    for key in assignment:
+        known = key in indexed.functions if isinstance(key, str) else key in range(len(indexed.functions))
+        if not known:
+            numbers = f"positions are 0 to {len(indexed.functions) - 1}"
+            raise SolverError(f"the assignment speaks of reward function {found(key)}; {numbers}")
 
 
 def _given_owner(
@@ -502,5 +582,9 @@ def _given_owner(
         raise SolverError(f"the assignment says nothing of reward function {function}, {name!r}")
     if chosen not in indexed.agent_names:
         raise SolverError(unknown_name(chosen, "agent", indexed.agent_names, "the problem"))
-    # An agent that a part does not look at cannot answer for it.
-    return indexed.agent_names.index(chosen) if chosen in looked_at else agents[0]
+    if chosen not in looked_at:
+        raise SolverError(
+            f"agent {found(chosen)} cannot answer for reward function {function}, {found(name)}: it "
+            f"looks at {', '.join(map(repr, looked_at))}; choose one of them"
+        )
+    return indexed.agent_names.index(chosen)
