@@ -12,6 +12,10 @@ namespace {
 // Rewards of more leaves than this are worked out anew each time.
 constexpr double kMostLeaves = 4096;
 
+constexpr std::uint64_t bit_of(Index condition) {
+    return std::uint64_t{1} << std::min(condition, Index{63});
+}
+
 }  // namespace
 
 RewardPaths::RewardPaths(const ConditionalReturnGraphs& crgs, RewardSource source, Monitor& monitor)
@@ -26,10 +30,11 @@ RewardPaths::RewardPaths(const ConditionalReturnGraphs& crgs, RewardSource sourc
     for (std::size_t i = 0; i < agents_.size(); ++i) {
         const auto& graph = *agents_[i].graph;
         monitor.reserve(static_cast<double>(graph.arc_next.size()) * 2 * sizeof(Index) +
-                            static_cast<double>(graph.node_count()) * sizeof(Index),
+                            static_cast<double>(graph.node_count()) * 16,
                         "the paths of one agent's graph");
         add_trees(i, crgs, monitor);
         list_others(i);
+        list_matchable(i);
     }
 }
 
@@ -182,21 +187,43 @@ void RewardPaths::list_others(std::size_t agent) {
     Agent& own = agents_[agent];
     const LocalGraph& graph = *own.graph;
     own.others_begin.push_back(0);
-    std::vector<Index> found;
+    std::map<Index, std::uint64_t> found;
     for (Index node = 0; node < graph.node_count(); ++node) {
         found.clear();
         const Index last = graph.arc_begin[graph.choice_begin[node + 1]];
+        Index before = kNone;
         for (Index arc = graph.arc_begin[graph.choice_begin[node]]; arc < last; ++arc) {
-            if (own.tree[arc] == kNone) continue;
-            const Tree& tree = trees_[own.tree[arc]];
+            if (own.tree[arc] == kNone || own.tree[arc] == before) continue;
+            before = own.tree[arc];
+            const Tree& tree = trees_[before];
             for (Index e = tree.first_entry; e < tree.last_entry; ++e) {
-                for (const Other& other : others_of(entries_[e])) found.push_back(other.agent);
+                for (const Other& other : others_of(entries_[e])) {
+                    found[other.agent] |= bit_of(other.condition);
+                }
             }
         }
-        std::ranges::sort(found);
-        const auto repeated = std::ranges::unique(found);
-        own.others.insert(own.others.end(), found.begin(), repeated.begin());
+        for (const auto& [other, conditions] : found) own.others.push_back({other, conditions});
         own.others_begin.push_back(static_cast<Index>(own.others.size()));
+    }
+}
+
+void RewardPaths::list_matchable(std::size_t agent) {
+    Agent& own = agents_[agent];
+    const LocalGraph& graph = *own.graph;
+    std::vector<std::uint64_t> of_kind;
+    for (std::size_t k = 0; k < own.kind_matches.size(); ++k) {
+        if (k % own.conditions == 0) of_kind.push_back(0);
+        if (own.kind_matches[k] != 0) {
+            of_kind.back() |= bit_of(static_cast<Index>(k % own.conditions));
+        }
+    }
+    own.matchable.assign(graph.node_count(), 0);
+    if (of_kind.empty()) return;
+    for (Index node = 0; node < graph.node_count(); ++node) {
+        const Index last = graph.arc_begin[graph.choice_begin[node + 1]];
+        for (Index arc = graph.arc_begin[graph.choice_begin[node]]; arc < last; ++arc) {
+            own.matchable[node] |= of_kind[own.kind[arc]];
+        }
     }
 }
 

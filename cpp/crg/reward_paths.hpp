@@ -32,11 +32,19 @@ public:
     [[nodiscard]] Index tree(std::size_t agent, Index arc) const {
         return agents_[agent].tree[arc];
     }
-    // The other agents that the trees of a node's arcs look at.
-    [[nodiscard]] std::span<const Index> others(std::size_t agent, Index node) const {
+    // Another agent that the trees of a node's arcs look at, with the conditions that they look for.
+    struct Wanted {
+        Index agent;
+        std::uint64_t conditions;  // a bit for each; the last one for all that have none of their own
+    };
+    [[nodiscard]] std::span<const Wanted> others(std::size_t agent, Index node) const {
         const Agent& own = agents_[agent];
         return std::span(own.others)
             .subspan(own.others_begin[node], own.others_begin[node + 1] - own.others_begin[node]);
+    }
+    // The conditions, likewise, that an agent can match by what it does in a node.
+    [[nodiscard]] std::uint64_t matchable(std::size_t agent, Index node) const {
+        return agents_[agent].matchable[node];
     }
     // Whether all the other agents that one of the tree's entries looks at can match it; `can`
     // says of an agent and a condition whether it can. Calls `found` with each such entry's others.
@@ -115,7 +123,8 @@ private:
         Index conditions = 0;
         std::vector<std::uint8_t> kind_matches;  // per kind and condition
         std::vector<Index> others_begin;         // per node
-        std::vector<Index> others;
+        std::vector<Wanted> others;
+        std::vector<std::uint64_t> matchable;  // per node
         [[nodiscard]] bool matches(Index arc, Index condition) const {
             return kind_matches[kind[arc] * conditions + condition] != 0;
         }
@@ -130,6 +139,7 @@ private:
     void add_step(const TreeAgent& other, Index layer, const TreeMaker& maker);
     void store_leaves(Tree& tree, Monitor& monitor);
     void list_others(std::size_t agent);
+    void list_matchable(std::size_t agent);
     [[nodiscard]] double leaf_reward(const Tree& tree, std::span<const Index> labels) const;
     static void check(double walked, double sum, double scale_of_tree);
     void check(double walked, double sum, Index tree) const {

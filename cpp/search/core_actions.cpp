@@ -73,7 +73,8 @@ CoreActions::Found CoreActions::begin(const CoreTeams::Shape& team, std::span<co
         level_ = set_;
         make_terms(team, nodes);
         make_room(kept_, total);
-        best_lower = enumerate(team, kept_);
+        best_lower = terms_.empty() && nodes.size() == 1 ? list_alone(team.agents[0])
+                                                         : enumerate(team, kept_);
         counts.actions_bounded += kept_.size() - first;
         if (options_.bounds && !keep_all) {
             const double least = best_lower - margin(best_lower);
@@ -120,7 +121,7 @@ void CoreActions::make_terms(const CoreTeams::Shape& team, std::span<const Index
     term_parts_.clear();
     term_values_.clear();
     for (const Index k : set_) add_term(team, nodes, k);
-    std::ranges::sort(terms_, {}, &Term::level);
+    if (terms_.size() > 1) std::ranges::sort(terms_, {}, &Term::level);
 }
 
 void CoreActions::add_term(const CoreTeams::Shape& team, std::span<const Index> nodes,
@@ -132,9 +133,11 @@ void CoreActions::add_term(const CoreTeams::Shape& team, std::span<const Index> 
         size *= count_[position];
         term.level = std::max(term.level, level_[position]);
     };
-    for (const Index other : paths_.others(team.agents[owner], nodes[owner])) {
-        const Index position = team.position[other];
-        if (position != kNone && level_[position] != kNone) add(position);
+    for (const RewardPaths::Wanted& other : paths_.others(team.agents[owner], nodes[owner])) {
+        const Index position = team.position[other.agent];
+        if (position == kNone || level_[position] == kNone) continue;
+        // An agent that can match nothing here takes the same path whatever it does.
+        if ((paths_.matchable(other.agent, nodes[position]) & other.conditions) != 0) add(position);
     }
     if (term_parts_.size() == term.first_part) return;
     add(owner);
@@ -185,18 +188,34 @@ double CoreActions::expected(const CoreTeams::Shape& team, Index owner) const {
     return total;
 }
 
+// The actions of one agent that interacts with nobody; gives the largest lower bound.
+double CoreActions::list_alone(std::size_t agent) {
+    const Own& own = own_[agent];
+    double best_lower = -kInfinity;
+    for (Index k = 0; k < count_[0]; ++k) {
+        kept_.push_back({own.upper[first_choice_[0] + k], k});
+        best_lower = std::max(best_lower, own.lower[first_choice_[0] + k]);
+    }
+    monitor_.tick(16 * count_[0]);
+    return best_lower;
+}
+
 // All joint actions of the set, others left out; gives the largest lower bound.
 double CoreActions::enumerate(const CoreTeams::Shape& team, std::vector<Action>& into) {
     const std::size_t size = set_.size();
-    upper_.assign(size + 1, 0);
-    lower_.assign(size + 1, 0);
-    code_.assign(size + 1, 0);
+    upper_.resize(size + 1);
+    lower_.resize(size + 1);
+    code_.resize(size + 1);
+    upper_[0] = lower_[0] = 0;
+    code_[0] = 0;
     double best_lower = -kInfinity;
     // Sums up to a level are kept; only what is behind the digit that changes is added up anew.
     std::vector<std::size_t>& first_term = first_term_;
-    first_term.assign(size + 1, terms_.size());
-    for (std::size_t t = terms_.size(); t-- > 0;) first_term[terms_[t].level] = t;
-    for (std::size_t l = size; l-- > 0;) first_term[l] = std::min(first_term[l], first_term[l + 1]);
+    first_term.resize(size + 1);
+    first_term[size] = terms_.size();
+    for (std::size_t l = size, t = terms_.size(); l-- > 0; first_term[l] = t) {
+        while (t > 0 && terms_[t - 1].level == l) --t;
+    }
     for (std::size_t from = 0;;) {
         for (std::size_t l = from; l < size; ++l) {
             const Index k = set_[l];

@@ -75,6 +75,7 @@ private:
     void make_terms(const CoreTeams::Shape& team, std::span<const Index> nodes);
     void add_term(const CoreTeams::Shape& team, std::span<const Index> nodes, Index owner);
     double expected(const CoreTeams::Shape& team, Index owner) const;
+    double list_alone(std::size_t agent);
     double enumerate(const CoreTeams::Shape& team, std::vector<Action>& into);
     double combine(const CoreTeams::Shape& team, std::span<const Index> nodes, bool keep_all);
     // Room for so many more, counted before it is taken.

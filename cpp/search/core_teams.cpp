@@ -5,7 +5,8 @@ namespace coreplan {
 Index CoreTeams::shape_of(const std::vector<Index>& agents) {
     const auto [place, is_new] = known_.try_emplace(agents, static_cast<Index>(shapes_.size()));
     if (!is_new) return place->second;
-    monitor_.reserve(static_cast<double>(agent_count_ + 4 * agents.size()) * sizeof(Index),
+    monitor_.reserve(static_cast<double>(agent_count_ + 4 * agents.size()) * sizeof(Index) +
+                         (1U << kRecentBits) * 16.0,
                      "the sets of agents that can still interact");
     Shape shape;
     shape.agents = agents;
@@ -20,8 +21,19 @@ Index CoreTeams::shape_of(const std::vector<Index>& agents) {
         if (fits) weight *= lists;
     }
     if (!fits) shape.weight.clear();
+    shape.recent.resize(1U << kRecentBits);
     shapes_.push_back(std::move(shape));
     return place->second;
+}
+
+const CoreTeams::Split& CoreTeams::look_up(Index shape, std::uint64_t code,
+                                           std::span<const Index> nodes) {
+    const auto place = shapes_[shape].splits.find(code);
+    if (place != shapes_[shape].splits.end()) return *place->second;
+    const Split& found = find(shape, nodes);
+    monitor_.reserve(64, "which agents can still interact");
+    shapes_[shape].splits.emplace(code, &found);
+    return found;
 }
 
 const CoreTeams::Split& CoreTeams::find(Index shape, std::span<const Index> nodes) {

@@ -33,6 +33,8 @@ public:
         // lists); none if there are too many lists for that.
         std::vector<std::uint64_t> weight;
         std::unordered_map<std::uint64_t, const Split*> splits;
+        // Those that were asked for last, by the low digits of a hash.
+        std::vector<std::pair<std::uint64_t, const Split*>> recent;
     };
 
     Index shape_of(const std::vector<Index>& agents);
@@ -46,15 +48,17 @@ public:
         for (std::size_t k = 0; k < nodes.size(); ++k) {
             code += own.weight[k] * independence_.runs(own.agents[k]).list_of[nodes[k]];
         }
-        const auto place = own.splits.find(code);
-        if (place != own.splits.end()) return *place->second;
-        const Split& found = find(shape, nodes);
-        monitor_.reserve(64, "which agents can still interact");
-        shapes_[shape].splits.emplace(code, &found);
-        return found;
+        auto& recent = own.recent[(code * 0x9e37'79b9'7f4a'7c15U) >> (64U - kRecentBits)];
+        if (recent.second == nullptr || recent.first != code) {
+            recent = {code, &look_up(shape, code, nodes)};
+        }
+        return *recent.second;
     }
 
 private:
+    static constexpr unsigned kRecentBits = 8;
+
+    const Split& look_up(Index shape, std::uint64_t code, std::span<const Index> nodes);
     const Split& find(Index shape, std::span<const Index> nodes);
 
     Independence& independence_;
