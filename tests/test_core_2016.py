@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core_2016_reference import CoreReference
 from coreplan import SolverError, Status, read_problem, solve
 from coreplan.cli import example_path
 from coreplan.solving.crg import ASSIGNMENTS
-from core_2016_reference import CoreReference
 from helpers import agrees, from_file, scale
 from judge import optimal_value
 from strategies import problem_dicts
@@ -27,7 +27,7 @@ READINGS = {
     "action_order": st.sampled_from(["promising", "listed"]),
     "independent_actions": st.booleans(),
 }
-CHANCES = st.sampled_from([(1.0,), (0.5, 0.5), (0.25, 0.75), (0.5, 0.25, 0.25)])
+CHANCES = [(1.0,), (0.5, 0.5), (0.25, 0.75), (0.5, 0.25, 0.25)]
 
 
 @st.composite
@@ -42,7 +42,7 @@ def exact_problems(draw: st.DrawFn, most_stages: int = 3) -> dict[str, Any]:
         for state in states:
             transitions[state] = {}
             for action in actions[: draw(st.integers(1, len(actions)))]:
-                chances = draw(CHANCES.filter(lambda p: len(p) <= len(states)))
+                chances = draw(st.sampled_from([p for p in CHANCES if len(p) <= len(states)]))
                 following = draw(st.permutations(states))
                 transitions[state][action] = dict(zip(following, chances, strict=False))
         agents.append({"name": name, "initial": "s0", "transitions": transitions})

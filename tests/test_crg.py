@@ -483,9 +483,7 @@ def test_smallest_assignment_makes_small_graphs() -> None:
         (Entry({"third": Condition(action="x"), "one": Condition(action="a")}, 1),),
     )
     problem = TIMMDP((one, many, third), (both, other, pair), horizon=2)
-    balanced, smallest = (
-        build_crgs(problem, assignment=each) for each in ("balanced", "smallest")
-    )
+    balanced, smallest = (build_crgs(problem, assignment=each) for each in ("balanced", "smallest"))
     assert smallest.size.arcs <= balanced.size.arcs
     ring = read_problem(example_path("ring_road.yaml"))
     sizes = [
@@ -503,9 +501,7 @@ def test_bounds_of_all_graphs_together() -> None:
     assert crgs.size.arcs <= crgs.size_bound
     # n = 2, h = 2, at most 7 states of a stage, 3 actions, w = 1.
     states = max(
-        int(b) - int(a)
-        for i in range(2)
-        for a, b in itertools.pairwise(crgs.graphs.layer_begin(i))
+        int(b) - int(a) for i in range(2) for a, b in itertools.pairwise(crgs.graphs.layer_begin(i))
     )
     assert crgs.printed_bound == 2 * 2 * states**4 * 3**2
 

@@ -141,4 +141,3 @@ def trace(
             if not as_json:
                 make_console().print(f"the search is drawn in {output}", markup=False)
     return outputs.code
-

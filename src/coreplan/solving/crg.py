@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 Assignment = str | Mapping[Any, str] | Callable[[str, tuple[str, ...]], str]
 """Who answers for which reward function: ``balanced`` (agents answer for equally many),
-``highest-degree`` (those with most interactions answer), ``smallest`` (function by function, whoever
-makes the graphs smallest), a mapping from a function's name or position to an agent's name, or a
-callable (name, agents) -> agent's name."""
+``highest-degree`` (those with most interactions answer), ``smallest`` (function by function,
+whoever makes the graphs smallest), a mapping from a function's name or position to an agent's name,
+or a callable (name, agents) -> agent's name."""
 
 ASSIGNMENTS = ("balanced", "highest-degree", "smallest")
 BOUNDS = ("returns", "expected")
@@ -561,7 +561,11 @@ def _smallest(
 def _check_functions(indexed: IndexedProblem, assignment: Mapping[Any, str]) -> None:
     """Raise a SolverError if an assignment speaks of a reward function that does not exist."""
     for key in assignment:
-        known = key in indexed.functions if isinstance(key, str) else key in range(len(indexed.functions))
+        known = (
+            key in indexed.functions
+            if isinstance(key, str)
+            else key in range(len(indexed.functions))
+        )
         if not known:
             numbers = f"positions are 0 to {len(indexed.functions) - 1}"
             raise SolverError(f"the assignment speaks of reward function {found(key)}; {numbers}")
@@ -584,7 +588,7 @@ def _given_owner(
         raise SolverError(unknown_name(chosen, "agent", indexed.agent_names, "the problem"))
     if chosen not in looked_at:
         raise SolverError(
-            f"agent {found(chosen)} cannot answer for reward function {function}, {found(name)}: it "
-            f"looks at {', '.join(map(repr, looked_at))}; choose one of them"
+            f"agent {found(chosen)} cannot answer for reward function {function}, {found(name)}: "
+            f"it looks at {', '.join(map(repr, looked_at))}; choose one of them"
         )
     return indexed.agent_names.index(chosen)

@@ -20,7 +20,6 @@ from coreplan.solving.result import Result
 from coreplan.solving.task import SolverTask, check_flags, check_gaps
 from coreplan.support.checks import unknown_name
 
-
 DECOUPLE = ("table", "search")
 ACTION_ORDER = ("promising", "listed")
 REWARDS = ("graph", "entries", "checked")
