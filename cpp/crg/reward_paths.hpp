@@ -32,10 +32,12 @@ public:
     [[nodiscard]] Index tree(std::size_t agent, Index arc) const {
         return agents_[agent].tree[arc];
     }
-    // Another agent that the trees of a node's arcs look at, with the conditions that they look for.
+    // Another agent that the trees of a node's arcs look at, with the conditions that they look
+    // for.
     struct Wanted {
         Index agent;
-        std::uint64_t conditions;  // a bit for each; the last one for all that have none of their own
+        std::uint64_t
+            conditions;  // a bit for each; the last one for all that have none of their own
     };
     [[nodiscard]] std::span<const Wanted> others(std::size_t agent, Index node) const {
         const Agent& own = agents_[agent];
@@ -100,10 +102,10 @@ public:
     };
 
 private:
-    struct Step {     // of a path: what one agent does
+    struct Step {  // of a path: what one agent does
         Index agent;
-        Index labels;       // how many arcs there are to take; 0 stands for an absent agent
-        std::size_t table;  // labels_[table + kind]: the arc that a move of this kind takes
+        Index labels;          // how many arcs there are to take; 0 stands for an absent agent
+        std::size_t table;     // labels_[table + kind]: the arc that a move of this kind takes
         std::size_t examples;  // examples_[examples + label]: a kind that takes the arc
     };
     struct Entry {
@@ -193,7 +195,8 @@ private:
                          ArcsOf arcs_of) const {
         const Tree& tree = trees_[number];
         if (tree.first_step + depth == tree.last_step) {
-            return chance * (tree.leaves ? leaves_[*tree.leaves + leaf] : leaf_reward(tree, labels));
+            return chance *
+                   (tree.leaves ? leaves_[*tree.leaves + leaf] : leaf_reward(tree, labels));
         }
         const Step& step = steps_[tree.first_step + depth];
         const auto go = [&](Index label, double p) {

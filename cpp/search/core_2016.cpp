@@ -68,8 +68,9 @@ private:
     struct Frame {
         Index layer;
         Index shape;
-        std::size_t slots;         // where its slots begin
-        std::size_t first_action;  // among the joint actions that are kept
+        const CoreTeams::Shape* team;  // of that number
+        std::size_t slots;             // where its slots begin
+        std::size_t first_action;      // among the joint actions that are kept
         std::size_t next_action;
         std::size_t last_action;
         double best_known = -kInfinity;  // L_max of the paper
@@ -207,10 +208,11 @@ private:
     // Begins with the team in `nodes_`; with memory, `known` has just looked it up.
     void push(Index shape, Index layer, const CoreVisit& visit) {
         Frame frame;
+        const CoreTeams::Shape& team = teams_[shape];
         frame.shape = shape;
+        frame.team = &team;
         frame.layer = layer;
         frame.remembered = looked_up_;
-        const CoreTeams::Shape& team = teams_[shape];
         if (trace_.on()) {
             frame.record = trace_.note(team, nodes_, layer, visit, false, false, 0);
         }
@@ -228,7 +230,7 @@ private:
     }
 
     [[nodiscard]] std::span<Slot> slots(const Frame& frame) {
-        return std::span(slots_).subspan(frame.slots, teams_[frame.shape].agents.size());
+        return std::span(slots_).subspan(frame.slots, frame.team->agents.size());
     }
 
     // Opens the next joint action that is worth it (line 6); false if there is none.
@@ -264,7 +266,7 @@ private:
 
     // The choices of a joint action, each at its first outcome.
     void decode(Frame& frame) {
-        const auto& agents = teams_[frame.shape].agents;
+        const auto& agents = frame.team->agents;
         const std::span<Slot> own = slots(frame);
         std::uint64_t rest = frame.code;
         for (std::size_t k = own.size(); k-- > 0;) {
@@ -279,7 +281,7 @@ private:
 
     // Reads off the reward of the outcome that is looked at, and what remains to be solved.
     void open_outcome(Frame& frame) {
-        const CoreTeams::Shape& team = teams_[frame.shape];
+        const CoreTeams::Shape& team = *frame.team;
         const std::span<const Slot> own = slots(frame);
         const auto arc_of = [&](Index agent) {
             const Index position = team.position[agent];
@@ -309,7 +311,7 @@ private:
         const auto& parts = frame.split->parts;
         for (; frame.part < parts.size(); ++frame.part) {
             const CoreTeams::Part& part = parts[frame.part];
-            const auto& agents = teams_[frame.shape].agents;
+            const auto& agents = frame.team->agents;
             const std::span<const Slot> own = slots(frame);
             nodes_.clear();
             for (const Index k : part.positions) {
@@ -317,7 +319,7 @@ private:
                     static_cast<Index>(at(graphs_.agents[agents[k]].arc_next[own[k].arc])));
             }
             const CoreVisit visit{frame.record, frame.traced, frame.probability,
-                              static_cast<Index>(parts.size())};
+                                  static_cast<Index>(parts.size())};
             if (!known(part.shape, frame.layer + 1, visit)) {
                 push(part.shape, frame.layer + 1, visit);  // `frame` is no longer valid
                 return true;
@@ -328,7 +330,7 @@ private:
     }
 
     bool next_outcome(Frame& frame) {
-        const auto& agents = teams_[frame.shape].agents;
+        const auto& agents = frame.team->agents;
         const std::span<Slot> own = slots(frame);
         for (std::size_t k = own.size(); k-- > 0;) {
             const LocalGraph& graph = graphs_.agents[agents[k]];
@@ -414,6 +416,7 @@ private:
             }
             Frame frame;  // only its team, choices and outcomes are used
             frame.shape = team.shape;
+            frame.team = &teams_[team.shape];
             frame.code = values_[id] == kInfinity ? returned_code_ : codes_[id];
             frame.slots = 0;
             slots_.clear();
@@ -429,8 +432,8 @@ private:
             do {
                 nodes_.clear();
                 for (std::size_t k = 0; k < agents.size(); ++k) {
-                    nodes_.push_back(static_cast<Index>(
-                        at(graphs_.agents[agents[k]].arc_next[slots_[k].arc])));
+                    nodes_.push_back(
+                        static_cast<Index>(at(graphs_.agents[agents[k]].arc_next[slots_[k].arc])));
                 }
                 for (const CoreTeams::Part& part : teams_.split(team.shape, nodes_).parts) {
                     Team& next = open.emplace_back(Team{team.layer + 1, part.shape, {}});
@@ -449,7 +452,7 @@ private:
     // A joint action whose turn it is, for the trace.
     void record_action(Frame& frame, bool pruned) {
         decode(frame);
-        const CoreTeams::Shape& team = teams_[frame.shape];
+        const CoreTeams::Shape& team = *frame.team;
         std::vector<Index> choices;
         const std::span<const Slot> own = slots(frame);
         for (std::size_t k = 0; k < own.size(); ++k) {

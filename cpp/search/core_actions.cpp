@@ -182,7 +182,8 @@ double CoreActions::expected(const CoreTeams::Shape& team, Index owner) const {
     for (Index arc = graph.arc_begin[choice]; arc < last;) {
         const Index tree = paths_.tree(agent, arc);
         double p = 0;
-        for (; arc < last && paths_.tree(agent, arc) == tree; ++arc) p += graph.arc_probability[arc];
+        for (; arc < last && paths_.tree(agent, arc) == tree; ++arc)
+            p += graph.arc_probability[arc];
         if (tree != RewardPaths::kNone) total += p * paths_.expected(tree, arcs_of);
     }
     return total;

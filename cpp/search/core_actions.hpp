@@ -98,20 +98,20 @@ private:
     std::vector<Action> kept_;
 
     // Of the team that is looked at, by position.
-    std::vector<Index> count_;                 // choices
+    std::vector<Index> count_;  // choices
     std::vector<Index> first_choice_;
-    std::vector<std::uint64_t> stride_;        // of a choice in the code
+    std::vector<std::uint64_t> stride_;  // of a choice in the code
     std::vector<Index> digit_;
-    std::vector<Index> level_;                 // in `set_`; kNone: not in it
-    std::vector<std::vector<Index>> sets_;     // that cannot interact at this stage
-    std::vector<Index> set_;                   // the one that is looked at: positions
+    std::vector<Index> level_;              // in `set_`; kNone: not in it
+    std::vector<std::vector<Index>> sets_;  // that cannot interact at this stage
+    std::vector<Index> set_;                // the one that is looked at: positions
     std::vector<Term> terms_;
     std::vector<TermPart> term_parts_;
     std::vector<double> term_values_;
-    std::vector<std::size_t> first_term_;      // per level
-    std::vector<double> upper_, lower_;        // sums up to a level
+    std::vector<std::size_t> first_term_;  // per level
+    std::vector<double> upper_, lower_;    // sums up to a level
     std::vector<std::uint64_t> code_;
-    std::vector<std::vector<Action>> lists_;   // per set
+    std::vector<std::vector<Action>> lists_;  // per set
 };
 
 }  // namespace coreplan

@@ -16,6 +16,7 @@ Index CoreTeams::shape_of(const std::vector<Index>& agents) {
     for (Index k = 0; k < agents.size(); ++k) {
         shape.position[agents[k]] = k;
         shape.weight.push_back(weight);
+        shape.lists.push_back(independence_.runs(agents[k]).list_of.data());
         const std::uint64_t lists = independence_.runs(agents[k]).list_count();
         fits = fits && weight < (std::uint64_t{1} << 63U) / (lists + 1);
         if (fits) weight *= lists;

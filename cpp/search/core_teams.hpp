@@ -32,6 +32,7 @@ public:
         // Splits by what the agents can still take part in, as one number (weights of the agents'
         // lists); none if there are too many lists for that.
         std::vector<std::uint64_t> weight;
+        std::vector<const Index*> lists;  // per agent: the list of each node
         std::unordered_map<std::uint64_t, const Split*> splits;
         // Those that were asked for last, by the low digits of a hash.
         std::vector<std::pair<std::uint64_t, const Split*>> recent;
@@ -46,7 +47,7 @@ public:
         if (own.weight.empty()) return find(shape, nodes);
         std::uint64_t code = 0;
         for (std::size_t k = 0; k < nodes.size(); ++k) {
-            code += own.weight[k] * independence_.runs(own.agents[k]).list_of[nodes[k]];
+            code += own.weight[k] * own.lists[k][nodes[k]];
         }
         auto& recent = own.recent[(code * 0x9e37'79b9'7f4a'7c15U) >> (64U - kRecentBits)];
         if (recent.second == nullptr || recent.first != code) {

@@ -26,7 +26,12 @@ public:
     // Records into `result`; nothing if `most` is 0.
     CoreTrace(const ConditionalReturnGraphs& crgs, const RewardPaths& paths,
               const CoreActions& actions, std::uint64_t most, CoreResult& result)
-        : crgs_(crgs), paths_(paths), actions_(actions), most_(most), on_(most > 0), result_(result) {}
+        : crgs_(crgs),
+          paths_(paths),
+          actions_(actions),
+          most_(most),
+          on_(most > 0),
+          result_(result) {}
 
     [[nodiscard]] bool on() const noexcept { return on_; }
     void stop() noexcept { on_ = false; }
