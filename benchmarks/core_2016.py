@@ -1,10 +1,13 @@
-"""Joint actions evaluated by `dp`, `crg-ps` and `core-2016`: the paper's comparison, in one run.
+"""The published algorithms: readings of CoRe, and `dp`, `crg-ps` and `core-2016` side by side.
 
-On random maintenance problems (2 to 4 agents, 3 tasks, horizon 5 to 10) with unmerged states, which
-keep start and end times as in the paper, and without and with memory of solved groups. A second
-table compares the ways to assign reward functions to agents.
+First: how many joint actions of `dp` stand against one of `core-2016`, and how long one takes, for
+each reading of the paper (see docs/paper-to-code.md), on instances of the test set mpp. Second: how
+many four-agent instances of mpp and ten-agent pyramids both bounds solve. Then the paper's
+comparison on random maintenance problems (2 to 4 agents, 3 tasks, horizon 5 to 10) with unmerged
+states, which keep start and end times as in the paper, without and with memory of solved groups;
+and the ways to assign reward functions to agents.
 
-Run: .venv/bin/python benchmarks/core_2016.py [--count 30] [--time-limit 10]
+Run: .venv/bin/python benchmarks/core_2016.py [--count 30] [--time-limit 10] [--only readings]
 """
 
 from __future__ import annotations
