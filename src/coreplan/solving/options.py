@@ -14,7 +14,7 @@ from typing import Literal, TypedDict, get_args
 
 from coreplan.errors import SolverError
 from coreplan.model.indexed import JointState
-from coreplan.solving.crg import ASSIGNMENTS, Assignment
+from coreplan.solving.crg import ASSIGNMENTS, Assignment, Bounds
 from coreplan.solving.limits import Callback
 from coreplan.solving.option_fields import (
     Amount,
@@ -39,14 +39,20 @@ JointActions = Literal["diagram", "enumerate"]
 """How `spudd` looks for the best joint action."""
 Encoding = Literal["stages", "reference"]
 """The model that `spudd` works on: one for each stage, or one with a clock."""
+Decoupling = Literal["table", "search"]
+"""How the paper's searches get the value of an agent on its own."""
+ActionOrder = Literal["promising", "listed"]
+"""The order in which `core-2016` tries joint actions."""
+RewardsFrom = Literal["graph", "entries", "checked"]
+"""Where the paper's searches get the reward of a joint transition from."""
 
 
 class Assigning(Kind):
     """Which agent answers for which reward function."""
 
     accepts = (
-        '`"balanced"`, `"highest-degree"`, a mapping from positions or names of functions to '
-        "agents, or a function of a function's name and its agents"
+        '`"balanced"`, `"highest-degree"`, `"smallest"`, a mapping from positions or names of '
+        "functions to agents, or a function of a function's name and its agents"
     )
 
     def check(self, name: str, value: object) -> None:
@@ -115,6 +121,18 @@ class _Published(_Merging):
         "Which agent answers for which reward function.",
         Assigning(),
         metavar="HOW",
+    )
+    decouple: Decoupling = option(
+        "table",
+        "How to get the value of an agent that cannot interact any more: from its own optimal "
+        "policy, computed once, or by a search each time.",
+        Choice(*get_args(Decoupling)),
+    )
+    rewards: RewardsFrom = option(
+        "graph",
+        "How to get the reward of a joint transition: from the conditional return graphs, from the "
+        "entries of the problem, or from both with a comparison.",
+        Choice(*get_args(RewardsFrom)),
     )
 
 
@@ -316,6 +334,23 @@ class CrgPsOptions(_Published):
 class Core2016Options(_Gaps, _Published):
     """Options of `core-2016`, the paper's search with branch-and-bound."""
 
+    bounds: Bounds = option(
+        "returns",
+        "Which bounds to prune by: bounds on all returns that are possible, as in the paper's "
+        "equation, or on the expected return over the agent's own outcomes, as in its figure.",
+        Choice(*get_args(Bounds)),
+    )
+    action_order: ActionOrder = option(
+        "promising",
+        "Order of the joint actions: the highest upper bound first, or as in the problem.",
+        Choice(*get_args(ActionOrder)),
+    )
+    independent_actions: bool = option(
+        False,
+        "Bound the actions of agents separately if the agents cannot interact at a stage.",
+        Flag(),
+    )
+
 
 @dataclass(frozen=True, kw_only=True)
 class DecMdpOptions(_Seeded, _Merging):
@@ -368,11 +403,16 @@ class CrgPsKeywords(DpKeywords, total=False):
 
     memo: bool
     assignment: Assignment
+    decouple: Decoupling
+    rewards: RewardsFrom
 
 
 class Core2016Keywords(CrgPsKeywords, total=False):
     """The fields of Core2016Options."""
 
+    bounds: Bounds
+    action_order: ActionOrder
+    independent_actions: bool
     relative_gap: float
     absolute_gap: float
 
