@@ -18,13 +18,14 @@ import statistics
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from coreplan import LimitError, MaintenanceProblem, Result, solve
 from coreplan.bench.sets import generate
 from coreplan.solving import build_crgs
 from instances import random_mpp
 
-READINGS: dict[str, dict[str, str | bool]] = {
+READINGS: dict[str, dict[str, Any]] = {
     "agents searched, actions as listed": {"decouple": "search", "action_order": "listed"},
     "agents solved once": {"action_order": "listed"},
     "and promising actions first": {},
@@ -132,10 +133,10 @@ def compare_assignments(problems: list[MaintenanceProblem], limit: float) -> Non
         )
 
 
-def timed(problem: MaintenanceProblem, **options: object) -> tuple[Result, float]:
+def timed(problem: MaintenanceProblem, **options: Any) -> tuple[Result, float]:
     """A result of core-2016 on unmerged states, and the seconds of processor time it took."""
     begin = time.process_time()
-    result = solve(problem, algorithm="core-2016", merge=False, **options)  # type: ignore[arg-type]
+    result = solve(problem, algorithm="core-2016", merge=False, **options)
     return result, time.process_time() - begin
 
 
@@ -182,7 +183,7 @@ class Solved:
     seconds: list[float] = field(default_factory=list)
     count: int = 0
 
-    def add(self, problem: MaintenanceProblem, limit: float, options: Mapping[str, object]) -> None:
+    def add(self, problem: MaintenanceProblem, limit: float, options: Mapping[str, Any]) -> None:
         """Solve one more."""
         result, seconds = timed(problem, time_limit=limit, **options)
         self.count += 1

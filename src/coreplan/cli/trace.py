@@ -84,13 +84,14 @@ def trace(
     if output is not None:
         sources = [file] if state_file is None else [file, state_file]
         check_writable(output, sources, "the picture", "--output")
+    if no_bounds:
+        asked["bounds"] = False
     problem = read_problem(file)
     search = trace_search(
         problem,
         stage=stage,
         state=None if state_file is None else read_state(state_file, problem),
         most_states=most_states,
-        **({"bounds": False} if no_bounds else {}),
         **asked,
     )
     outputs = Outputs()

@@ -28,7 +28,7 @@ class SolverTask:
     limits: Limits
 
     def compile(self, merge: bool, *, history: bool | None = None) -> CompiledProblem:
-        """Compile the problem within the limits; see :func:`coreplan.compile_problem`."""
+        """Compile the problem within the limits; see :func:`coreplan.solving.compile_problem`."""
         compiled = compile_problem(
             self.problem,
             merge=merge,
