@@ -1,21 +1,43 @@
-"""Joint actions evaluated by `dp`, `crg-ps` and `core-2016`: the paper's comparison, in one run.
+"""The published algorithms: readings of CoRe, and `dp`, `crg-ps` and `core-2016` side by side.
 
-On random maintenance problems (2 to 4 agents, 3 tasks, horizon 5 to 10) with unmerged states, which
-keep start and end times as in the paper, and without and with memory of solved groups. A second
-table compares the ways to assign reward functions to agents.
+First: how many joint actions of `dp` stand against one of `core-2016`, and how long one takes, for
+each reading of the paper (see docs/paper-to-code.md), on instances of the test set mpp. Second: how
+many four-agent instances of mpp and ten-agent pyramids both bounds solve. Then the paper's
+comparison on random maintenance problems (2 to 4 agents, 3 tasks, horizon 5 to 10) with unmerged
+states, which keep start and end times as in the paper, without and with memory of solved groups;
+and the ways to assign reward functions to agents.
 
-Run: .venv/bin/python benchmarks/core_2016.py [--count 30] [--time-limit 10]
+Run: .venv/bin/python benchmarks/core_2016.py [--count 30] [--time-limit 10] [--only readings]
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import statistics
-from dataclasses import dataclass
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
-from coreplan import LimitError, MaintenanceProblem, solve
+from coreplan import LimitError, MaintenanceProblem, Result, solve
+from coreplan.bench.sets import generate
 from coreplan.solving import build_crgs
 from instances import random_mpp
+
+READINGS: dict[str, dict[str, Any]] = {
+    "agents searched, actions as listed": {"decouple": "search", "action_order": "listed"},
+    "agents solved once": {"action_order": "listed"},
+    "and promising actions first": {},
+    "only the figure's bounds": {
+        "decouple": "search",
+        "action_order": "listed",
+        "bounds": "expected",
+    },
+    "all three": {"bounds": "expected"},
+    "and independent actions": {"bounds": "expected", "independent_actions": True},
+}
+"""Readings of the published algorithm, from the weakest to the strongest."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +112,7 @@ def compare_algorithms(problems: list[MaintenanceProblem], limit: float) -> None
 def compare_assignments(problems: list[MaintenanceProblem], limit: float) -> None:
     """Print CRG sizes and joint actions for the ways to assign reward functions."""
     print("assignment of reward functions, core-2016 with memo, merge=False:")
-    for assignment in ("balanced", "highest-degree"):
+    for assignment in ("balanced", "highest-degree", "smallest"):
         arcs = []
         actions = []
         for problem in problems:
@@ -111,12 +133,102 @@ def compare_assignments(problems: list[MaintenanceProblem], limit: float) -> Non
         )
 
 
+def timed(problem: MaintenanceProblem, **options: Any) -> tuple[Result, float]:
+    """A result of core-2016 on unmerged states, and the seconds of processor time it took."""
+    begin = time.process_time()
+    result = solve(problem, algorithm="core-2016", merge=False, **options)
+    return result, time.process_time() - begin
+
+
+def geometric_mean(numbers: Sequence[float]) -> float:
+    """The geometric mean."""
+    return math.exp(statistics.fmean(map(math.log, numbers)))
+
+
+def compare_readings(limit: float) -> None:
+    """Print joint actions of DP over CoRe's, and the time of one, for each reading."""
+    groups = ((2, 6), (3, 2))
+    problems = [
+        instance.problem
+        for agents, count in groups
+        for instance in generate("mpp", count=count, agents=[agents])
+    ]
+    print(f"{len(problems)} mpp instances, merge=False, without memory; geometric means:")
+    work = [solve(p, algorithm="dp", merge=False).statistics for p in problems]
+    print(f"{'':<38}{'DP / CoRe':>10}{'us / joint action':>20}{'solved':>9}")
+    arcs = set()
+    for name, options in READINGS.items():
+        ratios, costs = [], []
+        sizes = []
+        for problem, base in zip(problems, work, strict=True):
+            result, seconds = timed(problem, time_limit=limit, **options)
+            sizes.append(result.statistics.others["crg_arcs"])
+            if result.status != "optimal":
+                continue
+            evaluated = result.statistics.joint_actions_evaluated
+            ratios.append(base.joint_actions_evaluated / evaluated)
+            costs.append(1e6 * seconds / evaluated)
+        arcs.add(tuple(sizes))
+        print(
+            f"{name:<38}{geometric_mean(ratios):>10,.0f}{geometric_mean(costs):>20.2f}"
+            f"{len(ratios):>9}"
+        )
+    print(f"CRG arcs are the same for all readings: {len(arcs) == 1}")
+
+
+@dataclass
+class Solved:
+    """How many instances were solved, and how long that took."""
+
+    seconds: list[float] = field(default_factory=list)
+    count: int = 0
+
+    def add(self, problem: MaintenanceProblem, limit: float, options: Mapping[str, Any]) -> None:
+        """Solve one more."""
+        result, seconds = timed(problem, time_limit=limit, **options)
+        self.count += 1
+        if result.status == "optimal":
+            self.seconds.append(seconds)
+
+    def __str__(self) -> str:
+        slowest = f", the slowest in {max(self.seconds):.2f} s" if self.seconds else ""
+        return f"{len(self.seconds)} of {self.count} solved{slowest}"
+
+
+def scale_up(limit: float) -> None:
+    """Print how far each of the bounds gets: four agents of mpp, ten of pyra."""
+    sets = {
+        "mpp, 4 agents": [i.problem for i in generate("mpp", count=24, agents=[4])],
+        "pyra, 10 agents, horizon 4": [
+            i.problem for i in generate("pyra", count=6, agents=[10], horizon=[4])
+        ],
+    }
+    for name, problems in sets.items():
+        for bounds in ("expected", "returns"):
+            for independent in (False, True):
+                options = {"bounds": bounds, "independent_actions": independent}
+                solved = Solved()
+                for problem in problems:
+                    solved.add(problem, limit, options)
+                also = ", independent actions" if independent else ""
+                print(f"{name}, bounds={bounds!r}{also}, {limit:g} s each: {solved}")
+
+
 def main() -> None:
-    """Run both comparisons."""
+    """Run the comparisons."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=30)
     parser.add_argument("--time-limit", type=float, default=10)
+    parser.add_argument("--only", choices=["readings", "scale"], help="only this part")
     arguments = parser.parse_args()
+    if arguments.only != "scale":
+        compare_readings(arguments.time_limit)
+        print()
+    if arguments.only != "readings":
+        scale_up(arguments.time_limit)
+        print()
+    if arguments.only:
+        return
     problems = instances(arguments.count)
     compare_algorithms(problems, arguments.time_limit)
     print()

@@ -1,6 +1,8 @@
 """`spudd` against `dp`, `core-2016` and `core`: random maintenance problems, time-dependent costs.
 
-2 and 3 agents, 3 tasks, horizon 5 to 10. Where Storm (the extra `storm`) is installed, its sparse
+2 and 3 agents, 3 tasks, horizon 5 to 10. `spudd` runs in both encodings: stage by stage on the
+states that can be reached, and on the reference model with a clock, which has states and actions of
+its own (`--no-merge` does not change it). Where Storm (the extra `storm`) is installed, its sparse
 and dd engines run as well. Every run has a process of its own and one thread; times are wall time
 of `solve`, for Storm that of reading, building and computing.
 
@@ -46,6 +48,7 @@ SOLVERS = [
     Solver("spudd", "spudd"),
     Solver("spudd interleaved", "spudd", {"order": "interleaved"}),
     Solver("spudd enumerate", "spudd", {"actions": "enumerate"}),
+    Solver("spudd reference", "spudd", {"encoding": "reference"}),
     Solver("dp", "dp"),
     Solver("core-2016", "core-2016", {"memo": True}),
     Solver("core", "core", {"threads": 1}),
@@ -67,9 +70,10 @@ def run(solver: Solver, agents: int, horizon: int, seed: int, limit: float, merg
         if solver.algorithm == STORM:
             answer = storm_value(problem, time_limit=limit, merge=merge, **solver.options)
             return Run(answer.value, answer.seconds)
-        result = solve(
-            problem, algorithm=solver.algorithm, time_limit=limit, merge=merge, **solver.options
+        options = (
+            solver.options if "encoding" in solver.options else {"merge": merge, **solver.options}
         )
+        result = solve(problem, algorithm=solver.algorithm, time_limit=limit, **options)
     except LimitError:
         return Run(None, limit)
     solved = result.status is Status.OPTIMAL

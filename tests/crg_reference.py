@@ -7,6 +7,12 @@ j can change. Action a of j is dependent if some possible (s, a, s') has a signa
 and some other action b makes (s, b, s') differ from it. The influence of a dependent action, or of
 all others together, is the set of possible pairs (s, s') with a signature other than 0, unless all
 possible pairs have the same one.
+
+The printed definitions, with R(τ^e ∖ τ^j) read as 0, are followed by `literal_verdict`: function by
+function, an action is dependent if some joint transition with it earns something and would earn
+something else with another action; a possible pair is an influence if some joint transition with it
+earns something and would earn something else with another pair of states, possible or not. The
+influence of the wildcard is the union of those of its actions.
 """
 
 from __future__ import annotations
@@ -90,6 +96,48 @@ class Reference:
         first, last = arcs[choices[begin[layer]]], arcs[choices[begin[layer + 1]]]
         bases = graphs.arc_base(agent)[first:last]
         return list(dict.fromkeys(self.triple(agent, int(o)) for o in bases))
+
+    def literal_verdict(self, agent: int, layer: int, own: Triple, other: int) -> Verdict:
+        """The same by the printed definitions."""
+        stage = self.indexed.stage + layer
+        functions: dict[int, list[IndexedEntry]] = {}
+        for entry, owner in zip(self.entries, self.owners, strict=True):
+            at_stage = entry.stages is None or stage in entry.stages
+            if owner == agent and at_stage and other in dict(entry.members):
+                functions.setdefault(entry.function, []).append(entry)
+        states = range(len(self.indexed.agents[other].states))
+        every = range(len(self.indexed.agents[other].actions))
+        mine = self.possible(other, layer)
+        dependent: set[int] = set()
+        single: dict[int, set[tuple[int, int]]] = {a: set() for a in every}
+        for entries in functions.values():
+            third = sorted({i for e in entries for i, _ in e.members if i not in (agent, other)})
+            for z in itertools.product(*(self.possible(k, layer) for k in third)):
+                moves = {**dict(zip(third, z, strict=True)), agent: own}
+
+                def reward(
+                    x: Triple,
+                    moves: dict[int, Triple] = moves,
+                    entries: list[IndexedEntry] = entries,
+                ) -> float:
+                    whole = {**moves, other: x}
+                    return sum(
+                        entry.value
+                        for entry in entries
+                        if all(self.matches(i, c, whole[i]) for i, c in entry.members)
+                    )
+
+                for s, a, n in mine:
+                    here = reward((s, a, n))
+                    if here == 0:
+                        continue
+                    if any(reward((s, b, n)) != here for b in every if b != a):
+                        dependent.add(a)
+                    if any(reward((s2, a, n2)) != here for s2 in states for n2 in states):
+                        single[a].add((s, n))
+        influence: dict[int | None, set[tuple[int, int]]] = {a: single[a] for a in dependent}
+        influence[None] = set().union(*(single[a] for a in every if a not in dependent))
+        return Verdict(dependent, influence)
 
     def verdict(self, agent: int, layer: int, own: Triple, other: int) -> Verdict:
         """Dependent actions and influence of another agent, given the agent's own transition."""

@@ -26,6 +26,7 @@ ALGORITHMS: list[Algorithm] = [
     ("dp", {"merge": False}),
     ("spudd", {}),
     ("spudd", {"merge": False, "order": "interleaved", "actions": "enumerate"}),
+    ("spudd", {"encoding": "reference"}),
     ("crg-ps", {}),
     ("crg-ps", {"merge": False, "memo": True}),
     ("core-2016", {}),

@@ -21,6 +21,7 @@ from coreplan.solving.registry import ALGORITHMS
         ("spudd", PLAIN, "SPUDD, action variables"),
         ("spudd", {"actions": "enumerate"}, "SPUDD, merged, enumerated actions"),
         ("spudd", {"order": "interleaved"}, "SPUDD, merged, order interleaved"),
+        ("spudd", {"encoding": "reference"}, "SPUDD, reference encoding"),
         ("crg-ps", MEMO, "CRG-PS, memo"),
         ("core-2016", PLAIN, "CoRe 2016"),
         ("core-2016", {"memo": False}, "CoRe 2016, merged"),
@@ -51,6 +52,8 @@ def test_defaults_are_those_of_the_algorithms() -> None:
     for name, algorithm in ALGORITHMS.items():
         options = {each.name: each.default for each in options_in(algorithm.options).values()}
         assert variant_of(make_row("mpp", 1, name, options)) == Variant(name), options
+    usual = make_row("mpp", 1, "spudd", {"actions": "diagram"})
+    assert variant_of(usual) == Variant("spudd")
 
 
 def test_the_last_of_several_solves_counts() -> None:

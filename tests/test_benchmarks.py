@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,12 +12,13 @@ from xml.etree import ElementTree
 import pytest
 
 import dec_mdp
+import dec_mdp_madp
 import search
 import simulate
 import spudd
 from clocks import LOOK, ticking
 from coreplan import MaintenanceProblem, solve, write_problem
-from instances import pyramid, realistic
+from instances import pyramid, random_mpp, realistic
 
 QUICK = ["--quick", "--seeds", "1", "--time-limit", "0.2"]
 
@@ -155,6 +157,42 @@ def neighbours(problem: MaintenanceProblem) -> Counter[str]:
     """Per contractor, with how many others it interferes."""
     pairs = {tuple(work.split("/")[0] for work in each.tasks) for each in problem.network}
     return Counter(name for pair in pairs for name in pair)
+
+
+def test_madp_is_compared(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """GMAA-ICE gets the problem as a file and the horizon; values that differ are found."""
+    monkeypatch.setattr(dec_mdp_madp, "HORIZONS", (3,))
+    value = solve(random_mpp(2, 2, 3, 0), algorithm="dec-mdp").value
+    program = tmp_path / "GMAA-ICE"
+    for printed, code in ((value, 0), (value + 1, 1)):
+        program.write_text(
+            f'#!/bin/sh\ngrep -q "^agents: 2" "$1" && [ "$2 $3" = "-h 3" ] || exit 1\n'
+            f'echo "GMAA"\necho\necho "value={printed:.6g}"\nexec sleep 600\n'
+        )
+        program.chmod(0o755)
+        monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+        assert dec_mdp_madp.main(["--seeds", "1"]) == code
+        out = capsys.readouterr().out
+        assert out.count("1 of 1") == 2
+        assert ("CONTRADICTION" in out) == bool(code)
+
+
+def test_madp_that_gives_no_value(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A program that fails has solved nothing; a missing one is said to be missing."""
+    monkeypatch.setattr(dec_mdp_madp, "HORIZONS", (3,))
+    program = tmp_path / "broken"
+    program.write_text("#!/bin/sh\necho no\nexit 1\n")
+    program.chmod(0o755)
+    assert dec_mdp_madp.main(["--seeds", "1", "--program", str(program)]) == 0
+    assert "0 of 1" in capsys.readouterr().out
+    assert dec_mdp_madp.main(["--seeds", "1", "--program", "no-such-program"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("no-such-program is not installed, so nothing is compared.")
+    assert out.count("1 of 1") == 1
 
 
 def test_spudd_is_compared(

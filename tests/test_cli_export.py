@@ -8,17 +8,18 @@ import pytest
 
 from cli_runs import SMALL, Run
 from coreplan import cli, read_problem
+from coreplan.interop.dpomdp import to_dpomdp
 from coreplan.interop.prism import to_prism
 from coreplan.interop.spudd import to_spudd
 
+WRITERS = {"prism": to_prism, "spudd": to_spudd, "dpomdp": to_dpomdp}
 ROBOTS = cli.example_path("two_robots.yaml")
 
 
-@pytest.mark.parametrize("target", ["prism", "spudd"])
+@pytest.mark.parametrize("target", WRITERS)
 def test_export(run: Run, tmp_path: Path, target: str) -> None:
     """The problem goes to the standard output, or to a file that is named."""
-    problem = read_problem(ROBOTS)
-    text = to_prism(problem).text if target == "prism" else to_spudd(problem).text
+    text = WRITERS[target](read_problem(ROBOTS)).text
     code, out, err = run("export", ROBOTS, "--to", target)
     assert (code, out, err) == (0, text, "")
     path = tmp_path / "out"
@@ -36,12 +37,18 @@ def test_shift(run: Run) -> None:
     assert "--shift" in err
 
 
-def test_what_spudd_cannot_express(run: Run) -> None:
-    """A problem that depends on the stage is refused with what depends on it, and no file."""
-    code, out, err = run("export", cli.example_path("two_works.yaml"), "--to", "spudd")
+@pytest.mark.parametrize("target", ["spudd", "dpomdp"])
+def test_clock(run: Run, target: str) -> None:
+    """--clock adds the stage to the state; where something depends on it, it is there anyway."""
+    plain = run("export", ROBOTS, "--to", target).out
+    with_clock = run("export", ROBOTS, "--to", target, "--clock").out
+    assert with_clock == WRITERS[target](read_problem(ROBOTS), clock=True).text != plain
+    works = cli.example_path("two_works.yaml")
+    needed = run("export", works, "--to", target).out
+    assert needed == run("export", works, "--to", target, "--clock").out
+    code, out, err = run("export", ROBOTS, "--to", "prism", "--clock")
     assert (code, out) == (2, "")
-    assert "whose format has no stages" in err
-    assert "own costs and revenues of Beta" in err
+    assert "--clock is for" in err
 
 
 def test_exports_that_go_wrong(run: Run, small: Path, tmp_path: Path) -> None:

@@ -9,13 +9,134 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clocks import LOOK, ticking
+from core_2016_reference import CoreReference
 from coreplan import SolverError, Status, read_problem, solve
 from coreplan.cli import example_path
+from coreplan.solving.crg import ASSIGNMENTS
 from helpers import agrees, from_file, scale
 from judge import optimal_value
 from strategies import problem_dicts
 
 ALGORITHMS = ["crg-ps", "core-2016"]
+CRG_PS_READINGS = {
+    "decouple": st.sampled_from(["table", "search"]),
+    "rewards": st.sampled_from(["graph", "entries", "checked"]),
+}
+READINGS = {
+    **CRG_PS_READINGS,
+    "bounds": st.sampled_from(["returns", "expected"]),
+    "action_order": st.sampled_from(["promising", "listed"]),
+    "independent_actions": st.booleans(),
+}
+CHANCES = [(1.0,), (0.5, 0.5), (0.25, 0.75), (0.5, 0.25, 0.25)]
+
+
+@st.composite
+def exact_problems(draw: st.DrawFn, most_stages: int = 3) -> dict[str, Any]:
+    """TI-MMDPs whose numbers add up without rounding, so that ties are ties everywhere."""
+    names = ["one", "two", "three"][: draw(st.integers(2, 3))]
+    agents = []
+    for name in names:
+        states = [f"s{k}" for k in range(draw(st.integers(2, 3)))]
+        actions = [f"a{k}" for k in range(draw(st.integers(2, 3)))]
+        transitions: dict[str, Any] = {}
+        for state in states:
+            transitions[state] = {}
+            for action in actions[: draw(st.integers(1, len(actions)))]:
+                chances = draw(st.sampled_from([p for p in CHANCES if len(p) <= len(states)]))
+                following = draw(st.permutations(states))
+                transitions[state][action] = dict(zip(following, chances, strict=False))
+        agents.append({"name": name, "initial": "s0", "transitions": transitions})
+    # Without memory the search grows with all that can happen.
+    horizon = draw(st.integers(1, most_stages - (len(names) > 2)))
+
+    def condition(agent: dict[str, Any]) -> dict[str, Any]:
+        states = list(agent["transitions"])
+        actions = sorted({a for each in agent["transitions"].values() for a in each})
+        made: dict[str, Any] = {"action": draw(st.sampled_from(actions))}
+        if draw(st.booleans()):
+            made["state"] = draw(st.sampled_from(states))
+        if draw(st.integers(0, 3)) == 0:
+            made["next"] = draw(st.sampled_from(states))
+        return made
+
+    rewards = []
+    values = st.integers(-8, 8).filter(bool)
+    for _ in range(draw(st.integers(2, 5))):
+        scope = sorted(draw(st.sets(st.sampled_from(range(len(names))), min_size=1)))
+        entries = []
+        for _ in range(draw(st.integers(1, 3))):
+            entry = {
+                "when": {names[i]: condition(agents[i]) for i in scope},
+                "value": draw(values),
+            }
+            if draw(st.integers(0, 3)) == 0:
+                entry["stages"] = [draw(st.integers(0, horizon - 1))]
+            entries.append(entry)
+        rewards.append({"scope": [names[i] for i in scope], "entries": entries})
+    return {
+        "format": "ti-mmdp/1",
+        "name": "exact",
+        "horizon": horizon,
+        "agents": agents,
+        "rewards": rewards,
+    }
+
+
+@given(raw=exact_problems(), reading=st.fixed_dictionaries(READINGS))
+def test_counts_are_the_references(raw: dict[str, Any], reading: dict[str, Any]) -> None:
+    """Value, joint states expanded and joint actions evaluated are those of plain Python code."""
+    reference = CoreReference(
+        raw,
+        bounds=reading["bounds"],
+        decouple=reading["decouple"],
+        action_order=reading["action_order"],
+    )
+    value = reference.solve()
+    result = solve(from_file(raw), algorithm="core-2016", merge=False, **reading)
+    assert result.value == value
+    assert result.statistics.joint_states_expanded == reference.counts.expanded
+    assert result.statistics.joint_actions_evaluated == reference.counts.evaluated
+    assert result.statistics.others["joint_actions_pruned"] == reference.counts.pruned
+
+
+@given(raw=exact_problems(most_stages=2), decouple=st.sampled_from(["table", "search"]))
+def test_counts_without_bounds_are_the_references(raw: dict[str, Any], decouple: str) -> None:
+    """The same for CRG-PS."""
+    reference = CoreReference(raw, prune=False, decouple=decouple)
+    value = reference.solve()
+    result = solve(from_file(raw), algorithm="crg-ps", merge=False, decouple=decouple)
+    assert result.value == value
+    assert result.statistics.joint_states_expanded == reference.counts.expanded
+    assert result.statistics.joint_actions_evaluated == reference.counts.evaluated
+
+
+@given(raw=problem_dicts(), reading=st.fixed_dictionaries(READINGS), memo=st.booleans())
+def test_readings_find_the_optimum(
+    raw: dict[str, Any], reading: dict[str, Any], memo: bool
+) -> None:
+    """Whatever the reading of the algorithm, its value and its policy's are the judge's."""
+    result = solve(from_file(raw), algorithm="core-2016", memo=memo, **reading)
+    assert result.status is Status.OPTIMAL
+    assert agrees(result.value, optimal_value(raw))
+    assert result.policy is not None
+    assert agrees(result.policy.evaluate(), result.value, 1e-9 * scale(raw))
+
+
+@given(raw=problem_dicts(), reading=st.fixed_dictionaries(CRG_PS_READINGS), memo=st.booleans())
+def test_readings_without_bounds_find_the_optimum(
+    raw: dict[str, Any], reading: dict[str, Any], memo: bool
+) -> None:
+    """The same for CRG-PS."""
+    result = solve(from_file(raw), algorithm="crg-ps", memo=memo, **reading)
+    assert agrees(result.value, optimal_value(raw))
+
+
+@given(raw=problem_dicts(), merge=st.booleans())
+def test_every_transition_earns_what_its_path_says(raw: dict[str, Any], merge: bool) -> None:
+    """Without pruning, every joint transition's reward by the graph is the sum of the entries."""
+    # A path that says something else ends the search with an error.
+    solve(from_file(raw), algorithm="crg-ps", merge=merge, rewards="checked", decouple="search")
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
@@ -23,7 +144,7 @@ ALGORITHMS = ["crg-ps", "core-2016"]
     raw=problem_dicts(),
     merge=st.booleans(),
     memo=st.booleans(),
-    assignment=st.sampled_from(["balanced", "highest-degree"]),
+    assignment=st.sampled_from(ASSIGNMENTS),
 )
 def test_value_is_the_judges(
     algorithm: str, raw: dict[str, Any], merge: bool, memo: bool, assignment: str
@@ -88,3 +209,10 @@ def test_unknown_options_are_refused() -> None:
         solve(problem, algorithm="crg-ps", relative_gap=0.1)
     with pytest.raises(SolverError, match="says nothing of"):
         solve(problem, algorithm="core-2016", assignment={})
+    for option in ("bounds", "decouple", "action_order", "rewards"):
+        with pytest.raises(SolverError, match=f"no {option} 'both'"):
+            solve(problem, algorithm="core-2016", **{option: "both"})
+    with pytest.raises(SolverError, match="independent_actions"):
+        solve(problem, algorithm="core-2016", independent_actions="yes")
+    with pytest.raises(SolverError, match="bounds"):
+        solve(problem, algorithm="crg-ps", bounds="expected")

@@ -25,14 +25,15 @@ from coreplan.analysis import ExecutionSequence
 from coreplan.cli import example_path
 from coreplan.model.rewards import TransitionRewards
 from coreplan.solving import ConditionalReturnGraphs, build_crgs
+from coreplan.solving.crg import ASSIGNMENTS
 from crg_reference import Reference
 from helpers import from_file, package_state, scale
-from judge import joint_states, optimal_values
+from judge import joint_states, model_of, optimal_values
 from strategies import problem_dicts, timmdp_dicts
 
 OPTIONS = st.fixed_dictionaries(
     {
-        "assignment": st.sampled_from(["balanced", "highest-degree"]),
+        "assignment": st.sampled_from(ASSIGNMENTS),
         "neutral": st.sampled_from(["zero", "largest"]),
         "influence": st.sampled_from(["pairs", "features"]),
     }
@@ -102,11 +103,15 @@ def test_no_reward_is_lost_by_merging(raw: dict[str, Any]) -> None:
         )
 
 
+@pytest.mark.parametrize("definition", ["lossless", "literal"])
 @given(raw=timmdp_dicts())
-def test_trees_follow_the_definitions(raw: dict[str, Any]) -> None:
-    """Dependent actions and labelled pairs are exactly those that the definitions ask for."""
-    crgs = build_crgs(from_file(raw))
+def test_trees_follow_the_definitions(definition: str, raw: dict[str, Any]) -> None:
+    """Dependent actions and labelled pairs are exactly those that the definitions ask for, by the
+    chosen reading and as printed.
+    """  # noqa: D205
+    crgs = build_crgs(from_file(raw), definition=definition)
     reference = Reference(crgs)
+    judgement = reference.literal_verdict if definition == "literal" else reference.verdict
     n = len(crgs.indexed.agents)
     for i in range(n):
         for layer in range(crgs.indexed.horizon):
@@ -116,7 +121,7 @@ def test_trees_follow_the_definitions(raw: dict[str, Any]) -> None:
                 for j in range(n):
                     if j == i:
                         continue
-                    verdict = reference.verdict(i, layer, own, j)
+                    verdict = judgement(i, layer, own, j)
                     if j not in tree:
                         assert not verdict.dependent
                         assert not any(verdict.influence.values())
@@ -185,16 +190,49 @@ def test_returns_are_sums_over_graphs(raw: dict[str, Any], seed: int) -> None:
     assert problem.returns(sequence).total == pytest.approx(total, rel=1e-9, abs=1e-12 * scale(raw))
 
 
-@given(raw=problem_dicts(), merge=st.booleans())
-def test_bounds_bracket_every_joint_state(raw: dict[str, Any], merge: bool) -> None:
-    """L and U of every joint state that can be reached bracket its optimal value."""
-    crgs = build_crgs(from_file(raw), influence="features", merge=merge)
+@pytest.mark.parametrize("bounds", ["returns", "expected"])
+@given(raw=problem_dicts(), merge=st.booleans(), assignment=st.sampled_from(ASSIGNMENTS))
+def test_bounds_bracket_every_joint_state(
+    bounds: str, raw: dict[str, Any], merge: bool, assignment: str
+) -> None:
+    """L ≤ V* ≤ U in every joint state that can be reached, and for every joint action there."""
+    crgs = build_crgs(
+        from_file(raw), influence="features", merge=merge, bounds=bounds, assignment=assignment
+    )
+    model = model_of(raw)
     values = optimal_values(raw)
     tolerance = 1e-9 * scale(raw)
-    for stage, state in joint_states(raw):
+
+    def bounds_of(stage: int, state: tuple[Any, ...]) -> tuple[float, float]:
         named = package_state(raw, state)
-        assert crgs.lower_bound(stage, named) <= values[stage, state] + tolerance
-        assert crgs.upper_bound(stage, named) >= values[stage, state] - tolerance
+        return crgs.lower_bound(stage, named), crgs.upper_bound(stage, named)
+
+    for stage, state in itertools.islice(joint_states(raw), 60):
+        lower, upper = bounds_of(stage, state)
+        assert lower - tolerance <= values[stage, state] <= upper + tolerance
+        if stage == raw["horizon"]:
+            continue
+        for action in itertools.islice(model.joint_actions(stage, state), 12):
+            least = most = worth = 0.0
+            for following, p in model.joint_outcomes(state, action):
+                reward = model.reward(stage, state, action, following)
+                after = bounds_of(stage + 1, following)
+                least += p * (reward + after[0])
+                most += p * (reward + after[1])
+                last = stage + 1 == raw["horizon"]
+                worth += p * (reward + (0.0 if last else values[stage + 1, following]))
+            assert least - tolerance <= worth <= most + tolerance
+
+
+@given(raw=problem_dicts())
+def test_expected_bounds_are_tighter(raw: dict[str, Any]) -> None:
+    """Means over own outcomes lie between their extremes, in every local state."""
+    problem = from_file(raw)
+    returns, expected = (build_crgs(problem, bounds=each) for each in ("returns", "expected"))
+    tolerance = 1e-9 * scale(raw)
+    for i in range(len(returns.agents)):
+        assert (expected.core.upper(i) <= returns.core.upper(i) + tolerance).all()
+        assert (expected.core.lower(i) >= returns.core.lower(i) - tolerance).all()
 
 
 @given(raw=problem_dicts(), options=OPTIONS)
@@ -401,13 +439,71 @@ def test_paper_example_decouples_as_described() -> None:
 def test_assignment_divides_all_functions() -> None:
     """Every reward function is assigned once, to an agent it looks at; user choices are kept."""
     problem = read_problem(example_path("ring_road.yaml"))
-    for assignment in ("balanced", "highest-degree"):
+    for assignment in ASSIGNMENTS:
         parts = build_crgs(problem, assignment=assignment, influence="features", merge=True).parts
         assert len(parts) == len(problem.network)  # type: ignore[union-attr]
         assert all(part.owner in part.agents for part in parts)
     by_name = {part.name: part.agents[-1] for part in parts}
     chosen = build_crgs(problem, assignment=by_name, influence="features", merge=True).parts
     assert all(part.owner == part.agents[-1] for part in chosen)
+
+
+def test_only_agents_in_scope_can_answer() -> None:
+    """An owner that a reward function does not look at is an error that names both."""
+    problem = read_problem(example_path("ring_road.yaml"))
+    part = build_crgs(problem, influence="features", merge=True).parts[0]
+    other = next(c.name for c in problem.contractors if c.name not in part.agents)  # type: ignore[union-attr]
+
+    def wrong(name: str, agents: tuple[str, ...]) -> str:
+        return other if name == part.name else agents[0]
+
+    with pytest.raises(SolverError) as caught:
+        build_crgs(problem, assignment=wrong, influence="features", merge=True)
+    assert f"{other!r} cannot answer" in str(caught.value)
+    assert repr(part.name) in str(caught.value)
+    assert part.agents[0] in str(caught.value)
+    with pytest.raises(SolverError, match="unknown reward function, 'nothing'"):
+        build_crgs(problem, assignment={"nothing": other}, influence="features", merge=True)
+
+
+def test_smallest_assignment_makes_small_graphs() -> None:
+    """It never has more arcs than the balanced one, and fewer where owners matter."""
+    # Whoever has one action needs a tree for each action of the other; the other needs none.
+    one = Agent("one", "s", {"s": {"a": {"s": 1}}})
+    many = Agent("many", "s", {"s": {name: {"s": 1} for name in "abcdef"}})
+    entries = tuple(
+        Entry({"one": Condition(action="a"), "many": Condition(action=name)}, 2.0**k)
+        for k, name in enumerate("abcde")
+    )
+    other = RewardFunction(("many",), (Entry({"many": Condition(action="f")}, 1),))
+    both = RewardFunction(("one", "many"), entries)
+    third = Agent("third", "s", {"s": {"x": {"s": 1}, "y": {"s": 1}}})
+    pair = RewardFunction(
+        ("one", "third"),
+        (Entry({"third": Condition(action="x"), "one": Condition(action="a")}, 1),),
+    )
+    problem = TIMMDP((one, many, third), (both, other, pair), horizon=2)
+    balanced, smallest = (build_crgs(problem, assignment=each) for each in ("balanced", "smallest"))
+    assert smallest.size.arcs <= balanced.size.arcs
+    ring = read_problem(example_path("ring_road.yaml"))
+    sizes = [
+        build_crgs(ring, assignment=each, influence="features", merge=True).size.arcs
+        for each in ("smallest", "balanced", "highest-degree")
+    ]
+    assert sizes[0] <= min(sizes)
+    assert sizes[0] < sizes[1]
+
+
+def test_bounds_of_all_graphs_together() -> None:
+    """The sum of the agents' bounds holds; the paper's has n, and no sparsity."""
+    crgs = paper_example()
+    assert crgs.size_bound == sum(crg.size_bound for crg in crgs.agents)
+    assert crgs.size.arcs <= crgs.size_bound
+    # n = 2, h = 2, at most 7 states of a stage, 3 actions, w = 1.
+    states = max(
+        int(b) - int(a) for i in range(2) for a, b in itertools.pairwise(crgs.graphs.layer_begin(i))
+    )
+    assert crgs.printed_bound == 2 * 2 * states**4 * 3**2
 
 
 def test_options_that_make_no_sense_are_refused() -> None:

@@ -436,9 +436,29 @@ def test_output_is_the_picture(capsys: pytest.CaptureFixture[str], tmp_path: Pat
     assert json.loads(out)["problem"] == "paper example"
 
 
+def test_the_papers_graphs_come_out_of_the_command(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """--assign gives the interaction to agent 2, by position or name; the picture has [L, U]."""
+    path = tmp_path / "graphs.svg"
+    for function in ("2", read_problem(PAPER).index().functions[2]):
+        given = ["--assign", f"{function}=agent 2", "--merge", "--expected-bounds", "-o", path]
+        code, out, err = run(capsys, PAPER, *given, "--json")
+        assert (code, err) == (0, "")
+        expected = paper_example(influence="features", merge=True, bounds="expected")
+        assert path.read_text(encoding="utf-8") == expected.draw(bounds=True).svg
+        report = json.loads(out)
+        assert report["agents"][1]["size"]["arcs"] == expected["agent 2"].size.arcs
+        assert list(report["assignment"].values()) == ["agent 2"]
+        assert report["all"]["size"]["arcs"] == expected.size.arcs
+        assert report["all"]["size_bound"] == expected.size_bound
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
+        (["--assign", "2=agent 3"], "no agent 'agent 3'"),
+        (["--bounds", "--expected-bounds", "-o", "x.svg"], "use either"),
         (["--agent", "agent 3"], "agent 3"),
         (["--stages", "2:1"], "first < last"),
         (["--stages", "0:9"], "<= 2"),

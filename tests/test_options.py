@@ -64,13 +64,24 @@ UNUSUAL: dict[str, list[tuple[dict[str, Any], SolverOptions]]] = {
     "spudd": [
         ({"order": "interleaved"}, SpuddOptions(order="interleaved")),
         ({"actions": "enumerate", "merge": False}, SpuddOptions(actions="enumerate", merge=False)),
+        ({"encoding": "reference"}, SpuddOptions(encoding="reference")),
     ],
-    "crg-ps": [({"memo": True}, CrgPsOptions(memo=True))],
+    "crg-ps": [
+        ({"memo": True}, CrgPsOptions(memo=True)),
+        (
+            {"decouple": "search", "rewards": "checked"},
+            CrgPsOptions(decouple="search", rewards="checked"),
+        ),
+    ],
     "core-2016": [
         (
             {"assignment": "highest-degree", "absolute_gap": 1},
             Core2016Options(assignment="highest-degree", absolute_gap=1),
-        )
+        ),
+        (
+            {"bounds": "expected", "action_order": "listed", "independent_actions": True},
+            Core2016Options(bounds="expected", action_order="listed", independent_actions=True),
+        ),
     ],
     "dec-mdp": [({"seed": 3, "merge": False}, DecMdpOptions(seed=3, merge=False))],
 }
@@ -301,7 +312,8 @@ def test_the_page_is_made_from_the_fields(tmp_path: Path) -> None:
 SPELLINGS = {
     *("--threads", "--relative-gap", "--absolute-gap", "--work-limit", "--prefer", "--seed"),
     *("--deterministic", "--no-deterministic", "--merge", "--no-merge", "--memo", "--no-memo"),
-    *("--assignment", "--order", "--actions"),
+    *("--assign", "--assignment", "--order", "--actions", "--encoding", "--bounds", "--decouple"),
+    *("--action-order", "--rewards", "--independent-actions", "--no-independent-actions"),
 }
 
 
@@ -331,6 +343,7 @@ def test_help_names_the_algorithms() -> None:
     assert shown["merge"].endswith("as in the literature.  [default: merge]")
     assert shown["relative_gap"].endswith("Only for `core` and `core-2016`.  [default: 0]")
     assert shown["threads"].endswith("or 4 per processor if that is more. Only for `core`.")
+    assert shown["actions"].endswith("Only for `spudd`.  [default: diagram]")
     planned = {each.name: getattr(each, "help", "") for each in cli.commands["plan"].params}
     assert planned["threads"].endswith("or 4 per processor if that is more.")
 
@@ -347,11 +360,22 @@ def test_help_names_the_algorithms() -> None:
             ["--order", "interleaved", "--actions", "enumerate"],
             {"order": "interleaved", "actions": "enumerate"},
         ),
+        ("spudd", ["--encoding", "reference"], {"encoding": "reference"}),
         ("crg-ps", ["--memo", "--assignment", "highest-degree"], {"memo": True}),
         (
             "core-2016",
             [*("--assignment", "0=Alpha", "--assignment", "1=Beta", "--assignment", "2=Beta")],
             {"assignment": {0: "Alpha", 1: "Beta", 2: "Beta"}},
+        ),
+        (
+            "core-2016",
+            ["--assign", "smallest", "--bounds", "expected", "--action-order", "listed"],
+            {"assignment": "smallest", "bounds": "expected", "action_order": "listed"},
+        ),
+        (
+            "core-2016",
+            ["--independent-actions", "--decouple", "search", "--rewards", "entries"],
+            {"independent_actions": True, "decouple": "search", "rewards": "entries"},
         ),
         ("dec-mdp", ["--seed", 9], {"seed": 9}),
     ],
@@ -380,7 +404,8 @@ def test_the_command_line_solves_the_same(
         (["--seed", 2**64], "--seed"),
         (["--relative-gap", -1], "--relative-gap"),
         (["--work-limit", 0], "--work-limit"),
-        (["--algorithm", "core-2016", "--assignment", "x=Beta"], "K=AGENT"),
+        (["--algorithm", "core-2016", "--assignment", "x="], "FUNCTION=AGENT"),
+        (["--algorithm", "core-2016", "--assign", "x=Beta"], "unknown reward function, 'x'"),
         (["--algorithm", "core-2016", "--assignment", "balanecd"], "did you mean 'balanced'"),
     ],
 )

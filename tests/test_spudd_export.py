@@ -10,12 +10,13 @@ from functools import cache
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 import judge
 from coreplan import ModelError, SolverError
 from coreplan.interop import spudd
-from coreplan.interop.spudd import to_spudd
+from coreplan.interop.spudd import CLOCK, to_spudd
 from helpers import agrees, from_file, package_state, random_mpp, scale
 from strategies import Problem, problem_dicts
 
@@ -146,6 +147,32 @@ class Reader:
 
         return best(self.horizon, tuple(start[name] for name in names))
 
+    def sweep(self, start: Values, sweeps: int) -> float:
+        """Value iteration over the whole state space, as the program does it."""
+        names = list(self.variables)
+        states = list(itertools.product(*self.variables.values()))
+        known = {
+            state: self.at(self.reward, dict(zip(names, state, strict=True))) for state in states
+        }
+        for _ in range(sweeps):
+            known = {state: self._backed_up(names, state, known) for state in states}
+        return known[tuple(start[name] for name in names)]
+
+    def _backed_up(
+        self, names: list[str], state: tuple[str, ...], known: dict[tuple[str, ...], float]
+    ) -> float:
+        values = dict(zip(names, state, strict=True))
+        return max(
+            self.at(self.reward, values)
+            - self.at(action["cost"], values)
+            + self.discount
+            * math.fsum(
+                chance * known[after]
+                for chance, after in self._outcomes([self.law(action[v], v, values) for v in names])
+            )
+            for action in self.actions.values()
+        )
+
     @staticmethod
     def _outcomes(laws: list[list[tuple[str, float]]]) -> Iterator[tuple[float, tuple[str, ...]]]:
         for each in itertools.product(*laws):
@@ -181,9 +208,9 @@ def stationary(raw: Problem) -> Problem:
     return made
 
 
-def value_of_file(raw: Problem) -> float:
+def value_of_file(raw: Problem, **options: Any) -> float:
     """The value of the initial state, from the file alone."""
-    model = to_spudd(from_file(raw))
+    model = to_spudd(from_file(raw), **options)
     reader = Reader(model.text)
     assert reader.horizon == model.horizon
     return reader.value(dict(model.start))
@@ -191,20 +218,27 @@ def value_of_file(raw: Problem) -> float:
 
 @given(problem_dicts(max_work=1000))
 def test_stationary_problems(raw: Problem) -> None:
-    """A problem that does not depend on the stage can be written, and has the judge's value."""
+    """A problem that does not depend on the stage has no clock, and the judge's value."""
     raw = stationary(raw)
+    assert CLOCK not in Reader(to_spudd(from_file(raw)).text).variables
     assert agrees(value_of_file(raw), judge.optimal_value(raw), 1e-8 * scale(raw))
 
 
-@given(problem_dicts(max_work=1000))
-def test_others_are_refused_or_right(raw: Problem) -> None:
-    """Whatever can be written has the judge's value; what cannot is refused for its stages."""
-    try:
-        value = value_of_file(raw)
-    except SolverError as error:
-        assert "stage" in str(error)
-    else:
-        assert agrees(value, judge.optimal_value(raw), 1e-8 * scale(raw))
+@given(problem_dicts(max_work=1000), st.booleans())
+def test_problems_of_all_kinds(raw: Problem, clock: bool) -> None:
+    """Windows, rewards of some stages, must_complete: the file has the judge's value."""
+    value = value_of_file(raw, clock=clock)
+    assert agrees(value, judge.optimal_value(raw), 1e-8 * scale(raw))
+
+
+@given(problem_dicts(max_work=60), st.integers(0, 2))
+def test_sweeps_over_the_whole_state_space(raw: Problem, more: int) -> None:
+    """As many sweeps as stages give the value; with a clock, further sweeps do not change it."""
+    model = to_spudd(from_file(raw), clock=True)
+    reader = Reader(model.text)
+    assume(math.prod(map(len, reader.variables.values())) * len(reader.actions) <= 3000)
+    value = reader.sweep(dict(model.start), model.horizon + more)
+    assert agrees(value, judge.optimal_value(raw), 1e-8 * scale(raw))
 
 
 @pytest.mark.parametrize(
@@ -215,34 +249,41 @@ def test_others_are_refused_or_right(raw: Problem) -> None:
         ({"window": [0, 2]}, "has other actions in state 'idle/to do w0' at stage 3 than at stage"),
     ],
 )
-def test_what_depends_on_the_stage_is_named(change: dict[str, Any], said: str) -> None:
-    """Costs per step, and windows, are refused with the agent and the place."""
+def test_why_there_is_a_clock(change: dict[str, Any], said: str) -> None:
+    """Costs per step, and windows, are named in the file with the agent and the place."""
     raw = stationary(random_mpp(2, 2, 4))
+    assert CLOCK not in to_spudd(from_file(raw)).start
     raw["agents"][0]["tasks"][0] |= change
-    with pytest.raises(SolverError, match=re.escape(said)):
-        to_spudd(from_file(raw))
+    model = to_spudd(from_file(raw))
+    assert model.start[CLOCK] == "t0"
+    assert said in model.text
+    assert Reader(model.text).variables[CLOCK] == ["t0", "t1", "t2", "t3", "t4"]
+    assert agrees(value_of_file(raw), judge.optimal_value(raw), 1e-8)
 
 
-def test_must_complete_is_refused_where_it_matters() -> None:
+def test_must_complete_has_a_clock_where_it_matters() -> None:
     """With must_complete an agent may have to start in time: that depends on the stage."""
     raw = stationary(random_mpp(2, 1, 4))
-    assert to_spudd(from_file(raw)).horizon == 4
-    with pytest.raises(SolverError, match="whose format has no stages: agent"):
-        to_spudd(from_file({**raw, "must_complete": True}))
+    assert CLOCK not in to_spudd(from_file(raw)).start
+    raw["must_complete"] = True
+    raw["agents"][0]["tasks"][0]["revenue"] = -500
+    assert CLOCK in to_spudd(from_file(raw)).start
+    assert agrees(value_of_file(raw), judge.optimal_value(raw), 1e-8)
 
 
-def test_rewards_of_some_stages_are_named() -> None:
-    """An entry with `stages` is refused by its reward function, unless it means all of them."""
+def test_rewards_of_some_stages() -> None:
+    """An entry with `stages` needs a clock, unless it means all of them."""
     raw: Problem = {
         "format": "ti-mmdp/1",
         "horizon": 2,
         "agents": [{"name": "A", "initial": "s", "transitions": {"s": {"x": {"s": 1}}}}],
         "rewards": [{"scope": ["A"], "entries": [{"value": 2, "stages": [0]}]}],
     }
-    with pytest.raises(SolverError, match=r"rewards\[0\] of A"):
-        to_spudd(from_file(raw))
+    assert "the reward 'rewards[0] of A'" in to_spudd(from_file(raw)).text
+    assert value_of_file(raw) == 2
     raw["rewards"][0]["entries"][0]["stages"] = [1, 0]
-    assert value_of_file(raw) == 4
+    assert CLOCK not in to_spudd(from_file(raw)).start
+    assert value_of_file(raw) == value_of_file(raw, clock=True) == 4
 
 
 def test_actions_that_are_not_there() -> None:
@@ -264,9 +305,10 @@ def test_actions_that_are_not_there() -> None:
     assert value_of_file(raw) == judge.optimal_value(raw) == -5
 
 
-def test_from_a_later_situation() -> None:
+@pytest.mark.parametrize("clock", [False, True])
+def test_from_a_later_situation(clock: bool) -> None:
     """The file may start from a later stage and state."""
-    raw = stationary(random_mpp(2, 2, 5))
+    raw = random_mpp(2, 2, 5) if clock else stationary(random_mpp(2, 2, 5))
     problem = from_file(raw)
     for (stage, joint), expected in list(judge.optimal_values(raw).items())[::40]:
         model = to_spudd(problem, stage=stage, state=package_state(raw, joint))
@@ -282,6 +324,10 @@ def test_files_that_would_be_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spudd, "MOST_LEAVES", 10)
     with pytest.raises(SolverError, match="leaves"):
         to_spudd(from_file(stationary(random_mpp(2, 2, 4))))
+    monkeypatch.setattr(spudd, "MOST_LEAVES", 5000)
+    to_spudd(from_file(stationary(random_mpp(2, 2, 4))))
+    with pytest.raises(SolverError, match="leaves"):
+        to_spudd(from_file(stationary(random_mpp(2, 2, 4))), clock=True)
 
 
 def test_what_is_no_problem_is_refused() -> None:

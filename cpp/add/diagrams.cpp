@@ -53,6 +53,7 @@ enum class Diagrams::Operation : Index {
     rename = 6U << 28U,
     sum_of_products = 7U << 28U,
     max_of_sums = 8U << 28U,
+    equal = 9U << 28U,
 };
 
 // -- handles -------------------------------------------------------------------------------------
@@ -320,6 +321,34 @@ Diagram Diagrams::table(std::span<const Index> variables, std::span<const Diagra
     return run([&] { return build(variables, rows); });
 }
 
+Index Diagrams::build_some(std::span<const Index> variables,
+                           std::span<const std::pair<std::uint64_t, Diagram>> rows,
+                           std::uint64_t first) {
+    if (variables.empty()) {
+        if (rows.size() != 1 || rows[0].first != first) {
+            throw std::invalid_argument("numbers that the variables cannot tell");
+        }
+        return node_of(rows[0].second);
+    }
+    const std::uint64_t middle = first + (std::uint64_t{1} << (variables.size() - 1));
+    const auto split =
+        std::ranges::lower_bound(rows, middle, {}, &std::pair<std::uint64_t, Diagram>::first);
+    const auto below = static_cast<std::size_t>(split - rows.begin());
+    const auto rest = variables.subspan(1);
+    if (below == rows.size()) return checked(variables[0], build_some(rest, rows, first));
+    if (below == 0) return checked(variables[0], build_some(rest, rows, middle));
+    const Index low = checked(variables[0], build_some(rest, rows.first(below), first));
+    const Index high = checked(variables[0], build_some(rest, rows.subspan(below), middle));
+    return make(variables[0], low, high);
+}
+
+Diagram Diagrams::table(std::span<const Index> variables,
+                        std::span<const std::pair<std::uint64_t, Diagram>> rows) {
+    if (variables.size() > 63) throw std::invalid_argument("more variables than bits");
+    if (rows.empty()) throw std::invalid_argument("a table without rows");
+    return run([&] { return build_some(variables, rows, 0); });
+}
+
 Index Diagrams::build_sparse(std::span<const Index> variables,
                              std::span<const std::pair<std::uint64_t, double>> entries,
                              std::uint64_t first) {
@@ -405,6 +434,13 @@ struct Diagrams::Min {
     static Index quick(Index f, Index g) { return f == g ? f : kNone; }
 };
 
+struct Diagrams::Equal {
+    static constexpr Operation kOperation = Operation::equal;
+    static constexpr bool kCommutes = true;
+    static double of(double a, double b) { return a == b ? 1 : 0; }
+    static Index quick(Index f, Index g) { return f == g ? kOne : kNone; }
+};
+
 template <class Op>
 Index Diagrams::apply(Index f, Index g) {
     const Index quick = Op::quick(f, g);
@@ -444,6 +480,9 @@ Diagram Diagrams::max(const Diagram& f, const Diagram& g) {
 }
 Diagram Diagrams::min(const Diagram& f, const Diagram& g) {
     return run([&] { return apply<Min>(node_of(f), node_of(g)); });
+}
+Diagram Diagrams::equal(const Diagram& f, const Diagram& g) {
+    return run([&] { return apply<Equal>(node_of(f), node_of(g)); });
 }
 
 // -- over variables ------------------------------------------------------------------------------

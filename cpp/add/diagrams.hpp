@@ -69,6 +69,10 @@ public:
     // leads to rows, so the numbers without a row share the values of others.
     Diagram table(std::span<const Index> variables, std::span<const Diagram> rows);
 
+    // As `table`, where only some numbers, given ascending, have a row.
+    Diagram table(std::span<const Index> variables,
+                  std::span<const std::pair<std::uint64_t, Diagram>> rows);
+
     // As `table`, from (number, value) with ascending numbers; 0 elsewhere.
     Diagram sparse(std::span<const Index> variables,
                    std::span<const std::pair<std::uint64_t, double>> entries);
@@ -85,6 +89,8 @@ public:
     Diagram times(const Diagram& f, const Diagram& g);
     Diagram max(const Diagram& f, const Diagram& g);
     Diagram min(const Diagram& f, const Diagram& g);
+    // 1 where both have the same value, else 0.
+    Diagram equal(const Diagram& f, const Diagram& g);
 
     // -- over variables ------------------------------------------------------------------------
 
@@ -160,6 +166,7 @@ private:
     struct Times;
     struct Max;
     struct Min;
+    struct Equal;
     struct SumOfProducts;
     struct MaxOfSums;
 
@@ -172,6 +179,8 @@ private:
     Index make(Index level, Index low, Index high);
     Index find_or_add(std::uint16_t level, Index low, Index high);
     Index build(std::span<const Index> variables, std::span<const Diagram> rows);
+    Index build_some(std::span<const Index> variables,
+                     std::span<const std::pair<std::uint64_t, Diagram>> rows, std::uint64_t first);
     Index build_sparse(std::span<const Index> variables,
                        std::span<const std::pair<std::uint64_t, double>> entries,
                        std::uint64_t first);

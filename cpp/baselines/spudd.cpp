@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "add/diagrams.hpp"
+#include "baselines/reached_policy.hpp"
 #include "support/reservation.hpp"
 
 namespace coreplan {
@@ -16,7 +17,6 @@ namespace {
 
 constexpr double kBytesPerState = sizeof(double) + sizeof(std::uint32_t);
 constexpr double kBytesPerCandidate = 128;  // with its places among the roots of diagrams
-constexpr double kBytesPerNumber = sizeof(std::uint64_t) + sizeof(std::uint32_t);
 
 Index bits_for(std::size_t numbers) { return static_cast<Index>(std::bit_width(numbers - 1)); }
 
@@ -456,7 +456,6 @@ public:
           monitor_(monitor),
           result_(result),
           candidates_memory_(monitor),
-          policy_memory_(monitor),
           diagrams_(variables.count(), monitor),
           value_(diagrams_.constant(0)) {}
 
@@ -517,34 +516,25 @@ public:
             ++result_.iterations;
         }
         const double best = diagrams_.value(value_.root());
-        std::vector<std::uint64_t> numbers;
-        std::vector<std::uint32_t> actions;
-        std::vector<std::uint64_t> here{0}, next;
-        for (Index layer = 0; layer < model_.layer_count(); ++layer) {
-            Chooser chooser(model_, variables_, diagrams_, monitor_, layer);
-            policy_memory_.take(2 * kBytesPerNumber * static_cast<double>(here.size()),
-                                "the policy");
-            for (const std::uint64_t state : here) {
-                const std::vector<Index> classes = classes_of(layer, state);
-                chooser.visit(
-                    candidates[layer],
-                    [&](const std::vector<Index>&, const Chooser::Choice& choice) {
-                        numbers.push_back(layout_.layer_begin(layer) + state);
-                        actions.push_back(chooser.number(classes, choice.actions));
-                        if (layer + 1 == model_.layer_count()) return;
-                        add_outcomes(layer, classes, chooser, choice.actions, 0, 0, next);
-                    },
-                    &classes);
+        std::optional<Chooser> chooser;
+        Index current = 0;
+        const auto choose = [&](Index layer, const std::vector<Index>& classes,
+                                std::vector<Index>& actions) {
+            if (!chooser || current != layer) {
+                if (chooser) candidates[current].clear();
+                current = layer;
+                chooser.emplace(model_, variables_, diagrams_, monitor_, layer);
             }
-            make_unique(next);
-            here = std::exchange(next, {});
-            candidates[layer].clear();
-        }
-        result_.state_count = numbers.size();
-        result_.numbers = zeros<std::uint64_t>(numbers.size());
-        result_.actions = zeros<std::uint32_t>(numbers.size());
-        std::ranges::copy(numbers, result_.numbers.get());
-        std::ranges::copy(actions, result_.actions.get());
+            chooser->visit(
+                candidates[layer],
+                [&](const std::vector<Index>&, const Chooser::Choice& choice) {
+                    for (std::size_t i = 0; i < actions.size(); ++i) {
+                        actions[i] = chooser->action(choice.actions, i);
+                    }
+                },
+                &classes);
+        };
+        write_reached_policy(model_, layout_, choose, monitor_, result_);
         result_.lower = result_.upper = best;
     }
 
@@ -627,53 +617,6 @@ private:
         return number;
     }
 
-    [[nodiscard]] std::vector<Index> classes_of(Index layer, std::uint64_t number) const {
-        std::vector<Index> classes;
-        for (std::size_t i = 0; i < model_.agents.size(); ++i) {
-            classes.push_back(static_cast<Index>(number / layout_.stride(layer, i)));
-            number %= layout_.stride(layer, i);
-        }
-        return classes;
-    }
-
-    // Adds the numbers of all joint outcomes to `next`.
-    void add_outcomes(Index layer, const std::vector<Index>& classes, const Chooser& chooser,
-                      std::uint64_t actions, std::size_t i, std::uint64_t number,
-                      std::vector<std::uint64_t>& next) {
-        if (i == classes.size()) {
-            if (next.size() == next.capacity()) {
-                make_unique(next);
-                const std::size_t room = std::max<std::size_t>(1024, 2 * next.size());
-                if (room > next.capacity()) {
-                    policy_memory_.take(
-                        static_cast<double>(room - next.capacity()) * sizeof(std::uint64_t),
-                        "the policy");
-                    next.reserve(room);
-                }
-            }
-            next.push_back(number);
-            return;
-        }
-        const CompiledAgent& agent = model_.agents[i];
-        const Index c = agent.layer_begin[layer] + classes[i];
-        const std::size_t after =
-            at(agent.action_after[agent.action_begin[c] + chooser.action(actions, i)]);
-        for (Index o = agent.outcome_begin[after]; o < agent.outcome_begin[after + 1]; ++o) {
-            if (monitor_.tick(4)) {
-                throw LimitReached(monitor_.stop(), "stopped while the policy was written down");
-            }
-            const std::size_t k = at(agent.outcome_next[o]) - agent.layer_begin[layer + 1];
-            add_outcomes(layer, classes, chooser, actions, i + 1,
-                         number + k * layout_.stride(layer + 1, i), next);
-        }
-    }
-
-    static void make_unique(std::vector<std::uint64_t>& numbers) {
-        std::ranges::sort(numbers);
-        const auto rest = std::ranges::unique(numbers);
-        numbers.erase(rest.begin(), rest.end());
-    }
-
     const CompiledModel& model_;
     const SpuddOptions& options_;
     const Variables& variables_;
@@ -681,7 +624,6 @@ private:
     Monitor& monitor_;
     SpuddResult& result_;
     Reservation candidates_memory_;
-    Reservation policy_memory_;
     Diagrams diagrams_;
     Diagram value_;
 };

@@ -41,20 +41,28 @@ void bind_core_2016(nb::module_& module) {
         .def_ro("states_expanded", &CoreResult::states_expanded)
         .def_ro("actions_evaluated", &CoreResult::actions_evaluated)
         .def_ro("actions_pruned", &CoreResult::actions_pruned)
+        .def_ro("actions_bounded", &CoreResult::actions_bounded)
         .def_ro("decouplings", &CoreResult::decouplings)
         .def_ro("decisions", &CoreResult::decisions)
         .def_ro("trace", &CoreResult::trace)
         .def_ro("trace_full", &CoreResult::trace_full);
-    module.def(
-        "solve_core_2016",
-        [](ConditionalReturnGraphs& crgs, bool bounds, bool memo, double absolute_gap,
-           double relative_gap, std::uint64_t most_trace, Monitor& monitor) {
-            return solve_core_2016(crgs, {bounds, memo, absolute_gap, relative_gap, most_trace},
-                                   monitor);
-        },
-        nb::arg("crgs"), nb::arg("bounds"), nb::arg("memo"), nb::arg("absolute_gap"),
-        nb::arg("relative_gap"), nb::arg("most_trace"), nb::arg("monitor"),
-        nb::call_guard<nb::gil_scoped_release>());
+    nb::enum_<RewardSource>(module, "RewardSource")
+        .value("graph", RewardSource::graph)
+        .value("entries", RewardSource::entries)
+        .value("checked", RewardSource::checked);
+    nb::class_<CoreOptions>(module, "CoreOptions")
+        .def(nb::init<>())
+        .def_rw("bounds", &CoreOptions::bounds)
+        .def_rw("memo", &CoreOptions::memo)
+        .def_rw("table", &CoreOptions::table)
+        .def_rw("promising", &CoreOptions::promising)
+        .def_rw("rewards", &CoreOptions::rewards)
+        .def_rw("independent_actions", &CoreOptions::independent_actions)
+        .def_rw("absolute_gap", &CoreOptions::absolute_gap)
+        .def_rw("relative_gap", &CoreOptions::relative_gap)
+        .def_rw("most_trace", &CoreOptions::most_trace);
+    module.def("solve_core_2016", &solve_core_2016, nb::arg("crgs"), nb::arg("options"),
+               nb::arg("monitor"), nb::call_guard<nb::gil_scoped_release>());
 }
 
 }  // namespace coreplan::bindings

@@ -9,6 +9,7 @@
 #include "bindings/module.hpp"
 #include "crg/conditional_return_graph.hpp"
 #include "crg/merge.hpp"
+#include "support/reservation.hpp"
 
 namespace coreplan::bindings {
 
@@ -18,12 +19,22 @@ using Crgs = ConditionalReturnGraphs;
 
 std::unique_ptr<Crgs> make(const Description& description, const LocalGraphs& graphs,
                            const std::vector<Index>& owner, bool literal, bool largest,
-                           bool features, Monitor& monitor) {
+                           bool features, bool expected, Monitor& monitor) {
     std::vector<AgentId> owners;
     for (const Index each : owner) owners.push_back(AgentId{each});
-    const CrgOptions options{literal, largest, features};
+    const CrgOptions options{literal, largest, features, expected};
     const nb::gil_scoped_release unlocked;
     return std::make_unique<Crgs>(description, graphs, owners, options, monitor);
+}
+
+// How large the graphs would be. Nothing of them is kept.
+double count_arcs(const Description& description, const LocalGraphs& graphs,
+                  const std::vector<Index>& owner, bool features, Monitor& monitor) {
+    std::vector<AgentId> owners;
+    for (const Index each : owner) owners.push_back(AgentId{each});
+    const CrgOptions options{false, false, features, false};
+    const Lease memory(monitor);
+    return Crgs(description, graphs, owners, options, monitor).size().arcs();
 }
 
 // The moves behind arcs, one per agent.
@@ -184,9 +195,12 @@ void bind_crg(nb::module_& module) {
                         self.maker().path_reward(tree_of(self, agent, arcs.at(agent)), layer,
                                                  moves_of(self, arcs));
              });
+    module.def("count_crg_arcs", &count_arcs, nb::arg("description"), nb::arg("graphs"),
+               nb::arg("owner"), nb::arg("features"), nb::arg("monitor"),
+               nb::call_guard<nb::gil_scoped_release>());
     module.def("make_crgs", &make, nb::arg("description"), nb::arg("graphs"), nb::arg("owner"),
-               nb::arg("literal"), nb::arg("largest"), nb::arg("features"), nb::arg("monitor"),
-               nb::keep_alive<0, 2>(), nb::keep_alive<0, 7>());
+               nb::arg("literal"), nb::arg("largest"), nb::arg("features"), nb::arg("expected"),
+               nb::arg("monitor"), nb::keep_alive<0, 2>(), nb::keep_alive<0, 8>());
 }
 
 }  // namespace coreplan::bindings

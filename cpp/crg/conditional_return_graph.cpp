@@ -119,11 +119,26 @@ void ConditionalReturnGraphs::bound(std::size_t agent, Monitor& monitor) {
         }
         double most = -std::numeric_limits<double>::infinity();
         double least = std::numeric_limits<double>::infinity();
-        for (Index arc = graph.arc_begin[first]; arc < graph.arc_begin[last]; ++arc) {
-            const RewardTree& tree = crg.trees[crg.arc_tree[arc]];
-            const std::size_t next = at(graph.arc_next[arc]);
-            most = std::max(most, graph.arc_reward[arc] + tree.most + crg.upper[next]);
-            least = std::min(least, graph.arc_reward[arc] + tree.least + crg.lower[next]);
+        for (Index c = first; c < last; ++c) {
+            double upper = 0;
+            double lower = 0;
+            for (Index arc = graph.arc_begin[c]; arc < graph.arc_begin[c + 1]; ++arc) {
+                const RewardTree& tree = crg.trees[crg.arc_tree[arc]];
+                const std::size_t next = at(graph.arc_next[arc]);
+                const double best = graph.arc_reward[arc] + tree.most + crg.upper[next];
+                const double worst = graph.arc_reward[arc] + tree.least + crg.lower[next];
+                if (maker_.options().expected) {
+                    upper += graph.arc_probability[arc] * best;
+                    lower += graph.arc_probability[arc] * worst;
+                } else {
+                    most = std::max(most, best);
+                    least = std::min(least, worst);
+                }
+            }
+            if (maker_.options().expected) {
+                most = std::max(most, upper);
+                least = std::min(least, lower);
+            }
         }
         crg.upper[node] = most;
         crg.lower[node] = least;

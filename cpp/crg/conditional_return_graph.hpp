@@ -21,7 +21,8 @@ struct ConditionalReturnGraph {
     std::vector<Index> local_choice;  // per node: the choice that earns it, among its choices
     std::vector<bool> in_graph;       // per node: can be reached by the arcs that are kept
 
-    // Bounds on the return from a node on (paper, eq. UB), over the arcs that are kept.
+    // Bounds from a node on, over the arcs that are kept: on the return (paper, eq. UB), or, with
+    // CrgOptions::expected, on what is expected of it whatever the others do.
     std::vector<double> upper;
     std::vector<double> lower;
 

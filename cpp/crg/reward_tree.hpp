@@ -17,6 +17,8 @@ struct CrgOptions {
     bool literal = false;   // the printed definitions, for comparison; they can lose rewards
     bool largest = false;   // the neutral signature is the most frequent one, not 0
     bool features = false;  // influence arcs for pair types instead of pairs of states
+    // Bounds are expectations over the agent's own outcomes instead of extremes (eq. UB).
+    bool expected = false;
 };
 
 // An interaction entry that earns its value if all these other agents match, given that the agent
@@ -95,6 +97,7 @@ public:
 
     [[nodiscard]] const MoveTypes& types(std::size_t agent) const { return types_[agent]; }
     [[nodiscard]] const LocalGraphs& graphs() const noexcept { return graphs_; }
+    [[nodiscard]] const CrgOptions& options() const noexcept { return options_; }
     [[nodiscard]] const std::vector<std::vector<Index>>& entries_of() const { return entries_of_; }
     [[nodiscard]] const std::vector<AgentId>& scope_of(std::size_t agent) const {
         return scope_of_[agent];

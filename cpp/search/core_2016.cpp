@@ -3,9 +3,15 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <stdexcept>
+#include <tuple>
 #include <utility>
 
+#include "search/core_actions.hpp"
+#include "search/core_teams.hpp"
+#include "search/core_trace.hpp"
+#include "support/reservation.hpp"
 #include "support/sequence_pool.hpp"
 
 namespace coreplan {
@@ -13,10 +19,9 @@ namespace coreplan {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kTolerance = 1e-9;      // a bound that is worse by rounding only must not prune
-constexpr double kActionsPerState = 20;  // that a trace has room for, on average
-
-struct TraceFull {};  // thrown where there is more to record than allowed
+// Most of a search without memory happens in the last stages. Decisions there are found again when
+// the policy is put together, which is less work than to keep them all.
+constexpr Index kForgotten = 2;
 
 class Search {
 public:
@@ -25,8 +30,13 @@ public:
           graphs_(crgs.graphs()),
           options_(options),
           monitor_(monitor),
+          memory_(monitor),
           n_(crgs.agent_count()),
-          layers_(crgs.graphs().stage_count()) {}
+          layers_(crgs.graphs().stage_count()),
+          paths_(crgs, options.rewards, monitor),
+          teams_(crgs.independence(), crgs.agent_count(), monitor),
+          actions_(crgs, paths_, options, monitor),
+          trace_(crgs, paths_, actions_, options.most_trace, result_) {}
 
     CoreResult run() {
         try {
@@ -42,20 +52,62 @@ public:
     }
 
 private:
+    // A group of agents at a stage, each in a node of its graph.
+    struct Team {
+        Index layer = 0;
+        Index shape = 0;
+        std::vector<Index> nodes;
+    };
+
+    // One agent of a frame's team: where it stands, and what it does in the joint action and the
+    // outcome that are being looked at.
+    struct Slot {
+        Index node;
+        Index choice;
+        Index arc;
+    };
+
+    struct Frame {
+        Index layer;
+        Index shape;
+        const CoreTeams::Shape* team;  // of that number
+        std::size_t slots;             // where its slots begin
+        std::size_t first_action;      // among the joint actions that are kept
+        std::size_t next_action;
+        std::size_t last_action;
+        double best_known = -kInfinity;  // L_max of the paper
+        double slack = 0;                // how much may be given away here
+        double best = -kInfinity;
+        std::uint64_t best_code = 0;
+        // The joint action that is being evaluated, and the outcome that is looked at.
+        bool open = false;
+        std::uint64_t code = 0;
+        double sum = 0;
+        double probability = 0;
+        double reward = 0;
+        double future = 0;
+        const CoreTeams::Split* split = nullptr;  // what the outcome leads to; none: the horizon
+        Index part = 0;
+        std::uint32_t remembered = 0;  // number of the team, with memory
+        std::int64_t record = -1;      // in the trace
+        Index traced = 0;              // actions in the trace so far
+    };
+
     void search() {
-        Team root;
-        for (Index i = 0; i < n_; ++i) {
-            root.agents.push_back(i);
-            root.nodes.push_back(0);
-        }
+        std::vector<Index> all(n_);
+        for (Index i = 0; i < n_; ++i) all[i] = i;
+        const Index shape = teams_.shape_of(all);
+        const std::vector<Index> start(n_, 0);
         allow_gap();
         double value = 0;
         for (const double each : constants()) value += each;
-        const auto parts = split(root, 0);
+        const CoreTeams::Split& split = split_of(shape, start);
+        std::vector<Team> parts;
         bool solved = true;
-        for (const Team& part : parts) {
-            const Visit visit{-1, 0, 1.0, static_cast<Index>(parts.size())};
-            solved = solved && solve(part, visit);
+        for (const CoreTeams::Part& part : split.parts) {
+            parts.push_back({0, part.shape, std::vector<Index>(part.positions.size(), 0)});
+            const CoreVisit visit{-1, 0, 1.0, static_cast<Index>(split.parts.size())};
+            solved = solved && solve(parts.back(), visit);
             value += returned_;
         }
         if (!solved) {
@@ -67,48 +119,15 @@ private:
         }
         result_.lower = value;
         result_.upper = value + result_.given_away;
-        const auto decouplings = result_.decouplings;
-        collect(parts);
-        result_.decouplings = decouplings;  // of the search only
+        // What is counted is the search, not that the policy is put together.
+        const Progress progress = monitor_.progress;
+        const auto counts =
+            std::tuple(result_.actions_pruned, result_.actions_bounded, result_.decouplings);
+        trace_.stop();
+        collect(std::move(parts));
+        monitor_.progress = progress;
+        std::tie(result_.actions_pruned, result_.actions_bounded, result_.decouplings) = counts;
     }
-
-    // Some agents at a stage, each in a node of its graph.
-    struct Team {
-        Index layer = 0;
-        std::vector<Index> agents;
-        std::vector<Index> nodes;
-    };
-
-    // Where a team comes from, for the trace.
-    struct Visit {
-        std::int64_t parent;
-        Index action;
-        double probability;
-        Index groups;
-    };
-
-    struct Frame {
-        Team team;
-        std::vector<double> upper;  // per joint action
-        std::vector<double> lower;
-        double best_known = -kInfinity;  // L_max of the paper
-        double slack = 0;                // how much may be given away here
-        double best = -kInfinity;
-        std::uint32_t best_code = 0;
-        std::uint32_t code = 0;
-        // The joint action that is being evaluated: its choices, and the outcome that is looked at.
-        bool open = false;
-        std::vector<Index> choice;
-        std::vector<Index> arc;
-        double sum = 0;
-        double probability = 0;
-        double reward = 0;
-        double future = 0;
-        std::vector<Team> parts;
-        std::size_t part = 0;
-        std::int64_t record = -1;  // in the trace
-        double bytes = 0;          // reserved for the bounds
-    };
 
     // What the team gets at each stage whatever it does.
     [[nodiscard]] std::vector<double> constants() const {
@@ -135,47 +154,19 @@ private:
         result_.given_away = std::max(options_.absolute_gap, options_.relative_gap * size);
     }
 
-    std::vector<Team> split(const Team& team, Index layer) {
-        const auto& groups = crgs_.independence().groups(team.agents, team.nodes);
-        std::vector<Team> parts;
-        for (const auto& positions : groups.positions) {
-            Team& part = parts.emplace_back();
-            part.layer = layer;
-            for (const Index k : positions) {
-                part.agents.push_back(team.agents[k]);
-                part.nodes.push_back(team.nodes[k]);
-            }
-        }
-        if (parts.size() > 1) ++result_.decouplings;
-        return parts;
-    }
-
-    // The value of a team that needs no search; else false.
-    bool known(const Team& team, const Visit& visit) {
-        if (team.agents.size() == 1) {
-            const ConditionalReturnGraph& crg = crgs_.of(team.agents[0]);
-            if (crg.independent[team.nodes[0]]) {
-                returned_ = crg.local_value[team.nodes[0]];
-                note(team, visit, true, false, returned_);
-                return true;
-            }
-        }
-        if (options_.memo) {
-            const std::uint32_t id = record_of(team);
-            if (values_[id] != kInfinity) {
-                returned_ = values_[id];
-                note(team, visit, false, true, returned_);
-                return true;
-            }
-        }
-        return false;
+    const CoreTeams::Split& split_of(Index shape, std::span<const Index> nodes) {
+        const CoreTeams::Split& split = teams_.split(shape, nodes);
+        if (split.parts.size() > 1) ++result_.decouplings;
+        return split;
     }
 
     // Depth first with an explicit stack. False if the monitor stopped it.
-    bool solve(const Team& team, const Visit& visit) {
-        if (known(team, visit)) return true;
+    bool solve(const Team& team, const CoreVisit& visit) {
+        nodes_ = team.nodes;
+        if (known(team.shape, team.layer, visit)) return true;
         stack_.clear();
-        push(team, visit);
+        slots_.clear();
+        push(team.shape, team.layer, visit);
         while (!stack_.empty()) {
             if (monitor_.stop() != Stop::none) return false;
             Frame& frame = stack_.back();
@@ -183,10 +174,7 @@ private:
                 if (!start_action(frame)) finish(frame);
                 continue;
             }
-            if (frame.part < frame.parts.size()) {
-                look_at_part(frame);
-                continue;
-            }
+            if (look_at_parts(frame)) continue;
             frame.sum += frame.probability * (frame.reward + frame.future);
             if (next_outcome(frame)) {
                 open_outcome(frame);
@@ -197,207 +185,159 @@ private:
         return true;
     }
 
-    void push(const Team& team, const Visit& visit) {
+    // The value of the team in `nodes_` if it needs no search; else false.
+    bool known(Index shape, Index layer, const CoreVisit& visit) {
+        if (nodes_.size() == 1) {
+            const ConditionalReturnGraph& crg = crgs_.of(teams_[shape].agents[0]);
+            if (options_.table || crg.independent[nodes_[0]]) {
+                returned_ = crg.local_value[nodes_[0]];
+                if (trace_.on()) {
+                    trace_.note(teams_[shape], nodes_, layer, visit, true, false, returned_);
+                }
+                return true;
+            }
+        }
+        if (!options_.memo) return false;
+        looked_up_ = record_of(shape, layer);
+        if (values_[looked_up_] == kInfinity) return false;
+        returned_ = values_[looked_up_];
+        if (trace_.on()) {
+            trace_.note(teams_[shape], nodes_, layer, visit, false, true, returned_);
+        }
+        return true;
+    }
+
+    // Begins with the team in `nodes_`; with memory, `known` has just looked it up.
+    void push(Index shape, Index layer, const CoreVisit& visit) {
         Frame frame;
-        frame.team = team;
-        frame.record = note(team, visit, false, false, 0);
-        frame.choice.assign(team.agents.size(), 0);
-        frame.arc.assign(team.agents.size(), 0);
-        frame.slack = result_.given_away * static_cast<double>(team.agents.size()) /
+        const CoreTeams::Shape& team = teams_[shape];
+        frame.shape = shape;
+        frame.team = &team;
+        frame.layer = layer;
+        frame.remembered = looked_up_;
+        if (trace_.on()) {
+            frame.record = trace_.note(team, nodes_, layer, visit, false, false, 0);
+        }
+        frame.slack = result_.given_away * static_cast<double>(nodes_.size()) /
                       (static_cast<double>(n_) * layers_);
-        bound_actions(frame);
+        const auto found = actions_.begin(team, nodes_, trace_.on(), result_);
+        frame.first_action = frame.next_action = found.first;
+        frame.last_action = found.last;
+        if (options_.bounds) frame.best_known = found.best_lower;
+        frame.slots = slots_.size();
+        for (const Index node : nodes_) slots_.push_back({node, 0, 0});
         ++monitor_.progress.states_expanded;
         monitor_.tick(64);
-        stack_.push_back(std::move(frame));
+        stack_.push_back(frame);
     }
 
-    [[nodiscard]] const LocalGraph& graph(const Team& team, std::size_t k) const {
-        return graphs_.agents[team.agents[k]];
-    }
-    [[nodiscard]] Index choices(const Team& team, std::size_t k) const {
-        const LocalGraph& own = graph(team, k);
-        return own.choice_begin[team.nodes[k] + 1] - own.choice_begin[team.nodes[k]];
-    }
-
-    // Bounds of all joint actions (lines 4 and 5 of the algorithm): the expectation over outcomes
-    // of the rewards now and of the agents' bounds on the return from the next states on.
-    void bound_actions(Frame& frame) {
-        const Team& team = frame.team;
-        const std::size_t size = team.agents.size();
-        double total = 1;
-        for (std::size_t k = 0; k < size; ++k) total *= choices(team, k);
-        traced_actions_ += total;
-        if (options_.most_trace > 0 &&
-            traced_actions_ > kActionsPerState * static_cast<double>(options_.most_trace)) {
-            throw TraceFull{};
-        }
-        if (total > 1e8) {
-            throw LimitReached(Stop::memory_limit, "a joint state has too many joint actions");
-        }
-        frame.bytes = total * 2 * sizeof(double);
-        monitor_.reserve(frame.bytes, "the joint actions of one joint state");
-        const auto count = static_cast<std::uint32_t>(total);
-        if (!options_.bounds && options_.most_trace == 0) {
-            frame.upper.assign(count, kInfinity);
-            return;
-        }
-        std::vector<Index> digits(size, 0);
-        for (std::uint32_t code = 0; code < count; ++code) {
-            double upper = 0;
-            double lower = 0;
-            for (std::size_t k = 0; k < size; ++k) {
-                const LocalGraph& own = graph(team, k);
-                const ConditionalReturnGraph& crg = crgs_.of(team.agents[k]);
-                const Index choice = own.choice_begin[team.nodes[k]] + digits[k];
-                for (Index arc = own.arc_begin[choice]; arc < own.arc_begin[choice + 1]; ++arc) {
-                    const double p = own.arc_probability[arc];
-                    const std::size_t next = at(own.arc_next[arc]);
-                    const double reward =
-                        own.arc_reward[arc] + expected_interaction(team, digits, k, arc);
-                    upper += p * (reward + crg.upper[next]);
-                    lower += p * (reward + crg.lower[next]);
-                }
-            }
-            frame.upper.push_back(upper);
-            frame.lower.push_back(lower);
-            frame.best_known = std::max(frame.best_known, lower);
-            if (monitor_.tick(32 * size)) return;
-            for (std::size_t k = size; k-- > 0;) {
-                if (++digits[k] < choices(team, k)) break;
-                digits[k] = 0;
-            }
-        }
-        if (!options_.bounds) frame.best_known = -kInfinity;  // they are recorded, not used
-    }
-
-    // Expected interaction reward of the functions of agent k, given its own arc and the choices of
-    // the others in the team. Agents outside the team take part in nothing any more.
-    double expected_interaction(const Team& team, const std::vector<Index>& digits, std::size_t k,
-                                Index arc) const {
-        const ConditionalReturnGraph& crg = crgs_.of(team.agents[k]);
-        double total = 0;
-        for (const ActiveEntry& entry : crg.trees[crg.arc_tree[arc]].entries) {
-            double expected = entry.value;
-            for (const auto& other : entry.others) {
-                const auto where =
-                    std::ranges::find(team.agents, static_cast<Index>(at(other.agent)));
-                if (where == team.agents.end()) {
-                    expected = 0;
-                    break;
-                }
-                const auto j = static_cast<std::size_t>(where - team.agents.begin());
-                expected *= chance(team, j, digits[j], other.condition);
-                if (expected == 0) break;
-            }
-            total += expected;
-        }
-        return total;
-    }
-
-    double chance(const Team& team, std::size_t j, Index digit, Index condition) const {
-        const LocalGraph& other = graph(team, j);
-        const Index choice = other.choice_begin[team.nodes[j]] + digit;
-        double p = 0;
-        for (Index arc = other.arc_begin[choice]; arc < other.arc_begin[choice + 1]; ++arc) {
-            if (matches(team.agents[j], other.arc_base[arc], condition)) {
-                p += other.arc_probability[arc];
-            }
-        }
-        return p;
-    }
-
-    [[nodiscard]] bool matches(Index agent, TransitionId transition, Index condition) const {
-        const MoveTypes& types = crgs_.maker().types(agent);
-        return types.matches(condition, types.pair_type(transition), types.action_of(transition));
+    [[nodiscard]] std::span<Slot> slots(const Frame& frame) {
+        return std::span(slots_).subspan(frame.slots, frame.team->agents.size());
     }
 
     // Opens the next joint action that is worth it (line 6); false if there is none.
     bool start_action(Frame& frame) {
-        for (; frame.code < frame.upper.size(); ++frame.code) {
-            const double upper = frame.upper[frame.code];
-            const double margin = kTolerance * std::max(1.0, std::abs(frame.best_known));
-            const bool hopeless = upper < frame.best_known - margin;
-            const bool not_worth =
-                frame.slack > 0 && frame.best > -kInfinity && upper <= frame.best + frame.slack;
-            const bool pruned = options_.bounds && (hopeless || not_worth);
-            trace_action(frame, pruned);
-            if (pruned) {
-                ++result_.actions_pruned;
-                if (monitor_.tick(4)) return true;  // the search stops
-                continue;
+        for (; frame.next_action < frame.last_action; ++frame.next_action) {
+            bool pruned = false;
+            if (options_.bounds) {
+                const double upper = actions_.upper(frame.next_action);
+                pruned = upper < frame.best_known - CoreActions::margin(frame.best_known) ||
+                         (frame.slack > 0 && frame.best > -kInfinity &&
+                          upper <= frame.best + frame.slack);
             }
-            std::uint32_t rest = frame.code;
-            for (std::size_t k = frame.team.agents.size(); k-- > 0;) {
-                const Index count = choices(frame.team, k);
-                frame.choice[k] =
-                    graph(frame.team, k).choice_begin[frame.team.nodes[k]] + rest % count;
-                frame.arc[k] = graph(frame.team, k).arc_begin[frame.choice[k]];
-                rest /= count;
+            if (pruned && options_.promising && frame.record < 0) {
+                // The others promise no more.
+                result_.actions_pruned += frame.last_action - frame.next_action;
+                frame.next_action = frame.last_action;
+                return false;
             }
-            frame.sum = 0;
-            frame.open = true;
-            open_outcome(frame);
-            return true;
+            frame.code = actions_.code(frame.next_action);
+            if (frame.record >= 0) record_action(frame, pruned);
+            if (!pruned) {
+                decode(frame);
+                frame.sum = 0;
+                frame.open = true;
+                open_outcome(frame);
+                return true;
+            }
+            ++result_.actions_pruned;
+            if (monitor_.tick(4)) return true;  // the search stops
         }
         return false;
     }
 
+    // The choices of a joint action, each at its first outcome.
+    void decode(Frame& frame) {
+        const auto& agents = frame.team->agents;
+        const std::span<Slot> own = slots(frame);
+        std::uint64_t rest = frame.code;
+        for (std::size_t k = own.size(); k-- > 0;) {
+            const LocalGraph& graph = graphs_.agents[agents[k]];
+            const Index first = graph.choice_begin[own[k].node];
+            const Index count = graph.choice_begin[own[k].node + 1] - first;
+            own[k].choice = first + static_cast<Index>(rest % count);
+            own[k].arc = graph.arc_begin[own[k].choice];
+            rest /= count;
+        }
+    }
+
     // Reads off the reward of the outcome that is looked at, and what remains to be solved.
     void open_outcome(Frame& frame) {
-        const Team& team = frame.team;
+        const CoreTeams::Shape& team = *frame.team;
+        const std::span<const Slot> own = slots(frame);
+        const auto arc_of = [&](Index agent) {
+            const Index position = team.position[agent];
+            return position == CoreTeams::kNone ? RewardPaths::kNone : own[position].arc;
+        };
         frame.probability = 1;
         frame.reward = 0;
         frame.future = 0;
         frame.part = 0;
-        frame.parts.clear();
-        Team next;
-        next.layer = team.layer + 1;
-        next.agents = team.agents;
-        for (std::size_t k = 0; k < team.agents.size(); ++k) {
-            const LocalGraph& own = graph(team, k);
-            frame.probability *= own.arc_probability[frame.arc[k]];
-            frame.reward += own.arc_reward[frame.arc[k]] + interaction(frame, k);
-            next.nodes.push_back(static_cast<Index>(at(own.arc_next[frame.arc[k]])));
+        nodes_.resize(own.size());
+        for (std::size_t k = 0; k < own.size(); ++k) {
+            const LocalGraph& graph = graphs_.agents[team.agents[k]];
+            const Index arc = own[k].arc;
+            frame.probability *= graph.arc_probability[arc];
+            frame.reward += graph.arc_reward[arc];
+            const Index tree = paths_.tree(team.agents[k], arc);
+            if (tree != RewardPaths::kNone) frame.reward += paths_.reward(tree, arc_of);
+            nodes_[k] = static_cast<Index>(at(graph.arc_next[arc]));
         }
-        if (next.layer < layers_) frame.parts = split(next, next.layer);
+        frame.split = frame.layer + 1 < layers_ ? &split_of(frame.shape, nodes_) : nullptr;
         monitor_.tick(32);
     }
 
-    double interaction(const Frame& frame, std::size_t k) const {
-        const Team& team = frame.team;
-        const ConditionalReturnGraph& crg = crgs_.of(team.agents[k]);
-        double total = 0;
-        for (const ActiveEntry& entry : crg.trees[crg.arc_tree[frame.arc[k]]].entries) {
-            const bool all = std::ranges::all_of(entry.others, [&](const auto& other) {
-                const auto where =
-                    std::ranges::find(team.agents, static_cast<Index>(at(other.agent)));
-                if (where == team.agents.end()) return false;
-                const auto j = static_cast<std::size_t>(where - team.agents.begin());
-                return matches(team.agents[j], graph(team, j).arc_base[frame.arc[j]],
-                               other.condition);
-            });
-            if (all) total += entry.value;
-        }
-        return total;
-    }
-
-    void look_at_part(Frame& frame) {
-        const Team& part = frame.parts[frame.part];
-        const Visit visit{frame.record, frame.code, frame.probability,
-                          static_cast<Index>(frame.parts.size())};
-        if (known(part, visit)) {
+    // Adds up what the groups of an outcome are worth; true once one has to be searched.
+    bool look_at_parts(Frame& frame) {
+        if (frame.split == nullptr) return false;
+        const auto& parts = frame.split->parts;
+        for (; frame.part < parts.size(); ++frame.part) {
+            const CoreTeams::Part& part = parts[frame.part];
+            const auto& agents = frame.team->agents;
+            const std::span<const Slot> own = slots(frame);
+            nodes_.clear();
+            for (const Index k : part.positions) {
+                nodes_.push_back(
+                    static_cast<Index>(at(graphs_.agents[agents[k]].arc_next[own[k].arc])));
+            }
+            const CoreVisit visit{frame.record, frame.traced, frame.probability,
+                                  static_cast<Index>(parts.size())};
+            if (!known(part.shape, frame.layer + 1, visit)) {
+                push(part.shape, frame.layer + 1, visit);  // `frame` is no longer valid
+                return true;
+            }
             frame.future += returned_;
-            ++frame.part;
-            return;
         }
-        push(part, visit);  // `frame` is no longer valid
+        return false;
     }
 
     bool next_outcome(Frame& frame) {
-        for (std::size_t k = frame.arc.size(); k-- > 0;) {
-            const LocalGraph& own = graph(frame.team, k);
-            if (++frame.arc[k] < own.arc_begin[frame.choice[k] + 1]) return true;
-            frame.arc[k] = own.arc_begin[frame.choice[k]];
+        const auto& agents = frame.team->agents;
+        const std::span<Slot> own = slots(frame);
+        for (std::size_t k = own.size(); k-- > 0;) {
+            const LocalGraph& graph = graphs_.agents[agents[k]];
+            if (++own[k].arc < graph.arc_begin[own[k].choice + 1]) return true;
+            own[k].arc = graph.arc_begin[own[k].choice];
         }
         return false;
     }
@@ -405,8 +345,8 @@ private:
     void end_action(Frame& frame) {
         ++monitor_.progress.actions_evaluated;
         if (frame.record >= 0) {
-            result_.trace[static_cast<std::size_t>(frame.record)].actions[frame.code].value =
-                frame.sum;
+            trace_.set_action_value(frame.record, frame.sum);
+            ++frame.traced;
         }
         if (frame.sum > frame.best || frame.best == -kInfinity) {
             frame.best = frame.sum;
@@ -414,18 +354,22 @@ private:
         }
         frame.best_known = std::max(frame.best_known, frame.sum);
         frame.open = false;
-        ++frame.code;
+        ++frame.next_action;
     }
 
     void finish(Frame& frame) {
         returned_ = frame.best;
-        const std::uint32_t id = record_of(frame.team);
-        values_[id] = frame.best;
-        codes_[id] = frame.best_code;
-        if (frame.record >= 0) {
-            result_.trace[static_cast<std::size_t>(frame.record)].value = frame.best;
+        returned_code_ = frame.best_code;
+        if (options_.memo) {
+            remember(frame.remembered, frame);
+        } else if (frame.layer + kForgotten < layers_) {
+            nodes_.clear();
+            for (const Slot& slot : slots(frame)) nodes_.push_back(slot.node);
+            remember(record_of(frame.shape, frame.layer), frame);
         }
-        monitor_.release(frame.bytes);
+        if (frame.record >= 0) trace_.set_value(frame.record, frame.best);
+        actions_.end(frame.first_action);
+        slots_.resize(frame.slots);
         stack_.pop_back();
         if (!stack_.empty()) {
             stack_.back().future += returned_;
@@ -433,177 +377,130 @@ private:
         }
     }
 
-    // The record of a team. Decisions are remembered even without `memo`: the policy is made of
-    // them.
-    std::uint32_t record_of(const Team& team) {
-        const auto [id, is_new] = solved_.intern(key_of(team));
+    void remember(std::uint32_t id, const Frame& frame) {
+        values_[id] = frame.best;
+        codes_[id] = frame.best_code;
+    }
+
+    // The number of the team in `nodes_`. Decisions are remembered even without `memo`: the policy
+    // is made of them.
+    std::uint32_t record_of(Index shape, Index layer) {
+        key_.assign(1, (SequencePool::Word{layer} << 32U) | shape);
+        for (std::size_t k = 0; k < nodes_.size(); k += 2) {
+            const SequencePool::Word second = k + 1 < nodes_.size() ? nodes_[k + 1] : 0;
+            key_.push_back((second << 32U) | nodes_[k]);
+        }
+        const auto [id, is_new] = solved_.intern(key_);
         if (is_new) {
-            monitor_.reserve(static_cast<double>(team.agents.size() + 5) * 10,
-                             "the search's decisions");
+            memory_.take(static_cast<double>(nodes_.size() + 6) * 8, "the search's decisions");
             values_.push_back(kInfinity);
             codes_.push_back(0);
         }
         return id;
     }
 
-    static std::vector<SequencePool::Word> key_of(const Team& team) {
-        std::vector<SequencePool::Word> key{team.layer};
-        for (std::size_t k = 0; k < team.agents.size(); ++k) {
-            key.push_back((SequencePool::Word{team.agents[k]} << 32U) | team.nodes[k]);
-        }
-        return key;
-    }
-
-    // All groups that the policy can lead to, with what it does there.
-    void collect(const std::vector<Team>& roots) {
-        std::vector<Team> open = roots;
+    // All groups that the policy can lead to, with what it does there. Single agents that are on
+    // their own follow their local rule, unless they were searched for.
+    void collect(std::vector<Team> open) {
         SequencePool seen;
         while (!open.empty()) {
             const Team team = std::move(open.back());
             open.pop_back();
-            if (!seen.intern(key_of(team)).is_new) continue;
-            GroupDecision decision{team.layer, team.agents, team.nodes, {}};
-            const std::size_t size = team.agents.size();
-            if (size == 1 && crgs_.of(team.agents[0]).independent[team.nodes[0]]) {
-                continue;  // the local rule says what to do, from here on
+            const auto& agents = teams_[team.shape].agents;
+            const bool alone = agents.size() == 1 &&
+                               (options_.table || crgs_.of(agents[0]).independent[team.nodes[0]]);
+            if (alone) continue;
+            nodes_ = team.nodes;
+            const std::uint32_t id = record_of(team.shape, team.layer);
+            if (!seen.intern(key_).is_new) continue;
+            if (values_[id] == kInfinity && !find_again(team)) {
+                throw LimitReached(monitor_.stop(), "the search was stopped");
             }
-            const auto found = solved_.intern(key_of(team));
-            if (found.is_new) throw std::logic_error("the policy leads to an unsolved state");
-            std::uint32_t rest = codes_[found.id];
-            decision.choices.resize(size);
-            std::vector<Index> arc(size);
-            std::vector<Index> choice(size);
-            for (std::size_t k = size; k-- > 0;) {
-                const Index count = choices(team, k);
-                decision.choices[k] = rest % count;
-                choice[k] = graph(team, k).choice_begin[team.nodes[k]] + rest % count;
-                arc[k] = graph(team, k).arc_begin[choice[k]];
-                rest /= count;
+            Frame frame;  // only its team, choices and outcomes are used
+            frame.shape = team.shape;
+            frame.team = &teams_[team.shape];
+            frame.code = values_[id] == kInfinity ? returned_code_ : codes_[id];
+            frame.slots = 0;
+            slots_.clear();
+            for (const Index node : team.nodes) slots_.push_back({node, 0, 0});
+            decode(frame);
+            GroupDecision decision{team.layer, agents, team.nodes, {}};
+            for (std::size_t k = 0; k < agents.size(); ++k) {
+                decision.choices.push_back(slots_[k].choice -
+                                           graphs_.agents[agents[k]].choice_begin[team.nodes[k]]);
             }
-            result_.decisions.push_back(decision);
+            result_.decisions.push_back(std::move(decision));
             if (team.layer + 1 == layers_) continue;
-            for (bool more = true; more;) {
-                Team next{team.layer + 1, team.agents, {}};
-                for (std::size_t k = 0; k < size; ++k) {
-                    next.nodes.push_back(static_cast<Index>(at(graph(team, k).arc_next[arc[k]])));
+            do {
+                nodes_.clear();
+                for (std::size_t k = 0; k < agents.size(); ++k) {
+                    nodes_.push_back(
+                        static_cast<Index>(at(graphs_.agents[agents[k]].arc_next[slots_[k].arc])));
                 }
-                for (Team& part : split(next, next.layer)) open.push_back(std::move(part));
-                more = false;
-                for (std::size_t k = size; k-- > 0 && !more;) {
-                    more = ++arc[k] < graph(team, k).arc_begin[choice[k] + 1];
-                    if (!more) arc[k] = graph(team, k).arc_begin[choice[k]];
+                for (const CoreTeams::Part& part : teams_.split(team.shape, nodes_).parts) {
+                    Team& next = open.emplace_back(Team{team.layer + 1, part.shape, {}});
+                    for (const Index k : part.positions) next.nodes.push_back(nodes_[k]);
                 }
-            }
+            } while (next_outcome(frame));
         }
     }
 
-    std::int64_t note(const Team& team, const Visit& visit, bool independent, bool remembered,
-                      double value) {
-        if (options_.most_trace == 0) return -1;
-        if (result_.trace.size() >= options_.most_trace) throw TraceFull{};
-        result_.trace.push_back({visit.parent,
-                                 visit.action,
-                                 visit.probability,
-                                 team.layer,
-                                 team.agents,
-                                 team.nodes,
-                                 independent,
-                                 remembered,
-                                 visit.groups,
-                                 {},
-                                 value});
-        return static_cast<std::int64_t>(result_.trace.size()) - 1;
+    // What was decided for a team that was solved and forgotten: `returned_code_`.
+    bool find_again(const Team& team) {
+        const CoreVisit visit{-1, 0, 1.0, 1};
+        return solve(team, visit);
     }
 
-    void trace_action(Frame& frame, bool pruned) {
-        if (frame.record < 0) return;
-        TraceAction action{
-            {}, frame.upper[frame.code], frame.lower[frame.code], 0, 0, pruned, frame.best_known,
-            0};
-        std::uint32_t rest = frame.code;
-        action.choices.resize(frame.team.agents.size());
-        for (std::size_t k = frame.team.agents.size(); k-- > 0;) {
-            action.choices[k] = rest % choices(frame.team, k);
-            rest /= choices(frame.team, k);
+    // A joint action whose turn it is, for the trace.
+    void record_action(Frame& frame, bool pruned) {
+        decode(frame);
+        const CoreTeams::Shape& team = *frame.team;
+        std::vector<Index> choices;
+        const std::span<const Slot> own = slots(frame);
+        for (std::size_t k = 0; k < own.size(); ++k) {
+            choices.push_back(own[k].choice -
+                              graphs_.agents[team.agents[k]].choice_begin[own[k].node]);
         }
-        for (std::size_t k = 0; k < frame.team.agents.size(); ++k) {
-            add_graph_bounds(frame.team, k, action);
-        }
-        result_.trace[static_cast<std::size_t>(frame.record)].actions.push_back(std::move(action));
-    }
-
-    // What the CRG of agent k says of a joint action: expected over its own outcomes, with the
-    // others' outcomes as good or as bad as can be.
-    void add_graph_bounds(const Team& team, std::size_t k, TraceAction& action) {
-        const LocalGraph& own = graph(team, k);
-        const ConditionalReturnGraph& crg = crgs_.of(team.agents[k]);
-        const Index choice = own.choice_begin[team.nodes[k]] + action.choices[k];
-        for (Index arc = own.arc_begin[choice]; arc < own.arc_begin[choice + 1]; ++arc) {
-            const double p = own.arc_probability[arc];
-            const std::size_t next = at(own.arc_next[arc]);
-            const auto [least, most] = interaction_range(team, k, arc, action.choices);
-            action.graph_upper += p * (own.arc_reward[arc] + most + crg.upper[next]);
-            action.graph_lower += p * (own.arc_reward[arc] + least + crg.lower[next]);
-        }
-    }
-
-    // The least and the most that the interactions of agent k can earn, given its own arc.
-    std::pair<double, double> interaction_range(const Team& team, std::size_t k, Index own_arc,
-                                                const std::vector<Index>& digits) {
-        const ConditionalReturnGraph& crg = crgs_.of(team.agents[k]);
-        const auto& entries = crg.trees[crg.arc_tree[own_arc]].entries;
-        Frame frame;  // only its team and arcs are used
-        frame.team = team;
-        std::vector<Index> end;
-        for (std::size_t j = 0; j < team.agents.size(); ++j) {
-            const LocalGraph& other = graph(team, j);
-            const Index choice = other.choice_begin[team.nodes[j]] + digits[j];
-            const bool matters = j != k && std::ranges::any_of(entries, [&](const auto& entry) {
-                                     return std::ranges::any_of(entry.others, [&](const auto& who) {
-                                         return at(who.agent) == team.agents[j];
-                                     });
-                                 });
-            frame.arc.push_back(j == k ? own_arc : other.arc_begin[choice]);
-            frame.choice.push_back(choice);
-            end.push_back(matters ? other.arc_begin[choice + 1] : frame.arc[j] + 1);
-        }
-        const std::vector<Index> begin = frame.arc;
-        double least = kInfinity;
-        double most = -kInfinity;
-        for (bool more = true; more && !monitor_.tick(32);) {
-            const double reward = interaction(frame, k);
-            least = std::min(least, reward);
-            most = std::max(most, reward);
-            more = false;
-            for (std::size_t j = end.size(); j-- > 0 && !more;) {
-                more = ++frame.arc[j] < end[j];
-                if (!more) frame.arc[j] = begin[j];
-            }
-        }
-        return {least, most};
+        trace_.add_action(frame.record, team, std::move(choices), pruned, frame.best_known);
+        if (pruned) ++frame.traced;
     }
 
     ConditionalReturnGraphs& crgs_;
     const LocalGraphs& graphs_;
     CoreOptions options_;
     Monitor& monitor_;
+    Reservation memory_;  // what it decided
     std::size_t n_;
     Index layers_;
 
     CoreResult result_;
-    double traced_actions_ = 0;
+    RewardPaths paths_;
+    CoreTeams teams_;
+    CoreActions actions_;
+    CoreTrace trace_;
     std::vector<Frame> stack_;
+    std::vector<Slot> slots_;   // of all frames
+    std::vector<Index> nodes_;  // of the team that is looked at
     double returned_ = 0;
-    SequencePool solved_;               // groups by key_of, with
+    std::uint64_t returned_code_ = 0;
+    std::uint32_t looked_up_ = 0;
+    SequencePool solved_;  // teams by record_of, with
+    std::vector<SequencePool::Word> key_;
     std::vector<double> values_;        // their values (infinite: not yet known) and
-    std::vector<std::uint32_t> codes_;  // their best joint actions
+    std::vector<std::uint64_t> codes_;  // their best joint actions
 };
 
 }  // namespace
 
 CoreResult solve_core_2016(ConditionalReturnGraphs& crgs, const CoreOptions& options,
                            Monitor& monitor) {
-    return Search(crgs, options, monitor).run();
+    try {
+        return Search(crgs, options, monitor).run();
+    } catch (const LimitReached& limit) {  // before it had begun
+        CoreResult result;
+        result.stop = limit.stop;
+        return result;
+    }
 }
 
 }  // namespace coreplan

@@ -5,12 +5,21 @@
 #include <vector>
 
 #include "crg/conditional_return_graph.hpp"
+#include "crg/reward_paths.hpp"
 
 namespace coreplan {
 
 struct CoreOptions {
-    bool bounds = true;       // prune by the CRGs' bounds (CoRe); without: CRG-PS
-    bool memo = false;        // remember solved groups; the algorithm as printed does not
+    bool bounds = true;  // prune by the CRGs' bounds (CoRe); without: CRG-PS
+    bool memo = false;   // remember solved groups; the algorithm as printed does not
+    // Take what a decoupled agent earns from its optimal local policy. Without: search for it, as
+    // for any other group, unless the agent is locally independent.
+    bool table = true;
+    bool promising = true;  // try joint actions by falling U; without: in the order of the problem
+    RewardSource rewards = RewardSource::graph;
+    // Bound joint actions per set of agents that cannot interact at this stage, and generate only
+    // those combinations that are not pruned at once.
+    bool independent_actions = false;
     double absolute_gap = 0;  // how much value may be given away in all
     double relative_gap = 0;  // the same as a part of the value
     // Record the search, for small problems: the most joint states (joint actions: 20 times as
@@ -44,7 +53,7 @@ struct TraceState {
     Index layer;
     std::vector<Index> agents;
     std::vector<Index> nodes;
-    bool independent;  // solved by the local policy of one agent
+    bool independent;  // one agent, solved by its local policy
     bool remembered;   // taken from memory
     Index groups;      // how many groups the parent's outcome fell into
     std::vector<TraceAction> actions;
@@ -59,6 +68,7 @@ struct CoreResult {
     std::uint64_t states_expanded = 0;
     std::uint64_t actions_evaluated = 0;
     std::uint64_t actions_pruned = 0;
+    std::uint64_t actions_bounded = 0;  // of all agents, or of sets that were bounded separately
     std::uint64_t decouplings = 0;
     std::vector<GroupDecision> decisions;  // for all groups that the policy can lead to
     std::vector<TraceState> trace;

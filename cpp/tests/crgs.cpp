@@ -64,11 +64,11 @@ reference::JointChoice SearchPolicy::decide(Index stage, const reference::JointS
             group_nodes.push_back(nodes[k]);
         }
         std::vector<Index> chosen;
-        const ConditionalReturnGraph& crg = setup_.crgs.of(group[0]);
-        if (group.size() == 1 && crg.independent[group_nodes[0]]) {
-            chosen.push_back(crg.local_choice[group_nodes[0]]);
+        const Key key{layer, group, group_nodes};
+        if (group.size() == 1 && !decisions_.contains(key)) {
+            // Agents on their own follow their local rule.
+            chosen.push_back(setup_.crgs.of(group[0]).local_choice[group_nodes[0]]);
         } else {
-            const Key key{layer, group, group_nodes};
             chosen = decisions_.at(key);
             used_.insert(key);
         }

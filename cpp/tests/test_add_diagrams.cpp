@@ -96,6 +96,7 @@ Truth combined(const Truth& one, const Truth& other,
 double add(double a, double b) { return a + b; }
 double multiply(double a, double b) { return a * b; }
 double larger(double a, double b) { return std::max(a, b); }
+double same(double a, double b) { return a == b ? 1 : 0; }
 
 TEST("a diagram has the values of its table, and its size is that of the distinct cofactors") {
     for (std::uint64_t seed = 0; seed < 200; ++seed) {
@@ -188,6 +189,8 @@ TEST("operations point by point do what they do to numbers") {
         CHECK(truth_of(diagrams, diagrams.plus(f, g)) == combined(one, other, add));
         CHECK(truth_of(diagrams, diagrams.times(f, g)) == combined(one, other, multiply));
         CHECK(truth_of(diagrams, diagrams.max(f, g)) == combined(one, other, larger));
+        CHECK(truth_of(diagrams, diagrams.equal(f, g)) == combined(one, other, same));
+        CHECK(diagrams.equal(f, f) == diagrams.constant(1));
         CHECK(truth_of(diagrams, diagrams.min(f, g)) ==
               combined(one, other, [](double a, double b) { return std::min(a, b); }));
         CHECK(truth_of(diagrams, diagrams.minus(f, g)) ==
@@ -273,6 +276,43 @@ TEST("rows that a table lacks share the values of others") {
         // One terminal per row, and one test fewer: nothing is spent on what there is not.
         CHECK(diagrams.node_count(f) == 2 * rows - 1);
     }
+}
+
+TEST("numbers without a row all stand for one number with a row, the same in every table") {
+    for (std::uint64_t seed = 0; seed < 100; ++seed) {
+        const testing::Context context("seed", seed);
+        std::mt19937_64 draw(seed);
+        Monitor monitor;
+        Diagrams diagrams(kVariables, monitor);
+        std::vector<std::uint64_t> numbers;
+        for (std::uint64_t k = 0; k < (std::uint64_t{1} << kVariables); ++k) {
+            if (draw() % 4 == 0) numbers.push_back(k);
+        }
+        if (numbers.empty()) numbers.push_back(draw() % (std::uint64_t{1} << kVariables));
+        // A table of the numbers themselves tells what each stands for.
+        std::vector<std::pair<std::uint64_t, Diagram>> itself, other;
+        Truth value(std::size_t{1} << kVariables);
+        for (const std::uint64_t k : numbers) {
+            value[k] = static_cast<double>(draw() % 3);
+            itself.emplace_back(k, diagrams.constant(static_cast<double>(k)));
+            other.emplace_back(k, diagrams.constant(value[k]));
+        }
+        const Truth means = truth_of(diagrams, diagrams.table(all_variables(), itself));
+        const Truth has = truth_of(diagrams, diagrams.table(all_variables(), other));
+        for (const std::uint64_t k : numbers) CHECK(means[k] == static_cast<double>(k));
+        for (std::size_t k = 0; k < means.size(); ++k) {
+            const auto meant = static_cast<std::uint64_t>(means[k]);
+            CHECK(std::ranges::find(numbers, meant) != numbers.end());
+            CHECK(has[k] == value[meant]);
+        }
+    }
+    Monitor monitor;
+    Diagrams diagrams(kVariables, monitor);
+    const std::vector<Index> two{0, 1};
+    const std::vector<std::pair<std::uint64_t, Diagram>> none;
+    const std::vector<std::pair<std::uint64_t, Diagram>> beyond{{4, diagrams.constant(1)}};
+    CHECK_THROWS(std::invalid_argument, diagrams.table(two, none));
+    CHECK_THROWS(std::invalid_argument, diagrams.table(two, beyond));
 }
 
 TEST("renaming moves a function to other variables") {

@@ -56,6 +56,36 @@ TEST("a state in which the agent is on its own keeps the arcs of its best choice
     CHECK(setup.crgs.of(1).upper[0] == 0.0);  // the first agent answers for the entry
 }
 
+TEST("bounds on the expectation take the mean over the agent's own outcomes, all the way down") {
+    const WithCrgs returns(gambler());
+    const WithCrgs expected(gambler(), false, {false, false, false, true});
+    for (std::size_t i = 0; i < 2; ++i) {
+        for (std::size_t node = 0; node < expected.graph(i).node_count(); ++node) {
+            CHECK(expected.crgs.of(i).upper[node] <= returns.crgs.of(i).upper[node]);
+            CHECK(expected.crgs.of(i).lower[node] >= returns.crgs.of(i).lower[node]);
+        }
+    }
+    // A third state before, from which one gets into state 0 of before or, with chance 1/4, into
+    // a state that earns nothing: U is 3/4 of the old one where the return may be all of it.
+    Description d = team(4, {agent(7, 2,
+                                   {{0, 0, {{1, 0.75}, {6, 0.25}}},
+                                    {1, 0, {{2}}},
+                                    {1, 1, {{2}}},
+                                    {2, 0, {{3}}},
+                                    {3, 0, {{3}}},
+                                    {6, 0, {{6}}}}),
+                             one_state(2)});
+    d.entries.push_back(
+        entry(2.0, {when(d, 0, on({1}, {1}, {2})), when(d, 1, on_actions({1}))}, Indices{1}));
+    d.entries.push_back(entry(5.0, {when(d, 0, on({2}, {0}, {3}))}));
+    const WithCrgs literal(d);
+    const WithCrgs mean(d, false, {false, false, false, true});
+    CHECK(literal.crgs.of(0).upper[0] == 7.0);
+    CHECK(literal.crgs.of(0).lower[0] == 0.0);
+    CHECK(mean.crgs.of(0).upper[0] == 0.75 * 7.0);
+    CHECK(mean.crgs.of(0).lower[0] == 0.75 * 5.0);
+}
+
 TEST("sizes are those of the arcs that are kept, layer by layer; naive ones those of all") {
     const WithCrgs setup(gambler());
     const ConditionalReturnGraph& crg = setup.crgs.of(0);
@@ -176,7 +206,7 @@ TEST("bounds hold in every joint state of random problems, whoever answers for t
         const Description d = random_team(seed);
         reference::Bellman bellman(d);
         for (const std::uint64_t owners : {0U, 1U, 2U}) {
-            const CrgOptions options{owners == 2, owners == 1, owners == 1};
+            const CrgOptions options{owners == 2, owners == 1, owners == 1, seed / 2 % 2 == 0};
             const WithCrgs setup(d, (seed + owners) % 2 == 0, options, owners);
             check_bounds(d, setup, bellman);
             for (std::size_t i = 0; i < d.agents.size(); ++i) {

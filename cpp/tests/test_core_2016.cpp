@@ -25,7 +25,16 @@ CoreOptions options_of(bool bounds, bool memo, bool trace = false) {
     CoreOptions options;
     options.bounds = bounds;
     options.memo = memo;
+    options.rewards = RewardSource::checked;
     options.most_trace = trace ? kWholeTrace : 0;
+    return options;
+}
+
+// One of the readings of the algorithm.
+CoreOptions reading(CoreOptions options, std::uint64_t seed) {
+    options.table = seed % 2 == 0;
+    options.promising = seed / 2 % 2 == 0;
+    options.independent_actions = seed / 4 % 2 == 1;
     return options;
 }
 
@@ -76,7 +85,7 @@ TEST("the search finds the optimum of random problems, with memory") {
             WithCrgs setup(d, merge, {false, seed % 2 == 0, seed % 3 == 0}, seed / 2);
             for (const bool bounds : {false, true}) {
                 const testing::Context variant("bounds", bounds);
-                const CoreResult result = solve(setup, options_of(bounds, true));
+                const CoreResult result = solve(setup, reading(options_of(bounds, true), seed));
                 check_result(d, setup, result, best);
                 CHECK((bounds || result.actions_pruned == 0));
                 pruned += result.actions_pruned;
@@ -97,14 +106,14 @@ TEST("the search finds the optimum as printed, without memory, and a trace chang
         for (const int variant : {0, 1, 2, 3}) {
             const testing::Context which("variant", variant);
             const bool merge = variant % 2 == 1, bounds = variant / 2 == 1;
-            WithCrgs setup(d, merge, {}, seed);
-            const CoreResult result = solve(setup, options_of(bounds, false));
+            WithCrgs setup(d, merge, {false, false, false, seed % 3 == 0}, seed);
+            const CoreResult result = solve(setup, reading(options_of(bounds, false), seed));
             check_result(d, setup, result, best);
             expanded += result.states_expanded;
-            const CoreResult with_memo = solve(setup, options_of(bounds, true));
+            const CoreResult with_memo = solve(setup, reading(options_of(bounds, true), seed));
             CHECK(with_memo.states_expanded <= result.states_expanded);
             remembered += with_memo.states_expanded;
-            const CoreResult traced = solve(setup, options_of(bounds, false, true));
+            const CoreResult traced = solve(setup, reading(options_of(bounds, false, true), seed));
             check_result(d, setup, traced, best);
             CHECK(traced.lower == result.lower);
             CHECK(traced.states_expanded == result.states_expanded);
@@ -182,9 +191,10 @@ TEST("the trace of a search fits together, and its bounds hold for every joint a
         const Description d = shortened(random_team(seed), 3000);
         if (!unit_mass(d)) continue;
         for (const bool bounds : {false, true}) {
-            WithCrgs setup(d, false, {}, seed);
+            WithCrgs setup(d, false, {false, false, false, seed % 3 == 0}, seed);
             const bool memo = seed % 2 == 0;
-            check_trace(d, setup, solve(setup, options_of(bounds, memo, true)), bounds);
+            const CoreOptions options = reading(options_of(bounds, memo, true), seed / 2);
+            check_trace(d, setup, solve(setup, options), bounds);
         }
     }
 }
@@ -295,10 +305,11 @@ TEST("what the search remembers is counted, whether it remembers values or decis
     // One decision per joint state, 8 at each stage, each of more than 50 bytes.
     for (const bool memo : {false, true}) {
         const testing::Context context("memo", memo);
-        Monitor monitor = clocks::striking_after(100'000, 1000);
+        Monitor monitor(Monitor::kNoLimit, 40'000);  // most of it before the first joint state
         const CoreResult result = solve_core_2016(setup.crgs, options_of(true, memo), monitor);
         CHECK(result.stop == Stop::memory_limit);
-        CHECK(monitor.reserved() <= 1000.0);
+        CHECK(result.states_expanded > 0);
+        CHECK(monitor.reserved() <= 40'000.0);
     }
 }
 
@@ -325,17 +336,68 @@ TEST("the clock is looked at between the joint actions of one joint state") {
 
 TEST("memory for the joint actions of one joint state is counted before it is taken") {
     WithCrgs setup(crowd(18, 2));  // a number for each of them is 2 MB
-    for (const bool bounds : {false, true}) {
-        const testing::Context context("bounds", bounds);
-        Monitor small(Monitor::kNoLimit, 1e6);
-        CHECK(solve_core_2016(setup.crgs, options_of(bounds, true), small).stop ==
-              Stop::memory_limit);
-    }
+    Monitor small(Monitor::kNoLimit, 1e6);
+    CHECK(solve_core_2016(setup.crgs, options_of(true, true), small).stop == Stop::memory_limit);
+    // Without bounds there is nothing to keep of them.
+    Monitor enough(Monitor::kNoLimit, 1e6);
+    CHECK(solve_core_2016(setup.crgs, options_of(false, true), enough).stop == Stop::none);
 }
 
 TEST("more joint actions than can be counted are refused") {
     WithCrgs setup(crowd(14, 4));  // 4^14
     CHECK(solve(setup, options_of(true, true)).stop == Stop::memory_limit);
+}
+
+TEST("sets of agents that cannot interact now are bounded separately, with the same outcome") {
+    for (std::uint64_t seed = 0; seed < 300; ++seed) {
+        const testing::Context context("seed", seed);
+        const Description d = shortened(random_team(seed), 3000);
+        if (!unit_mass(d)) continue;
+        WithCrgs setup(d, seed % 2 == 0, {false, false, false, seed % 3 == 0}, seed);
+        CoreOptions options = reading(options_of(true, seed / 2 % 2 == 0), seed % 4);
+        const CoreResult plain = solve(setup, options);
+        options.independent_actions = true;
+        const CoreResult split = solve(setup, options);
+        check_result(d, setup, split, reference::optimum(d));
+        CHECK(split.states_expanded == plain.states_expanded);
+        CHECK(split.actions_evaluated == plain.actions_evaluated);
+        CHECK(split.actions_pruned == plain.actions_pruned);
+    }
+    // Neighbours interact at stage 1 only: at stage 0 there are 4 sets of one agent.
+    Description d = team(2, std::vector<AgentDescription>(4, one_state(3)));
+    for (Index i = 0; i < 3; ++i) {
+        d.entries.push_back(entry(1.0,
+                                  {when(d, i, on_actions({0})), when(d, i + 1, on_actions({1}))},
+                                  std::vector<Index>{1}));
+    }
+    WithCrgs setup(d);
+    CoreOptions options = options_of(true, true);
+    CHECK(solve(setup, options).actions_bounded == 81 + 81);
+    options.independent_actions = true;
+    CHECK(solve(setup, options).actions_bounded == 4 * 3 + 81);
+}
+
+TEST("decoupled agents need no search, and the most promising actions first save work") {
+    std::uint64_t searched = 0, looked_up = 0, listed = 0, promising = 0;
+    for (std::uint64_t seed = 0; seed < 300; ++seed) {
+        const testing::Context context("seed", seed);
+        const Description d = shortened(random_team(seed), 3000);
+        WithCrgs setup(d, false, {}, seed);
+        CoreOptions options = options_of(true, false);
+        const CoreResult both = solve(setup, options);
+        options.table = false;
+        const CoreResult search = solve(setup, options);
+        CHECK(both.states_expanded <= search.states_expanded);
+        CHECK(both.actions_evaluated <= search.actions_evaluated);
+        searched += search.states_expanded;
+        looked_up += both.states_expanded;
+        options.table = true;
+        options.promising = false;
+        listed += solve(setup, options).actions_evaluated;
+        promising += both.actions_evaluated;
+    }
+    CHECK(looked_up < searched);
+    CHECK(promising < listed);
 }
 
 }  // namespace

@@ -10,12 +10,11 @@ from typing import Any
 from coreplan import _core
 from coreplan.errors import LimitError, SolverError
 from coreplan.model.indexed import JointState
-from coreplan.solving.algorithms.core_2016 import build_for
+from coreplan.solving.algorithms.core_2016 import build_for, search_options
 from coreplan.solving.compile import AnyProblem
-from coreplan.solving.crg import Assignment, ConditionalReturnGraphs
+from coreplan.solving.crg import Assignment, Bounds, ConditionalReturnGraphs
 from coreplan.solving.limits import Limits
-from coreplan.solving.option_fields import Flag
-from coreplan.solving.options import CrgPsOptions
+from coreplan.solving.options import ActionOrder, Core2016Options, Decoupling, RewardsFrom
 from coreplan.solving.solver import check_problem, errors_of_the_core
 from coreplan.solving.task import SolverTask
 from coreplan.support.checks import found as shown
@@ -80,7 +79,8 @@ class TracedAction:
     lower, upper
         L and U of Algorithm 1: expectations over the joint outcomes.
     graph_lower, graph_upper
-        The bounds from each agent's conditional return graph alone, whatever the others' outcomes.
+        The bounds from each agent's conditional return graph alone, whatever the others' outcomes;
+        with ``bounds="returns"`` also whatever the agent's own outcomes.
     certain
         L_max at the turn of this action; None if it was unknown.
     pruned
@@ -120,7 +120,7 @@ class TracedState:
     value
         The optimal value of the group from here on.
     independent
-        Whether the agent is locally independent; the search then takes its own best policy.
+        Whether this is one agent that follows its own best policy, without a search.
     remembered
         Whether the value was remembered from an earlier visit.
     actions
@@ -266,10 +266,14 @@ def _state_dict(state: TracedState) -> dict[str, Any]:
 def trace_search(
     problem: AnyProblem,
     *,
-    bounds: bool = True,
+    bounds: Bounds | bool = "returns",
     memo: bool = False,
     merge: bool = True,
     assignment: Assignment = "balanced",
+    decouple: Decoupling = "table",
+    action_order: ActionOrder = "promising",
+    rewards: RewardsFrom = "graph",
+    independent_actions: bool = False,
     stage: int = 0,
     state: JointState | None = None,
     time_limit: float | None = None,
@@ -282,13 +286,17 @@ def trace_search(
     problem
         A TI-MMDP or an MPP.
     bounds
-        Whether to prune, as in CoRe (``core-2016``); otherwise the search is CRG-PS.
+        The bounds to prune by, as in CoRe (``core-2016``): ``returns`` or ``expected``, see
+        :func:`coreplan.solving.build_crgs`. True means ``returns``. With False the search does not
+        prune, which is CRG-PS.
     memo
         Whether to remember solved groups; the algorithm as printed does not.
     merge
         Whether to merge equivalent local states.
     assignment
         The assignment of reward functions to agents; see :func:`coreplan.solving.build_crgs`.
+    decouple, action_order, rewards, independent_actions
+        As in :class:`~coreplan.Core2016Options`.
     stage, state
         Where the search starts; by default at the beginning.
     time_limit
@@ -323,20 +331,26 @@ def trace_search(
       (wait, wait): bounds [0, 0], pruned: at best 0, 23.5 is certain
     """
     check_problem(problem)
-    options = CrgPsOptions(merge=merge, memo=memo, assignment=assignment)
-    Flag().check("bounds", bounds)
+    options = Core2016Options(
+        merge=merge,
+        memo=memo,
+        assignment=assignment,
+        bounds="returns" if isinstance(bounds, bool) else bounds,
+        decouple=decouple,
+        action_order=action_order,
+        rewards=rewards,
+        independent_actions=independent_actions,
+    )
     if isinstance(most_states, bool) or not isinstance(most_states, int) or most_states < 1:
         raise SolverError(
             f"most_states is {shown(most_states)}; expected a whole number of at least 1"
         )
     limits = Limits(time_limit)
     with limits.catch_interrupts(), errors_of_the_core():
-        crgs = build_for(
-            SolverTask(problem, stage, state, limits), options.merge, options.assignment
-        )
-        found = _core.solve_core_2016(
-            crgs.core, bounds, options.memo, 0.0, 0.0, min(most_states, 10**9), limits.monitor
-        )
+        crgs = build_for(SolverTask(problem, stage, state, limits), options)
+        search = search_options(options, bounded=bounds is not False)
+        search.most_trace = min(most_states, 10**9)
+        found = _core.solve_core_2016(crgs.core, search, limits.monitor)
     if found.trace_full:
         raise SolverError(
             f"the search is too long to show: it visits more than {most_states:,} joint states "
@@ -346,7 +360,7 @@ def trace_search(
     if found.stop != _core.Stop.none:
         reason = found.stop.name
         raise LimitError(reason, f"the search was stopped ({reason.replace('_', ' ')})")
-    return _Reader(crgs, found).read("core-2016" if bounds else "crg-ps")
+    return _Reader(crgs, found).read("crg-ps" if bounds is False else "core-2016")
 
 
 class _Reader:

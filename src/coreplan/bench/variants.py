@@ -46,6 +46,8 @@ class Variant:
     'CoRe 2016, memo'
     >>> str(Variant("core-2016"))
     'CoRe 2016, merged'
+    >>> str(Variant("spudd", (("encoding", "reference"),)))
+    'SPUDD, reference encoding'
     """
 
     algorithm: str
@@ -55,7 +57,11 @@ class Variant:
         label = LABELS.get(self.algorithm, self.algorithm)
         options = dict(self.options)
         parts = []
-        if self.algorithm in _PUBLISHED:
+        if options.get("encoding") == "reference":
+            # It has its own states and actions.
+            options.pop("encoding")
+            parts.append("reference encoding")
+        elif self.algorithm in _PUBLISHED:
             # The literature keeps start and end times of works; merging is our addition.
             if options.pop("merge", True):
                 parts.append("merged")
@@ -95,7 +101,12 @@ class Variant:
 # Per algorithm of the paper, the variant to look for first.
 _PUBLISHED: Mapping[str, Sequence[Options]] = {
     "dp": ((("merge", False),), ()),
-    "spudd": ((("actions", "enumerate"), ("merge", False)), (("merge", False),), ()),
+    "spudd": (
+        (("actions", "enumerate"), ("merge", False)),
+        (("merge", False),),
+        (),
+        (("encoding", "reference"),),
+    ),
     "crg-ps": ((("merge", False),), (("memo", True), ("merge", False)), (), (("memo", True),)),
     "core-2016": ((("merge", False),), (("memo", True), ("merge", False)), (), (("memo", True),)),
 }
@@ -123,7 +134,7 @@ def make_variant(algorithm: str, options: Mapping[str, object]) -> Variant:
 def _makes_a_difference(option: Option | None, value: object) -> bool:
     if option is None:  # an algorithm of another version or package
         return value is not None
-    return not option.about.same_answer and value != option.default
+    return not option.about.same_answer and not option.is_default(value)
 
 
 def _plain(value: object) -> object:

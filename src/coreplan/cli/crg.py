@@ -22,7 +22,7 @@ from coreplan.solving.crg import ConditionalReturnGraphs, build_crgs
 from coreplan.solving.limits import Limits
 from coreplan.solving.options import Core2016Options
 from coreplan.view.crg_svg import stage_range
-from coreplan.view.crg_table import crg_dict, print_crg
+from coreplan.view.crg_table import all_dict, crg_dict, print_all, print_crg
 from coreplan.view.terminal import make_console
 from coreplan.view.words import describe_problem
 
@@ -34,6 +34,7 @@ from coreplan.view.words import describe_problem
     coreplan crg works.yaml --merge --json
     coreplan crg works.yaml --agent Alpha --stages 0:2 --merge --rewards -o alpha.svg
     coreplan crg works.yaml --agent Alpha --stages 0:1 --naive -o grouping.svg
+    coreplan crg example.yaml --assign 2="agent 2" --merge --expected-bounds -o graphs.svg
     """,
     short_help="Measure or draw the conditional return graphs.",
 )
@@ -68,6 +69,11 @@ from coreplan.view.words import describe_problem
 @click.option("--rewards", is_flag=True, help="In the picture: show rewards.")
 @click.option("--bounds", is_flag=True, help="In the picture: show bounds [L, U] on returns.")
 @click.option(
+    "--expected-bounds",
+    is_flag=True,
+    help="In the picture: show bounds [L, U] on the expected return over own outcomes.",
+)
+@click.option(
     "--naive", is_flag=True, help="In the picture: beside it the graph that groups nothing."
 )
 @click.option(
@@ -85,6 +91,7 @@ def crg(
     merge: bool,
     rewards: bool,
     bounds: bool,
+    expected_bounds: bool,
     naive: bool,
     output: str | None,
     memory_limit: float | None,
@@ -95,10 +102,14 @@ def crg(
     Without -o: numbers of nodes and arcs by kind, beside those of the graph by the printed
     definitions and of the naive graph.
     """
+    if bounds and expected_bounds:
+        raise click.UsageError("use either --bounds or --expected-bounds")
     if output is not None:
         check_writable(output, [file], "the picture", "--output")
-    elif rewards or bounds or naive:
-        raise click.UsageError("--rewards, --bounds and --naive are for pictures; add -o FILE")
+    elif rewards or bounds or expected_bounds or naive:
+        raise click.UsageError(
+            "--rewards, --bounds, --expected-bounds and --naive are for pictures; add -o FILE"
+        )
     problem = read_problem(file)
     assignment = Core2016Options(**asked).assignment
 
@@ -108,6 +119,7 @@ def crg(
             assignment=assignment,
             definition=reading,
             influence=influence or ("features" if merge else "pairs"),
+            bounds="expected" if expected_bounds else "returns",
             merge=merge,
             limits=Limits(memory_limit=memory_limit),
         )
@@ -125,13 +137,16 @@ def crg(
                     {
                         "problem": problem.name,
                         "stages": [first, last],
-                        "assignment": assignment,
+                        "assignment": assignment
+                        if isinstance(assignment, str)
+                        else {part.name: part.owner for part in crgs.parts},
                         "definition": definition,
                         "influence": crgs.influence,
                         "merged": merge,
                         "agents": [
                             crg_dict(crgs, each, first, last, printed[each.agent]) for each in shown
                         ],
+                        "all": all_dict(crgs),
                     }
                 )
             else:
@@ -139,10 +154,13 @@ def crg(
                 console.print(f"{problem.name}: {describe_problem(problem)}", markup=False)
                 for each in shown:
                     print_crg(console, crgs, each, first, last, printed[each.agent])
+                print_all(console, crgs)
     if output is not None:
         with outputs.one(f"the picture in {output}"):
             names = [each.agent for each in shown]
-            drawing = crgs.draw(names, (first, last), rewards=rewards, bounds=bounds, naive=naive)
+            drawing = crgs.draw(
+                names, (first, last), rewards=rewards, bounds=bounds or expected_bounds, naive=naive
+            )
             drawing.save(output)
             if not as_json:
                 make_console().print(f"the picture is in {output}", markup=False)

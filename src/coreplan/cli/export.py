@@ -7,6 +7,7 @@ import click
 from coreplan.cli.shared import Command, check_writable, file_argument
 from coreplan.files.writing import write_text
 from coreplan.formats import read_problem
+from coreplan.interop.dpomdp import to_dpomdp
 from coreplan.interop.prism import to_prism
 from coreplan.interop.spudd import to_spudd
 from coreplan.view.terminal import make_console
@@ -18,6 +19,7 @@ from coreplan.view.terminal import make_console
     coreplan export works.yaml --to prism -o works.prism
     coreplan export works.yaml --to prism --shift
     coreplan export robots.yaml --to spudd -o robots.spudd
+    coreplan export works.yaml --to dpomdp -o works.dpomdp
     """,
     short_help="Write a problem in another tool's language.",
 )
@@ -25,10 +27,10 @@ from coreplan.view.terminal import make_console
 @click.option(
     "--to",
     "target",
-    type=click.Choice(["prism", "spudd"]),
+    type=click.Choice(["prism", "spudd", "dpomdp"]),
     required=True,
-    help="The PRISM language (for Storm and PRISM), or SPUDD's own format (for problems that do "
-    "not depend on the stage).",
+    help="The PRISM language (for Storm and PRISM), SPUDD's own format, or the .dpomdp format of "
+    "the MADP toolbox (for small problems whose agents see their own state only).",
 )
 @click.option(
     "--shift",
@@ -37,20 +39,35 @@ from coreplan.view.terminal import make_console
     "with decision diagrams need it.",
 )
 @click.option(
+    "--clock",
+    is_flag=True,
+    help="For spudd and dpomdp: make the stage a part of the state. Without this option, only "
+    "problems that depend on the stage get it.",
+)
+@click.option(
     "-o",
     "--output",
     type=click.Path(),
     metavar="OUT",
     help="Write to this file; else to the standard output.",
 )
-def export(file: str, target: str, shift: bool, output: str | None) -> None:
+def export(file: str, target: str, shift: bool, clock: bool, output: str | None) -> None:
     """Write the problem in FILE in another tool's language."""
     if shift and target != "prism":
         raise click.UsageError("--shift is for --to prism")
+    if clock and target == "prism":
+        raise click.UsageError(
+            "--clock is for --to spudd and --to dpomdp; PRISM files have a clock"
+        )
     if output is not None:
         check_writable(output, [file], "the export", "--output")
     problem = read_problem(file)
-    text = to_prism(problem, shift=shift).text if target == "prism" else to_spudd(problem).text
+    if target == "prism":
+        text = to_prism(problem, shift=shift).text
+    elif target == "spudd":
+        text = to_spudd(problem, clock=clock).text
+    else:
+        text = to_dpomdp(problem, clock=clock).text
     if output is None:
         click.echo(text, nl=False)
     else:

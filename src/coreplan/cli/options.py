@@ -74,6 +74,7 @@ def _make(option: Option, owners: Collection[str]) -> Callable[[Command], Comman
     """An option of a command. It has no default: ``None`` means that it was not given."""
     kind = option.about.kind
     name = f"--{option.name.replace('_', '-')}"
+    names: tuple[str, ...] = ()
     how: dict[str, Any] = {}
     text = option.about.help
     if isinstance(kind, Flag):
@@ -91,21 +92,27 @@ def _make(option: Option, owners: Collection[str]) -> Callable[[Command], Comman
     elif isinstance(kind, Assigning):
         how |= {"multiple": True, "callback": _read_assignment}
         known = ", ".join(ASSIGNMENTS)
-        text += f" {option.about.metavar}: {known}, or K=AGENT for each function, K from 0."
+        text += (
+            f" {option.about.metavar}: {known}, or FUNCTION=AGENT for each function, by its name "
+            "or its position from 0."
+        )
+        names = ("--assign", name)
     else:
         raise TypeError(f"commands cannot offer {option.name}: {type(kind).__name__}")
     if owners:
         text += f" Only for {' and '.join(f'`{each}`' for each in owners)}."
     if option.about.metavar is not None:
         how["metavar"] = option.about.metavar
-    return click.option(name, option.name, default=None, help=text + shown_default(option), **how)
+    return click.option(
+        *(names or (name,)), option.name, default=None, help=text + shown_default(option), **how
+    )
 
 
 def shown_default(option: Option) -> str:
     """Text of a default in the help of a command."""
-    if option.default is None:
+    shown = option.about.kind.usual if option.default is None else option.default
+    if shown is None:
         return ""
-    shown = option.default
     if isinstance(option.default, bool):
         shown = option.name.replace("_", "-") if option.default else f"no-{option.name}"
     elif isinstance(option.default, float):
@@ -117,15 +124,14 @@ def _read_assignment(
     context: click.Context, parameter: click.Parameter, given: tuple[str, ...]
 ) -> Assignment | None:
     """One word for all reward functions, or an agent for each; None if nothing is given."""
-    owners: dict[int, str] = {}
+    owners: dict[int | str, str] = {}
     for each in given:
-        position, equals, agent = each.partition("=")
-        if equals and position.isdecimal():
-            owners[int(position)] = agent
+        function, equals, agent = each.partition("=")
+        if equals and function and agent:
+            owners[int(function) if function.isdecimal() else function] = agent
         elif len(given) > 1 or equals:
             raise click.BadParameter(
-                f"{each!r} is not K=AGENT, a position and a name, for instance '2=Alpha'",
-                param_hint="'--assignment'",
+                f"{each!r} is not FUNCTION=AGENT, for instance '2=Alpha'", context, parameter
             )
         else:
             return each

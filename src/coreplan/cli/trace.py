@@ -29,13 +29,26 @@ from coreplan.view.terminal import make_console
     coreplan trace small.yaml
     coreplan trace small.yaml -o search.svg
     coreplan trace works.yaml --stage 5 --state now.yaml --memo -o search.svg
-    coreplan trace small.yaml --assignment "2=agent 2" --no-bounds --json
+    coreplan trace small.yaml --assign 2="agent 2" --bounds expected
+    coreplan trace small.yaml --no-bounds --decouple search --json
     """,
     short_help="Show the published search on a small problem.",
 )
 @file_argument
 @click.option("--no-bounds", is_flag=True, help="Do not prune: CRG-PS instead of CoRe.")
-@solver_options("core-2016", only=("merge", "memo", "assignment"))
+@solver_options(
+    "core-2016",
+    only=(
+        "merge",
+        "memo",
+        "assignment",
+        "bounds",
+        "decouple",
+        "action_order",
+        "rewards",
+        "independent_actions",
+    ),
+)
 @standing_options("Search")
 @click.option(
     "--most-states",
@@ -64,15 +77,18 @@ def trace(
     Prints a tree: what each joint action is bounded by, what was pruned and why, where agents were
     decoupled. With -o it is drawn instead.
     """
+    if no_bounds and "bounds" in asked:
+        raise click.UsageError("use either --bounds or --no-bounds")
     if file == state_file == STANDARD_INPUT:
         raise click.UsageError("only one of FILE and --state can be the standard input (-)")
     if output is not None:
         sources = [file] if state_file is None else [file, state_file]
         check_writable(output, sources, "the picture", "--output")
+    if no_bounds:
+        asked["bounds"] = False
     problem = read_problem(file)
     search = trace_search(
         problem,
-        bounds=not no_bounds,
         stage=stage,
         state=None if state_file is None else read_state(state_file, problem),
         most_states=most_states,

@@ -1,10 +1,10 @@
-"""Stationary problems in SPUDD's own input format.
+"""Problems in SPUDD's own input format.
 
 SPUDD is value iteration on algebraic decision diagrams. Its files have variables, actions and
-rewards, but no stages. A problem can be exported only if its actions and rewards are the same at
-every stage; others are refused. The finite horizon is the number of iterations (`horizon N`,
-without discount). The value of the problem is the value of the initial joint state after the
-iterations. The format has no place for the initial state; a comment names it.
+rewards, but no stages. A problem whose actions or rewards depend on the stage gets one more
+variable, the clock. The finite horizon is the number of iterations (`horizon N`, without
+discount). The value of the problem is the value of the initial joint state after the iterations.
+The format has no place for the initial state; a comment names it.
 
 - Each agent is a variable. Its values `s0`, `s1`, ... are the agent's local states; comments give
   the names.
@@ -15,6 +15,8 @@ iterations. The format has no place for the initial state; a comment names it.
   too small, or large enough to cost precision; this encoding needs none.
 - A state that can be reached only at the horizon needs no actions. It does not change and earns
   nothing.
+- The clock advances by 1 in each iteration. At its last value it stops and nothing is earned, so
+  further iterations change nothing.
 - Rewards are expectations, as negative costs of the actions. The `reward` itself is 0, because
   SPUDD starts its iterations from it.
 """
@@ -23,19 +25,20 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 
 from coreplan.errors import SolverError
-from coreplan.interop.expectations import Expectations, Members, StageValue
+from coreplan.interop.expectations import Expectations, Members
+from coreplan.interop.stages import Offers, read_offers, stage_dependence
 from coreplan.interop.text import finite, quoted
 from coreplan.model.indexed import IndexedProblem, JointState
 from coreplan.model.problem import index_problem
 from coreplan.solving.compile import AnyProblem, unroll_problem
 from coreplan.solving.limits import Limits
 from coreplan.solving.solver import check_problem, errors_of_the_core
-from coreplan.support.checks import found
 
 MOST_ACTIONS = 10_000
 """The most joint actions of a file."""
@@ -43,8 +46,11 @@ MOST_ACTIONS = 10_000
 MOST_LEAVES = 5_000_000
 """The most leaves of all decision trees of a file."""
 
+CLOCK = "clock"
+"""The name of the variable that counts stages."""
+
 MOST_REASONS = 5
-"""The most reasons that an error lists."""
+"""The most reasons for a clock that a file lists."""
 
 
 @dataclass(frozen=True)
@@ -69,16 +75,19 @@ class SpuddModel:
 def to_spudd(
     problem: AnyProblem,
     *,
+    clock: bool = False,
     stage: int = 0,
     state: JointState | None = None,
     limits: Limits | None = None,
 ) -> SpuddModel:
-    """Write a stationary problem in SPUDD's format.
+    """Write a problem in SPUDD's format.
 
     Parameters
     ----------
     problem
-        A TI-MMDP or an MPP whose actions and rewards do not depend on the stage.
+        A problem of any domain.
+    clock
+        Whether to add a clock even if nothing depends on the stage.
     stage, state
         Where planning starts; by default at the beginning.
     limits
@@ -87,8 +96,7 @@ def to_spudd(
     Raises
     ------
     SolverError
-        If actions or rewards depend on the stage (the message says which), or if the problem has
-        too many joint actions.
+        If the problem has too many joint actions, or the file would be too large.
 
     Examples
     --------
@@ -102,17 +110,24 @@ def to_spudd(
     limits = limits or Limits()
     indexed = index_problem(problem, stage=stage, state=state, guard=limits.guard)
     expectations = Expectations(indexed)
-    agents = _read_agents(indexed, expectations, limits)
-    _check_size(agents, expectations)
-    text = "\n".join(_lines(indexed, expectations, agents)) + "\n"
+    with errors_of_the_core():
+        offers = read_offers(indexed, unroll_problem(indexed, limits))
+    agents = [_Agent(f"agent{k}", each) for k, each in enumerate(offers)]
+    reasons = stage_dependence(indexed, expectations, offers)
+    layers = indexed.horizon - indexed.stage
+    made = _Clock(layers, reasons) if clock or reasons else None
+    _check_size(agents, expectations, made)
+    text = "\n".join(_lines(indexed, expectations, agents, made)) + "\n"
     start = {
         agent.variable: agent.values[described.start]
         for agent, described in zip(agents, indexed.agents, strict=True)
     }
-    return SpuddModel(text, start, indexed.horizon - indexed.stage)
+    if made is not None:
+        start = {CLOCK: made.values[0], **start}
+    return SpuddModel(text, start, layers)
 
 
-def _check_size(agents: Sequence[_Agent], expectations: Expectations) -> None:
+def _check_size(agents: Sequence[_Agent], expectations: Expectations, clock: _Clock | None) -> None:
     """Refuse a problem whose file would be too large."""
     joint = math.prod(len(agent.actions) for agent in agents)
     if joint > MOST_ACTIONS:
@@ -124,6 +139,8 @@ def _check_size(agents: Sequence[_Agent], expectations: Expectations) -> None:
         math.prod(len(agents[who].actions) * len(agents[who].values) for who in scope)
         for scope in {tuple(who for who, _ in members) for members in expectations.shared}
     )
+    if clock is not None:
+        leaves = (leaves + len(clock.values)) * len(clock.values)
     if leaves > MOST_LEAVES:
         raise SolverError(
             f"the SPUDD file would need decision trees with up to {leaves:,} leaves; expected "
@@ -131,124 +148,109 @@ def _check_size(agents: Sequence[_Agent], expectations: Expectations) -> None:
         )
 
 
-@dataclass
 class _Agent:
     """One agent as a variable."""
 
-    variable: str
-    values: dict[int, str]
-    """For each local state that can be reached: its name in the file."""
-    actions: list[int]
-    """Actions of the description that are available in some state."""
-    does: dict[int, dict[int, int | None]]
-    """For each action and local state: the choice that it stands for, or None."""
+    def __init__(self, variable: str, offers: Offers) -> None:
+        self.variable = variable
+        self.offers = offers
+        self.values = {state: f"s{k}" for k, state in enumerate(offers.states)}
+        """For each local state that can be reached: its name in the file."""
+        self.actions = offers.actions
+
+    def does(self, action: int, layer: int) -> Iterator[tuple[int, int | None]]:
+        """All states, each with the choice that an action stands for, or None."""
+        for state in self.values:
+            yield state, self.offers.choice(action, state, layer)
 
 
-def _read_agents(
-    indexed: IndexedProblem, expectations: Expectations, limits: Limits
-) -> list[_Agent]:
-    with errors_of_the_core():
-        graphs = unroll_problem(indexed, limits)
-    reasons = list(_changing_rewards(indexed, expectations))
-    agents = []
-    for number, described in enumerate(indexed.agents):
-        layer_begin = graphs.layer_begin(number).tolist()
-        node_state = graphs.node_state(number).tolist()
-        choice_begin = graphs.choice_begin(number).tolist()
-        base = graphs.choice_base(number).tolist()
-        choices: dict[int, tuple[int, ...]] = {}
-        first_seen: dict[int, int] = {}
-        changed: set[int] = set()
-        for layer in range(len(layer_begin) - 1):
-            for node in range(layer_begin[layer], layer_begin[layer + 1]):
-                state, at = node_state[node], indexed.stage + layer
-                if at == indexed.horizon:
-                    choices.setdefault(state, ())
-                    continue
-                now = tuple(base[choice_begin[node] : choice_begin[node + 1]])
-                if choices.setdefault(state, now) != now and state not in changed:
-                    changed.add(state)
-                    reasons.append(
-                        f"agent {found(described.name)} has other actions in state "
-                        f"{found(described.states.label(state))} at stage {at} than at stage "
-                        f"{first_seen[state]}"
-                    )
-                first_seen.setdefault(state, at)
-        by_action = {
-            state: {described.choice_action[choice]: choice for choice in each}
-            for state, each in choices.items()
-        }
-        actions = sorted({action for each in by_action.values() for action in each})
-        agents.append(
-            _Agent(
-                f"agent{number}",
-                {state: f"s{k}" for k, state in enumerate(sorted(choices))},
-                actions,
-                {
-                    action: {
-                        state: each.get(action, next(iter(each.values()), None))
-                        for state, each in sorted(by_action.items())
-                    }
-                    for action in actions
-                },
-            )
+@dataclass(frozen=True)
+class _Clock:
+    """The stages of a problem as values of a variable."""
+
+    layers: int
+    reasons: Sequence[str]
+    """What depends on the stage."""
+
+    @property
+    def values(self) -> list[str]:
+        """The names of its values; at the last one nothing happens any more."""
+        return [f"t{layer}" for layer in range(self.layers + 1)]
+
+    def lines(self) -> Iterator[str]:
+        """Comments that explain the clock."""
+        yield f"// {CLOCK}: the number of stages that have passed; nothing happens after the last"
+        for reason in self.reasons[:MOST_REASONS]:
+            yield f"//   needed: {reason}"
+        if len(self.reasons) > MOST_REASONS:
+            yield f"//   and {len(self.reasons) - MOST_REASONS} more reasons"
+
+    def law(self) -> str:
+        """Its transitions: it advances by 1, and stops at its last value."""
+        values = self.values
+        return _tree(
+            CLOCK,
+            {
+                value: _tree(
+                    f"{CLOCK}'",
+                    {
+                        after: _leaf(float(k == min(layer + 1, self.layers)))
+                        for k, after in enumerate(values)
+                    },
+                )
+                for layer, value in enumerate(values)
+            },
         )
-    if reasons:
-        more = f", and {len(reasons) - MOST_REASONS} more" if len(reasons) > MOST_REASONS else ""
-        raise SolverError(
-            "this problem cannot be written for SPUDD, whose format has no stages: "
-            + "; ".join(reasons[:MOST_REASONS])
-            + more
-        )
-    return agents
 
 
-def _changing_rewards(indexed: IndexedProblem, expectations: Expectations) -> Iterator[str]:
-    stages = range(indexed.stage, indexed.horizon)
-    values: dict[Members, StageValue] = {
-        (): expectations.constant,
-        **{((who, k),): v for who, own in enumerate(expectations.own) for k, v in own.items()},
-        **expectations.shared,
-    }
-    changing = sorted(
-        {
-            function
-            for members, value in values.items()
-            if not value.is_same_at(stages)
-            for function in expectations.functions[members]
-        }
-    )
-    for function in changing:
-        yield f"the reward {found(indexed.functions[function])} differs between stages"
+def _by_clock(clock: _Clock | None, write: Callable[[int], str], at_end: str | None = None) -> str:
+    """One tree per layer, selected by the clock; `at_end` by default as in the last layer."""
+    if clock is None:
+        return write(0)
+    trees = [write(layer) for layer in range(clock.layers)]
+    trees.append(trees[-1] if at_end is None else at_end)
+    return _tree(CLOCK, dict(zip(clock.values, trees, strict=True)), collapse=True)
 
 
 def _lines(
-    indexed: IndexedProblem, expectations: Expectations, agents: Sequence[_Agent]
+    indexed: IndexedProblem,
+    expectations: Expectations,
+    agents: Sequence[_Agent],
+    clock: _Clock | None,
 ) -> Iterator[str]:
     """The lines of the file, in order."""
     yield f"// {quoted(indexed.name)}, written by coreplan for SPUDD"
-    start = ", ".join(
+    parts = [f"{CLOCK}={clock.values[0]}"] if clock else []
+    parts += (
         f"{agent.variable}={agent.values[described.start]}"
         for agent, described in zip(agents, indexed.agents, strict=True)
     )
+    start = ", ".join(parts)
     yield f"// The value is that of {start} after {indexed.horizon - indexed.stage} iterations."
     for agent, described in zip(agents, indexed.agents, strict=True):
         yield f"// {agent.variable}: {quoted(described.name)}"
         for state, value in agent.values.items():
             yield f"//   {value}: {quoted(described.states.label(state))}"
+    if clock:
+        yield from clock.lines()
     yield ""
     yield "(variables"
+    if clock:
+        yield f"  ({CLOCK} {' '.join(clock.values)})"
     for agent in agents:
         yield f"  ({agent.variable} {' '.join(agent.values.values())})"
     yield ")"
     yield ""
     yield "unnormalised"
-    costs = _Costs(indexed, expectations, agents)
+    costs = _Costs(indexed, expectations, agents, clock)
+    if clock:
+        yield from ("", "dd tick", f"  {clock.law()}", "enddd")
     for number, agent in enumerate(agents):
         for action in agent.actions:
             yield ""
             yield f"dd move{number}_{action}"
-            yield f"  {_move(indexed, agent, number, action)}"
+            tree = _by_clock(clock, partial(_move, indexed, agent, number, action))
+            yield f"  {tree}"
             yield "enddd"
     blocks = []
     for joint in itertools.product(*(agent.actions for agent in agents)):
@@ -266,6 +268,8 @@ def _lines(
         )
         yield ""
         yield f"action act{'_'.join(map(str, joint))} // {told}"
+        if clock:
+            yield f"  {CLOCK} (tick)"
         for number, (agent, action) in enumerate(zip(agents, joint, strict=True)):
             yield f"  {agent.variable} (move{number}_{action})"
         yield f"  cost {names[0] if len(names) == 1 else f'[+ {chr(32).join(names)}]'}"
@@ -277,11 +281,11 @@ def _lines(
     yield f"horizon {indexed.horizon - indexed.stage}"
 
 
-def _move(indexed: IndexedProblem, agent: _Agent, number: int, action: int) -> str:
+def _move(indexed: IndexedProblem, agent: _Agent, number: int, action: int, layer: int) -> str:
     """The transitions of an action: a tree over states, with a distribution at each leaf."""
     described = indexed.agents[number]
     branches = {}
-    for state, choice in agent.does[action].items():
+    for state, choice in agent.does(action, layer):
         law = dict.fromkeys(agent.values, 0.0)
         if choice is None:
             law[state] = 1.0
@@ -299,18 +303,23 @@ class _Costs:
     """Costs of joint actions as sums of diagrams; each diagram is described once."""
 
     def __init__(
-        self, indexed: IndexedProblem, expectations: Expectations, agents: Sequence[_Agent]
+        self,
+        indexed: IndexedProblem,
+        expectations: Expectations,
+        agents: Sequence[_Agent],
+        clock: _Clock | None,
     ) -> None:
         self._stage = indexed.stage
         self._expectations = expectations
         self._agents = agents
+        self._clock = clock
         self._known: dict[str, bool] = {}
-        self._scopes: dict[tuple[int, ...], list[tuple[Members, float]]] = {}
+        self._scopes: dict[tuple[int, ...], list[Members]] = {}
+        stages = range(indexed.stage, indexed.horizon if clock else indexed.stage + 1)
         for members, values in expectations.shared.items():
-            value = values.at(indexed.stage)
-            if value != 0:
+            if any(values.at(stage) != 0 for stage in stages):
                 scope = tuple(who for who, _ in members)
-                self._scopes.setdefault(scope, []).append((members, value))
+                self._scopes.setdefault(scope, []).append(members)
 
     def of(self, joint: Sequence[int]) -> tuple[list[str], list[tuple[str, str]]]:
         """The terms of a joint action's cost, and the diagrams that are new."""
@@ -319,28 +328,39 @@ class _Costs:
         for scope in [*scopes, *self._scopes]:
             name = f"cost{'_'.join(map(str, scope))}__" + "_".join(str(joint[who]) for who in scope)
             if name not in self._known:
-                tree = self._own(scope[0], joint) if len(scope) == 1 else self._shared(scope, joint)
+                tree = _by_clock(self._clock, self._writer(scope, joint), _leaf(0.0))
                 self._known[name] = tree != _leaf(0.0)
                 if self._known[name]:
                     new.append((name, tree))
             if self._known[name]:
                 names.append(f"({name})")
-        constant = self._expectations.constant.at(self._stage)
-        if constant != 0 or not names:
-            names.append(_leaf(-constant))
+        constant = _by_clock(
+            self._clock,
+            lambda layer: _leaf(-self._expectations.constant.at(self._stage + layer)),
+            _leaf(0.0),
+        )
+        if constant != _leaf(0.0) or not names:
+            names.append(constant)
         return names, new
 
-    def _own(self, who: int, joint: Sequence[int]) -> str:
+    def _writer(self, scope: Sequence[int], joint: Sequence[int]) -> Callable[[int], str]:
+        if len(scope) == 1:
+            return lambda layer: self._own(scope[0], joint, layer)
+        return lambda layer: self._shared(scope, joint, layer)
+
+    def _own(self, who: int, joint: Sequence[int], layer: int) -> str:
         agent = self._agents[who]
         branches = {}
-        for state, choice in agent.does[joint[who]].items():
+        for state, choice in agent.does(joint[who], layer):
             reward = (
-                0.0 if choice is None else self._expectations.own_reward(who, choice, self._stage)
+                0.0
+                if choice is None
+                else self._expectations.own_reward(who, choice, self._stage + layer)
             )
             branches[agent.values[state]] = _leaf(-reward)
         return _tree(agent.variable, branches, collapse=True)
 
-    def _shared(self, scope: Sequence[int], joint: Sequence[int]) -> str:
+    def _shared(self, scope: Sequence[int], joint: Sequence[int], layer: int) -> str:
         terms = self._scopes[tuple(scope)]
 
         def write(depth: int, weights: Sequence[float]) -> str:
@@ -351,17 +371,18 @@ class _Costs:
             who = scope[depth]
             agent = self._agents[who]
             branches = {}
-            for state, choice in agent.does[joint[who]].items():
+            for state, choice in agent.does(joint[who], layer):
                 left = [
                     0.0
                     if choice is None
                     else weight * self._expectations.chance(who, choice, members[depth][1])
-                    for (members, _), weight in zip(terms, weights, strict=True)
+                    for members, weight in zip(terms, weights, strict=True)
                 ]
                 branches[agent.values[state]] = write(depth + 1, left)
             return _tree(agent.variable, branches, collapse=True)
 
-        return write(0, [value for _, value in terms])
+        values = [self._expectations.shared[members].at(self._stage + layer) for members in terms]
+        return write(0, values)
 
 
 def _tree(variable: str, branches: Mapping[str, str], *, collapse: bool = False) -> str:

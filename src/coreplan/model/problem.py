@@ -48,6 +48,23 @@ class RewardKind(NamedTuple):
     """Where a reward is earned at most once: what has happened then, such as ``completed``."""
 
 
+class StateVariable(NamedTuple):
+    """A variable that describes one part of an agent's local state."""
+
+    name: str
+    """Its name, such as the name of a task."""
+    size: int
+    """The number of its values, which are 0, 1, ... size - 1."""
+
+
+class FactoredStates(NamedTuple):
+    """The local states of one agent, each as one value per variable."""
+
+    variables: tuple[StateVariable, ...]
+    values: Sequence[Sequence[int]]
+    """For each local state: the value of each variable. No two states have the same values."""
+
+
 class PlanningProblem(ABC):
     """A problem of any domain: agents that move independently, and rewards for their moves.
 
@@ -126,6 +143,25 @@ class PlanningProblem(ABC):
         """Turn a plan in the notation of the domain, for instance a schedule, into a policy."""
         raise SolverError(
             f"found {found(plan)}; plans of this kind of problem are policies: expected a Policy"
+        )
+
+    def state_variables(self, indexed: IndexedProblem, agent: int) -> FactoredStates:
+        """The local states of an agent as values of variables.
+
+        By default one variable, whose values are the states themselves. Solvers that work on
+        variables use it, see docs/spudd.md.
+
+        Parameters
+        ----------
+        indexed
+            The problem in numbers, without history.
+        agent
+            The number of the agent.
+        """
+        described = indexed.agents[agent]
+        count = len(described.states)
+        return FactoredStates(
+            (StateVariable(described.name, count),), [(state,) for state in range(count)]
         )
 
     def money(self, indexed: IndexedProblem, value: float, amounts: Sequence[float]) -> Any:

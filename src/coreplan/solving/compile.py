@@ -118,6 +118,7 @@ def compile_problem(
     problem: AnyProblem,
     *,
     merge: bool = True,
+    history: bool | None = None,
     stage: int = 0,
     state: JointState | None = None,
     limits: Limits | None = None,
@@ -131,6 +132,9 @@ def compile_problem(
     merge
         Whether to merge. Unmerged states of a maintenance problem keep start and end times, as in
         the literature.
+    history
+        Whether states keep start and end times, as in the literature; by default if they are not
+        merged.
     stage, state
         Stage and state from which to plan; by default the beginning.
     limits
@@ -152,9 +156,9 @@ def compile_problem(
     (AgentSize(name='Alpha', states=3, unrolled=12, transitions=13, merged=10),)
     """
     limits = limits or Limits()
-    indexed = index_problem(
-        problem, history=not merge, stage=stage, state=state, guard=limits.guard
-    )
+    if history is None:
+        history = not merge
+    indexed = index_problem(problem, history=history, stage=stage, state=state, guard=limits.guard)
     graphs = unroll_problem(indexed, limits)
     try:
         model = _core.compile(graphs, merge, limits.monitor)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from coreplan import _core
 from coreplan.errors import LimitError, ModelError, SolverError
@@ -26,10 +26,16 @@ if TYPE_CHECKING:
     from coreplan.view.svg import Drawing
 
 Assignment = str | Mapping[Any, str] | Callable[[str, tuple[str, ...]], str]
-"""Who answers for which reward function: ``balanced``, ``highest-degree``, a mapping from a
-function's name or position to an agent's name, or a callable (name, agents) -> agent's name."""
+"""Which agent answers for which reward function: ``balanced`` (every agent for about as many),
+``highest-degree`` (the agent with most interactions), ``smallest`` (function by function, the agent
+that gives the smallest graphs), a mapping from a function's name or position to an agent's name, or
+a callable (name, agents) -> agent's name."""
 
-ASSIGNMENTS = ("balanced", "highest-degree")
+ASSIGNMENTS = ("balanced", "highest-degree", "smallest")
+Bounds = Literal["returns", "expected"]
+"""What the bounds L and U are about: all possible returns, or the expected return over the agent's
+own outcomes."""
+BOUNDS: tuple[Bounds, ...] = get_args(Bounds)
 
 
 @dataclass(frozen=True)
@@ -187,7 +193,7 @@ class ConditionalReturnGraph:
         return bool(self._core.independent(self.position)[node])
 
     def bounds(self, stage: int, state: Any = None) -> tuple[float, float]:
-        """(L, U): the smallest and largest return from a local state on (paper, eq. UB)."""
+        """Bounds (L, U) from a local state on: of the return (eq. UB) or of its expectation."""
         node = self._owner.node(self.position, stage, state)
         return (
             float(self._core.lower(self.position)[node]),
@@ -221,7 +227,7 @@ class ConditionalReturnGraphs:
         The reward functions that several agents take part in, and who answers for each.
     agents
         One :class:`ConditionalReturnGraph` per agent, in the problem's order.
-    definition, influence
+    definition, influence, bounds
         How they were made.
     """
 
@@ -237,6 +243,7 @@ class ConditionalReturnGraphs:
         history: bool,
         definition: str,
         influence: str,
+        bounds: Bounds,
     ) -> None:
         self.problem = problem
         self.indexed = indexed
@@ -248,6 +255,7 @@ class ConditionalReturnGraphs:
         self.history = history
         self.definition = definition
         self.influence = influence
+        self.bounds = bounds
         self.agents = tuple(ConditionalReturnGraph(self, i) for i in range(len(indexed.agents)))
 
     def __getitem__(self, agent: str) -> ConditionalReturnGraph:
@@ -261,6 +269,37 @@ class ConditionalReturnGraphs:
     def size(self) -> CrgSize:
         """Numbers of nodes and arcs of all CRGs."""
         return sum((crg.size for crg in self.agents), CrgSize())
+
+    @property
+    def naive_size(self) -> CrgSize:
+        """The same without any grouping."""
+        return sum((crg.naive_size for crg in self.agents), CrgSize())
+
+    @property
+    def printed_bound(self) -> float:
+        """The paper's bound on all n CRGs together: n·h·|S|^(2+2w)·|A|^(1+w).
+
+        It assumes that all actions and transitions can interact. S and A are the largest of all
+        agents. Like Theorem 1 it takes w from one function, so it can be too small.
+        """
+        states = max(
+            int(b) - int(a)
+            for crg in self.agents
+            for a, b in pairwise(self.graphs.layer_begin(crg.position))
+        )
+        actions = max(len(agent.actions) for agent in self.indexed.agents)
+        width = max((len(part.agents) - 1 for part in self.parts), default=0)
+        stages = self.graphs.horizon - self.graphs.first_stage
+        return (
+            float(len(self.agents) * stages)
+            * float(states) ** (2 + 2 * width)
+            * float(actions) ** (1 + width)
+        )
+
+    @property
+    def size_bound(self) -> float:
+        """A valid bound on the arcs of all CRGs: the sum of the agents' bounds."""
+        return sum(crg.size_bound for crg in self.agents)
 
     def node(self, agent: int, stage: int, state: Any = None) -> int:
         """The number of a local state's node at a stage; None: where planning starts."""
@@ -352,6 +391,7 @@ def build_crgs(
     definition: str = "lossless",
     neutral: str = "zero",
     influence: str = "pairs",
+    bounds: Bounds = "returns",
     merge: bool = False,
     history: bool | None = None,
     stage: int = 0,
@@ -373,6 +413,10 @@ def build_crgs(
     influence
         Influence arcs for ``pairs`` of states, or for ``features``: for what conditions see of
         them, the paper's further abstraction.
+    bounds
+        The meaning of L and U. ``returns``: the smallest and the largest possible return (eq. UB).
+        ``expected``: the smallest and the largest expected return over the agent's own outcomes,
+        for all actions and outcomes of the others (the numbers of the paper's figure).
     merge
         Whether local states with the same future transitions become one (needs ``features``).
     history
@@ -397,6 +441,7 @@ def build_crgs(
         ("definition", definition, ("lossless", "literal")),
         ("neutral", neutral, ("zero", "largest")),
         ("influence", influence, ("pairs", "features")),
+        ("bounds", bounds, BOUNDS),
     ):
         if value not in allowed:
             raise SolverError(unknown_name(value, name, allowed, "a CRG"))
@@ -414,7 +459,14 @@ def build_crgs(
     try:
         full = _core.unroll(description, limits.monitor)
         merged = _core.merge_transitions(description, full, merge, limits.monitor)
-        parts, owners = assign(indexed, full, assignment)
+        parts, owners = assign(
+            indexed,
+            full,
+            assignment,
+            lambda owners: _core.count_crg_arcs(
+                description, merged.graphs, owners, influence == "features", limits.monitor
+            ),
+        )
         core = _core.make_crgs(
             description,
             merged.graphs,
@@ -422,6 +474,7 @@ def build_crgs(
             definition == "literal",
             neutral == "largest",
             influence == "features",
+            bounds == "expected",
             limits.monitor,
         )
     except _core.LimitReached as error:
@@ -438,29 +491,36 @@ def build_crgs(
         history=keep_times,
         definition=definition,
         influence=influence,
+        bounds=bounds,
     )
 
 
 def assign(
-    indexed: IndexedProblem, graphs: _core.LocalGraphs, assignment: Assignment
+    indexed: IndexedProblem,
+    graphs: _core.LocalGraphs,
+    assignment: Assignment,
+    count_arcs: Callable[[list[int]], float],
 ) -> tuple[list[RewardPart], list[int]]:
     """Divide the reward functions over agents: the parts, and the owner of every entry.
 
     A function of which entries look at different sets of agents is as many parts as there are sets
     (the paper has one function per set of agents); entries that look at one agent only are that
-    agent's own reward and are not divided.
+    agent's own reward and are not divided. `count_arcs` counts the arcs of the graphs, given the
+    owner of every entry.
     """
     names = indexed.agent_names
     entries = graphs.interaction_entries()
     position: dict[tuple[int, tuple[int, ...]], int] = {}
     for function, agents in entries:
         position.setdefault((function, tuple(agents)), len(position))
-    degree = [sum(i in agents for _, agents in position) for i in range(len(names))]
+    scopes = list(position)
+    if isinstance(assignment, Mapping):
+        _check_functions(indexed, assignment)
+    degree = [sum(i in agents for _, agents in scopes) for i in range(len(names))]
     load = [0] * len(names)
-    parts = []
     owners = []
-    for function, scope in position:
-        if assignment == "balanced":
+    for function, scope in scopes:
+        if assignment in ("balanced", "smallest"):
             owner = min(scope, key=lambda i: (load[i], i))
         elif assignment == "highest-degree":
             owner = min(scope, key=lambda i: (-degree[i], i))
@@ -468,12 +528,52 @@ def assign(
             owner = _given_owner(indexed, assignment, function, scope)
         load[owner] += 1
         owners.append(owner)
-        parts.append(
-            RewardPart(
-                indexed.functions[function], function, tuple(names[i] for i in scope), names[owner]
-            )
+
+    def spread(owners: Sequence[int]) -> list[int]:
+        return [owners[position[function, tuple(agents)]] for function, agents in entries]
+
+    if assignment == "smallest":
+        owners = _smallest(scopes, owners, lambda owners: count_arcs(spread(owners)))
+    parts = [
+        RewardPart(
+            indexed.functions[function], function, tuple(names[i] for i in scope), names[owner]
         )
-    return parts, [owners[position[function, tuple(agents)]] for function, agents in entries]
+        for (function, scope), owner in zip(scopes, owners, strict=True)
+    ]
+    return parts, spread(owners)
+
+
+def _smallest(
+    scopes: Sequence[tuple[int, tuple[int, ...]]],
+    owners: list[int],
+    count_arcs: Callable[[list[int]], float],
+) -> list[int]:
+    """Give each part in turn to the agent that results in the fewest arcs."""
+    least = count_arcs(owners)
+    for k, (_, scope) in enumerate(scopes):
+        for owner in scope:
+            if owner == owners[k]:
+                continue
+            tried = [*owners[:k], owner, *owners[k + 1 :]]
+            arcs = count_arcs(tried)
+            if arcs < least:
+                least, owners = arcs, tried
+    return owners
+
+
+def _check_functions(indexed: IndexedProblem, assignment: Mapping[Any, str]) -> None:
+    """Raise a SolverError if an assignment names an unknown reward function."""
+    for key in assignment:
+        known = (
+            key in indexed.functions
+            if isinstance(key, str)
+            else key in range(len(indexed.functions))
+        )
+        if not known:
+            raise SolverError(
+                f"the assignment names an unknown reward function, {found(key)}; expected a name, "
+                f"or a position from 0 to {len(indexed.functions) - 1}"
+            )
 
 
 def _given_owner(
@@ -491,5 +591,9 @@ def _given_owner(
         raise SolverError(f"the assignment says nothing of reward function {function}, {name!r}")
     if chosen not in indexed.agent_names:
         raise SolverError(unknown_name(chosen, "agent", indexed.agent_names, "the problem"))
-    # An agent that a part does not look at cannot answer for it.
-    return indexed.agent_names.index(chosen) if chosen in looked_at else agents[0]
+    if chosen not in looked_at:
+        raise SolverError(
+            f"agent {found(chosen)} cannot answer for reward function {function}, {found(name)}; "
+            f"expected one of its agents: {', '.join(map(repr, looked_at))}"
+        )
+    return indexed.agent_names.index(chosen)

@@ -32,9 +32,12 @@ class Kind:
     ----------
     accepts
         The values in words, for docs.
+    usual
+        Of an option whose default is None: the value that None usually stands for.
     """
 
     accepts = "any value"
+    usual: str | None = None
 
     def __init__(self, accepts: str | None = None) -> None:
         if accepts is not None:
@@ -56,14 +59,26 @@ class Flag(Kind):
 
 
 class Choice(Kind):
-    """One of several words."""
+    """One of several words.
 
-    def __init__(self, *words: str) -> None:
-        super().__init__(", ".join(f'`"{word}"`' for word in words))
+    Parameters
+    ----------
+    words
+        The words.
+    usual
+        The word that None usually stands for; without it, None is refused.
+    """
+
+    def __init__(self, *words: str, usual: str | None = None) -> None:
+        accepts = ", ".join(f'`"{word}"`' for word in words)
+        super().__init__(accepts if usual is None else f"{accepts} or `None`")
         self.words = words
+        self.usual = usual
 
     def check(self, name: str, value: object) -> None:
         """Refuse other words."""
+        if value is None and self.usual is not None:
+            return
         if not (isinstance(value, str) and value in self.words):
             known = ", ".join(map(repr, self.words))
             raise SolverError(f"{name} is {_shown(value)}; expected one of {known}")
@@ -192,6 +207,12 @@ class Option:
     name: str
     default: Any
     about: About
+
+    def is_default(self, value: object) -> bool:
+        """Whether a value means the same as the default."""
+        if self.default is None and value is not None:
+            return value == self.about.kind.usual
+        return bool(value == self.default)
 
 
 def option(

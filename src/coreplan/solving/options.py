@@ -14,7 +14,7 @@ from typing import Literal, TypedDict, get_args
 
 from coreplan.errors import SolverError
 from coreplan.model.indexed import JointState
-from coreplan.solving.crg import ASSIGNMENTS, Assignment
+from coreplan.solving.crg import ASSIGNMENTS, Assignment, Bounds
 from coreplan.solving.limits import Callback
 from coreplan.solving.option_fields import (
     Amount,
@@ -37,14 +37,22 @@ VariableOrder = Literal["grouped", "interleaved"]
 """The order in which `spudd` tests the bits of the agents' states."""
 JointActions = Literal["diagram", "enumerate"]
 """The way in which `spudd` searches for the best joint action."""
+Encoding = Literal["stages", "reference"]
+"""The model that `spudd` works on: one for each stage, or one with a clock."""
+Decoupling = Literal["table", "search"]
+"""How the paper's searches get the value of an agent on its own."""
+ActionOrder = Literal["promising", "listed"]
+"""The order in which `core-2016` tries joint actions."""
+RewardsFrom = Literal["graph", "entries", "checked"]
+"""Where the paper's searches get the reward of a joint transition from."""
 
 
 class Assigning(Kind):
     """An assignment of reward functions to agents."""
 
     accepts = (
-        '`"balanced"`, `"highest-degree"`, a mapping from positions or names of functions to '
-        "agents, or a function of a function's name and its agents"
+        '`"balanced"`, `"highest-degree"`, `"smallest"`, a mapping from positions or names of '
+        "functions to agents, or a function of a function's name and its agents"
     )
 
     def check(self, name: str, value: object) -> None:
@@ -113,6 +121,18 @@ class _Published(_Merging):
         "The agent that each reward function is assigned to.",
         Assigning(),
         metavar="HOW",
+    )
+    decouple: Decoupling = option(
+        "table",
+        "How to get the value of an agent that cannot interact any more: from its own optimal "
+        "policy, computed once, or by a search each time.",
+        Choice(*get_args(Decoupling)),
+    )
+    rewards: RewardsFrom = option(
+        "graph",
+        "How to get the reward of a joint transition: from the conditional return graphs, from the "
+        "entries of the problem, or from both with a comparison.",
+        Choice(*get_args(RewardsFrom)),
     )
 
 
@@ -271,18 +291,39 @@ class DpOptions(_Merging):
 class SpuddOptions(_Merging):
     """Options of `spudd`, value iteration on decision diagrams; see docs/spudd.md."""
 
+    encoding: Encoding = option(
+        "stages",
+        "The model to solve: stage by stage with the states that can be reached, or one model with "
+        "a clock and one action per joint action, as users of SPUDD write it. The reference "
+        "encoding has no choice of `order`, `actions` and `merge`.",
+        Choice(*get_args(Encoding)),
+    )
     order: VariableOrder = option(
         "grouped",
         "Order in which the bits of the agents' states are tested: agent by agent, or the first "
         "bits of all agents before the second ones.",
         Choice(*get_args(VariableOrder)),
     )
-    actions: JointActions = option(
-        "diagram",
-        "How to find the best joint action: with variables of the diagrams, or by trying all joint "
-        "actions one by one, as published.",
-        Choice(*get_args(JointActions)),
+    actions: JointActions | None = option(
+        None,
+        "How to find the best joint action: by variables of the diagrams, which is the default, or "
+        "by trying all of them one by one, as published. The reference encoding always tries all.",
+        Choice(*get_args(JointActions), usual="diagram"),
     )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.encoding != "reference":
+            return
+        # What the reference encoding does, whether it is asked for or not.
+        only = {"merge": (True,), "order": ("grouped",), "actions": ("enumerate", None)}
+        for name, accepted in only.items():
+            value = getattr(self, name)
+            if value not in accepted:
+                raise SolverError(
+                    f"{name} is {value!r}; encoding 'reference' can only be used with "
+                    f"{accepted[0]!r}"
+                )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -293,6 +334,23 @@ class CrgPsOptions(_Published):
 @dataclass(frozen=True, kw_only=True)
 class Core2016Options(_Gaps, _Published):
     """Options of `core-2016`, the paper's search with branch-and-bound."""
+
+    bounds: Bounds = option(
+        "returns",
+        "Which bounds to prune by: bounds on all returns that are possible, as in the paper's "
+        "equation, or on the expected return over the agent's own outcomes, as in its figure.",
+        Choice(*get_args(Bounds)),
+    )
+    action_order: ActionOrder = option(
+        "promising",
+        "Order of the joint actions: the highest upper bound first, or as in the problem.",
+        Choice(*get_args(ActionOrder)),
+    )
+    independent_actions: bool = option(
+        False,
+        "Bound the actions of agents separately if the agents cannot interact at a stage.",
+        Flag(),
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -336,8 +394,9 @@ class DpKeywords(SolveKeywords, total=False):
 class SpuddKeywords(DpKeywords, total=False):
     """The fields of SpuddOptions."""
 
+    encoding: Encoding
     order: VariableOrder
-    actions: JointActions
+    actions: JointActions | None
 
 
 class CrgPsKeywords(DpKeywords, total=False):
@@ -345,11 +404,16 @@ class CrgPsKeywords(DpKeywords, total=False):
 
     memo: bool
     assignment: Assignment
+    decouple: Decoupling
+    rewards: RewardsFrom
 
 
 class Core2016Keywords(CrgPsKeywords, total=False):
     """The fields of Core2016Options."""
 
+    bounds: Bounds
+    action_order: ActionOrder
+    independent_actions: bool
     relative_gap: float
     absolute_gap: float
 

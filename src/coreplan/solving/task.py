@@ -27,10 +27,15 @@ class SolverTask:
     state: JointState | None
     limits: Limits
 
-    def compile(self, merge: bool) -> CompiledProblem:
-        """Compile the problem within the limits."""
+    def compile(self, merge: bool, *, history: bool | None = None) -> CompiledProblem:
+        """Compile the problem within the limits; see :func:`coreplan.solving.compile_problem`."""
         compiled = compile_problem(
-            self.problem, merge=merge, stage=self.stage, state=self.state, limits=self.limits
+            self.problem,
+            merge=merge,
+            history=history,
+            stage=self.stage,
+            state=self.state,
+            limits=self.limits,
         )
         self.limits.phase = "search"
         return compiled

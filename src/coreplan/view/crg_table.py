@@ -75,6 +75,29 @@ def print_crg(
     )
 
 
+def print_all(console: Console, crgs: ConditionalReturnGraphs) -> None:
+    """Print the total size of the graphs of all agents."""
+    size = crgs.size
+    console.print()
+    console.print(
+        f"all {len(crgs.agents)} graphs: {_number(size.nodes)} nodes, {_number(size.arcs)} arcs "
+        f"(naive: {_number(crgs.naive_size.arcs)}); bound on the arcs: {_number(crgs.size_bound)} "
+        f"(as printed, if all actions and transitions interact: {_number(crgs.printed_bound)})",
+        markup=False,
+        soft_wrap=True,
+    )
+
+
+def all_dict(crgs: ConditionalReturnGraphs) -> dict[str, Any]:
+    """The total size of the graphs of all agents, for JSON."""
+    return {
+        "size": _size_dict(crgs.size),
+        "naive": _size_dict(crgs.naive_size),
+        "printed_bound": _plain(crgs.printed_bound),
+        "size_bound": _plain(crgs.size_bound),
+    }
+
+
 def crg_dict(
     crgs: ConditionalReturnGraphs,
     crg: ConditionalReturnGraph,

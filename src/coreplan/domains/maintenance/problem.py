@@ -12,7 +12,7 @@ from coreplan.domains.maintenance.feasibility import Feasibility
 from coreplan.domains.maintenance.money import Money, money_of
 from coreplan.domains.maintenance.overlaps import find_overlaps
 from coreplan.domains.maintenance.parts import Contractor, Delay, Hindrance, Task
-from coreplan.domains.maintenance.states import read_state, to_local
+from coreplan.domains.maintenance.states import ContractorStates, read_state, to_local
 from coreplan.domains.maintenance.translate import (
     HINDRANCE,
     REVENUE,
@@ -23,7 +23,14 @@ from coreplan.domains.maintenance.translate import (
 from coreplan.errors import MOST_PROBLEMS, Diagnostic, ModelError
 from coreplan.files.writing import tidy
 from coreplan.model.indexed import IndexedProblem, JointState
-from coreplan.model.problem import Guard, PlanningProblem, RewardKind, Words, no_limits
+from coreplan.model.problem import (
+    FactoredStates,
+    Guard,
+    PlanningProblem,
+    RewardKind,
+    Words,
+    no_limits,
+)
 from coreplan.model.timmdp import TIMMDP
 from coreplan.support.checks import (
     AGENT_NAMES,
@@ -177,6 +184,12 @@ class MaintenanceProblem(PlanningProblem):
             self, plan, stage=stage, state=state, limits=limits
         )
         return made
+
+    def state_variables(self, indexed: IndexedProblem, agent: int) -> FactoredStates:
+        """One variable per task: to do, the number of steps left, or done."""
+        states = indexed.agents[agent].states
+        assert isinstance(states, ContractorStates)
+        return states.by_task()
 
     def money(self, indexed: IndexedProblem, value: float, amounts: Sequence[float]) -> Money:
         """Split a value into revenue, cost of works and hindrance."""

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from coreplan.domains.maintenance.parts import Contractor
 from coreplan.errors import ModelError
 from coreplan.model.indexed import Known
+from coreplan.model.problem import FactoredStates, StateVariable
 from coreplan.model.values import Cell, plain_value, value_columns
 from coreplan.support.checks import found, is_integer, unknown_name
 from coreplan.support.frozen import FrozenMapping
@@ -216,6 +217,27 @@ class ContractorStates:
             )
         doing = None if local.current == IDLE else self._names[local.current]
         return ContractorState(done, doing, local.remaining, times)
+
+    def by_task(self) -> FactoredStates:
+        """One variable per task: 0 for to do, the number of steps left, or a last value: done."""
+        locals_ = [self.local(k) for k in range(len(self.states))]
+        longest = [
+            max((each.remaining for each in locals_ if each.current == k), default=0)
+            for k in range(len(self._names))
+        ]
+
+        def value(state: LocalState, k: int) -> int:
+            if state.todo >> k & 1:
+                return 0
+            return state.remaining if state.current == k else longest[k] + 1
+
+        return FactoredStates(
+            tuple(
+                StateVariable(name, most + 2)
+                for name, most in zip(self._names, longest, strict=True)
+            ),
+            [tuple(value(each, k) for k in range(len(self._names))) for each in locals_],
+        )
 
     def label(self, index: int) -> str:
         """Write a state as one unique line; names contain no slash, which separates its parts."""

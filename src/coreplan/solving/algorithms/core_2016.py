@@ -14,31 +14,61 @@ from coreplan import _core
 from coreplan.policies.group_rule import Chances, Event, GroupRule, GroupTable
 from coreplan.policies.policy import Policy
 from coreplan.policies.rules import LocalMap, LocalRule
-from coreplan.solving.crg import Assignment, ConditionalReturnGraphs, build_crgs
-from coreplan.solving.options import Core2016Options, CrgPsOptions
+from coreplan.solving.crg import ConditionalReturnGraphs, build_crgs
+from coreplan.solving.options import Core2016Options, CrgPsOptions, RewardsFrom
 from coreplan.solving.result import Result
 from coreplan.solving.task import SolverTask
+
+REWARDS: dict[RewardsFrom, _core.RewardSource] = {
+    "graph": _core.RewardSource.graph,
+    "entries": _core.RewardSource.entries,
+    "checked": _core.RewardSource.checked,
+}
+"""Where the core gets the reward of a joint transition from."""
 
 
 def solve_crg_ps(task: SolverTask, options: CrgPsOptions) -> Result:
     """CRG-enabled policy search: decoupling, but no pruning."""
-    return _solve(task, "crg-ps", False, options, 0.0, 0.0)
+    return _solve(task, "crg-ps", options, search_options(options, bounded=False))
 
 
 def solve_core_2016(task: SolverTask, options: Core2016Options) -> Result:
     """Conditional return policy search, Algorithm 1 of the paper."""
-    return _solve(
-        task, "core-2016", True, options, float(options.relative_gap), float(options.absolute_gap)
-    )
+    search = search_options(options, bounded=True)
+    search.relative_gap = float(options.relative_gap)
+    search.absolute_gap = float(options.absolute_gap)
+    return _solve(task, "core-2016", options, search)
 
 
-def build_for(task: SolverTask, merge: bool, assignment: Assignment) -> ConditionalReturnGraphs:
+def search_options(options: CrgPsOptions | Core2016Options, *, bounded: bool) -> _core.CoreOptions:
+    """The options of the search in the core, without gaps.
+
+    Parameters
+    ----------
+    options
+        The options of the algorithm.
+    bounded
+        Whether to prune by bounds, as in CoRe; otherwise the search is CRG-PS.
+    """
+    search = _core.CoreOptions()
+    search.bounds = bounded
+    search.memo = options.memo
+    search.table = options.decouple == "table"
+    search.rewards = REWARDS[options.rewards]
+    if isinstance(options, Core2016Options):
+        search.promising = options.action_order == "promising"
+        search.independent_actions = options.independent_actions
+    return search
+
+
+def build_for(task: SolverTask, options: CrgPsOptions | Core2016Options) -> ConditionalReturnGraphs:
     """The CRGs that a search runs on."""
     return build_crgs(
         task.problem,
-        assignment=assignment,
+        assignment=options.assignment,
         influence="features",
-        merge=merge,
+        bounds=options.bounds if isinstance(options, Core2016Options) else "returns",
+        merge=options.merge,
         stage=task.stage,
         state=task.state,
         limits=task.limits,
@@ -48,20 +78,16 @@ def build_for(task: SolverTask, merge: bool, assignment: Assignment) -> Conditio
 def _solve(
     task: SolverTask,
     algorithm: str,
-    bounds: bool,
     options: CrgPsOptions | Core2016Options,
-    relative_gap: float,
-    absolute_gap: float,
+    search: _core.CoreOptions,
 ) -> Result:
-    crgs = build_for(task, options.merge, options.assignment)
+    crgs = build_for(task, options)
     monitor = task.limits.monitor
     # What holds whatever happens to the search.
     model = _core.compile(crgs.graphs, False, monitor)
     alone = _core.independent_bounds(model, monitor)
     task.limits.phase = "search"
-    found = _core.solve_core_2016(
-        crgs.core, bounds, options.memo, absolute_gap, relative_gap, 0, monitor
-    )
+    found = _core.solve_core_2016(crgs.core, search, monitor)
     solved = found.stop == _core.Stop.none
     fallback = [
         crgs.core.local_choice(i) if solved else alone.action(i)
@@ -86,10 +112,11 @@ def _solve(
         others={
             "crg_nodes": int(size.nodes),
             "crg_arcs": int(size.arcs),
+            "joint_actions_bounded": found.actions_bounded,
             "joint_actions_pruned": found.actions_pruned,
             "decouplings": found.decouplings,
         },
-        allowed_gap=math.inf if absolute_gap or relative_gap else 0.0,
+        allowed_gap=math.inf if search.absolute_gap or search.relative_gap else 0.0,
     )
 
 

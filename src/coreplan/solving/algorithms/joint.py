@@ -17,14 +17,20 @@ from coreplan.solving.task import SolverTask
 
 
 def make_joint_policy(
-    task: SolverTask, compiled: CompiledProblem, found: _core.JointResult
+    task: SolverTask,
+    compiled: CompiledProblem,
+    found: _core.JointResult,
+    *,
+    history: bool | None = None,
 ) -> Policy:
     """One rule of the whole team, and each agent's own rule for states outside it."""
     agents = range(len(compiled.indexed.agents))
     rule = None
     if found.actions is not None:
         rule = TeamRule(tuple(agents), found.actions, found.values, numbers=found.numbers)
-    return make_team_policy(task, compiled, rule, [found.fallback(i) for i in agents])
+    return make_team_policy(
+        task, compiled, rule, [found.fallback(i) for i in agents], history=history
+    )
 
 
 def make_team_policy(
@@ -32,6 +38,8 @@ def make_team_policy(
     compiled: CompiledProblem,
     rule: TeamRule | None,
     alone: Sequence[NDArray[np.uint32]] | None = None,
+    *,
+    history: bool | None = None,
 ) -> Policy:
     """A policy of one rule for the whole team.
 
@@ -44,6 +52,8 @@ def make_team_policy(
     alone
         Per agent and class: the number of the action for states outside the rule; by default the
         agent's own best action.
+    history
+        Whether local states keep their past; by default if states were not merged.
     """
     if alone is None:
         bounds = _core.independent_bounds(compiled.model, Limits.unlimited_monitor())
@@ -54,5 +64,5 @@ def make_team_policy(
         make_maps(compiled),
         () if rule is None else (rule,),
         LocalRule(tuple(alone)),
-        history=not compiled.merged,
+        history=not compiled.merged if history is None else history,
     )
