@@ -125,7 +125,8 @@ def test_log_and_gap(
         return results[-1]
 
     monkeypatch.setattr("coreplan.cli.solve.solve_problem", remember)
-    code, out, err = run("solve", large, "--algorithm", algorithm, "--time-limit", "2.2")
+    with ticking():
+        code, out, err = run("solve", large, "--algorithm", algorithm, "--time-limit", "2.2")
     assert (code, err) == (0, "")
     (result,) = results
     times = [float(found) for found in re.findall(r"^ *([\d.]+)s  ", out, re.MULTILINE)]
