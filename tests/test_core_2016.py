@@ -210,7 +210,7 @@ def test_unknown_options_are_refused() -> None:
     with pytest.raises(SolverError, match="says nothing of"):
         solve(problem, algorithm="core-2016", assignment={})
     for option in ("bounds", "decouple", "action_order", "rewards"):
-        with pytest.raises(SolverError, match=f"no {option} 'both'"):
+        with pytest.raises(SolverError, match=f"{option} is 'both'; expected one of"):
             solve(problem, algorithm="core-2016", **{option: "both"})
     with pytest.raises(SolverError, match="independent_actions"):
         solve(problem, algorithm="core-2016", independent_actions="yes")
