@@ -83,7 +83,7 @@ def test_defaults(tmp_path: Path) -> None:
         ("count: 100", "count: 0", 11, "expected the count, a whole number from 1 to 1000000"),
         ("count: 100", "count: 1000001", 11, "the count, a whole number from 1 to 1000000"),
         ("[core, dp]", "[core, dpp]", 11, "configuration has no solver 'dpp'; did you mean 'dp'"),
-        ("[core, dp]", "[core, core]", 11, "solver 'core' is there twice"),
+        ("[core, dp]", "[core, core]", 11, "solver 'core' is listed twice"),
         ("[core, dp]", "[]", 11, "found an empty list; expected one solver or more"),
         ("agents: [2, 3]", "agent: 2", 12, "test set 'mpp' has no parameter 'agent'; did you mean"),
         ("agents: [2, 3]", "agents: [0]", 12, "agents"),

@@ -376,7 +376,7 @@ def test_the_display(terminal: bool, monkeypatch: pytest.MonkeyPatch) -> None:
         display(replace(state, stopping=True))
         display(replace(state, stopping=True))
     shown = console.export_text()
-    assert shown.count("stopping: 1 running") == 1
+    assert shown.count("stopping: waiting for 1 running") == 1
     if terminal:
         assert "━" in shown
     else:

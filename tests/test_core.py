@@ -130,8 +130,8 @@ def test_a_gap_that_nobody_asked_for() -> None:
     [
         (1e-12, 0.0, "none", Status.OPTIMAL, ""),
         (1e-7, 0.0, "none", Status.OPTIMAL, ""),
-        (1e-5, 0.0, "none", Status.GAP_LIMIT, "can still do narrows the gap"),
-        (1e-3, 0.0, "none", Status.GAP_LIMIT, "can still do narrows the gap"),
+        (1e-5, 0.0, "none", Status.GAP_LIMIT, "the solver cannot narrow the gap any further"),
+        (1e-3, 0.0, "none", Status.GAP_LIMIT, "the solver cannot narrow the gap any further"),
         (1e-3, 1e-2, "none", Status.GAP_LIMIT, ""),
         (1e-3, 0.0, "time_limit", Status.TIME_LIMIT, ""),
         (1e-3, 0.0, "memory_limit", Status.MEMORY_LIMIT, ""),

@@ -152,7 +152,7 @@ def test_what_cannot_be_registered() -> None:
     """Names of ours, and what is no algorithm."""
     with pytest.raises(SolverError, match="choose another name"):
         register_algorithm("core", load().value_iteration)
-    with pytest.raises(SolverError, match="no function"):
+    with pytest.raises(SolverError, match="is not a function of a task"):
         register_algorithm("nothing", lambda: None)  # type: ignore[arg-type, return-value]
     with pytest.raises(SolverError, match="expected a text"):
         register_algorithm("", load().value_iteration)

@@ -42,7 +42,7 @@ def make_plan(
     if isinstance(plan, Policy):
         if plan.problem != problem:
             raise SolverError(
-                f"the plan is for the problem {found(plan.problem.name)}, not for "
+                f"the plan is for another problem ({found(plan.problem.name)}) than "
                 f"{found(problem.name)}, or the problem has changed since"
             )
         return plan
