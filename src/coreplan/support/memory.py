@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
@@ -30,8 +31,8 @@ def available_memory(proc: Path = PROC, cgroups: Path = CGROUPS) -> float:
 
 def machine_memory(proc: Path = PROC) -> float:
     """Free bytes of the machine; infinity if it does not tell."""
-    fields = _fields(proc / "meminfo")
-    return fields["MemAvailable"] * 1024 if "MemAvailable" in fields else math.inf
+    available = _field(proc / "meminfo", "MemAvailable")
+    return math.inf if available is None else available * 1024
 
 
 def container_memory(proc: Path = PROC, cgroups: Path = CGROUPS) -> float:
@@ -43,7 +44,7 @@ def container_memory(proc: Path = PROC, cgroups: Path = CGROUPS) -> float:
             continue
         used = _number(folder / names.used) or 0.0
         # The system drops cached files when memory is needed.
-        spare = _fields(folder / "memory.stat").get(names.spare, 0.0)
+        spare = _field(folder / "memory.stat", names.spare) or 0.0
         left = min(left, max(0.0, limit - max(0.0, used - spare)))
     return left
 
@@ -55,11 +56,11 @@ def memory_by_rlimits(proc: Path = PROC) -> float:
     except ImportError:
         return math.inf
     left = math.inf
-    sizes = _fields(proc / "self" / "status")
     for limit, name in ((resource.RLIMIT_AS, "VmSize"), (resource.RLIMIT_DATA, "VmData")):
         most = resource.getrlimit(limit)[0]
         if most != resource.RLIM_INFINITY:
-            left = min(left, max(0.0, most - sizes.get(name, 0.0) * 1024))
+            size = _field(proc / "self" / "status", name) or 0.0
+            left = min(left, max(0.0, most - size * 1024))
     return left
 
 
@@ -130,15 +131,14 @@ def _number(path: Path) -> float | None:
         return None
 
 
-def _fields(path: Path) -> dict[str, float]:
-    """The lines ``name: number`` or ``name number`` of a file; empty if it cannot be read."""
-    fields: dict[str, float] = {}
+def _field(path: Path, name: str) -> float | None:
+    """The number in a line ``name: number`` or ``name number`` of a file; None without one.
+
+    Every solve asks for some of these, so the other lines are not taken apart.
+    """
     try:
         text = path.read_text(encoding="ascii", errors="replace")
     except OSError:
-        return fields
-    for line in text.splitlines():
-        words = line.replace(":", " ").split()
-        if len(words) >= 2 and words[1].isdecimal():
-            fields[words[0]] = float(words[1])
-    return fields
+        return None
+    found = re.search(rf"^{re.escape(name)}(?::\s*|\s+)(\d+)\b", text, re.MULTILINE)
+    return None if found is None else float(found[1])
