@@ -1,4 +1,4 @@
-"""Clocks that move on when somebody looks at them: the machine's speed and load do not matter."""
+"""Clocks that advance whenever they are read: the machine's speed and load do not matter."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ class CoreReference:
         )
 
     def _balance(self) -> dict[int, int]:
-        """Who answers for each piece of several agents: in turn, whoever answers for fewest."""
+        """The agent of each piece of several agents: in turn, the one with the fewest pieces."""
         load = [0] * self.n
         chosen: dict[tuple[int, tuple[int, ...]], int] = {}
         for piece in self.pieces:

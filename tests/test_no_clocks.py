@@ -18,7 +18,7 @@ CPP = re.compile(r"std::chrono|chrono_literals|sleep_for|sleep_until|wait_for\(|
 
 ALLOWED: dict[str, tuple[int, str]] = {
     "tests/waiting.py": (3, "waits for what other processes do; gives up what hangs for minutes"),
-    "tests/test_interrupts.py": (1, "a script that works for ever, until somebody interrupts it"),
+    "tests/test_interrupts.py": (1, "a script that runs until it is interrupted"),
     "tests/explore/run.py": (2, "make explore runs for as long as it is told to"),
     "tests/explore/shrinking.py": (2, "make explore does not shrink for ever"),
     "tests/explore/signals.py": (1, "make explore presses Ctrl-C at random moments"),

@@ -24,13 +24,11 @@ from dataclasses import dataclass
 
 from coreplan.errors import SolverError
 from coreplan.interop.expectations import Expectations
-from coreplan.interop.stages import Offers, read_offers, stage_dependence
+from coreplan.interop.stages import Offers, read_stages
 from coreplan.interop.text import finite, quoted
 from coreplan.model.indexed import IndexedProblem, JointState
-from coreplan.model.problem import index_problem
-from coreplan.solving.compile import AnyProblem, unroll_problem
+from coreplan.solving.compile import AnyProblem
 from coreplan.solving.limits import Limits
-from coreplan.solving.solver import check_problem, errors_of_the_core
 
 MOST_LINES = 2_000_000
 """The most lines of a file."""
@@ -92,14 +90,8 @@ def to_dpomdp(
     >>> model.horizon, list(model.observations["Alpha"])
     (2, ['s0', 's1'])
     """
-    check_problem(problem)
-    limits = limits or Limits()
-    indexed = index_problem(problem, stage=stage, state=state, guard=limits.guard)
-    expectations = Expectations(indexed)
-    with errors_of_the_core():
-        offers = read_offers(indexed, unroll_problem(indexed, limits))
-    clock = clock or bool(stage_dependence(indexed, expectations, offers))
-    file = _File(indexed, expectations, offers, clock)
+    indexed, expectations, offers, reasons = read_stages(problem, stage, state, limits)
+    file = _File(indexed, expectations, offers, clock or bool(reasons))
     file.check_size()
     text = "\n".join(file.lines()) + "\n"
     return DpomdpModel(

@@ -32,13 +32,11 @@ from functools import partial
 
 from coreplan.errors import SolverError
 from coreplan.interop.expectations import Expectations, Members
-from coreplan.interop.stages import Offers, read_offers, stage_dependence
+from coreplan.interop.stages import Offers, read_stages
 from coreplan.interop.text import finite, quoted
 from coreplan.model.indexed import IndexedProblem, JointState
-from coreplan.model.problem import index_problem
-from coreplan.solving.compile import AnyProblem, unroll_problem
+from coreplan.solving.compile import AnyProblem
 from coreplan.solving.limits import Limits
-from coreplan.solving.solver import check_problem, errors_of_the_core
 
 MOST_ACTIONS = 10_000
 """The most joint actions of a file."""
@@ -106,14 +104,8 @@ def to_spudd(
     >>> model.horizon, dict(model.start)
     (2, {'agent0': 's0'})
     """
-    check_problem(problem)
-    limits = limits or Limits()
-    indexed = index_problem(problem, stage=stage, state=state, guard=limits.guard)
-    expectations = Expectations(indexed)
-    with errors_of_the_core():
-        offers = read_offers(indexed, unroll_problem(indexed, limits))
+    indexed, expectations, offers, reasons = read_stages(problem, stage, state, limits)
     agents = [_Agent(f"agent{k}", each) for k, each in enumerate(offers)]
-    reasons = stage_dependence(indexed, expectations, offers)
     layers = indexed.horizon - indexed.stage
     made = _Clock(layers, reasons) if clock or reasons else None
     _check_size(agents, expectations, made)

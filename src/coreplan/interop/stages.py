@@ -9,10 +9,15 @@ from __future__ import annotations
 import bisect
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from coreplan import _core
 from coreplan.interop.expectations import Expectations, Members, StageValue
-from coreplan.model.indexed import IndexedAgent, IndexedProblem
+from coreplan.model.indexed import IndexedAgent, IndexedProblem, JointState
+from coreplan.model.problem import index_problem
+from coreplan.solving.compile import AnyProblem, unroll_problem
+from coreplan.solving.limits import Limits
+from coreplan.solving.solver import check_problem, errors_of_the_core
 from coreplan.support.checks import found
 
 Choices = Mapping[int, int]
@@ -89,6 +94,30 @@ def read_offers(indexed: IndexedProblem, graphs: _core.LocalGraphs) -> list[Offe
                 )
         every.append(offers)
     return every
+
+
+class Stages(NamedTuple):
+    """A problem as exports need it."""
+
+    indexed: IndexedProblem
+    expectations: Expectations
+    offers: list[Offers]
+    """For each agent: its available actions."""
+    reasons: list[str]
+    """All that depends on the stage, in words; empty for a stationary problem."""
+
+
+def read_stages(
+    problem: AnyProblem, stage: int, state: JointState | None, limits: Limits | None
+) -> Stages:
+    """Find the actions and expected rewards of a problem at every stage, for an export."""
+    check_problem(problem)
+    limits = limits or Limits()
+    indexed = index_problem(problem, stage=stage, state=state, guard=limits.guard)
+    expectations = Expectations(indexed)
+    with errors_of_the_core():
+        offers = read_offers(indexed, unroll_problem(indexed, limits))
+    return Stages(indexed, expectations, offers, stage_dependence(indexed, expectations, offers))
 
 
 def stage_dependence(

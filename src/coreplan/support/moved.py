@@ -176,7 +176,7 @@ def moved_name(name: str) -> Any:
     warnings.warn(
         f"{PACKAGE}.{name} is now {place}.{new}; the old name goes with the next version",
         DeprecationWarning,
-        stacklevel=3,  # whoever asked the package for it
+        stacklevel=3,  # the line that asked the package for it
     )
     return getattr(importlib.import_module(place), new)
 
