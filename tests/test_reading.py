@@ -17,12 +17,12 @@ import pytest
 from cli_runs import SMALL, Run
 from coreplan.bench.config import read_config
 from coreplan.domains.maintenance.formats.calendar import read_calendar
-from coreplan.domains.maintenance.formats.schedule import read_plan, read_schedule
+from coreplan.domains.maintenance.formats.schedule import read_schedule
 from coreplan.domains.maintenance.works import read_works
 from coreplan.errors import FormatError
 from coreplan.files import reading
 from coreplan.files.reading import MOST_BYTES, read_bytes
-from coreplan.formats import read_problem, read_result, read_state
+from coreplan.formats import read_plan, read_problem, read_result, read_state
 from coreplan.policies.policy import read_policy
 from coreplan.proof.certificate import read_certificate
 

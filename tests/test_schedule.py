@@ -15,7 +15,7 @@ from hypothesis.strategies import DrawFn
 import judge
 from coreplan import ContractorState, FormatError, MaintenanceProblem, ModelError, Policy
 from coreplan.domains.maintenance import read_schedule, schedule_policy, write_schedule
-from coreplan.domains.maintenance.formats.schedule import read_plan
+from coreplan.formats import read_plan
 from helpers import agrees, from_file, judged_policy_value, package_state, scale
 from strategies import mpp_dicts
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -16,19 +17,16 @@ from coreplan.cli.shared import (
     memory_limit_option,
     plan_options,
     print_json,
+    read_own_plan,
     shown_log,
     standing_options,
     time_limit_option,
 )
-from coreplan.domains.maintenance.formats.schedule import read_schedule
-from coreplan.domains.maintenance.problem import MaintenanceProblem
-from coreplan.domains.maintenance.schedule import Schedule
-from coreplan.domains.maintenance.words import unplanned
 from coreplan.formats import read_problem, read_state
 from coreplan.policies.policy import Policy
 from coreplan.solving.result import Status
 from coreplan.view.terminal import LiveLog, make_console
-from coreplan.view.words import describe_problem, plan_in_words
+from coreplan.view.words import describe_problem, plan_in_words, remark_on_plan
 
 
 @click.command(
@@ -93,13 +91,13 @@ def evaluate(
     check_one_input({**sources, "--state": state_file})
     problem = read_problem(file)
     state = None if state_file is None else read_state(state_file, problem)
-    plan: Policy | Schedule
+    plan: Policy | Mapping[str, Any]
+    remark = ""
     if policy_file is not None:
         plan = Policy.load(policy_file, problem)
-    elif isinstance(problem, MaintenanceProblem):
-        plan = read_schedule(str(schedule_file), problem, stage=stage or 0, state=state)
     else:
-        raise click.UsageError("--schedule needs an mpp/1 problem; give the plan with --policy")
+        plan = read_own_plan(str(schedule_file), problem, stage=stage or 0, state=state)
+        remark = remark_on_plan(problem, plan)
     options: dict[str, Any] = {
         "bound": bound,
         "time_limit": time_limit,
@@ -115,10 +113,8 @@ def evaluate(
         return
     console = make_console()
     console.print(f"{problem.name}: {describe_problem(problem)}", markup=False)
-    if isinstance(problem, MaintenanceProblem) and not isinstance(plan, Policy):
-        left_out = unplanned(problem, plan)
-        if left_out:
-            console.print(left_out, markup=False)
+    if remark:
+        console.print(remark, markup=False)
     with shown_log(console):
         report = evaluate_plan(problem, plan, callback=LiveLog(console), **options)
     for line in plan_in_words(report):

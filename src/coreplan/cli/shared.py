@@ -16,9 +16,12 @@ from rich.console import Console
 
 from coreplan.domains.maintenance.formats.calendar import find_calendar_file, read_calendar
 from coreplan.errors import ModelError
-from coreplan.files.reading import STANDARD_INPUT
+from coreplan.files.reading import STANDARD_INPUT, read_document
 from coreplan.files.writing import is_special
+from coreplan.formats import plan_notation
 from coreplan.model.calendar import DEFAULT_STEP, STEPS, Calendar, parse_date
+from coreplan.model.indexed import JointState
+from coreplan.model.problem import PlanningProblem
 from coreplan.view.terminal import ConsoleLog, make_console
 
 AnyCallable = TypeVar("AnyCallable", bound=Callable[..., Any])
@@ -187,6 +190,19 @@ def plan_options(command: AnyCallable) -> AnyCallable:
         "instance 'Alpha: {a1: 0, a2: 4}'.",
     )
     return policy(schedule(command))
+
+
+def read_own_plan(
+    path: str, problem: PlanningProblem, *, stage: int = 0, state: JointState | None = None
+) -> Mapping[str, Any]:
+    """Read the file of ``--schedule``: a plan in the notation of the problem's domain."""
+    notation = plan_notation(problem)
+    if notation is None:
+        raise click.UsageError(
+            f"--schedule needs an mpp/1 problem, and this is a {problem.file_format} problem; give "
+            "the plan with --policy"
+        )
+    return read_document(path, lambda document: notation.read(document, stage, state))
 
 
 def standing_options(verb: str, default: int | None = 0) -> Callable[[AnyCallable], AnyCallable]:

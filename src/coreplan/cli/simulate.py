@@ -24,11 +24,9 @@ from coreplan.cli.shared import (
     memory_limit_option,
     plan_options,
     print_json,
+    read_own_plan,
     shown_log,
 )
-from coreplan.domains.maintenance.formats.schedule import read_schedule
-from coreplan.domains.maintenance.problem import MaintenanceProblem
-from coreplan.domains.maintenance.schedule import schedule_policy
 from coreplan.formats import read_problem
 from coreplan.policies.policy import Policy
 from coreplan.solving.compile import AnyProblem
@@ -151,9 +149,7 @@ def _given_plan(
         return Policy.load(policy_file, problem)
     if schedule_file is None:
         return None
-    if not isinstance(problem, MaintenanceProblem):
-        raise click.UsageError("--schedule needs an mpp/1 problem; give the plan with --policy")
-    return schedule_policy(problem, read_schedule(schedule_file, problem))
+    return problem.read_plan(read_own_plan(schedule_file, problem))
 
 
 @contextmanager

@@ -24,10 +24,7 @@ from coreplan.cli.shared import (
     standing_options,
     time_limit_option,
 )
-from coreplan.domains.maintenance.formats.schedule import read_plan
-from coreplan.domains.maintenance.problem import MaintenanceProblem
-from coreplan.domains.maintenance.words import expected_money
-from coreplan.formats import read_problem, read_state
+from coreplan.formats import read_plan, read_problem, read_state
 from coreplan.model.calendar import Calendar
 from coreplan.solving.compile import AnyProblem
 from coreplan.solving.registry import ALGORITHMS
@@ -36,7 +33,13 @@ from coreplan.solving.solver import DEFAULT_ALGORITHM
 from coreplan.solving.solver import solve as solve_problem
 from coreplan.support.version import __version__
 from coreplan.view.terminal import LiveLog, check_printed, make_console, print_summary
-from coreplan.view.words import describe_calendar, describe_problem, first_steps, numbered
+from coreplan.view.words import (
+    describe_calendar,
+    describe_problem,
+    first_steps,
+    numbered,
+    total_in_words,
+)
 
 
 @click.command(
@@ -159,8 +162,9 @@ def solve_and_print(
         result = solve_problem(problem, callback=LiveLog(console), **options)
     with outputs.one("the result"):
         print_summary(console, result)
-        if isinstance(problem, MaintenanceProblem):
-            console.print(expected_money(result.value), markup=False)
+        total = total_in_words(problem, result.value)
+        if total:
+            console.print(total, markup=False)
         if result.policy is not None:
             console.print("What to do first:")
             console.print(numbered(first_steps(result.policy, calendar)), markup=False)

@@ -9,14 +9,18 @@ from coreplan.errors import ModelError
 from coreplan.files.reading import read_document, take_document
 from coreplan.files.schemas import schema
 from coreplan.files.writing import write_document
+from coreplan.formats.plan import PlanNotation, plan_notation, read_plan
 from coreplan.formats.problem import read_any_problem, register_problem_format
 from coreplan.formats.result import read_result, write_result
 from coreplan.formats.state import read_state
 from coreplan.model.problem import PlanningProblem
 
 __all__ = [
+    "PlanNotation",
     "parse_problem",
+    "plan_notation",
     "problem_to_dict",
+    "read_plan",
     "read_problem",
     "read_result",
     "read_state",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import singledispatch
 from typing import Any
 
@@ -309,6 +309,18 @@ def first_steps_of(
     """Write :func:`first_steps` for one kind of problem; a domain may register its own."""
     actions = policy.act(policy.stage)
     return [f"{name}: {action} at stage {policy.stage}" for name, action in actions.items()]
+
+
+@singledispatch
+def total_in_words(problem: PlanningProblem, value: float) -> str:
+    """Say what a plan is expected to cost or earn in all; empty unless a domain registers it."""
+    return ""
+
+
+@singledispatch
+def remark_on_plan(problem: PlanningProblem, plan: Mapping[str, Any]) -> str:
+    """Remark on a plan in the notation of a domain, which registers it; empty without one."""
+    return ""
 
 
 def numbered(values: Sequence[str]) -> str:

@@ -17,7 +17,9 @@ from coreplan.view.words import (
     describe_problem,
     first_steps_of,
     parts_in_words,
+    remark_on_plan,
     steps,
+    total_in_words,
     when,
 )
 
@@ -93,6 +95,12 @@ def coordination_in_words(worth: Coordination) -> list[str]:
     return lines
 
 
+@total_in_words.register
+def _total(problem: MaintenanceProblem, value: float) -> str:
+    return expected_money(value)
+
+
+@remark_on_plan.register
 def unplanned(problem: MaintenanceProblem, schedule: Schedule) -> str:
     """Name the works that a schedule leaves out; an empty text if it has all of them."""
     left_out = [

@@ -9,10 +9,8 @@ from coreplan.domains.maintenance.problem import MaintenanceProblem
 from coreplan.domains.maintenance.schedule import Schedule, check_schedule, refuse_schedule
 from coreplan.files.reading import Document, read_document
 from coreplan.files.writing import write_document
+from coreplan.formats.plan import PlanNotation, plan_notation
 from coreplan.model.indexed import JointState
-from coreplan.policies.policy import Policy, policy_of
-from coreplan.policies.saving import FORMAT as POLICY
-from coreplan.solving.compile import AnyProblem
 
 FORMAT = "schedule/1"
 
@@ -58,29 +56,12 @@ def write_schedule(schedule: Schedule, path: str | Path) -> None:
     write_document(written, path)
 
 
-def read_plan(
-    path: str | Path,
-    problem: AnyProblem,
-    *,
-    stage: int = 0,
-    state: JointState | None = None,
-) -> Policy | dict[str, dict[str, int]]:
-    """Read a plan from a ``policy/1`` or a ``schedule/1`` file."""
-    return read_document(path, lambda document: _plan_of(document, problem, stage, state))
-
-
-def _plan_of(
-    document: Document, problem: AnyProblem, stage: int, state: JointState | None
-) -> Policy | dict[str, dict[str, int]]:
-    name = document.root.get("format") if isinstance(document.root, dict) else None
-    if name == POLICY:
-        return policy_of(document, problem)
-    if not isinstance(problem, MaintenanceProblem):
-        document.check_format(POLICY)
-    elif isinstance(name, str):
-        document.check_format(POLICY, FORMAT)
-    assert isinstance(problem, MaintenanceProblem)  # check_format has refused all others
-    return _schedule_of(document, problem, stage, state)
+@plan_notation.register
+def _schedules(problem: MaintenanceProblem) -> PlanNotation:
+    """Schedules are the plans that planners write."""
+    return PlanNotation(
+        FORMAT, lambda document, stage, state: _schedule_of(document, problem, stage, state)
+    )
 
 
 def _schedule_of(
