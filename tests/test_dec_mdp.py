@@ -429,6 +429,20 @@ def test_time_limit(limit: float) -> None:
     check_stopped(result, Status.TIME_LIMIT)
 
 
+@pytest.mark.parametrize("memory", [None, 3])
+def test_the_clock_decides_nothing(memory: float | None) -> None:
+    """A time limit that does not strike leaves the course alone, whatever the clock says."""
+    problem = from_file(random_mpp(4, 2, 6))
+    runs = []
+    for tick in (1e-9, LOOK, 1.0):
+        with ticking(tick):
+            runs.append(solve(problem, algorithm="dec-mdp", time_limit=1e12, memory_limit=memory))
+    first = runs[0]
+    for result in runs[1:]:
+        assert (result.value, result.upper_bound) == (first.value, first.upper_bound)
+        assert result.statistics.others == first.statistics.others
+
+
 def test_memory_limit() -> None:
     """Where the centralised values do not fit, a relaxation bounds the team."""
     result = solve(from_file(random_mpp(4, 3, 8)), algorithm="dec-mdp", memory_limit=3)

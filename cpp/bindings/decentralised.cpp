@@ -23,7 +23,7 @@ void bind_decentralised(nb::module_& module) {
         .def_prop_ro("table_bytes", &DecentralisedSearch::table_bytes)
         .def_prop_ro("fits", &DecentralisedSearch::fits)
         .def("prepare", &DecentralisedSearch::prepare, nb::call_guard<nb::gil_scoped_release>())
-        .def("run", &DecentralisedSearch::run, nb::arg("tolerance"), nb::arg("seconds"),
+        .def("run", &DecentralisedSearch::run, nb::arg("tolerance"), nb::arg("work"),
              nb::call_guard<nb::gil_scoped_release>())
         .def_prop_ro("lower", &DecentralisedSearch::lower)
         .def_prop_ro("upper", &DecentralisedSearch::upper)

@@ -118,10 +118,10 @@ void DecentralisedSearch::push(double bound, Index node) {
     std::ranges::push_heap(open_, worse);
 }
 
-bool DecentralisedSearch::run(double tolerance, double seconds) {
+bool DecentralisedSearch::run(double tolerance, std::uint64_t work) {
     if (stop_ != Stop::none) return false;
     const double slack = std::max(tolerance, rounding_);
-    const double end = monitor_.seconds() + seconds;
+    const std::uint64_t end = monitor_.work_after(work);
     while (!open_.empty()) {
         const Open top = open_.front();
         if (top.bound <= lower_ + slack) {
@@ -150,7 +150,7 @@ bool DecentralisedSearch::run(double tolerance, double seconds) {
             push(top.bound, top.node);  // as if it had not been touched
             return false;
         }
-        if (!open_.empty() && monitor_.seconds() >= end) return false;
+        if (!open_.empty() && monitor_.work() >= end) return false;
     }
     return true;
 }

@@ -54,9 +54,9 @@ public:
     // Finds the centralised values. Without them there is nothing to search by. False if a limit
     // struck.
     bool prepare();
-    // Searches for about so long, or until the bounds are apart by no more than `tolerance`. True
-    // if they are. Only after `prepare`.
-    bool run(double tolerance, double seconds);
+    // Searches for about so much work, or until the bounds are apart by no more than `tolerance`.
+    // True if they are. Only after `prepare`.
+    bool run(double tolerance, std::uint64_t work);
 
     // The value of the policy in hand.
     [[nodiscard]] double lower() const noexcept { return lower_; }

@@ -32,16 +32,18 @@ STEPS = ("shape", "drop", "settle", "eliminate", "merge")
 """Steps of shrinking. All of them keep the decentralised optimum as well."""
 TRIES = 30
 """Tries of the local search by best responses, at the start and at intervals."""
+WORK_PER_BYTE = 2e-9
+"""Estimated work per byte to fill the tables of centralised values."""
+LONG_TABLES = 0.5
+"""Work beyond which a team gets other bounds first, as the tables may never be complete."""
 TABLES_PART = 0.25
-"""Part of the remaining time: a team whose centralised values take longer gets other bounds."""
-SECONDS_PER_BYTE = 2e-9
-"""Estimated seconds per byte to fill these tables."""
+"""These bounds may take this part of the work for the tables."""
 ROUNDS = 100
-"""Rounds of the relaxation of a team if no time limit is given."""
-ROUND_SECONDS = 0.1
-"""Estimated seconds of one of these rounds, at most."""
-SLICE = 0.2
-"""Seconds of search between two looks at all bounds."""
+"""Rounds of the relaxation of a team without tables, if no time limit is given."""
+ROUND_WORK = 0.1
+"""Work of a round of the relaxation, at most; later rounds may take half of the work so far."""
+SLICE = 0.1
+"""Work of the search between two reports of all bounds."""
 
 
 def solve_dec_mdp(task: SolverTask, options: DecMdpOptions) -> Result:
@@ -117,9 +119,9 @@ class _Team:
         return self.upper - self.lower
 
     @property
-    def table_seconds(self) -> float:
-        """Estimated seconds to compute the centralised values."""
-        return self.search.table_bytes * SECONDS_PER_BYTE
+    def table_work(self) -> float:
+        """Estimated work to compute the centralised values."""
+        return self.search.table_bytes * WORK_PER_BYTE
 
     @property
     def origin_of_bound(self) -> str:
@@ -143,7 +145,7 @@ class _Solver:
     """All teams, one after the other, the small ones first."""
 
     def __init__(self, teams: Sequence[_Team], offset: float, error: float, limits: Limits) -> None:
-        self.teams = sorted(teams, key=lambda team: team.table_seconds)
+        self.teams = sorted(teams, key=lambda team: team.table_work)
         self.offset = offset
         self.error = error
         self.limits = limits
@@ -187,9 +189,9 @@ class _Solver:
 
     def _solve(self, team: _Team) -> None:
         if not team.search.fits:
-            self._bound(team, self.limits.seconds_left)
-        elif team.table_seconds > TABLES_PART * self.limits.seconds_left:
-            self._bound(team, TABLES_PART * self.limits.seconds_left)
+            self._bound(team, math.inf)
+        elif team.table_work > LONG_TABLES:
+            self._bound(team, TABLES_PART * team.table_work)
         if self._stopped() or team.gap <= self.tolerance:
             return
         self.limits.phase = "kernel"
@@ -198,28 +200,30 @@ class _Solver:
             return
         self.report()
         self.limits.phase = "search"
-        while not team.search.run(self.tolerance, SLICE):
+        while not team.search.run(self.tolerance, int(SLICE * _core.UNITS_PER_SECOND)):
             self.report()
             if team.search.stop != _core.Stop.none or self._stopped():
                 return
 
-    def _bound(self, team: _Team, seconds: float) -> None:
-        """Bound a team that is too large for tables, by a bound on the centralised value."""
-        begin = self.limits.seconds
+    def _bound(self, team: _Team, work: float) -> None:
+        """Bound a team that is large for tables, by a bound on the centralised value.
+
+        The clock decides nothing here; a time limit only stops it.
+        """
+        begin = self.limits.work
         relaxation = team.start_relaxation(self.limits)
         if relaxation is None:
             return
         gains: list[float] = []
         while team.gap > self.tolerance and not self._stopped():
             self.report()
-            spent = self.limits.seconds - begin
-            if spent > seconds or (math.isinf(seconds) and relaxation.rounds >= ROUNDS):
+            spent = self.limits.work - begin
+            endless = math.isinf(work) and not self.limits.timed
+            if spent > work or (endless and relaxation.rounds >= ROUNDS):
                 return
             self.limits.phase = "relaxation"
             before = relaxation.upper
-            budget = ROUND_SECONDS
-            if math.isfinite(seconds):
-                budget = min(max(0.3, 0.5 * spent), self.limits.seconds_left / 10)
+            budget = max(ROUND_WORK, 0.5 * spent)
             if is_slow(gains, team.gap, TUNING) or relaxation.settled:
                 gains.clear()
                 grown = relaxation.grow(
