@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Generator
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import yaml
 
@@ -108,8 +109,9 @@ def parse_yaml(text: str, log: ProblemLog) -> Node:
         )
     _check_directives(text)
     builder = _Builder(text, log)
+    parsed = cast("Generator[yaml.Event, None, None]", yaml.parse(text, Loader=_LOADER))
     try:
-        with closing(yaml.parse(text, Loader=_LOADER)) as events:
+        with closing(parsed) as events:
             for event in events:
                 if isinstance(event, yaml.DocumentEndEvent):
                     # The rest is checked here, so that no second document is ever parsed.
