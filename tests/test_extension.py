@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib import metadata
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from types import ModuleType
@@ -92,7 +93,7 @@ def test_a_package_offers_one(monkeypatch: pytest.MonkeyPatch) -> None:
         EntryPoint("theirs", "value_iteration:value_iteration", registry.GROUP),
         EntryPoint("core", "value_iteration:value_iteration", registry.GROUP),
     ]
-    monkeypatch.setattr(registry, "entry_points", lambda group: offered)
+    monkeypatch.setattr(metadata, "entry_points", lambda group: offered)
     known = registry._Algorithms()
     assert "theirs" in known
     assert list(known)[:6] == list(registry._OWN)

@@ -184,6 +184,11 @@ class Limits:
             return
         self.lower = max(self.lower, lower)
         self.upper = min(self.upper, upper)
+        if logger.isEnabledFor(logging.DEBUG):  # asking for the memory takes time
+            self._log_bounds()
+        self._tell(self.monitor.progress)
+
+    def _log_bounds(self) -> None:
         lost = ""
         if self.alone is not None:
             lost = (
@@ -195,7 +200,6 @@ class Limits:
             f"{self.seconds:.3f} s, {self.phase}: value {self.lower:.10g} to {self.upper:.10g}, "
             f"gap {self.upper - self.lower:.4g}{lost}, {peak_memory_mb():.0f} MB",
         )
-        self._tell(self.monitor.progress)
 
     @contextmanager
     def aside(self, phase: str) -> Iterator[None]:

@@ -40,8 +40,8 @@ def container_memory(proc: Path = PROC, cgroups: Path = CGROUPS) -> float:
     left = math.inf
     for folder, names in _groups(proc, cgroups):
         limit = _number(folder / names.limit)
-        if limit is None:
-            continue
+        if limit is None or limit >= _NO_LIMIT:
+            continue  # every solve comes here: read no more files than needed
         used = _number(folder / names.used) or 0.0
         # The system drops cached files when memory is needed.
         spare = _field(folder / "memory.stat", names.spare) or 0.0
@@ -97,6 +97,10 @@ class _Names:
 
 _VERSION_1 = _Names("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
 _VERSION_2 = _Names("memory.max", "memory.current", "inactive_file")
+
+
+_NO_LIMIT = 2.0**62
+"""Version 1 writes a limit of nearly 2**63 bytes for no limit."""
 
 
 def _groups(proc: Path, cgroups: Path) -> Iterator[tuple[Path, _Names]]:

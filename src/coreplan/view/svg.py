@@ -14,7 +14,7 @@ FONT_SIZE = 12.0
 FONTS = "'DejaVu Sans', Verdana, 'Segoe UI', Helvetica, Arial, sans-serif"
 
 # Characters that XML 1.0 forbids, and marks that change the direction of the text around them.
-_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _TURNING = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069\u061c]")
 _BREAKS = re.compile("[\t\n\r\x85\u2028\u2029]")
 _NARROW = frozenset("iljIft.,:;|!'()[]{}/\\ ·’")
