@@ -59,7 +59,14 @@ def check(policy: Policy) -> tuple[DecisionRule, ...]:
     every = courses(policy)
     weights = [rule.weight for rule in made.rules]
     assert weights == sorted(weights, reverse=True)
+    problem = policy.problem
+    assert isinstance(problem, MaintenanceProblem)
+    delays = {(c.name, t.name): t.delay for c in problem.contractors for t in c.tasks}
     for rule in made.rules:
+        delay = delays[rule.contractor, rule.work]
+        assert delay is not None
+        assert rule.delay_chance == delay.probability
+        assert not rule.is_vague
         work, other = (rule.contractor, rule.work), (rule.other_contractor, rule.other_work)
         here = [each for each in every if each[0].get(work) == rule.start]
         assert rule.several_starts == any(
@@ -90,7 +97,7 @@ def test_rules_are_true_of_all_that_can_happen(raw: dict[str, Any], seed: int) -
 
 @pytest.mark.parametrize("seed", range(8))
 def test_no_difference_is_overlooked(seed: int) -> None:
-    """Where a delay of one changes another contractor's mean start, there is a rule."""
+    """Where a delay of one changes when another contractor can start, there is a rule."""
     policy = policy_of(from_file(random_mpp(2, 2, 7, seed)))
     rules = {(r.contractor, r.work, r.start, r.other_work): r for r in check(policy)}
     every = courses(policy)
@@ -101,7 +108,7 @@ def test_no_difference_is_overlooked(seed: int) -> None:
             for other in works:
                 if other[0] == work[0] or len({late[work] for _, late, _ in here}) < 2:
                     continue
-                means = []
+                means, possible = [], []
                 for side in (True, False):
                     some = [
                         (starts.get(other, policy.horizon), chance)
@@ -109,8 +116,10 @@ def test_no_difference_is_overlooked(seed: int) -> None:
                         if late[work] is side and starts.get(other, policy.horizon) > stage
                     ]
                     total = sum(chance for _, chance in some)
+                    possible.append((min(some)[0], max(some)[0]) if some else None)
                     means.append(sum(step * chance for step, chance in some) / total if some else 0)
                 differs = abs(means[0] - means[1]) >= LEAST_CHANGE + 1e-9
+                differs = differs and possible[0] != possible[1]
                 assert differs <= ((*work, stage, other[1]) in rules)
 
 
@@ -178,7 +187,7 @@ def test_rules_in_words() -> None:
     never, sure, range_ = Starts(None, None, 12, 1.0), Starts(3, 3, 3, 0), Starts(4, 6, 4.5, 0)
 
     def words(late: Starts, usual: Starts, several: bool = False, always: bool = True) -> str:
-        rule = DecisionRule("Alpha", "a1", 0, several, "Beta", "b1", 0.3, always, late, usual)
+        rule = DecisionRule("Alpha", "a1", 0, several, "Beta", "b1", 0.3, 0.2, always, late, usual)
         return rule_in_words(rule, problem).removeprefix("if a1")
 
     assert words(never, sure) == (
@@ -201,8 +210,8 @@ def test_rules_for_the_same_delay_come_together() -> None:
     problem = from_file(RING)
     assert isinstance(problem, MaintenanceProblem)
     sure, late = Starts(3, 3, 3, 0), Starts(4, 4, 4, 0)
-    one = DecisionRule("Alpha", "a1", 0, False, "Beta", "b1", 0.3, True, late, sure)
-    other = DecisionRule("Beta", "b1", 0, False, "Alpha", "a1", 0.2, True, late, sure)
+    one = DecisionRule("Alpha", "a1", 0, False, "Beta", "b1", 0.3, 0.3, True, late, sure)
+    other = DecisionRule("Beta", "b1", 0, False, "Alpha", "a1", 0.2, 0.2, True, late, sure)
     assert rules_in_words([one, other], problem) == [
         f"- {rule_in_words(one, problem)}",
         f"- {rule_in_words(other, problem)}",
@@ -253,3 +262,17 @@ def test_other_problems_have_no_rules(raw: dict[str, Any]) -> None:
     """Only a maintenance plan has them."""
     with pytest.raises(ModelError, match="rules for delays need a plan of a maintenance problem"):
         decision_rules(policy_of(from_file(raw)))
+
+
+def test_chances_are_those_of_the_delay() -> None:
+    """However unlikely the start, the chance in a rule is that of a delay, as in the chart."""
+    policy = policy_of(from_file(random_mpp(4, 3, 12)))
+    problem = policy.problem
+    assert isinstance(problem, MaintenanceProblem)
+    rules = [rule for rule in decision_rules(policy, 200).rules if rule.several_starts]
+    assert rules
+    for rule in rules:
+        [task] = [t for t in problem.contractor(rule.contractor).tasks if t.name == rule.work]
+        assert task.delay is not None
+        assert rule.probability < task.delay.probability
+        assert f"is delayed ({100 * task.delay.probability:.0f} %)" in rule_in_words(rule, problem)

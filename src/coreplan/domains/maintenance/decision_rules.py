@@ -49,9 +49,11 @@ class DecisionRule:
         Whether this work can also start in other steps.
     other_contractor, other_work
         The work whose start depends on the delay.
+    delay_chance
+        The chance that the work is delayed once it has started.
     probability
         The chance that the rule applies: the work starts in that step and is delayed, and the other
-        work has not started.
+        work has not started. If not all courses were examined, the chance of those that were.
     always
         Whether the other work has never started before that step.
     delayed, on_time
@@ -64,6 +66,7 @@ class DecisionRule:
     several_starts: bool
     other_contractor: str
     other_work: str
+    delay_chance: float
     probability: float
     always: bool
     delayed: Starts
@@ -79,6 +82,13 @@ class DecisionRule:
         """The importance of the rule: its probability times the size of the change."""
         return self.probability * abs(self.change)
 
+    @property
+    def is_vague(self) -> bool:
+        """Whether the same starts are possible with and without the delay: no advice."""
+        late, usual = self.delayed, self.on_time
+        same = (late.first, late.last) == (usual.first, usual.last)
+        return same and abs(late.never - usual.never) < LEAST_CHANGE
+
     def to_dict(self) -> dict[str, Any]:
         """Return all parts by name."""
         return {
@@ -87,6 +97,7 @@ class DecisionRule:
             "start": self.start,
             "other_contractor": self.other_contractor,
             "other_work": self.other_work,
+            "delay_chance": self.delay_chance,
             "probability": self.probability,
             "always": self.always,
             "change": self.change,
@@ -115,7 +126,7 @@ def decision_rules(policy: Policy, most_situations: int = MOST_SITUATIONS) -> De
     """Find the rules for delays of a maintenance plan.
 
     If a delay only pushes back the contractor's own next works, by at most its length, this is not
-    a rule.
+    a rule. Nor is it one if the other work can start in the same steps with and without the delay.
 
     Parameters
     ----------
@@ -156,7 +167,7 @@ def rules_of(problem: MaintenanceProblem, graph: PlanGraph) -> DecisionRules:
             several=len(starting[work]) > 1,
             everywhere=starting[work][stage],
         )
-        if abs(rule.change) >= LEAST_CHANGE and not _follows(problem, rule):
+        if abs(rule.change) >= LEAST_CHANGE and not (rule.is_vague or _follows(problem, rule)):
             rules.append(rule)
     rules.sort(key=lambda rule: -rule.weight)
     return DecisionRules(tuple(rules), graph.covered)
@@ -178,6 +189,11 @@ class _Outlook:
     def __init__(self, problem: MaintenanceProblem, graph: PlanGraph) -> None:
         self.names = [
             (contractor.name, task.name)
+            for contractor in problem.contractors
+            for task in contractor.tasks
+        ]
+        self.delay_chance = [
+            task.delay.probability if task.delay else 0.0
             for contractor in problem.contractors
             for task in contractor.tasks
         ]
@@ -274,6 +290,7 @@ class _Comparison:
             stage,
             several,
             *outlook.names[other],
+            outlook.delay_chance[work],
             self.delayed.weight,
             self.situations == everywhere,
             self.delayed.starts(),

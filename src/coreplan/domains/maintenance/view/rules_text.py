@@ -63,7 +63,7 @@ def rules_in_words(
 def _condition(rule: DecisionRule, problem: MaintenanceProblem, calendar: Calendar | None) -> str:
     work = name_of(rule.contractor, rule.work, problem)
     since = f", started {_on(rule.start, calendar)}," if rule.several_starts else ""
-    return f"if {work}{since} is delayed ({percent(rule.probability)})"
+    return f"if {work}{since} is delayed ({percent(rule.delay_chance)})"
 
 
 def _consequence(rule: DecisionRule, problem: MaintenanceProblem, calendar: Calendar | None) -> str:
