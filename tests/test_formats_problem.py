@@ -720,7 +720,8 @@ agents:
   - {name: Gamma, tasks: [{name: long, duration: 7, cost: 1}, {name: short, duration: 1, cost: 1}]}
 """
     error = refusal(tmp_path, text)
-    assert [problem.place for problem in error.problems] == ["agents[1]", "agents[2]"]
+    places = [problem.place for problem in error.problems]
+    assert places == ["agents[1].tasks[1]", "agents[2].tasks[0]"]
     assert "'Beta'" in error.problems[0].message
     assert "'early', 'soon' do not fit together" in error.problems[0].message
     assert "must_complete" in error.problems[0].message

@@ -552,11 +552,12 @@ def test_options_that_make_no_sense(tmp_path: Path) -> None:
 
 
 def test_works_that_do_not_fit(tmp_path: Path) -> None:
-    """Where every work must be done and cannot be, the contractor's first row is named."""
-    text = "contractor,work,duration,cost\nB,b,1,1\nA,a1,5,1\nA,a2,5,1\n"
-    [line] = errors(tmp_path, text, must_complete=True)
-    assert line.startswith("works.csv, row 3, column A (contractor): ")
-    assert "'a1', 'a2'" in line
+    """Where every work must be done and cannot be, the row of the first such work is named."""
+    text = "contractor,work,duration,cost\nB,b,1,1\nA,a0,1,1\nA,a1,5,1\nA,a2,9,1\n"
+    [line] = errors(tmp_path, text, must_complete=True, horizon=6)
+    assert line.startswith("works.csv, row 5, column B (work): ")
+    assert "'a2' does not fit" in line
+    assert "delays" not in line
 
 
 def test_notes_on_what_may_be_a_mistake(tmp_path: Path) -> None:

@@ -324,12 +324,18 @@ def _check_fits(
         if len(misfits) > MOST_PROBLEMS:
             names += f" and {len(misfits) - MOST_PROBLEMS} more"
         fit = "does not fit" if len(misfits) == 1 else "do not fit together"
+        delays = any(_may_be_delayed(contractor.tasks[k]) for k in misfits)
+        included = ", delays included" if delays else ""
         yield Diagnostic(
-            path,
+            (*path, "tasks", misfits[0]),
             f"contractor {found(contractor.name)} cannot finish all its works by step "
-            f"{stages - 1}, delays included: {names} {fit}; plan more steps, widen a window, drop "
+            f"{stages - 1}{included}: {names} {fit}; plan more steps, widen a window, drop "
             "a work, or set must_complete to false",
         )
+
+
+def _may_be_delayed(task: Task) -> bool:
+    return task.delay is not None and task.delay.probability > 0
 
 
 def _check_hindrance(

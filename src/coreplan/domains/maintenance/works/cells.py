@@ -76,9 +76,9 @@ def read_number(value: Any, what: str, style: NumberStyle) -> float:
     if _GROUPED.fullmatch(text) and _is_unclear(text, style):
         whole = text.replace(",", "").replace(".", "")
         decimal = text.replace(",", ".")
-        clear = decimal if style is NumberStyle.POINT else f"{decimal}0"
         raise CellError(
-            f"found {shown(value)}, which could be {whole} or {decimal}; write {whole} or {clear}"
+            f"found {shown(value)}, which could be {whole} or {float(decimal):g}; write {whole} or "
+            f"{_clear_decimal(decimal, style)}"
         )
     if _PLAIN.fullmatch(text) and ("," not in text or style is not NumberStyle.POINT):
         read = float(text.replace(",", "."))
@@ -91,6 +91,15 @@ def read_number(value: Any, what: str, style: NumberStyle) -> float:
     if not is_number(read):
         raise CellError(f"found {shown(value)}; expected {what}, a finite number")
     return read
+
+
+def _clear_decimal(text: str, style: NumberStyle) -> str:
+    """Write a number with three decimals so that it cannot be one with thousands."""
+    if style is NumberStyle.COMMA:
+        return text.replace(".", ",")
+    if style is NumberStyle.POINT:
+        return text
+    return text.rstrip("0").rstrip(".") if text.endswith("0") else f"{text}0"
 
 
 def _is_unclear(text: str, style: NumberStyle) -> bool:
@@ -114,7 +123,8 @@ def _hint(text: str, style: NumberStyle) -> str:
 def read_chance(value: Any, style: NumberStyle) -> float:
     """Read a chance: 0.3, 30% or 30 %."""
     what = "the chance of a delay"
-    if isinstance(value, str) and value.strip().endswith("%"):
+    in_per_cent = isinstance(value, str) and value.strip().endswith("%")
+    if in_per_cent:
         text = value.strip().removesuffix("%").strip()
         try:
             share = read_number(text, what, style)
@@ -126,7 +136,8 @@ def read_chance(value: Any, style: NumberStyle) -> float:
     else:
         chance = read_number(value, what, style)
     if not 0 <= chance <= 1:
-        hint = f"; if this is per cent, write {chance:g} %" if 1 < chance <= 100 else ""
+        is_share = in_per_cent or not 1 < chance <= 100
+        hint = "" if is_share else f"; if this is per cent, write {chance:g} %"
         raise CellError(
             f"found {shown(value)}; expected {what}, from 0 to 1 or from 0 % to 100 %{hint}"
         )
