@@ -44,10 +44,11 @@ def test_rows_add_up(raw: dict[str, Any], width: int) -> None:
     for line, revenue, works in zip(lines[:count], money.revenue_of, money.works_of, strict=True):
         total = works - revenue if costs else revenue - works
         for shown, exact in zip(amounts(line), (revenue, works, total), strict=True):
-            assert abs(shown - exact) <= 0.005 + 1e-9 * abs(exact)
-    rows = [amounts(line)[-1] for line in lines[:-1]]
-    rounding = 0.006 * (len(rows) + 1) + 1e-9 * (money.revenue + abs(money.works))
-    assert abs(sum(rows) - amounts(lines[-1])[-1]) <= rounding
+            assert abs(shown - exact) <= 0.02 + 1e-9 * abs(exact)
+    for column in range(3):
+        rows = [amounts(line)[column] for line in lines[:count]]
+        rows += [amounts(line)[-1] for line in lines[count:-1]] if column == 2 else []
+        assert round(sum(rows) - amounts(lines[-1])[column], 6) == 0, "rows do not add up"
     assert abs(amounts(lines[-1])[-1] - abs(money.value)) <= 0.005 + 1e-9 * abs(money.value)
 
 
@@ -70,3 +71,30 @@ def test_the_dearest_hindrance_comes_first() -> None:
     assert shown[-1].startswith("hindrance: 3 more rules")
     assert all(len(line) <= 80 for line in lines)
     assert "-0.00" not in "\n".join(lines)
+
+
+AMOUNTS = st.lists(st.floats(-1e6, 1e6).map(lambda amount: round(amount, 4)), max_size=6)
+
+
+@given(hindrances=AMOUNTS, revenue=AMOUNTS, works=AMOUNTS)
+def test_cents_add_up(hindrances: list[float], revenue: list[float], works: list[float]) -> None:
+    """In cents every sum is the sum of its parts, and no amount is off by a cent or more."""
+    sums = [sum(each) for each in (revenue, works, hindrances)]
+    value = sums[0] - sums[1] - sums[2]
+    money = Money(value, *sums, tuple(hindrances), tuple(revenue), tuple(works))
+    cents = money.in_cents()
+
+    def whole(amount: float) -> int:
+        assert abs(100 * amount - round(100 * amount)) < 1e-6
+        return round(100 * amount)
+
+    assert whole(cents.value) == whole(cents.revenue) - whole(cents.works) - whole(cents.hindrance)
+    assert whole(cents.revenue) == sum(map(whole, cents.revenue_of))
+    assert whole(cents.works) == sum(map(whole, cents.works_of))
+    assert whole(cents.hindrance) == sum(map(whole, cents.hindrances))
+    assert abs(cents.value - value) <= 0.005 + 1e-6
+    pairs = [(cents.revenue, sums[0]), (cents.works, sums[1]), (cents.hindrance, sums[2])]
+    pairs += zip(cents.revenue_of + cents.works_of, (*revenue, *works), strict=True)
+    pairs += zip(cents.hindrances, hindrances, strict=True)
+    # A sum may be off by one cent, and a part by one more.
+    assert all(abs(shown - exact) < 0.02 + 1e-6 for shown, exact in pairs)

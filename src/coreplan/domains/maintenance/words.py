@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from coreplan.domains.maintenance.coordination import Coordination
-from coreplan.domains.maintenance.money import Money
+from coreplan.domains.maintenance.money import Money, amount_text
 from coreplan.domains.maintenance.problem import MaintenanceProblem
 from coreplan.domains.maintenance.schedule import Schedule
 from coreplan.domains.maintenance.states import ContractorState
@@ -41,14 +41,16 @@ def _describe(problem: MaintenanceProblem) -> str:
 @parts_in_words.register
 def _parts(problem: MaintenanceProblem, money: Money) -> list[str]:
     """Revenue, works and hindrance; if several rules cost something, also the most expensive."""
+    money = money.in_cents()
     lines = [
-        f"revenue {money.revenue:,.2f}, works {money.works:,.2f}, hindrance {money.hindrance:,.2f}"
+        f"revenue {amount_text(money.revenue)}, works {amount_text(money.works)}, hindrance "
+        f"{amount_text(money.hindrance)}"
     ]
     if sum(cost > 0 for cost in money.hindrances) >= 2:
         worst = max(range(len(money.hindrances)), key=lambda k: money.hindrances[k])
         *most, last = problem.network[worst].tasks
         works = f"{', '.join(most)} and {last}"
-        lines.append(f"largest hindrance: {money.hindrances[worst]:,.2f}, between {works}")
+        lines.append(f"largest hindrance: {amount_text(money.hindrances[worst])}, between {works}")
     return lines
 
 
@@ -61,8 +63,8 @@ def expected_money(value: float) -> str:
     'expected to cost 508.76 in all: works and hindrance, less revenue'
     """
     if value < 0:
-        return f"expected to cost {-value:,.2f} in all: works and hindrance, less revenue"
-    return f"expected to earn {value:,.2f} in all: revenue, less works and hindrance"
+        return f"expected to cost {amount_text(-value)} in all: works and hindrance, less revenue"
+    return f"expected to earn {amount_text(value)} in all: revenue, less works and hindrance"
 
 
 @provides("Coordination.text")

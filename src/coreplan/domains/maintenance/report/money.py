@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ import numpy as np
 from coreplan.analysis.distribution import ReturnDistribution
 from coreplan.analysis.simulation import QUANTILES, Simulation
 from coreplan.domains.maintenance.coordination import Coordination, value_of_coordination
-from coreplan.domains.maintenance.money import Money
+from coreplan.domains.maintenance.money import Money, amount_text, rounded
 from coreplan.domains.maintenance.problem import MaintenanceProblem
 from coreplan.errors import LimitError, SolverError
 from coreplan.solving.result import Result, Status, is_closed
@@ -20,8 +19,6 @@ from coreplan.view.report.plan import ReportedPlan
 
 BINS = 40
 """The number of columns of the histogram."""
-LARGE = 1e15
-"""A number of this size has no exact cents any more."""
 
 
 def problem_of(plan: ReportedPlan) -> MaintenanceProblem:
@@ -87,13 +84,6 @@ def has_revenue(problem: MaintenanceProblem) -> bool:
     return any(task.revenue for contractor in problem.contractors for task in contractor.tasks)
 
 
-def _amount(value: float) -> str:
-    """Write an amount as the page's script does: halves away from zero, no "-0.00"."""
-    if abs(value) >= LARGE:
-        return f"{value:,.2f}"
-    return f"{Decimal(value).quantize(Decimal('0.01'), ROUND_HALF_UP) + 0:,.2f}"
-
-
 def _part(share: float) -> str:
     """A share in per cent, in brackets; empty if it is not finite."""
     return f" ({100 * share:.3g} %)" if math.isfinite(share) else ""
@@ -104,7 +94,7 @@ def summary_data(plan: ReportedPlan, worth: Worth) -> dict[str, Any]:
     nearly = {"exact": "", "proven": "at least ", "estimated": "about "}[worth.kind]
     if worth.costs and worth.kind == "proven":
         nearly = "at most "
-    money = worth.money
+    money = worth.money.in_cents()
     rule = "works + hindrance"
     amounts: list[dict[str, Any]] = [
         {"words": "Works", "amount": money.works, "note": "own costs of all contractors"},
@@ -124,7 +114,7 @@ def summary_data(plan: ReportedPlan, worth: Worth) -> dict[str, Any]:
         )
     return {
         "headline": f"The plan is expected to {worth.verb} {nearly}"
-        f"{_amount(worth.sign * worth.value)} in all.",
+        f"{amount_text(worth.sign * worth.value)} in all.",
         "proof": _proof(plan, worth),
         "proven": _is_proven(plan, worth),
         "amounts": amounts,
@@ -151,14 +141,14 @@ def _proof(plan: ReportedPlan, worth: Worth) -> str:
         better = "costs less" if worth.costs else "earns more"
         return f"Proven to be the best plan: no plan{among} {better}."
     can = "cost less" if worth.costs else "earn more"
-    known = f"no plan{among} can {can} than {_amount(worth.sign * bound)}"
+    known = f"no plan{among} can {can} than {amount_text(worth.sign * bound)}"
     if worth.kind == "estimated":
         return f"Not proven to be the best plan: {known}."
     gap = max(0.0, bound - worth.value)
     relative = _part(gap / abs(worth.value)) if worth.value else ""
     gained = "saved" if worth.costs else "gained"
     return (
-        f"Not proven to be the best plan: at most {_amount(gap)}{relative} could be {gained}, "
+        f"Not proven to be the best plan: at most {amount_text(gap)}{relative} could be {gained}, "
         f"because {known}."
     )
 
@@ -174,12 +164,15 @@ def distribution_data(returns: ReturnDistribution, worth: Worth) -> dict[str, An
     verb = f"{worth.verb}s"
     mean = worth.sign * worth.value if worth.kind == "exact" else amounts.mean
     if len(amounts.values) == 1:
-        words = f"The plan {verb} {_amount(low)} in every case."
+        words = f"The plan {verb} {amount_text(low)} in every case."
         bins: list[float] = []
     else:
         edges = np.linspace(low, high, min(BINS, 4 * len(amounts.values)) + 1)
         bins = amounts.histogram(edges).tolist()
-        words = f"The plan {verb} between {_amount(low)} and {_amount(high)}, depending on delays. "
+        words = (
+            f"The plan {verb} between {amount_text(low)} and {amount_text(high)}, depending on "
+            "delays. "
+        )
         if returns.exact:
             words += f"The chances of all {len(amounts.values):,} possible amounts are exact."
         else:
@@ -244,19 +237,20 @@ def _coordination_words(plan: ReportedPlan, found: Coordination, worth: Worth) -
     """Say how much the plan gains over every contractor planning alone."""
     gained = "saves" if worth.costs else "gains"
     if found.gain < 0:
-        said = [f"Planning alone would be better by {_amount(-found.gain)}."]
+        said = [f"Planning alone would be better by {amount_text(-found.gain)}."]
     else:
         part = _part(found.gain / abs(found.alone)) if found.alone else ""
-        said = [f"This plan {gained} {_amount(found.gain)}{part} compared with planning alone."]
+        said = [f"This plan {gained} {amount_text(found.gain)}{part} compared with planning alone."]
     said.append(
         f"If every contractor planned for its own costs and revenue only, all works together "
-        f"would be expected to {worth.verb} {_amount(worth.sign * found.alone)}, hindrance "
+        f"would be expected to {worth.verb} {amount_text(worth.sign * found.alone)}, hindrance "
         "included."
     )
     known = plan.upper_bound is not None and not plan.decentralised
-    if known and not _is_proven(plan, worth) and _amount(found.high) != _amount(found.low):
+    if known and not _is_proven(plan, worth) and amount_text(found.high) != amount_text(found.low):
         said.append(
-            f"The best plan {gained} between {_amount(found.low)} and {_amount(found.high)}."
+            f"The best plan {gained} between {amount_text(found.low)} and "
+            f"{amount_text(found.high)}."
         )
     return " ".join(said)
 
@@ -267,15 +261,20 @@ def _coordination_rows(
     rows: list[dict[str, Any]] = []
 
     def add(words: str, together: float | None, alone: float, sign: int, **more: bool) -> None:
-        saved = None if together is None else sign * (together - alone)
+        together = None if together is None else rounded(together)
+        alone = rounded(alone)
+        # The difference of what is shown, so that readers can check it.
+        saved = None if together is None else rounded(sign * (together - alone))
         rows.append({"words": words, "together": together, "alone": alone, "saved": saved, **more})
 
     assert found.money_alone is not None
+    together_parts = None if found.money is None else found.money.in_cents()
+    alone_parts = found.money_alone.in_cents()
     for what, sign in (("works", -1), ("hindrance", -1), ("revenue", 1)):
         if what == "revenue" and not has_revenue(problem_of(plan)):
             continue
-        together = None if found.money is None else getattr(found.money, what)
-        add(what.capitalize(), together, getattr(found.money_alone, what), sign)
+        together = None if together_parts is None else getattr(together_parts, what)
+        add(what.capitalize(), together, getattr(alone_parts, what), sign)
     sign = worth.sign
     total = "Expected cost" if worth.costs else "Expected earnings"
     add(total, sign * found.value, sign * found.alone, sign, total=True)

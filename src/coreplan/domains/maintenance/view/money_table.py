@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.cells import cell_len
 from rich.text import Text
 
-from coreplan.domains.maintenance.money import Money
+from coreplan.domains.maintenance.money import Money, amount_text
 from coreplan.domains.maintenance.problem import MaintenanceProblem
 from coreplan.view.terminal import fit
 from coreplan.view.words import count, printable
@@ -21,6 +21,7 @@ def money_table(problem: MaintenanceProblem, money: Money, width: int = 100) -> 
     Costs are positive numbers. The last column has costs if the plan costs money, else earnings.
     """
     sign = -1 if money.value < 0 else 1
+    money = money.in_cents()
     rows: list[tuple[str, str, str, str, str]] = []
     for contractor, revenue, works in zip(
         problem.contractors, money.revenue_of, money.works_of, strict=True
@@ -33,11 +34,11 @@ def money_table(problem: MaintenanceProblem, money: Money, width: int = 100) -> 
     )
     for k in dearest[:MOST_HINDRANCES]:
         tasks = " + ".join(printable(each) for each in problem.network[k].tasks)
-        amount = _amount(-sign * money.hindrances[k])
+        amount = amount_text(-sign * money.hindrances[k])
         rows.append((f"hindrance: {tasks}", "", "", amount, "yellow"))
     if len(dearest) > MOST_HINDRANCES:
         left = dearest[MOST_HINDRANCES:]
-        amount = _amount(-sign * sum(money.hindrances[k] for k in left))
+        amount = amount_text(-sign * sum(money.hindrances[k] for k in left))
         rows.append((f"hindrance: {count(len(left), 'more rule')}", "", "", amount, "yellow"))
     elif not dearest:
         rows.append(("hindrance: none", "", "", "0.00", ""))
@@ -57,9 +58,4 @@ def money_table(problem: MaintenanceProblem, money: Money, width: int = 100) -> 
 
 
 def _amounts(revenue: float, works: float, total: float) -> tuple[str, str, str]:
-    return _amount(revenue), _amount(works), _amount(total)
-
-
-def _amount(value: float) -> str:
-    text = f"{value:,.2f}"
-    return "0.00" if text == "-0.00" else text
+    return amount_text(revenue), amount_text(works), amount_text(total)
