@@ -99,7 +99,7 @@ def test_solve_reads_the_standard_input(
 
 def test_the_standard_input_is_read_once(run: Run) -> None:
     """The problem and the state cannot both come from the standard input."""
-    code, out, err = run("solve", "-", "--state", "-")
+    code, out, err = run("solve", "-", "--stage", 0, "--state", "-")
     assert (code, out) == (2, "")
     assert "standard input" in err
 
@@ -315,7 +315,8 @@ def test_stage_and_state(run: Run, small: Path, tmp_path: Path) -> None:
     assert valid_result(out)["value"] == pytest.approx(17 + 13)
     shown = run("solve", small, "--stage", 2, "--state", state).out
     assert "Alpha goes on with bridge for 1 more step" in shown
-    late = valid_result(run("solve", small, "--stage", 5, "--json").out)
+    state.write_text("Alpha: {}\nBeta: {}\n")
+    late = valid_result(run("solve", small, "--stage", 5, "--state", state, "--json").out)
     assert late["value"] == pytest.approx(9 - 2)
 
 
@@ -347,11 +348,26 @@ def test_states_that_make_no_sense(
 
 
 @pytest.mark.parametrize("stage", [6, 99])
-def test_stages_beyond_the_horizon(run: Run, small: Path, stage: int) -> None:
-    """A stage beyond the horizon is refused, with the stages that there are."""
-    code, out, err = run("solve", small, "--stage", stage, "--json")
+def test_stages_beyond_the_horizon(run: Run, small: Path, tmp_path: Path, stage: int) -> None:
+    """A stage beyond the horizon is refused, with the possible stages."""
+    state = tmp_path / "now.yaml"
+    state.write_text("Alpha: {}\nBeta: {}\n")
+    code, out, err = run("solve", small, "--stage", stage, "--state", state, "--json")
     assert (code, out) == (2, "")
     assert "from 0 to 5" in err
+
+
+@pytest.mark.parametrize("command", ["solve", "plan", "evaluate", "explain", "trace"])
+def test_a_stage_needs_a_state(run: Run, small: Path, tmp_path: Path, command: str) -> None:
+    """Nothing is assumed of what was done before a stage, nor of the stage of a state."""
+    state = tmp_path / "now.yaml"
+    state.write_text("Alpha: {}\nBeta: {}\n")
+    code, out, err = run(command, small, "--stage", 4)
+    assert (code, out) == (2, "")
+    assert "--stage 4 needs --state FILE" in err
+    code, out, err = run(command, small, "--state", state)
+    assert (code, out) == (2, "")
+    assert "--state needs --stage" in err
 
 
 def test_state_of_a_timmdp(run: Run, tmp_path: Path) -> None:

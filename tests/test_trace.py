@@ -395,7 +395,7 @@ def test_command_draws(capsys: pytest.CaptureFixture[str], example: Path) -> Non
         (["--no-bounds", "--bounds", "returns"], "use either"),
         (["--assignment", "2=agent 3"], "no agent 'agent 3'"),
         (["--most-states", "3"], "more than 3 joint states"),
-        (["--stage", "9"], "from 0 to 1"),
+        (["--stage", "9"], "--stage 9 needs --state FILE"),
     ],
 )
 def test_command_refuses(

@@ -8,6 +8,7 @@ import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -218,23 +219,39 @@ def standing_options(verb: str, default: int | None = 0) -> Callable[[AnyCallabl
     stage = click.option(
         "--stage",
         type=click.IntRange(min=0),
-        default=default,
         metavar="T",
-        help=f"{verb} from this stage on.",
+        help=f"{verb} from this stage on, with --state.",
     )
     state = click.option(
         "--state",
         "state_file",
         type=click.Path(),
         metavar="FILE",
-        help=f"{verb} from this state: a file with the current state of each agent, for "
-        "instance 'Alpha: {done: [a2], doing: a1, remaining: 2}'.",
+        help=f"{verb} from this state, with --stage: a file with the current state of each agent, "
+        "for instance 'Alpha: {done: [a2], doing: a1, remaining: 2}'.",
     )
 
     def add(command: AnyCallable) -> AnyCallable:
-        return stage(state(command))
+        @wraps(command)
+        def checked(*arguments: Any, stage: int | None, state_file: str | None, **more: Any) -> Any:
+            _check_standing(stage, state_file)
+            stage = default if stage is None else stage
+            return command(*arguments, stage=stage, state_file=state_file, **more)
+
+        return stage(state(checked))  # type: ignore[return-value]
 
     return add
+
+
+def _check_standing(stage: int | None, state_file: str | None) -> None:
+    """A stage without a state, or the reverse, would silently be taken for another situation."""
+    if stage and state_file is None:
+        raise click.UsageError(
+            f"--stage {stage} needs --state FILE, the state of every agent at that stage; for "
+            "works: what is done, and what is under way"
+        )
+    if stage is None and state_file is not None:
+        raise click.UsageError("--state needs --stage T, the stage of this state; 0 is the start")
 
 
 def calendar_options(command: AnyCallable) -> AnyCallable:
