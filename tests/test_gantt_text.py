@@ -14,6 +14,7 @@ from coreplan import Calendar, solve
 from coreplan.domains.maintenance.problem import MaintenanceProblem
 from coreplan.domains.maintenance.timeline import Timeline, timeline
 from coreplan.domains.maintenance.view.gantt_text import BLOCKS, PLAIN, Marks, gantt, marks_for
+from coreplan.view.words import when
 from helpers import from_file
 from strategies import mpp_dicts
 
@@ -75,10 +76,12 @@ def test_a_chart(marks: Marks, expected: str) -> None:
     _, lines = drawn(PLAN, 24, marks)
     assert lines[0].split() == ["step", "0", "2", "4", "6", "8"]
     assert lines[1] == "Alpha"
-    # Steps are two characters wide.
+    # Steps are two characters wide. No room is left beside them: starts come below.
     assert lines[2].split()[1] == 4 * sure + 4 * extra + 12 * idle
-    assert lines[3].split()[1] == 4 * idle + 2 * likely + 2 * idle + 2 * unlikely + 10 * idle
-    assert lines[4:6] == ["Beta", "  no works"]
+    assert lines[3] == "      step 0, delay 30 %"
+    assert lines[4].split()[1] == 4 * idle + 2 * likely + 2 * idle + 2 * unlikely + 10 * idle
+    assert lines[5] == "      steps 2 to 4"
+    assert lines[6:8] == ["Beta", "  no works"]
     assert all(mark in lines[-1] for mark in (sure, extra))
 
 
@@ -112,6 +115,10 @@ def test_every_mark_is_what_the_timeline_says(
     marks = PLAIN if plain else BLOCKS
     made, lines = drawn(raw, width, marks, Calendar(MONDAY) if dates else None)
     rows = [line for line in lines[1:-1] if line[:2] == "  " and line != "  no works"]
+    if "starts" in lines[0]:
+        rows = [line.rsplit("  ", 1)[0] for line in rows]
+    else:
+        rows = [line for line in rows if line[:6] != 6 * " "]
     for line, work in zip(rows, made.works, strict=True):
         each, rest = divmod(len(line.split(" ")[-1]), made.horizon)
         assert (each > 0, rest) == (True, 0)
@@ -122,10 +129,14 @@ def test_every_mark_is_what_the_timeline_says(
 
 @given(raw=mpp_dicts(), width=st.integers(34, 130))
 def test_charts_fit(raw: dict[str, Any], width: int) -> None:
-    """No line of a chart is wider than allowed, whatever the names."""
+    """No line of a chart is wider than allowed, whatever the names, and no start is left out."""
     for calendar in (None, Calendar(MONDAY)):
-        _, lines = drawn(raw, width, BLOCKS, calendar)
+        made, lines = drawn(raw, width, BLOCKS, calendar)
         assert all(cell_len(line) <= width for line in lines[:-1])
+        text = " ".join(" ".join(lines).split())
+        for work in made.works:
+            if work.first_start is not None:
+                assert when(work.last_start or 0, calendar).removeprefix("step ") in text
 
 
 def test_long_plans_are_compressed() -> None:

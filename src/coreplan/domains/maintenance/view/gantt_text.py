@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 
 from rich.cells import cell_len
 from rich.text import Text
@@ -98,10 +99,14 @@ def gantt(
             line = Text(f"  {fit(printable(work.work), layout.name_width - 2, marks.ellipsis)} ")
             for mark, style in _bar(work, layout, marks):
                 line.append(mark, style)
+            words = _in_words(work, calendar)
             if layout.with_words:
                 line.append("  ")
-                line.append(_in_words(work, calendar), "dim")
+                line.append(words, "dim")
             lines.append(line)
+            if not layout.with_words:
+                # Starts never vanish: where no room is left beside the chart, they come below.
+                lines += [Text(f"      {each}", "dim") for each in wrap(words, max(8, width - 6))]
     lines.append(Text(_legend(layout, marks, calendar), "dim"))
     return lines
 
@@ -137,10 +142,12 @@ class _Layout:
         self.name_width = max(4, self.name_width)
         words = max(6, *(cell_len(_in_words(each, calendar)) for each in works), 0)
         room = width - self.name_width - 1
-        self.with_words = room - words - 2 >= max(_LEAST_CHART, min(steps, 40))
+        # Rather let steps share columns than separate a work from its starts.
+        least = min(_LEAST_CHART, steps)
+        self.with_words = room - words - 2 >= least
         if self.with_words:
             room -= words + 2
-        room = self._room = max(room, _LEAST_CHART)
+        room = self._room = max(room, least if self.with_words else _LEAST_CHART)
         self.steps_each = max(1, math.ceil(steps / room))
         self.columns = math.ceil(steps / self.steps_each)
         self.column_width = max(1, min(_WIDEST_STEP, room // max(1, self.columns)))
