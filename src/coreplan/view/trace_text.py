@@ -121,7 +121,7 @@ def counts_in_words(trace: SearchTrace) -> str:
         f"{count(trace.joint_actions_evaluated, 'joint action')} evaluated",
         f"{trace.joint_actions_pruned:,} pruned",
         count(trace.decouplings, "decoupling"),
-        f"{count(alone, 'local state')} by its own policy" if alone else "",
+        f"{count(alone, 'local state')} solved alone" if alone else "",
         f"{remembered:,} remembered" if remembered else "",
     ]
     return ", ".join(part for part in parts if part)
