@@ -395,14 +395,13 @@ def paper_example(**options: Any) -> ConditionalReturnGraphs:
 
 
 def test_paper_example_has_the_papers_counts() -> None:
-    """At stage 1: 4 states of agent 1 (3 once f is merged away) and 4 of agent 2; 3 + 6 arcs."""
+    """In one run: 3 + 4 states at stage 1 and 3 + 6 arcs into them; unmerged 4 + 4 states."""
+    merged = paper_example(influence="features", merge=True)
+    assert [crg.sizes[1].states for crg in merged.agents] == [3, 4]
+    assert [crg.sizes[0].reward_arcs for crg in merged.agents] == [3, 6]
     unmerged = paper_example()
     assert [crg.sizes[1].states for crg in unmerged.agents] == [4, 4]
-    assert unmerged["agent 2"].sizes[0].reward_arcs == 6
-    merged = paper_example(influence="features", merge=True)
-    assert merged["agent 1"].sizes[1].states == 3
-    assert merged["agent 1"].sizes[0].reward_arcs == 3
-    assert merged["agent 2"].sizes[0].reward_arcs == 6
+    assert [crg.sizes[0].reward_arcs for crg in unmerged.agents] == [4, 6]
 
 
 def test_paper_example_has_the_papers_arcs() -> None:

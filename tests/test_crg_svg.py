@@ -13,14 +13,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coreplan import TIMMDP, Agent, Condition, Entry, RewardFunction, SolverError, cli, read_problem
+from coreplan import (
+    TIMMDP,
+    Agent,
+    Condition,
+    Entry,
+    ModelError,
+    RewardFunction,
+    SolverError,
+    cli,
+    read_problem,
+)
+from coreplan.analysis import ExecutionSequence
 from coreplan.cli import example_path
 from coreplan.solving import ConditionalReturnGraphs, CrgSize, build_crgs
 from coreplan.view.crg_content import Content, Panel, make_moves
 from coreplan.view.crg_labels import Labels, number
 from coreplan.view.crg_layout import Placed, lay_out
+from coreplan.view.crg_sequence import taken_arcs
 from coreplan.view.crg_svg import MOST_ELEMENTS, draw_crgs, sizes_between
-from helpers import from_file, random_mpp
+from helpers import from_file, random_mpp, scale
 from strategies import problem_dicts
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -149,7 +161,7 @@ def test_merged_paper_example_has_three_states() -> None:
     assert drawn(one) == Counter(state=4, independent=1, plain=3)
     assert texts(one, "state-label") == ["start", "a f, a not f", "b", "c"]
     assert texts(one, "own-label") == ["a¹", "b¹", "c¹"]
-    assert set(texts(two, "other-label")) == {"a¹", "∗¹", "→ f = true¹", "→ f = false¹", "◇¹"}
+    assert set(texts(two, "other-label")) == {"a¹", "∗¹", "→ f¹", "→ ¬f¹", "◇¹"}
 
 
 def test_only_kept_arcs_leave_independent_states() -> None:
@@ -192,8 +204,8 @@ def test_rewards_and_bounds_are_those_of_the_graphs() -> None:
     crgs = paper_example()
     one, two = graphs(crgs.draw(stages=(0, 1), rewards=True, bounds=True).svg)
     # Own reward 4 and 6 or 3 for both doing a; then b, c and c'.
-    assert texts(two, "reward-label") == ["10", "7", "4", "1", "7", "5"]
-    assert texts(one, "reward-label") == ["6", "6", "2", "3"]
+    assert texts(two, "reward-label") == ["10", "7", "4", "7", "7", "5"]
+    assert texts(one, "reward-label") == ["6", "6", "8", "3"]
     for graph, crg in ((one, crgs["agent 1"]), (two, crgs["agent 2"])):
         states = texts(graph, "state-label")
         assert texts(graph, "bounds") == [
@@ -220,6 +232,112 @@ def test_rewards_reach_the_bounds(raw: dict[str, Any]) -> None:
                 for reward in ([leaf.reward for leaf in tree.leaves] or [tree.reward])
             ]
             assert state.bounds == f"[{number(min(shown))}, {number(max(shown))}]"
+
+
+def test_the_legend_says_what_bounds_are_about() -> None:
+    """The picture says whether [L, U] are about returns or about expected returns."""
+    for bounds, words in (("returns", "largest return"), ("expected", "largest expected return")):
+        assert words in paper_example(bounds=bounds).draw(bounds=True).svg
+
+
+# -- a highlighted sequence -----------------------------------------------------------------------
+
+BOTH_B_THEN_A = ExecutionSequence(
+    (
+        {"agent 1": "start", "agent 2": "start"},
+        {"agent 1": "b", "agent 2": "b"},
+        {"agent 1": "ba not f", "agent 2": "ba"},
+    ),
+    ({"agent 1": "b", "agent 2": "b"}, {"agent 1": "a", "agent 2": "a"}),
+)
+"""The sequence that the paper highlights."""
+
+
+def taken(graph: ET.Element) -> list[str]:
+    """The kinds of the highlighted arcs of a graph."""
+    kinds = ((each.get("class") or "").split() for each in graph.iter(f"{SVG}path"))
+    return sorted(words[1] for words in kinds if words[:1] == ["arc"] and words[-1] == "taken")
+
+
+@pytest.mark.parametrize("merge", [True, False])
+def test_a_sequence_is_highlighted(merge: bool) -> None:
+    """In both graphs the arcs and states of the sequence are marked, and no others."""
+    crgs = paper_example(influence="features" if merge else "pairs", merge=merge)
+    one, two = graphs(crgs.draw(sequence=BOTH_B_THEN_A).svg)
+    assert taken(one) == ["plain", "plain"]
+    # b, and the tree of a: a¹, then f becomes false.
+    assert taken(two) == ["action", "influence", "own", "plain", "reward"]
+    assert drawn(one)["taken"] == drawn(two)["taken"] == 3  # states
+    assert "the followed sequence" in crgs.draw(sequence=BOTH_B_THEN_A).svg
+    assert not any(taken(graph) for graph in graphs(crgs.draw().svg))
+
+
+def test_the_other_branch_without_an_interaction() -> None:
+    """If agent 1 takes c instead, the sequence goes through the wildcard and ◇, as in the paper."""
+    states = (*BOTH_B_THEN_A.states[:2], {"agent 1": "bc", "agent 2": "ba"})
+    actions = (BOTH_B_THEN_A.actions[0], {"agent 1": "c", "agent 2": "a"})
+    crgs = paper_example(influence="features", merge=True)
+    _, two = graphs(crgs.draw(sequence=ExecutionSequence(states, actions)).svg)
+    assert taken(two) == ["no-influence", "own", "plain", "reward", "wildcard"]
+
+
+def test_impossible_sequences_are_refused() -> None:
+    """A sequence has to be possible, and must not begin before the graphs."""
+    crgs = paper_example()
+    wrong = ExecutionSequence(BOTH_B_THEN_A.states[:2], ({"agent 1": "a", "agent 2": "b"},))
+    with pytest.raises(ModelError, match="cannot get from 'start' to 'b'"):
+        crgs.draw(sequence=wrong)
+    later = build_crgs(crgs.problem, stage=1, state={"agent 1": "b", "agent 2": "b"})
+    with pytest.raises(SolverError, match="begins at stage 0"):
+        later.draw(sequence=BOTH_B_THEN_A)
+
+
+@given(raw=problem_dicts(), merge=st.booleans(), data=st.data())
+def test_highlighted_rewards_add_up_to_the_return(
+    raw: dict[str, Any], merge: bool, data: st.DataObject
+) -> None:
+    """The rewards on the highlighted arcs of all agents are the return of the sequence (Eq. 3)."""
+    crgs = build_crgs(from_file(raw), influence="features" if merge else "pairs", merge=merge)
+    sequence = kept_sequence(crgs, data)
+    labels = Labels(crgs, make_moves(crgs))
+    arcs = taken_arcs(crgs, labels, sequence)
+    total = sum(crgs.graphs.constant_at(stage) for stage in range(crgs.indexed.horizon))
+    for agent in range(len(crgs.agents)):
+        panel = Content(crgs, labels, agent, arcs).panel(0, crgs.indexed.horizon)
+        for stage, column in zip(panel.stages, panel.columns, strict=False):
+            (way,) = [each for each in stage if each.taken]
+            assert column[way.source].taken
+            ends = [leaf.reward for leaf in way.leaves if leaf.taken] or [way.reward]
+            (reward,) = ends
+            total += float(reward)
+    expected = crgs.problem.returns(sequence).total
+    assert total == pytest.approx(expected, rel=1e-4, abs=1e-4 * scale(raw))
+
+
+def kept_sequence(crgs: ConditionalReturnGraphs, data: st.DataObject) -> ExecutionSequence:
+    """A sequence of arcs that the graphs keep: the best action of a locally independent agent."""
+    indexed = crgs.indexed
+    state = indexed.find_state(0, None)
+    states, actions = [state], []
+    for stage in range(indexed.horizon):
+        joint, after = {}, []
+        for agent, who in enumerate(indexed.agents):
+            choices = who.choices(stage, state[agent])
+            name = data.draw(st.sampled_from(sorted(choices)))
+            given = who.states.value(state[agent])
+            if crgs.agents[agent].is_independent(stage, given):
+                node = crgs.node(agent, stage, given)
+                first = int(crgs.graphs.choice_begin(agent)[node])
+                kept = first + int(crgs.core.local_choice(agent)[node])
+                base = int(crgs.graphs.choice_base(agent)[kept])
+                name = who.actions[who.choice_action[base]]
+            joint[who.name] = name
+            possible = [following for _, following, _ in who.outcomes(choices[name])]
+            after.append(data.draw(st.sampled_from(possible)))
+        actions.append(joint)
+        state = tuple(after)
+        states.append(state)
+    return ExecutionSequence(tuple(map(indexed.name_state, states)), tuple(actions))
 
 
 # -- places ---------------------------------------------------------------------------------------

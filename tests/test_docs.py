@@ -11,15 +11,10 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+from docs_pages import PAGES, ROOT, blocks, commands, rows
+
 NEED_EXTRAS = ["plots.md"]
 """Pages whose Python blocks need an optional dependency."""
-
-
-def blocks(page: Path, language: str) -> list[str]:
-    """The code blocks of one language on a page."""
-    return re.findall(rf"```{language}\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
 
 
 @pytest.mark.parametrize(
@@ -60,19 +55,15 @@ def test_shown_plans_are_those_that_are_printed(
 def test_commands_run(page: Path, tmp_path: Path) -> None:
     """Every command that a page shows with a `$` ends well."""
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
-    for block in blocks(page, "console"):
-        for line in block.splitlines():
-            if not line.startswith("$ coreplan"):
-                continue
-            arguments = shlex.split(line.removeprefix("$ coreplan"))
-            done = subprocess.run(
-                [sys.executable, "-m", "coreplan.cli", *arguments],
-                cwd=tmp_path,
-                capture_output=True,
-                text=True,
-                check=False,
-            )
-            assert done.returncode == 0, f"{line}\n{done.stderr}"
+    for command in commands(page):
+        done = subprocess.run(
+            [sys.executable, "-m", "coreplan.cli", *shlex.split(command)[1:]],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, f"{command}\n{done.stderr}"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -104,3 +95,40 @@ def test_readme_shows_the_example_that_is_bundled() -> None:
     shown = blocks(ROOT / "README.md", "yaml")[0]
     bundled = (ROOT / "examples" / "two_works.yaml").read_text(encoding="utf-8")
     assert bundled.endswith(shown)
+
+
+def functions_of(file: Path) -> set[str]:
+    """The names of the tests in a file."""
+    return set(re.findall(r"^def (test_\w+)", file.read_text(encoding="utf-8"), re.MULTILINE))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_tests_that_pages_name_exist(page: Path) -> None:
+    """Every test file, and every test, that a page names is there."""
+    text = page.read_text(encoding="utf-8")
+    known = {name for file in (ROOT / "tests").glob("test_*.py") for name in functions_of(file)}
+    for file, name in re.findall(r"`((?:cpp/)?tests/[\w/]+\.\w+)(?:::(\w+))?`", text):
+        assert (ROOT / file).exists(), file
+        assert not name or name in functions_of(ROOT / file), f"{file}::{name}"
+    for name in re.findall(r"`(test_\w+)`", text):
+        assert name in known, name
+
+
+def test_every_row_of_the_paper_is_tested() -> None:
+    """On the page about the paper, each row names a test, or says that the code is to come."""
+    tables = [each for each in rows(ROOT / "docs" / "paper-to-code.md") if "tested by" in each[0]]
+    assert len(tables) == 2
+    for heading, *body in tables:
+        at = heading.index("tested by")
+        above = ""
+        for row in body:
+            assert all(row), row
+            if row[1].startswith("not yet"):
+                assert row[at] == "–", row
+                assert row[1].removeprefix("not yet").strip(" :"), row
+                continue
+            if row[at].startswith("the same"):  # as the row above
+                assert above, row
+            else:
+                above = row[at]
+            assert "tests/" in above, row

@@ -106,18 +106,18 @@ def test_situations_can_be_planned_on_from(path: Path, of: Path) -> None:
 
 
 @pytest.mark.parametrize("merge", [True, False])
-def test_the_papers_example_is_worth_24(merge: bool) -> None:
-    """The paper's two-agent example has the value 24, by the judge and by the solver."""
-    # Each agent does two of a, b and c. Agent 1 earns 6, 2 and 3 for them; agent 2 earns 4, 1 and
-    # 7·3/4 + 5·1/4 = 6.5. Both doing a at the same time earn 6 or 3 more, 4.5 in expectation.
-    # Best: agent 1 does a and c (6 + 3), agent 2 does a and c (4 + 6.5), the a's together:
-    # 9 + 10.5 + 4.5 = 24.
+def test_the_papers_example_is_worth_29_5(merge: bool) -> None:
+    """The paper's two-agent example has the value 29.5, by the judge and by the solver."""
+    # Each agent does two of a, b and c. Agent 1 earns 6, 2 and 3 for them, and 6 more for b if it
+    # comes first; agent 2 earns 4, 7 and 7·3/4 + 5·1/4 = 6.5, and 0.5 more for b after c'. Both
+    # doing a at the same time earn 6 or 3 more, 4.5 in expectation.
+    # Best: both do b (8 + 7), then both do a (6 + 4 + 4.5).
     path = EXAMPLES / "paper_example.yaml"
-    assert judge.optimal_value(raw(path)) == 24
+    assert judge.optimal_value(raw(path)) == 29.5
     result = solve(read_problem(path), merge=merge)
-    assert result.value == 24
+    assert result.value == 29.5
     assert result.policy is not None
-    assert result.policy.evaluate() == result.policy.evaluate("sequences") == 24
+    assert result.policy.evaluate() == result.policy.evaluate("sequences") == 29.5
     # After both did b, doing a together earns 6 + 4 + 4.5 = 14.5; the paper's figure: 13 or 16.
     assert (
         solve(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,10 @@ from hypothesis import strategies as st
 import judge
 from clocks import ticking
 from coreplan import LimitError, ModelError, SolverError, cli, read_problem, solve
-from coreplan.analysis.trace import SearchTrace, TracedState, trace_search
+from coreplan.analysis.followed import in_brackets
+from coreplan.analysis.trace import SearchTrace, TracedState, leads_to, trace_search
 from coreplan.cli import example_path
+from coreplan.view.trace_part import part_of
 from coreplan.view.trace_text import local_name, number, one_line
 from helpers import from_file, judge_state, random_mpp, scale
 from strategies import problem_dicts
@@ -332,6 +335,202 @@ def test_options_that_make_no_sense() -> None:
     assert caught.value.reason == "time_limit"
 
 
+# -- a followed sequence, and some branches -------------------------------------------------------
+
+FOLLOWED = ("(b, b)", "(a, a) -> (ba not f, ba)")
+
+
+def red(svg: str) -> int:
+    """How many lines and boxes are drawn in red, without the legend's."""
+    root = ElementTree.fromstring(svg)
+    return sum(part.get("stroke") == "#c62828" for part in root.iter()) - 1
+
+
+def test_a_followed_sequence() -> None:
+    """The steps have their chances and rewards, and the picture shows the last outcomes."""
+    trace = paper(follow=FOLLOWED, bounds="expected")
+    assert trace.followed is not None
+    assert [(s.labels, s.probability, s.reward) for s in trace.followed.steps] == [
+        (("b", "b"), 1, 15),
+        (("ba not f", "ba"), 0.5, 13),
+    ]
+    assert (trace.followed.probability, trace.followed.reward) == (0.5, 28)
+    problem = read_problem(example_path("paper_example.yaml"))
+    assert problem.returns(trace.followed.sequence).total == 28
+    assert [(s.labels, s.reward) for s in trace.followed.last_outcomes] == [
+        (("ba f", "ba"), 16),
+        (("ba not f", "ba"), 13),
+    ]
+    text = trace.to_text()
+    assert "0.5: stage 2 [agent 1: ba not f, agent 2: ba] earns 13" in text
+    assert "(a, a) -> (ba not f, ba), probability 0.5: earns 13" in text
+    svg = trace.to_svg()
+    # Three boxes; for each of the two steps the joint action and its outcome.
+    assert red(svg) == 3 + 2 * 2
+    assert "the followed sequence" in texts(svg)
+    assert "the best plan" not in texts(svg)
+    # Without it, the best plan is red; its outcomes at the last stage are not part of a search.
+    assert "the best plan" in texts(paper(bounds="expected").to_svg())
+    assert trace == replace(paper(bounds="expected"), followed=trace.followed)
+    steps = trace.to_dict()["followed"]["steps"]
+    assert steps[1] == {
+        "actions": ["a", "a"],
+        "states": ["ba not f", "ba"],
+        "probability": 0.5,
+        "reward": 13,
+    }
+
+
+def test_steps_can_be_written_in_several_ways() -> None:
+    """Brackets and spaces are optional, and the arrow may be a real one."""
+    expected = paper(follow=FOLLOWED).followed
+    assert paper(follow=("b,b", "a ,a → ba not f , ba")).followed == expected
+    # A sequence may stop early, also where the agents are decoupled.
+    assert len(paper(follow=FOLLOWED[:1]).to_svg()) > 0
+    decoupled = paper(follow=["(b, a)"], bounds=False)
+    assert red(decoupled.to_svg()) == 3 + 2
+
+
+@pytest.mark.parametrize(
+    ("steps", "options", "said"),
+    [
+        (["(b, d)"], {}, r"'\(b, d\)' is not possible at stage 0; .* '\(a, a\)', '\(a, b\)'"),
+        (["(b, b)", "(a, a)"], {}, r"several outcomes at stage 1; .*'\(a, a\) -> \(ba f, ba\)'"),
+        (["(b, b) -> (c, b)"], {}, "is not possible at stage 0"),
+        (["(b, b)", "(a, b)"], {}, "is not possible at stage 1"),
+        ([*FOLLOWED, "(c, c)"], {}, "has 3 steps; from stage 0 on only 2"),
+        (["(c, a)"], {}, "pruned it; bounds=False"),
+        (["(b, b)", "(c, c) -> (bc, bc)"], {}, "pruned it"),
+        (["(b, a)", "(a, b) -> (ba f, ab)"], {"bounds": False}, "decoupled the agents before it"),
+        ("(b, b)", {}, "at least one step"),
+    ],
+)
+def test_sequences_that_the_search_did_not_follow(
+    steps: Any, options: dict[str, Any], said: str
+) -> None:
+    """Steps that are impossible, ambiguous, pruned or decoupled are errors that say so."""
+    with pytest.raises((ModelError, SolverError), match=said):
+        paper(follow=steps, **options)
+
+
+@given(raw=problem_dicts(), options=OPTIONS, data=st.data())
+def test_what_is_followed_is_part_of_the_search(
+    raw: dict[str, Any], options: dict[str, Any], data: st.DataObject
+) -> None:
+    """Any path through a recorded search can be followed, and earns the return of its sequence."""
+    trace = traced(raw, **options)
+    steps: list[str] = []
+    outcome = trace.start
+    agents = [agent["name"] for agent in raw["agents"]]
+    if len(outcome.states) > 1:
+        return
+    indexed = trace.crgs.indexed
+    state = indexed.find_state(0, None)
+    while not outcome.decoupled and trace.states[outcome.states[0]].actions:
+        visit = trace.states[outcome.states[0]]
+        action = data.draw(st.sampled_from([a for a in visit.actions if not a.pruned]))
+        after = []
+        for who, now, name in zip(indexed.agents, state, action.actions, strict=True):
+            possible = who.outcomes(who.choices(visit.stage, now)[name])
+            after.append(data.draw(st.sampled_from([following for _, following, _ in possible])))
+        state = tuple(after)
+        names = [who.states.label(s) for who, s in zip(indexed.agents, state, strict=True)]
+        steps.append(f"{in_brackets(action.actions)} -> {in_brackets(names)}")
+        if visit.stage == trace.horizon - 1:
+            break
+        labels = dict(zip(agents, names, strict=True))
+        outcome = next(o for o in action.outcomes if leads_to(trace.states, o, labels))
+    if not steps:
+        return
+    followed = traced(raw, follow=steps, **options)
+    assert followed.followed is not None
+    sequence = followed.followed.sequence
+    earned = followed.followed.reward + sum(trace.constants[: len(steps)])
+    expected = trace.crgs.problem.returns(sequence).total
+    assert earned == pytest.approx(expected, rel=1e-9, abs=1e-9 * scale(raw))
+    part = part_of(followed)
+    assert len(part.actions) == len(part.outcomes) == len(steps)
+    ElementTree.fromstring(followed.to_svg())
+    assert followed.to_text().count("earns") >= len(steps) + 1
+
+
+def test_some_branches() -> None:
+    """Only the chosen joint actions of the start are shown; the others are counted."""
+    trace = paper(bounds="expected", action_order="listed", assignment=AS_IN_THE_PAPER)
+    text = trace.to_text(["(b, a)", "b,b"])
+    assert "7 more joint actions, not shown: 4 evaluated, 3 pruned" in text
+    assert [line for line in text.splitlines() if line.startswith("  (")] == [
+        line for line in trace.to_text().splitlines() if line.startswith(("  (b, a)", "  (b, b)"))
+    ]
+    for shown in (trace.to_text(), trace.to_text(["(b, a)"])):
+        assert shown.splitlines()[:2] == text.splitlines()[:2]  # counts are of the whole search
+    readable = texts(trace.to_svg(["(b, a)", "(b, b)"]))
+    assert "(b, c)" not in readable
+    assert "(b, b)" in readable
+    assert "7 more joint actions, not shown: 4 evaluated, 3 pruned" in readable
+    every = [in_brackets(action.actions) for action in trace.states[0].actions]
+    assert trace.to_text(every) == trace.to_text()
+    assert trace.to_svg(every) == trace.to_svg()
+    # The sequence that is followed is always shown.
+    followed = paper(bounds="expected", action_order="listed", follow=FOLLOWED)
+    assert "(b, b)" in texts(followed.to_svg(["(b, a)"]))
+    with pytest.raises(SolverError, match="no joint action 'b'"):
+        trace.to_text(["b"])
+
+
+@given(raw=problem_dicts(), options=OPTIONS, data=st.data())
+def test_branches_are_parts_of_the_search(
+    raw: dict[str, Any], options: dict[str, Any], data: st.DataObject
+) -> None:
+    """A part of a search has exactly the visits below the chosen joint actions."""
+    trace = traced(raw, **options)
+    if trace.start.decoupled or not trace.states[0].actions:
+        return
+    first = trace.states[0]
+    names = [in_brackets(action.actions) for action in first.actions]
+    chosen = data.draw(st.lists(st.sampled_from(names), min_size=1, unique=True))
+    part = part_of(trace, chosen)
+    assert len(part.hidden) == len(names) - len(chosen)
+
+    def below(visit: int) -> int:
+        above = trace.states[visit]
+        while above.parent not in (0, None):
+            above = trace.states[above.parent or 0]
+        return above.parent_action if above.parent is not None else -1
+
+    kept = [k for k in range(1, len(trace.states)) if names[below(k)] in chosen]
+    assert len(part.states) == 1 + len(kept)
+    assert [(s.stage, s.locals, s.value) for s in part.states[1:]] == [
+        (s.stage, s.locals, s.value) for s in (trace.states[k] for k in kept)
+    ]
+    for position, state in enumerate(part.states):
+        for k, action in enumerate(state.actions):
+            for outcome in action.outcomes:
+                for child in outcome.states:
+                    at = part.states[child]
+                    assert (at.parent, at.parent_action) == (position, k)
+    if first.best is not None and names[first.best] in chosen:
+        best = part.states[0].best
+        assert best is not None
+        assert part.states[0].actions[best].actions == first.actions[first.best].actions
+
+
+def test_graphs_below_the_search() -> None:
+    """The picture can have the graphs that the search ran on, with the same sequence."""
+    trace = paper(bounds="expected", assignment=AS_IN_THE_PAPER, follow=FOLLOWED)
+    assert trace.followed is not None
+    whole = trace.to_svg(graphs=True)
+    root = ElementTree.fromstring(whole)
+    upper, lower = root.findall(f"{SVG}svg")
+    crgs = trace.crgs.draw(rewards=True, bounds=True, sequence=trace.followed.sequence).svg
+    assert texts(ElementTree.tostring(lower, encoding="unicode")) == texts(crgs)
+    assert texts(ElementTree.tostring(upper, encoding="unicode")) == texts(trace.to_svg())
+    assert float(lower.get("y") or 0) == float(upper.get("height") or 0)
+    assert float(root.get("height") or 0) == float(lower.get("y") or 0) + float(
+        lower.get("height") or 0
+    )
+
+
 def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
     """Run the command line: exit code, output, errors."""
     with pytest.raises(SystemExit) as caught:
@@ -381,6 +580,15 @@ def test_command_draws(capsys: pytest.CaptureFixture[str], example: Path) -> Non
     code, out, _ = run(capsys, "trace", example, "-o", target)
     assert (code, str(target) in out) == (0, True)
     assert target.read_text(encoding="utf-8") == paper().to_svg()
+    steps = [word for step in FOLLOWED for word in ("--follow", step)]
+    code, _, _ = run(
+        capsys, "trace", example, *steps, "--branch", "(b, c)", "--graphs", "-o", target
+    )
+    assert code == 0
+    expected = paper(follow=FOLLOWED).to_svg(["(b, c)"], graphs=True)
+    assert target.read_text(encoding="utf-8") == expected
+    code, out, _ = run(capsys, "trace", example, *steps, "--branch", "(b, c)")
+    assert (code, out) == (0, paper(follow=FOLLOWED).to_text(["(b, c)"]))
 
 
 @pytest.mark.parametrize(
@@ -396,6 +604,11 @@ def test_command_draws(capsys: pytest.CaptureFixture[str], example: Path) -> Non
         (["--assignment", "2=agent 3"], "no agent 'agent 3'"),
         (["--most-states", "3"], "more than 3 joint states"),
         (["--stage", "9"], "--stage 9 needs --state FILE"),
+        (["--graphs"], "add -o FILE"),
+        (["--json", "--branch", "(b, b)"], "leave out --branch"),
+        (["--branch", "(b, d)"], "no joint action '(b, d)'"),
+        (["--branch", "(b, d)", "-o", "search.svg"], "no joint action '(b, d)'"),
+        (["--follow", "(b, d)"], "'(b, d)' is not possible at stage 0"),
     ],
 )
 def test_command_refuses(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from coreplan import _core
+from coreplan.analysis.followed import FollowedSequence, in_brackets
+from coreplan.analysis.followed import follow as follow_sequence
 from coreplan.errors import LimitError, SolverError
 from coreplan.model.indexed import JointState
 from coreplan.solving.algorithms.core_2016 import build_for, search_options
@@ -167,6 +169,10 @@ class SearchTrace:
         The first visit, or one visit per group if the agents were decoupled from the start.
     states
         All visits, in the order of the search.
+    crgs
+        The conditional return graphs that the search ran on.
+    followed
+        An execution sequence that views highlight, or None.
     """
 
     problem: str
@@ -177,6 +183,8 @@ class SearchTrace:
     constants: tuple[float, ...]
     start: TracedOutcome
     states: tuple[TracedState, ...]
+    crgs: ConditionalReturnGraphs = field(repr=False, compare=False)
+    followed: FollowedSequence | None = None
 
     @property
     def joint_states_expanded(self) -> int:
@@ -203,16 +211,31 @@ class SearchTrace:
             for outcome in action.outcomes
         )
 
-    def to_text(self) -> str:
-        """The search as an indented tree."""
-        return str(late("SearchTrace.text")(self))
+    def to_text(self, branches: Sequence[str] = ()) -> str:
+        """The search as an indented tree; `branches` as in :meth:`to_svg`."""
+        return str(late("SearchTrace.text")(self, branches))
 
-    def to_svg(self) -> str:
-        """The search as a picture, from left to right by stage."""
-        return str(late("SearchTrace.to_svg")(self))
+    def to_svg(self, branches: Sequence[str] = (), *, graphs: bool = False) -> str:
+        """The search as a picture, from left to right by stage.
+
+        Parameters
+        ----------
+        branches
+            Show only these joint actions of the first joint state, and all that follows them:
+            ``["(b, b)", "(b, a)"]``. By default everything is shown.
+        graphs
+            Whether to draw the conditional return graphs below, with rewards and bounds.
+
+        Raises
+        ------
+        SolverError
+            If the search has no such joint action at its start, or the graphs are too large.
+        """
+        return str(late("SearchTrace.to_svg")(self, branches, graphs))
 
     def to_dict(self) -> dict[str, Any]:
         """The search as plain dictionaries and lists, for JSON."""
+        followed = {} if self.followed is None else {"followed": _followed_dict(self.followed)}
         return {
             "problem": self.problem,
             "algorithm": self.algorithm,
@@ -226,7 +249,24 @@ class SearchTrace:
             "decouplings": self.decouplings,
             "start": list(self.start.states),
             "states": [_state_dict(state) for state in self.states],
+            **followed,
         }
+
+
+def _followed_dict(followed: FollowedSequence) -> dict[str, Any]:
+    return {
+        "probability": followed.probability,
+        "reward": followed.reward,
+        "steps": [
+            {
+                "actions": list(step.actions),
+                "states": list(step.labels),
+                "probability": step.probability,
+                "reward": step.reward,
+            }
+            for step in followed.steps
+        ],
+    }
 
 
 def _state_dict(state: TracedState) -> dict[str, Any]:
@@ -278,6 +318,7 @@ def trace_search(
     state: JointState | None = None,
     time_limit: float | None = None,
     most_states: int = MOST_STATES,
+    follow: Sequence[str] = (),
 ) -> SearchTrace:
     """Run the published search on a small problem and record every visit.
 
@@ -303,15 +344,19 @@ def trace_search(
         Seconds; None for no limit.
     most_states
         The most visits of joint states (and 20 times as many joint actions) to record.
+    follow
+        The steps of an execution sequence that views highlight: joint actions, with an outcome
+        where several are possible: ``["(b, b)", "(a, a) -> (ba not f, ba)"]``.
 
     Raises
     ------
     LimitError
         If a limit is reached, because a part of a search is of no use.
     ModelError
-        If the state is invalid.
+        If the state or the sequence to follow is invalid.
     SolverError
-        If the search is larger than `most_states`, or an option is invalid.
+        If the search is larger than `most_states`, an option is invalid, or the search did not
+        follow the sequence, because it pruned a joint action or decoupled the agents.
 
     Examples
     --------
@@ -360,7 +405,50 @@ def trace_search(
     if found.stop != _core.Stop.none:
         reason = found.stop.name
         raise LimitError(reason, f"the search was stopped ({reason.replace('_', ' ')})")
-    return _Reader(crgs, found).read("crg-ps" if bounds is False else "core-2016")
+    trace = _Reader(crgs, found).read("crg-ps" if bounds is False else "core-2016")
+    if not follow:
+        return trace
+    followed = follow_sequence(crgs.indexed, follow, trace.constants)
+    _check_followed(trace, followed)
+    return replace(trace, followed=followed)
+
+
+def _check_followed(trace: SearchTrace, followed: FollowedSequence) -> None:
+    """Raise a SolverError if the search did not visit all of a sequence."""
+    outcome = trace.start
+    for step in followed.steps:
+        name = in_brackets(step.actions)
+        if outcome.decoupled:
+            raise SolverError(
+                f"step {shown(name)} cannot be followed: the search decoupled the agents before it"
+            )
+        state = trace.states[outcome.states[0]]
+        if not state.actions:
+            raise SolverError(
+                f"step {shown(name)} cannot be followed: the search knew the value of the state "
+                "before it without a search"
+            )
+        action = next(each for each in state.actions if each.actions == step.actions)
+        if action.pruned:
+            raise SolverError(
+                f"step {shown(name)} cannot be followed: the search pruned it; bounds=False "
+                "(--no-bounds) prunes nothing"
+            )
+        if not action.outcomes:
+            return  # the last stage
+        wanted = dict(zip(state.agents, step.labels, strict=True))
+        outcome = next(each for each in action.outcomes if leads_to(trace.states, each, wanted))
+
+
+def leads_to(
+    states: Sequence[TracedState], outcome: TracedOutcome, labels: Mapping[str, str]
+) -> bool:
+    """Whether an outcome has, for each agent, the labelled local state or one merged with it."""
+    return all(
+        labels[local.agent] in (local.label, *local.alike)
+        for k in outcome.states
+        for local in states[k].locals
+    )
 
 
 class _Reader:
@@ -397,6 +485,7 @@ class _Reader:
                 self._state(position, record, following)
                 for position, record in enumerate(self._records)
             ),
+            crgs=self._crgs,
         )
 
     def _state(

@@ -34,7 +34,8 @@ from coreplan.view.words import describe_problem
     coreplan crg works.yaml --merge --json
     coreplan crg works.yaml --agent Alpha --stages 0:2 --merge --rewards -o alpha.svg
     coreplan crg works.yaml --agent Alpha --stages 0:1 --naive -o grouping.svg
-    coreplan crg example.yaml --assign 2="agent 2" --merge --expected-bounds -o graphs.svg
+    coreplan crg examples/paper_example.yaml --assign 2="agent 2" --merge -o figure-2.svg
+    coreplan crg examples/paper_figure_1.yaml --assign 2="agent 1" --rewards --naive -o figure-1.svg
     """,
     short_help="Measure or draw the conditional return graphs.",
 )

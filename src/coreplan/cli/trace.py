@@ -30,6 +30,7 @@ from coreplan.view.terminal import make_console
     coreplan trace small.yaml -o search.svg
     coreplan trace works.yaml --stage 5 --state now.yaml --memo -o search.svg
     coreplan trace small.yaml --assign 2="agent 2" --bounds expected
+    coreplan trace examples/paper_example.yaml --follow "(b, b)" --graphs -o search.svg
     coreplan trace small.yaml --no-bounds --decouple search --json
     """,
     short_help="Show the published search on a small problem.",
@@ -59,6 +60,26 @@ from coreplan.view.terminal import make_console
     help="Refuse a search that looks at more joint states than this.",
 )
 @click.option(
+    "--follow",
+    multiple=True,
+    metavar="STEP",
+    help="Highlight an execution sequence instead of the best plan; give one STEP after the other: "
+    "a joint action, '(b, b)', with an outcome if it has several, '(a, a) -> (ba f, ba)'.",
+)
+@click.option(
+    "--branch",
+    "branches",
+    multiple=True,
+    metavar="ACTION",
+    help="Show only this joint action of the first state, '(b, b)', and what follows it; may be "
+    "given several times.",
+)
+@click.option(
+    "--graphs",
+    is_flag=True,
+    help="In the picture: below the search, the conditional return graphs with rewards and bounds.",
+)
+@click.option(
     "-o", "--output", type=click.Path(), metavar="FILE", help="Draw the search into an SVG file."
 )
 @json_option
@@ -69,6 +90,9 @@ def trace(
     stage: int,
     state_file: str | None,
     most_states: int,
+    follow: tuple[str, ...],
+    branches: tuple[str, ...],
+    graphs: bool,
     output: str | None,
     as_json: bool,
 ) -> int:
@@ -81,6 +105,10 @@ def trace(
         raise click.UsageError("use either --bounds or --no-bounds")
     if file == state_file == STANDARD_INPUT:
         raise click.UsageError("only one of FILE and --state can be the standard input (-)")
+    if branches and as_json and output is None:
+        raise click.UsageError("--json prints the whole search; leave out --branch")
+    if graphs and output is None:
+        raise click.UsageError("--graphs is for pictures; add -o FILE")
     if output is not None:
         sources = [file] if state_file is None else [file, state_file]
         check_writable(output, sources, "the picture", "--output")
@@ -92,18 +120,20 @@ def trace(
         stage=stage,
         state=None if state_file is None else read_state(state_file, problem),
         most_states=most_states,
+        follow=follow,
         **asked,
     )
+    shown = search.to_text(branches)
     outputs = Outputs()
     if as_json:
         with outputs.one("the search"):
             print_json(search.to_dict())
     elif output is None:
         with outputs.one("the search"):
-            click.echo(search.to_text(), nl=False)
+            click.echo(shown, nl=False)
     if output is not None:
         with outputs.one(f"the picture in {output}"):
-            write_text(search.to_svg(), output)
+            write_text(search.to_svg(branches, graphs=graphs), output)
             if not as_json:
                 make_console().print(f"the search is drawn in {output}", markup=False)
     return outputs.code

@@ -23,6 +23,7 @@ from coreplan.support.checks import found, unknown_name
 from coreplan.support.late import late
 
 if TYPE_CHECKING:
+    from coreplan.analysis.sequences import ExecutionSequence
     from coreplan.view.svg import Drawing
 
 Assignment = str | Mapping[Any, str] | Callable[[str, tuple[str, ...]], str]
@@ -207,9 +208,12 @@ class ConditionalReturnGraph:
         rewards: bool = False,
         bounds: bool = False,
         naive: bool = False,
+        sequence: ExecutionSequence | None = None,
     ) -> Drawing:
         """A picture of this graph; see :meth:`ConditionalReturnGraphs.draw`."""
-        return self._owner.draw([self.agent], stages, rewards=rewards, bounds=bounds, naive=naive)
+        return self._owner.draw(
+            [self.agent], stages, rewards=rewards, bounds=bounds, naive=naive, sequence=sequence
+        )
 
     def __repr__(self) -> str:
         size = self.size
@@ -346,6 +350,7 @@ class ConditionalReturnGraphs:
         rewards: bool = False,
         bounds: bool = False,
         naive: bool = False,
+        sequence: ExecutionSequence | None = None,
     ) -> Drawing:
         """A picture of the graphs of some agents, that notebooks show and that can be saved.
 
@@ -362,14 +367,19 @@ class ConditionalReturnGraphs:
             Whether states carry [L, U].
         naive
             Whether each graph has beside it the one that groups nothing.
+        sequence
+            An execution sequence to highlight. Transitions that the graphs leave out, because the
+            agent is locally independent and another action is better, cannot be highlighted.
 
         Raises
         ------
+        ModelError
+            If the sequence is impossible.
         SolverError
             If this is more than can be looked at.
         """
         made: Drawing = late("ConditionalReturnGraphs.draw")(
-            self, agents, stages, rewards, bounds, naive
+            self, agents, stages, rewards, bounds, naive, sequence
         )
         return made
 

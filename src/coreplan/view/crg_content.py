@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from coreplan import _core
 from coreplan.solving.compile import describe
@@ -29,6 +27,8 @@ class StateNode:
     label: Label
     independent: bool
     bounds: str
+    taken: bool = False
+    """Whether the highlighted execution sequence passes it."""
 
 
 @dataclass
@@ -43,6 +43,7 @@ class TreeNode:
     """The kind of the arc: ``own``, ``action``, ``wildcard``, ``influence`` or ``no-influence``."""
     label: Label
     reward: str = ""
+    taken: bool = False
 
 
 @dataclass
@@ -54,6 +55,7 @@ class Transition:
     label: Label
     nodes: list[TreeNode] = field(default_factory=list)
     reward: str = ""
+    taken: bool = False
 
     @property
     def leaves(self) -> list[TreeNode]:
@@ -80,6 +82,7 @@ class _Influence:
     kind: str
     label: Label
     arcs: tuple[int, ...]
+    taken: bool = False
 
 
 @dataclass
@@ -89,15 +92,23 @@ class _Branch:
     kind: str
     label: Label
     influences: list[_Influence]
+    taken: bool = False
 
 
 class Content:
-    """Collects the content of one agent's graph."""
+    """Collects the content of one agent's graph; `taken` are the arcs of a highlighted sequence."""
 
-    def __init__(self, crgs: ConditionalReturnGraphs, labels: Labels, agent: int) -> None:
+    def __init__(
+        self,
+        crgs: ConditionalReturnGraphs,
+        labels: Labels,
+        agent: int,
+        taken: Mapping[int, Sequence[int]] | None = None,
+    ) -> None:
         self.crgs = crgs
         self.labels = labels
         self.agent = agent
+        self._taken = taken or {}
         self.graphs = crgs.graphs
         self.moves = labels.moves[agent]
         self._trees: dict[int, _core.RewardTree] = {}
@@ -129,7 +140,14 @@ class Content:
         lower, upper = core.lower(self.agent)[node], core.upper(self.agent)[node]
         independent = not naive and bool(core.independent(self.agent)[node])
         bounds = "" if naive else f"[{number(lower)}, {number(upper)}]"
-        return StateNode(self.labels.state(self.agent, node), independent, bounds)
+        label = self.labels.state(self.agent, node)
+        return StateNode(label, independent, bounds, not naive and node in self._passed)
+
+    @cached_property
+    def _passed(self) -> set[int]:
+        """The nodes of this agent that the highlighted sequence passes."""
+        pairs = (self.moves.pair(arcs[self.agent]) for arcs in self._taken.values())
+        return {node for pair in pairs for node in pair}
 
     def _transitions(
         self, layer: int, source: int, node: int, place: dict[int, int], naive: bool
@@ -154,7 +172,9 @@ class Content:
                     place[int(self.graphs.arc_next(self.agent)[arc])],
                     self.labels.own(self.agent, arc, chance),
                 )
-                others = self._all(layer) if naive else self._told_apart(layer, arc)
+                if not naive and layer in self._taken:
+                    made.taken = self._taken[layer][self.agent] in arcs
+                others = self._all(layer) if naive else self._told_apart(layer, arc, made.taken)
                 self._grow(made, layer, arc, others, naive)
                 yield made
 
@@ -166,9 +186,13 @@ class Content:
 
     # -- branches ----------------------------------------------------------------------------
 
-    def _told_apart(self, layer: int, arc: int) -> dict[int, list[_Branch]]:
+    def _told_apart(self, layer: int, arc: int, taken: bool) -> dict[int, list[_Branch]]:
         """The branches of each other agent in the tree."""
         others = {}
+        steps = {}
+        if taken:
+            path = self.crgs.core.path(self.agent, layer, self._taken[layer])
+            steps = {who: (branch, group) for who, branch, group in path}
         for other in self.tree(arc).agents:
             if other.trivial:
                 continue
@@ -177,6 +201,8 @@ class Content:
                 self._branch(layer, arc, other.agent, branch, pairs.get(b, []))
                 for b, branch in enumerate(other.branches)
             ]
+            if other.agent in steps:
+                self._mark(layer, other.agent, others[other.agent], *steps[other.agent])
         return others
 
     def _branch(
@@ -203,6 +229,21 @@ class Content:
         if branch.action is None:
             return _Branch("wildcard", self.labels.other(other, "∗", "other actions"), influences)
         return _Branch("action", self.labels.action(other, branch.action), influences)
+
+    def _mark(
+        self, layer: int, other: int, branches: list[_Branch], branch: int, group: int | None
+    ) -> None:
+        """Mark what the highlighted sequence takes among another agent's branches."""
+        branches[branch].taken = True
+        influences = branches[branch].influences
+        if group is None:
+            influences[-1].taken = True  # ◇ comes last
+        elif self.crgs.influence == "features":
+            influences[group].taken = True
+        else:
+            moves = self.labels.moves[other]
+            pair = moves.pair(self._taken[layer][other])
+            next(each for each in influences if moves.pair(each.arcs[0]) == pair).taken = True
 
     def _labelled_pairs(self, layer: int, arc: int, other: _core.TreeAgent) -> dict[int, list[int]]:
         """For each branch, an arc of the other agent for each labelled pair of states."""
@@ -266,7 +307,7 @@ class Content:
         if not others:
             made.reward = self._reward(layer, arc, {}, naive)
             return
-        made.nodes = [TreeNode(-1, 0, "action", "own", made.label)]
+        made.nodes = [TreeNode(-1, 0, "action", "own", made.label, taken=made.taken)]
         level: list[tuple[int, tuple[_Branch, ...]]] = [(0, ())]
         depth = 0
         for branches in others.values():
@@ -276,21 +317,25 @@ class Content:
             for parent, taken in level:
                 for branch in branches:
                     following.append((len(made.nodes), (*taken, branch)))
-                    made.nodes.append(TreeNode(parent, depth, kind, branch.kind, branch.label))
+                    node = TreeNode(parent, depth, kind, branch.kind, branch.label)
+                    node.taken = branch.taken and made.nodes[parent].taken
+                    made.nodes.append(node)
             level = following
         ends: list[tuple[int, tuple[_Branch, ...], tuple[_Influence, ...]]]
-        ends = [(node, taken, ()) for node, taken in level]
+        ends = [(leaf, taken, ()) for leaf, taken in level]
         for k in range(len(others)):
             depth += 1
             after = []
             for parent, taken, seen in ends:
                 for each in taken[k].influences:
                     after.append((len(made.nodes), taken, (*seen, each)))
-                    made.nodes.append(TreeNode(parent, depth, "influence", each.kind, each.label))
+                    node = TreeNode(parent, depth, "influence", each.kind, each.label)
+                    node.taken = each.taken and made.nodes[parent].taken
+                    made.nodes.append(node)
             ends = after
-        for node, _, seen in ends:
+        for end, _, seen in ends:
             arcs = {j: each.arcs for j, each in zip(others, seen, strict=True)}
-            made.nodes[node].reward = self._reward(layer, arc, arcs, naive)
+            made.nodes[end].reward = self._reward(layer, arc, arcs, naive)
 
     def _any_arcs(self, layer: int, arc: int) -> list[int]:
         """One arc for every agent: the own arc, and any arc of each other agent."""
@@ -329,6 +374,6 @@ class Content:
 def make_moves(crgs: ConditionalReturnGraphs) -> list[Moves]:
     """The arcs of every agent."""
     return [
-        Moves(crgs.graphs, agent, np.asarray(who.choice_action, dtype=np.int64))
+        Moves(crgs.graphs, agent, who.choice_action)
         for agent, who in enumerate(crgs.indexed.agents)
     ]

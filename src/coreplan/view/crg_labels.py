@@ -86,9 +86,7 @@ def one(text: str, most: float, who: str = "", after: str = "", full: str = "") 
 class Moves:
     """The arcs of one agent's graph, with their nodes and actions."""
 
-    def __init__(
-        self, graphs: _core.LocalGraphs, agent: int, choice_action: NDArray[np.int64]
-    ) -> None:
+    def __init__(self, graphs: _core.LocalGraphs, agent: int, choice_action: Sequence[int]) -> None:
         self._graphs = graphs
         self._agent = agent
         self._choices = graphs.choice_begin(agent)
@@ -96,7 +94,7 @@ class Moves:
         self._next = graphs.arc_next(agent)
         self._base = graphs.arc_base(agent)
         self._reward = graphs.arc_reward(agent)
-        self._choice_action = choice_action
+        self._choice_action = np.asarray(choice_action, dtype=np.int64)
 
     @cached_property
     def _choice(self) -> NDArray[np.int64]:
@@ -302,6 +300,25 @@ class Labels:
             ends.append(row)
         return ends
 
+    def seen(self, agent: int, transition: int) -> frozenset[int]:
+        """The conditions of interactions whose parts on states a transition matches."""
+        state, after = self._ends[agent][transition]
+        return frozenset(
+            condition
+            for condition in self._interacting[agent]
+            if self._sees(agent, condition, state, after)
+        )
+
+    @cached_property
+    def _interacting(self) -> list[set[int]]:
+        """The conditions of each agent in entries of several agents."""
+        found: list[set[int]] = [set() for _ in self._agents]
+        for entry in self._crgs.indexed.entries:
+            if len(entry.members) > 1:
+                for agent, condition in entry.members:
+                    found[agent].add(condition)
+        return found
+
     def _sees(self, agent: int, condition: int, state: int, after: int) -> bool:
         """Whether a condition's parts on states match."""
         states, _, nexts = self._agents[agent].conditions[condition]
@@ -347,12 +364,15 @@ def _test(test: StateTest | object) -> str:
     if test is None:
         return ""
     if isinstance(test, Mapping):
-        return ", ".join(f"{name} = {_value(value)}" for name, value in test.items())
+        return ", ".join(_feature(name, value) for name, value in test.items())
     return ", ".join(test) if isinstance(test, tuple) else str(test)
 
 
-def _value(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+def _feature(name: str, value: object) -> str:
+    """Write the value of a feature; if it is true or false, as in the paper: ``f``, ``¬f``."""
+    if isinstance(value, bool):
+        return name if value else f"¬{name}"
+    return f"{name} = {value}"
 
 
 def _arrow(start: str, end: str) -> str:

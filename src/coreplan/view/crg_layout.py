@@ -45,6 +45,7 @@ class PlacedArc:
     kind: str
     points: list[tuple[float, float]]
     arrow: bool = False
+    taken: bool = False
 
 
 @dataclass
@@ -222,10 +223,12 @@ class _Layout:
                 points = [(turn, y), target]
                 if leaves:
                     start = (columns[leaves[0].depth][1], y)
-                    self._placed.arcs.append(PlacedArc("reward", [start, *points], True))
+                    taken = leaves[k].taken
+                    self._placed.arcs.append(PlacedArc("reward", [start, *points], True, taken))
                 else:
                     fan = columns[0][0]
-                    self._placed.arcs.append(PlacedArc("plain", [source, (fan, y), *points], True))
+                    way = [source, (fan, y), *points]
+                    self._placed.arcs.append(PlacedArc("plain", way, True, tree.taken))
                     self._add_label("own", tree.label, columns[0][1] - NODE, y, end=True)
                 if self._rewards:
                     self._add_label("reward", reward, last + NODE, y)
@@ -265,7 +268,8 @@ class _Layout:
             start = source
             if node.parent >= 0:
                 start = (columns[tree.nodes[node.parent].depth][1], ys[node.parent])
-            self._placed.arcs.append(PlacedArc(node.arc, [start, (turned, y), (x, y)]))
+            way = [start, (turned, y), (x, y)]
+            self._placed.arcs.append(PlacedArc(node.arc, way, taken=node.taken))
             self._placed.nodes.append(PlacedNode(node, x, y))
             kind = "own" if node.arc == "own" else "other"
             self._add_label(kind, node.label, x - NODE, y, end=True)

@@ -12,13 +12,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from coreplan.analysis.sequences import ExecutionSequence
 from coreplan.errors import SolverError
 from coreplan.solving.crg import ConditionalReturnGraphs, CrgSize
 from coreplan.support.checks import found, is_integer
 from coreplan.support.late import provides
 from coreplan.view.crg_content import Content, Panel, make_moves
 from coreplan.view.crg_labels import Label, Labels
-from coreplan.view.crg_layout import BOUNDS_HEIGHT, LINE, Placed, PlacedArc, lay_out
+from coreplan.view.crg_layout import BOUNDS_HEIGHT, LINE, Placed, PlacedArc, PlacedState, lay_out
+from coreplan.view.crg_sequence import taken_arcs
 from coreplan.view.svg import FONT_SIZE, FONTS, Drawing, decimal, safe, text_width
 
 MOST_ELEMENTS = 3000
@@ -44,8 +46,10 @@ STYLE = f"""
 .coreplan-crg .arc {{ fill: none; stroke: #4a4a4a; stroke-width: 1.2; }}
 .coreplan-crg .wildcard, .coreplan-crg .no-influence {{ stroke: #9a9a9a; }}
 .coreplan-crg .reward {{ stroke: #7d7d7d; }}
+.coreplan-crg .taken {{ stroke: #c62828; stroke-width: 2.6; }}
 .coreplan-crg .state {{ fill: #ffffff; stroke: #1a1a1a; stroke-width: 1.4; }}
 .coreplan-crg .independent {{ fill: #bfe5b8; stroke: #2f7d32; }}
+.coreplan-crg .state.taken {{ stroke: #c62828; stroke-width: 2.6; }}
 .coreplan-crg .dot, .coreplan-crg .triangle {{ fill: #000000; }}
 """
 
@@ -63,6 +67,7 @@ def draw_crgs(
     rewards: bool = False,
     bounds: bool = False,
     naive: bool = False,
+    sequence: ExecutionSequence | None = None,
 ) -> str:
     """Draw conditional return graphs as SVG text.
 
@@ -81,9 +86,13 @@ def draw_crgs(
         Whether to show [L, U] at states, the smallest and largest return from there on.
     naive
         Whether to draw the naive graph, which groups nothing, beside each graph.
+    sequence
+        An execution sequence to highlight in the graphs.
 
     Raises
     ------
+    ModelError
+        If the sequence is impossible.
     SolverError
         If the picture would have too many nodes and arcs.
     """
@@ -95,10 +104,11 @@ def draw_crgs(
     first, last = stage_range(crgs, stages)
     _check_size(crgs, shown, first, last, naive)
     labels = Labels(crgs, make_moves(crgs))
+    taken = None if sequence is None else taken_arcs(crgs, labels, sequence)
     rows: list[list[_Part]] = []
     mentioned = set(shown)
     for agent in shown:
-        content = Content(crgs, labels, agent)
+        content = Content(crgs, labels, agent, taken)
         mentioned.update(content.scope)
         rows.append([])
         for plain in (True, False) if naive else (False,):
@@ -106,7 +116,9 @@ def draw_crgs(
             placed = lay_out(panel, rewards=rewards, bounds=bounds and not plain)
             rows[-1].append(_Part(panel, placed))
     who = [labels.agent(agent) for agent in sorted(mentioned)]
-    return _Writer(rewards, bounds).write(crgs.problem.name, rows, who)
+    what = "expected return" if crgs.bounds == "expected" else "return"
+    meaning = f"[L, U]: least and largest {what} from here on" if bounds else ""
+    return _Writer(rewards, meaning).write(crgs.problem.name, rows, who)
 
 
 def stage_range(
@@ -173,9 +185,9 @@ def _check_size(
 
 
 class _Writer:
-    """Writes placed graphs as SVG."""
+    """Writes placed graphs as SVG; `bounds` explains [L, U], or is empty."""
 
-    def __init__(self, rewards: bool, bounds: bool) -> None:
+    def __init__(self, rewards: bool, bounds: str) -> None:
         self._rewards = rewards
         self._bounds = bounds
         self._out: list[str] = []
@@ -204,9 +216,7 @@ class _Writer:
             f'viewBox="0 0 {decimal(width)} {decimal(total)}" role="img">',
             f"<title>{safe(f'Conditional return graphs of {name}')}</title>",
             f"<style>{STYLE}</style>",
-            '<defs><marker id="coreplan-crg-arrow" viewBox="0 0 8 8" refX="7.5" refY="4" '
-            'markerWidth="7" markerHeight="7" orient="auto"><path d="M0,0.8 L8,4 L0,7.2 z" '
-            'fill="#4a4a4a"/></marker></defs>',
+            f"<defs>{self._markers(rows)}</defs>",
             f'<rect width="{decimal(width)}" height="{decimal(total)}" rx="8" fill="#ffffff"/>',
         ]
         for part, x, top, at in places:
@@ -216,6 +226,19 @@ class _Writer:
         self._out.append("</svg>")
         return "\n".join(self._out) + "\n"
 
+    def _markers(self, rows: list[list[_Part]]) -> str:
+        """Define the arrows at the ends of arcs."""
+        arcs = [arc for row in rows for part in row for arc in part.placed.arcs]
+        heads = [("arrow", "#4a4a4a", 7)]
+        if any(arc.taken for arc in arcs):
+            heads.append(("taken", "#c62828", 4))  # in widths of the line
+        return "".join(
+            f'<marker id="coreplan-crg-{name}" viewBox="0 0 8 8" refX="7.5" refY="4" '
+            f'markerWidth="{size}" markerHeight="{size}" orient="auto"><path '
+            f'd="M0,0.8 L8,4 L0,7.2 z" fill="{colour}"/></marker>'
+            for name, colour, size in heads
+        )
+
     def _panel(self, part: _Part, x: float, top: float, at: float) -> None:
         kind = "naive" if part.panel.naive else "compact"
         self._out.append(f'<g class="graph {kind}">')
@@ -224,7 +247,7 @@ class _Writer:
         self._out.append(f'<g transform="{place}">')
         for middle, heading in part.placed.headings:
             self._text(heading, middle, top - at + HEADING - 18, "stage", "middle")
-        for arc in part.placed.arcs:
+        for arc in sorted(part.placed.arcs, key=lambda arc: arc.taken):  # highlighted ones on top
             self._arc(arc)
         for node in part.placed.nodes:
             if node.node.kind == "leaf":
@@ -236,9 +259,7 @@ class _Writer:
             kind = "reward-label halo" if label.kind == "reward" else f"{label.kind}-label halo"
             self._text(text, label.x, label.y, kind, "end" if label.end else "start")
         for state in part.placed.states:
-            self._state_box(
-                state.x, state.y, state.width, state.height, independent=state.state.independent
-            )
+            self._state_box(state)
             lines = state.state.label.lines
             first = state.y - LINE * (len(lines) - 1) / 2 + FONT_SIZE * 0.35
             self._lines(state.state.label, state.x, first, "state-label")
@@ -261,8 +282,11 @@ class _Writer:
                     f" C{half},{decimal(y)} {half},{decimal(to_y)} {decimal(to_x)},{decimal(to_y)}"
                 )
             x, y = to_x, to_y
-        arrow = ' marker-end="url(#coreplan-crg-arrow)"' if arc.arrow else ""
-        self._out.append(f'<path class="arc {arc.kind}" d="{path}"{arrow}/>')
+        arrow = ""
+        if arc.arrow:
+            arrow = f' marker-end="url(#coreplan-crg-{"taken" if arc.taken else "arrow"})"'
+        kind = f"{arc.kind} taken" if arc.taken else arc.kind
+        self._out.append(f'<path class="arc {kind}" d="{path}"{arrow}/>')
 
     def _dot(self, x: float, y: float, kind: str = "dot") -> None:
         self._out.append(f'<circle class="{kind}" cx="{decimal(x)}" cy="{decimal(y)}" r="3.6"/>')
@@ -272,14 +296,17 @@ class _Writer:
         points = " ".join(f"{decimal(a)},{decimal(b)}" for a, b in corners)
         self._out.append(f'<polygon class="{kind}" points="{points}"/>')
 
-    def _state_box(
-        self, x: float, y: float, width: float, height: float, *, independent: bool
-    ) -> None:
-        kind = "state independent" if independent else "state"
+    def _state_box(self, placed: PlacedState) -> None:
+        kind = "state"
+        if placed.state.independent:
+            kind += " independent"
+        if placed.state.taken:
+            kind += " taken"
+        x, y = placed.x - placed.width / 2, placed.y - placed.height / 2
         self._out.append(
-            f'<rect class="{kind}" x="{decimal(x - width / 2)}" y="{decimal(y - height / 2)}" '
-            f'width="{decimal(width)}" height="{decimal(height)}" '
-            f'rx="{decimal(min(width, height, 30.0) / 2)}"/>'
+            f'<rect class="{kind}" x="{decimal(x)}" y="{decimal(y)}" '
+            f'width="{decimal(placed.width)}" height="{decimal(placed.height)}" '
+            f'rx="{decimal(min(placed.width, placed.height, 30.0) / 2)}"/>'
         )
 
     # -- text ----------------------------------------------------------------------------------
@@ -322,10 +349,12 @@ class _Writer:
                 items.append((sign, Label((text,))))
         if any(state.state.independent for part in parts for state in part.placed.states):
             items.append(("independent", Label(("locally independent: best action only",))))
+        if any(arc.taken for part in parts for arc in part.placed.arcs):
+            items.append(("taken", Label(("the followed sequence",))))
         if self._rewards:
             items.append(("reward", Label(("red: reward",))))
         if self._bounds:
-            items.append(("bounds", Label(("[L, U]: least and largest return from here on",))))
+            items.append(("bounds", Label((self._bounds,))))
         lines: list[list[tuple[str, Label]]] = [[]]
         used = 0.0
         for item in items:
@@ -350,9 +379,18 @@ class _Writer:
                     'rx="6" fill="#bfe5b8" stroke="#2f7d32"/>'
                 )
                 begin += 26
+            elif sign == "taken":
+                self._out.append(
+                    f'<path d="M{decimal(begin)},{decimal(y - 4)} h20" class="sign taken"/>'
+                )
+                begin += 26
             self._text(label, begin, y, f"legend {sign}-legend" if sign else "legend", "start")
             x += _legend_width((sign, label))
 
 
 def _legend_width(item: tuple[str, Label]) -> float:
-    return item[1].width * 11 / FONT_SIZE + (26.0 if item[0] in ("leaf", "independent") else 0) + 24
+    return (
+        item[1].width * 11 / FONT_SIZE
+        + (26.0 if item[0] in ("leaf", "independent", "taken") else 0)
+        + 24
+    )

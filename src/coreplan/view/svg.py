@@ -114,6 +114,27 @@ def attribute(text: str) -> str:
     return quoteattr(_NOT_XML.sub("\ufffd", text))
 
 
+def stacked(*pictures: str) -> str:
+    """Put pictures of this package below each other, as one picture."""
+    sizes = []
+    for picture in pictures:
+        size = re.match(r'<svg [^>]*?width="([\d.]+)" height="([\d.]+)"', picture)
+        if size is None:
+            raise ValueError("the picture does not begin with its size")
+        sizes.append((float(size[1]), float(size[2])))
+    width, height = max(w for w, _ in sizes), sum(h for _, h in sizes)
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{decimal(width)}" '
+        f'height="{decimal(height)}" viewBox="0 0 {decimal(width)} {decimal(height)}">',
+        f'<rect width="{decimal(width)}" height="{decimal(height)}" fill="white"/>',
+    ]
+    top = 0.0
+    for picture, (_, own) in zip(pictures, sizes, strict=True):
+        parts.append(picture.replace("<svg ", f'<svg y="{decimal(top)}" ', 1).rstrip())
+        top += own
+    return "\n".join([*parts, "</svg>\n"])
+
+
 def decimal(number: float) -> str:
     """Write a coordinate, rounded to a tenth of a pixel.
 

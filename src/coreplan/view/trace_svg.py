@@ -5,8 +5,10 @@ Every part of the tree has its own horizontal band. Therefore nothing overlaps.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from coreplan.analysis.followed import in_brackets
 from coreplan.analysis.trace import (
     SearchTrace,
     TracedAction,
@@ -15,11 +17,13 @@ from coreplan.analysis.trace import (
     TracedState,
 )
 from coreplan.support.late import provides
-from coreplan.view.svg import FONT_SIZE, FONTS, attribute, fit, isolated, safe
+from coreplan.view.crg_svg import draw_crgs
+from coreplan.view.svg import FONT_SIZE, FONTS, attribute, fit, isolated, safe, stacked
 from coreplan.view.svg import text_width as _width
+from coreplan.view.trace_part import TracePart, part_of
 from coreplan.view.trace_text import (
     counts_in_words,
-    in_brackets,
+    hidden_in_words,
     interval,
     joint_action,
     local_name,
@@ -29,7 +33,7 @@ from coreplan.view.trace_text import (
     reason,
 )
 
-_INK, _GREY, _BLUE, _RED = "#222222", "#8c8c8c", "#1a56c4", "#c62828"
+_INK, _GREY, _BLUE, _RED = "#222222", "#6e6e6e", "#1a56c4", "#c62828"
 _GREEN, _PALE_GREEN, _GREEN_EDGE = "#bfe6c0", "#eef8ee", "#3f8f46"
 _YELLOW = "#fff3c4"
 
@@ -45,9 +49,13 @@ _MOST_NAME, _MOST_ACTION = 230.0, 260.0  # width of texts
 
 
 @provides("SearchTrace.to_svg")
-def trace_svg(trace: SearchTrace) -> str:
+def trace_svg(trace: SearchTrace, branches: Sequence[str] = (), graphs: bool = False) -> str:
     """Draw the picture as SVG text."""
-    return _Picture(trace).draw()
+    picture = _Picture(trace, part_of(trace, branches)).draw()
+    if not graphs:
+        return picture
+    sequence = None if trace.followed is None else trace.followed.sequence
+    return stacked(picture, draw_crgs(trace.crgs, rewards=True, bounds=True, sequence=sequence))
 
 
 @dataclass
@@ -70,26 +78,31 @@ class _Column:
 
 
 class _Picture:
-    def __init__(self, trace: SearchTrace) -> None:
+    def __init__(self, trace: SearchTrace, part: TracePart) -> None:
         self._trace = trace
-        self._states = trace.states
+        self._part = part
+        self._states = part.states
         self._out: list[str] = []
+        self._chances: list[tuple[float, float, str]] = []
         self._right = 0.0
         self._columns: dict[int, _Column] = {}
         # The band of each joint state: its top and its height.
         self._height = [0.0] * len(self._states)
         self._top = [0.0] * len(self._states)
-        self._planned: set[int] = set()
+        # What is red: visits; (visit, action); (visit, action, outcome).
+        self._red_visits, self._red_actions = part.visits, part.actions
+        self._red_outcomes = part.outcomes
 
     def draw(self) -> str:
-        self._find_plan()
+        if self._trace.followed is None:
+            self._find_plan()
         self._measure()
         self._place_columns()
         top = self._head()
-        bottom = self._place_outcome(self._trace.start, top)
+        bottom = self._place_outcome(self._part.start, top)
         for position, state in enumerate(self._states):  # parents come before children
             self._place_actions(position, state)
-        self._draw_outcome(self._trace.start, None, False)
+        self._draw_outcome(self._part.start, None, False)
         for position, state in enumerate(self._states):
             self._draw_actions(position, state)
         for position, state in enumerate(self._states):
@@ -112,14 +125,16 @@ class _Picture:
     # -- places --------------------------------------------------------------------------------
 
     def _find_plan(self) -> None:
-        """The joint states that the best joint actions lead to."""
-        waiting = list(self._trace.start.states)
+        """Mark the best joint actions, and the joint states that they lead to."""
+        waiting = list(self._part.start.states)
         while waiting:
             position = waiting.pop()
-            self._planned.add(position)
+            self._red_visits.add(position)
             state = self._states[position]
             if state.best is not None:
-                for outcome in state.actions[state.best].outcomes:
+                self._red_actions.add((position, state.best))
+                for k, outcome in enumerate(state.actions[state.best].outcomes):
+                    self._red_outcomes.add((position, state.best, k))
                     waiting.extend(outcome.states)
 
     def _box_height(self, state: TracedState) -> float:
@@ -127,14 +142,23 @@ class _Picture:
 
     def _box_lines(self, state: TracedState) -> list[str]:
         lines = [_local_line(local) for local in state.locals]
+        if state.stage == self._trace.horizon:
+            return [*lines, f"earns {number(state.value)}"]
         remark = " (remembered)" if state.remembered else ""
         return [*lines, f"worth {number(state.value)}{remark}"]
 
     def _measure(self) -> None:
         for position in reversed(range(len(self._states))):  # children before parents
             state = self._states[position]
-            rows = sum(self._action_height(action) for action in state.actions)
-            self._height[position] = max(self._box_height(state), rows) + _GAP
+            self._height[position] = max(self._box_height(state), self._rows(state)) + _GAP
+
+    def _rows(self, state: TracedState) -> float:
+        """The height of the joint actions of a visit."""
+        more = _LINE + _GAP if self._has_hidden(state) else 0.0
+        return sum(map(self._action_height, state.actions)) + more
+
+    def _has_hidden(self, state: TracedState) -> bool:
+        return bool(self._part.hidden) and self._part.is_first(state)
 
     def _action_height(self, action: TracedAction) -> float:
         return max(_ROW, sum(map(self._outcome_height, action.outcomes)))
@@ -163,10 +187,14 @@ class _Picture:
                 self._right, column.end if searched else column.box + column.box_width
             )
         for state in self._states:
+            column = self._columns[state.stage]
             for action in state.actions:
                 if action.pruned:
                     note = _width(reason(action)) + 3 * _PAD
-                    self._right = max(self._right, self._columns[state.stage].end + note)
+                    self._right = max(self._right, column.end + note)
+            if self._has_hidden(state):
+                note = _width(hidden_in_words(self._part)) + 2 * _PAD
+                self._right = max(self._right, column.row + note)
 
     def _place_outcome(self, outcome: TracedOutcome, top: float) -> float:
         """Place the groups of an outcome; return its lower end."""
@@ -186,7 +214,7 @@ class _Picture:
             top += self._action_height(action)
 
     def _actions_top(self, position: int) -> float:
-        rows = sum(self._action_height(action) for action in self._states[position].actions)
+        rows = self._rows(self._states[position])
         return self._top[position] + (self._height[position] - rows) / 2
 
     def _middle(self, position: int) -> float:
@@ -216,7 +244,8 @@ class _Picture:
     def _legend(self, y: float) -> float:
         actions = [action for state in self._states for action in state.actions]
         outcomes = [outcome for action in actions for outcome in action.outcomes]
-        items = [(bool(actions), f'stroke="{_RED}" stroke-width="2.5"', "", "the best plan")]
+        what = "the best plan" if self._trace.followed is None else "the followed sequence"
+        items = [(bool(actions), f'stroke="{_RED}" stroke-width="2.5"', "", what)]
         items += [
             (bool(actions), "", "[L, U]", "bounds of a joint action"),
             (
@@ -234,14 +263,14 @@ class _Picture:
         ]
         boxes = [
             (
-                self._trace.start.decoupled or any(outcome.decoupled for outcome in outcomes),
+                self._part.start.decoupled or any(outcome.decoupled for outcome in outcomes),
                 f'fill="{_PALE_GREEN}" stroke="{_GREEN_EDGE}" stroke-dasharray="3 3"',
                 "decoupled: groups solved apart",
             ),
             (
                 any(state.independent for state in self._states),
                 f'fill="{_GREEN}" stroke="{_GREEN_EDGE}"',
-                "locally independent: own best policy",
+                "alone: own best policy",
             ),
             (
                 any(state.remembered for state in self._states),
@@ -281,7 +310,7 @@ class _Picture:
         return y + 32
 
     def _draw_outcome(
-        self, outcome: TracedOutcome, source: tuple[float, float] | None, planned: bool
+        self, outcome: TracedOutcome, source: tuple[float, float] | None, red: bool
     ) -> None:
         """Draw the frame around groups, and the line that leads to it."""
         column = self._columns[self._states[outcome.states[0]].stage]
@@ -303,12 +332,11 @@ class _Picture:
         self._curve(
             source,
             (x, y),
-            f'stroke="{_RED if planned else _INK}" stroke-width="{2.5 if planned else 1.2}"',
+            f'stroke="{_RED if red else _INK}" stroke-width="{2.5 if red else 1.2}"',
         )
         if outcome.probability != 1:
-            text = number(outcome.probability, 3)
             beside = y + 11 if y > source[1] else y - 4  # on the side without the line
-            self._text(x - 4, beside, text, size=10, anchor="end")
+            self._chances.append((x - 4, beside, number(outcome.probability, 3)))
 
     def _draw_actions(self, position: int, state: TracedState) -> None:
         column = self._columns[state.stage]
@@ -317,10 +345,10 @@ class _Picture:
         for k, action in enumerate(state.actions):
             y = top + self._action_height(action) / 2
             top += self._action_height(action)
-            planned = position in self._planned and k == state.best
+            red = (position, k) in self._red_actions
             if action.pruned:
                 style = f'stroke="{_GREY}" stroke-width="1.2" stroke-dasharray="5 4"'
-            elif planned:
+            elif red:
                 style = f'stroke="{_RED}" stroke-width="2.5"'
             else:
                 style = f'stroke="{_INK}" stroke-width="1.2"'
@@ -330,12 +358,18 @@ class _Picture:
                 self._cross(column.end, y)
                 self._text(column.end + 2 * _PAD, y + 4, reason(action), fill=_GREY)
                 continue
-            colour = _RED if planned else _INK
+            colour = _RED if red else _INK
             self._out.append(
                 f'<circle cx="{column.end:.1f}" cy="{y:.1f}" r="3.5" fill="{colour}"/>'
             )
-            for outcome in action.outcomes:
-                self._draw_outcome(outcome, (column.end, y), planned)
+            for which, outcome in enumerate(action.outcomes):
+                followed = (position, k, which) in self._red_outcomes
+                self._draw_outcome(outcome, (column.end, y), followed)
+        for x, y, chance in self._chances:  # above all lines
+            self._text(x, y, chance, size=10, anchor="end", halo=True)
+        self._chances.clear()
+        if self._has_hidden(state):
+            self._text(column.row + _PAD, top + _LINE, hidden_in_words(self._part), fill=_GREY)
 
     def _label(self, x: float, y: float, action: TracedAction, *, bold: bool) -> None:
         name = joint_action(action)
@@ -348,7 +382,7 @@ class _Picture:
             weight="bold" if bold else "",
         )
         bounds, worth = _bounds(action)
-        opacity = 0.6 if action.pruned else 1
+        opacity = 0.8 if action.pruned else 1
         self._out.append(
             f'<text x="{x:.1f}" y="{y + 14:.1f}"><tspan fill="{_BLUE}" fill-opacity="{opacity}">'
             f'{bounds}</tspan><tspan dx="8">{worth}</tspan></text>'
@@ -363,7 +397,8 @@ class _Picture:
             fill, edge = _GREEN, _GREEN_EDGE
         elif state.remembered:
             fill = _YELLOW
-        if position in self._planned:
+        red = position in self._red_visits
+        if red:
             edge = _RED
         whole = "\n".join(
             [
@@ -372,15 +407,15 @@ class _Picture:
                     + " or ".join(map(one_line, (local.label, *local.alike)))
                     for local in state.locals
                 ),
-                f"worth {number(state.value)}",
-                *(["locally independent: its own best policy"] if state.independent else []),
+                self._box_lines(state)[-1],
+                *(["alone: its own best policy"] if state.independent else []),
             ]
         )
         dashes = ' stroke-dasharray="3 3"' if state.remembered else ""
         self._out.append(
             f'<g><title>{safe(whole)}</title><rect x="{column.box:.1f}" y="{top:.1f}" '
             f'width="{column.box_width:.1f}" height="{height:.1f}" rx="9" fill="{fill}" '
-            f'stroke="{edge}" stroke-width="{2 if position in self._planned else 1.2}"{dashes}/>'
+            f'stroke="{edge}" stroke-width="{2 if red else 1.2}"{dashes}/>'
         )
         middle = column.box + column.box_width / 2
         lines = self._box_lines(state)
@@ -419,6 +454,7 @@ class _Picture:
         anchor: str = "",
         weight: str = "",
         whole: str = "",
+        halo: bool = False,
     ) -> None:
         style = "".join(
             f' {name}="{value}"'
@@ -427,6 +463,9 @@ class _Picture:
                 ("font-size", f"{size:g}" if size else ""),
                 ("text-anchor", anchor),
                 ("font-weight", weight),
+                ("stroke", "white" if halo else ""),
+                ("stroke-width", "3" if halo else ""),
+                ("paint-order", "stroke" if halo else ""),
             )
             if value
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
+from coreplan.analysis.followed import FollowedSequence, in_brackets
 from coreplan.analysis.trace import (
     SearchTrace,
     TracedAction,
@@ -13,6 +14,7 @@ from coreplan.analysis.trace import (
     TracedState,
 )
 from coreplan.support.late import provides
+from coreplan.view.trace_part import TracePart, part_of
 from coreplan.view.words import count
 
 _INDENT = "  "
@@ -21,8 +23,9 @@ MOST_ALIKE = 2
 
 
 @provides("SearchTrace.text")
-def trace_text(trace: SearchTrace) -> str:
+def trace_text(trace: SearchTrace, branches: Sequence[str] = ()) -> str:
     """Write the tree: joint states, below them joint actions, below these their outcomes."""
+    shown = part_of(trace, branches)
     lines = [
         f"{one_line(trace.problem)} by {trace.algorithm}, from stage {trace.stage} on: worth "
         f"{number(trace.value)}",
@@ -32,39 +35,69 @@ def trace_text(trace: SearchTrace) -> str:
     if constant:
         lines.append(f"of this, {number(constant)} does not depend on any action")
     lines.append("")
-    # The outcomes and joint states still to be written, with their depths; the next one is last.
-    waiting: list[tuple[int, TracedOutcome | TracedAction | TracedState, str]] = [
-        (0, trace.start, "")
-    ]
+    # The parts still to be written, with their depths; the next one is last.
+    waiting: list[tuple[int, TracedOutcome | TracedAction | TracedState | str, str]]
+    waiting = [(0, shown.start, "")]
     while waiting:
         depth, part, prefix = waiting.pop()
-        inside: list[tuple[int, TracedOutcome | TracedAction | TracedState, str]] = []
-        if isinstance(part, TracedOutcome):
+        inside: list[tuple[int, TracedOutcome | TracedAction | TracedState | str, str]] = []
+        if isinstance(part, str):
+            lines.append(f"{_INDENT * depth}{part}")
+        elif isinstance(part, TracedOutcome):
             chance = "" if part.probability == 1 else f"{number(part.probability)}: "
             if part.decoupled:
                 lines.append(
                     f"{_INDENT * depth}{chance}decoupled into {len(part.states)} groups, "
-                    f"worth {number(sum(trace.states[k].value for k in part.states))}"
+                    f"worth {number(sum(shown.states[k].value for k in part.states))}"
                 )
-                inside = [(depth + 1, trace.states[k], "") for k in part.states]
+                inside = [(depth + 1, shown.states[k], "") for k in part.states]
             else:
-                inside = [(depth, trace.states[k], chance) for k in part.states]
+                inside = [(depth, shown.states[k], chance) for k in part.states]
         elif isinstance(part, TracedState):
-            lines.append(f"{_INDENT * depth}{prefix}{_state_line(part)}")
+            lines.append(f"{_INDENT * depth}{prefix}{_state_line(part, trace.horizon)}")
             for k, action in enumerate(part.actions):
                 inside.append((depth + 1, action, " (best)" if k == part.best else ""))
+            if shown.is_first(part) and shown.hidden:
+                inside.append((depth + 1, hidden_in_words(shown), ""))
         else:
             lines.append(f"{_INDENT * depth}{_action_line(part)}{prefix}")
             inside = [(depth + 1, outcome, "") for outcome in part.outcomes]
         waiting.extend(reversed(inside))
+    if trace.followed is not None:
+        lines += ["", *_followed_lines(trace.followed)]
     return "\n".join(lines) + "\n"
 
 
-def _state_line(state: TracedState) -> str:
+def _followed_lines(followed: FollowedSequence) -> list[str]:
+    """The followed sequence, step by step."""
+    lines = ["followed:"]
+    for step in followed.steps:
+        actions, labels = (
+            in_brackets(list(map(one_line, names))) for names in (step.actions, step.labels)
+        )
+        chance = "" if step.probability == 1 else f", probability {number(step.probability)}"
+        lines.append(f"{_INDENT}{actions} -> {labels}{chance}: earns {number(step.reward)}")
+    return [
+        *lines,
+        f"{_INDENT}together: probability {number(followed.probability)}, earns "
+        f"{number(followed.reward)}",
+    ]
+
+
+def hidden_in_words(shown: TracePart) -> str:
+    """Say what is left out of a view of a search."""
+    pruned = sum(action.pruned for action in shown.hidden)
+    counted = count(len(shown.hidden), "more joint action")
+    return f"{counted}, not shown: {len(shown.hidden) - pruned:,} evaluated, {pruned:,} pruned"
+
+
+def _state_line(state: TracedState, horizon: int) -> str:
     who = ", ".join(f"{one_line(local.agent)}: {local_name(local)}" for local in state.locals)
+    if state.stage == horizon:
+        return f"stage {state.stage} [{who}] earns {number(state.value)}"
     line = f"stage {state.stage} [{who}] is worth {number(state.value)}"
     if state.independent:
-        line += ", by its own best policy: it is locally independent"
+        line += ", by its own best policy"
     if state.remembered:
         line += ", remembered"
     return line
@@ -88,7 +121,7 @@ def counts_in_words(trace: SearchTrace) -> str:
         f"{count(trace.joint_actions_evaluated, 'joint action')} evaluated",
         f"{trace.joint_actions_pruned:,} pruned",
         count(trace.decouplings, "decoupling"),
-        f"{count(alone, 'local state')} by its own policy" if alone else "",
+        f"{count(alone, 'local state')} solved alone" if alone else "",
         f"{remembered:,} remembered" if remembered else "",
     ]
     return ", ".join(part for part in parts if part)
@@ -97,11 +130,6 @@ def counts_in_words(trace: SearchTrace) -> str:
 def joint_action(action: TracedAction) -> str:
     """Write a joint action: ``(a, b)``, or ``a`` for one agent."""
     return in_brackets([one_line(name) for name in action.actions])
-
-
-def in_brackets(names: Sequence[str]) -> str:
-    """Write several names in brackets, or one name without."""
-    return names[0] if len(names) == 1 else f"({', '.join(names)})"
 
 
 def local_name(local: TracedLocal) -> str:
