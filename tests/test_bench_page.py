@@ -25,10 +25,23 @@ def test_the_page_says_how_the_solves_were_made(tmp_path: Path) -> None:
     instances = len({row.digest for row in rows})
     assert f"- Solves: {len(rows):,} of {instances:,} instances" in text
     assert "- Limits per solve: time 10 s or 20 s; memory 4,000 MB" in text
+    assert "- Clock: all seconds are wall-clock seconds\n" in text
     assert "- Machine: Test CPU, 2 cores, 8 GB of memory, Linux, 2 solves side by side" in text
     assert "- Versions: coreplan 0.1.0, python 3.12.1, numpy 2.1.0" in text
     assert "2026-01-02 03:04" in text
     assert "| large | core | 20 s | 16 | 12 % |" in text
+
+
+def test_the_page_says_which_clock_was_used(tmp_path: Path) -> None:
+    """Processor seconds are called that, and solves by two clocks are told apart."""
+    row = make_row("mpp", 1, "core")
+    timed = dataclasses.replace(row, clock="processor")
+    text = make_page([timed], figures(tmp_path), tmp_path / "page.md")
+    assert "- Clock: all seconds are processor seconds of the solving process\n" in text
+    assert "| mpp | core | 10 s |" in text
+    text = make_page([row, timed], figures(tmp_path), tmp_path / "page.md")
+    assert "1 solve in processor seconds of the solving process, 1 solve in wall-clock" in text
+    assert "| mpp | core | 10 s (processor) |" in text
 
 
 def test_links_to_figures_are_relative(tmp_path: Path) -> None:

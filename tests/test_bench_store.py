@@ -22,7 +22,17 @@ from hypothesis import strategies as st
 from bench_runs import check_whole
 from coreplan import FormatError
 from coreplan.bench.owner import FORGOTTEN_AFTER, Owner, birth
-from coreplan.bench.store import FORMAT_VERSION, OUTCOMES, Row, Store, read_rows, solve_key
+from coreplan.bench.store import (
+    CLOCKS,
+    FORMAT_VERSION,
+    OUTCOMES,
+    PROCESSOR,
+    WALL,
+    Row,
+    Store,
+    read_rows,
+    solve_key,
+)
 
 RESULT = {"format": "result/1", "status": "optimal", "value": 3.5, "seconds": 0.25}
 
@@ -75,6 +85,7 @@ rows = st.builds(
     versions=st.fixed_dictionaries({"coreplan": texts, "python": texts}),
     machine=mappings,
     started=texts,
+    clock=st.sampled_from(CLOCKS),
 )
 
 
@@ -96,6 +107,8 @@ def test_what_a_row_says_of_itself() -> None:
     assert (stopped.solved, stopped.value) == (False, 3.5)
     killed = make_row(outcome="killed_time", result=None, wall_seconds=2.0)
     assert (killed.solved, killed.seconds, killed.value) == (False, 2.0, None)
+    timed = replace(killed, clock=PROCESSOR, cpu_seconds=1.5)
+    assert (timed.seconds, replace(row, clock=PROCESSOR).seconds) == (1.5, 0.25)
 
 
 def test_the_same_solve_is_there_once(tmp_path: Path) -> None:
@@ -127,6 +140,7 @@ KEY: dict[str, Any] = {
     "time_limit": 10,
     "memory_limit": 4000,
     "version": "0.1.0",
+    "clock": WALL,
 }
 
 
@@ -140,10 +154,11 @@ KEY: dict[str, Any] = {
         {"time_limit": 10.5},
         {"memory_limit": None},
         {"version": "0.1.1"},
+        {"clock": PROCESSOR},
     ],
 )
 def test_what_makes_a_solve_another_one(change: dict[str, Any]) -> None:
-    """Instance, algorithm, options, limits and version tell solves apart."""
+    """Instance, algorithm, options, limits, version and clock tell solves apart."""
     assert solve_key(**KEY) != solve_key(**{**KEY, **change})
 
 
@@ -340,6 +355,31 @@ def test_stores_of_the_future(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match=r"newer version of coreplan .*update coreplan"):
         Store(path, create=True)
     assert path.read_bytes() == before
+
+
+def test_stores_of_the_past(tmp_path: Path) -> None:
+    """A store from before there were clocks can be read as it is, and gets a clock with a row."""
+    path = tmp_path / "r.sqlite"
+    with Store(path, create=True) as store:
+        store.add(make_row(1))
+    connection = sqlite3.connect(path)
+    connection.execute("ALTER TABLE solves DROP COLUMN clock")
+    connection.execute("PRAGMA user_version = 1")
+    connection.close()
+    before = path.read_bytes()
+    assert read_rows(path) == [make_row(1)]
+    assert path.read_bytes() == before
+    with Store(path) as store:
+        assert store.keys() == {make_row(1).key}
+        assert not store.add(make_row(1))
+        assert store.add(make_row(2, clock=PROCESSOR))
+    assert read_rows(path) == [make_row(1), make_row(2, clock=PROCESSOR)]
+    check_whole(path)
+
+
+def test_keys_of_the_past() -> None:
+    """The key of a solve by the clock on the wall is the one that older versions gave it."""
+    assert solve_key(**KEY) == "e3aef5ae2425d3a023a4c6112f5b08da"
 
 
 def test_a_damaged_store(tmp_path: Path) -> None:

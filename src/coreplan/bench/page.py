@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,10 +12,15 @@ from typing import Any
 from coreplan.bench.claims import Claim, Verdict, check_claims
 from coreplan.bench.figures import DrawnFigure
 from coreplan.bench.figures.numbers import percent
-from coreplan.bench.store import Row
+from coreplan.bench.store import PROCESSOR, WALL, Row
 from coreplan.bench.summary import summarise
 from coreplan.bench.variants import make_variant
 from coreplan.view.words import count
+
+_CLOCKS = {
+    WALL: "wall-clock seconds",
+    PROCESSOR: "processor seconds of the solving process",
+}
 
 
 def make_page(
@@ -83,7 +90,7 @@ def _origin(rows: Sequence[Row], command: str) -> Iterator[str]:
     if started:
         first, last = started[0][:16].replace("T", " "), started[-1][:16].replace("T", " ")
         when = f", begun between {first} and {last} UTC"
-    spent = sum(row.wall_seconds for row in rows)
+    spent = math.fsum(row.process_seconds for row in rows)
     yield (
         f"- Solves: {len(rows):,} of {len({row.digest for row in rows}):,} instances, "
         f"{_duration(spent)} of solving in all{when}"
@@ -94,6 +101,12 @@ def _origin(rows: Sequence[Row], command: str) -> Iterator[str]:
         for limit in sorted({row.memory_limit for row in rows}, key=lambda each: each or 0.0)
     )
     yield f"- Limits per solve: time {times}; memory {memory}"
+    clocks = Counter(_CLOCKS[row.clock] for row in rows)
+    if len(clocks) == 1:
+        yield f"- Clock: all seconds are {next(iter(clocks))}"
+    elif clocks:
+        parts = [f"{count(number, 'solve')} in {words}" for words, number in sorted(clocks.items())]
+        yield f"- Clocks: {', '.join(parts)}"
     for machine in _distinct(row.machine for row in rows):
         size = machine.get("memory_mb")
         parts = [
@@ -139,13 +152,15 @@ def _table(rows: Sequence[Row]) -> Iterator[str]:
     sets = list(dict.fromkeys(row.set for row in rows))
     variants = [(each, make_variant(each.algorithm, each.options)) for each in summarise(rows)]
     variants.sort(key=lambda pair: (sets.index(pair[0].set), pair[1].order, pair[0].time_limit))
+    clocks = {row.clock for row in rows}
     for each, variant in variants:
+        clock = f" ({each.clock})" if len(clocks) > 1 else ""
         seconds = (each.median_seconds, each.p90_seconds, each.max_seconds)
         failures = {"no plan": each.no_plan, "killed": each.killed, "failed": each.failed}
         cells = (
             each.set,
             str(variant),
-            f"{each.time_limit:,g} s",
+            f"{each.time_limit:,g} s{clock}",
             f"{each.solves:,}",
             percent(each.solved / each.solves),
             *(f"{number:.2g} s" for number in seconds),

@@ -20,7 +20,7 @@ class Summary:
 
     Attributes
     ----------
-    set, solver, algorithm, options, time_limit, memory_limit, version
+    set, solver, algorithm, options, time_limit, memory_limit, version, clock
         The common values of the rows.
     solves
         Number of rows.
@@ -44,6 +44,7 @@ class Summary:
     time_limit: float
     memory_limit: float | None
     version: str
+    clock: str
     solves: int
     solved: int
     no_plan: int
@@ -63,7 +64,7 @@ def summarise(rows: Iterable[Row]) -> list[Summary]:
     groups: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
         options = json.dumps(dict(row.options), sort_keys=True)
-        limits = (row.time_limit, row.memory_limit)
+        limits = (row.time_limit, row.memory_limit, row.clock)
         version = row.versions.get("coreplan", "")
         group = (row.set, row.solver, row.algorithm, options, *limits, version)
         groups.setdefault(group, []).append(row)
@@ -84,6 +85,7 @@ def _summary(rows: list[Row]) -> Summary:
         time_limit=first.time_limit,
         memory_limit=first.memory_limit,
         version=first.versions.get("coreplan", ""),
+        clock=first.clock,
         solves=len(rows),
         solved=sum(row.solved for row in rows),
         no_plan=outcomes["no_plan"],
