@@ -27,7 +27,7 @@ def test_the_page_says_how_the_solves_were_made(tmp_path: Path) -> None:
     assert "- Limits per solve: time 10 s or 20 s; memory 4,000 MB" in text
     assert "- Clock: all seconds are wall-clock seconds\n" in text
     assert "- Machine: Test CPU, 2 cores, 8 GB of memory, Linux, 2 solves side by side" in text
-    assert "- Versions: coreplan 0.1.0, python 3.12.1, numpy 2.1.0" in text
+    assert "- Versions: coreplan 0.1.0, numpy 2.1.0, python 3.12.1" in text
     assert "2026-01-02 03:04" in text
     assert "| large | core | 20 s | 16 | 12 % |" in text
 

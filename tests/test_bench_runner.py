@@ -16,15 +16,16 @@ from hypothesis import strategies as st
 
 import coreplan
 from bench_hooks import lines, set_gate
-from bench_runs import check_whole, run_all, small_config, start_run, stopping
+from bench_runs import check_whole, run_all, small_config, start_run, stopping, stored_rows
 from coreplan import SolverError
 from coreplan.bench.config import SetRun, Solver
 from coreplan.bench.live import state_in_words
 from coreplan.bench.owner import birth
 from coreplan.bench.pool import LocalPool, Worker, WorkerLostError
+from coreplan.bench.results import read_rows
 from coreplan.bench.runner import MOST_LOSSES, Pace, Run, default_jobs, plan_solves
 from coreplan.bench.sets import generate
-from coreplan.bench.store import PROCESSOR, WALL, Row, Store, read_rows
+from coreplan.bench.store import PROCESSOR, WALL, Row, Store
 from coreplan.bench.worker import MOST_POINTS, BoundsLog
 from waiting import HANG, wait_for
 
@@ -486,7 +487,7 @@ def test_solves_on_ray(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         crashed = small_config("dp", count=1, time_limit=0.5)
         Run(plan_solves(crashed), store, pool, function="bench_hooks:segfault").run()
     key = lambda row: (row.instance, row.algorithm, row.value)  # noqa: E731
-    rows = read_rows(there)
+    rows = stored_rows(there)
     assert sorted(map(key, rows[:8])) == sorted(map(key, read_rows(here)))
     assert [row.outcome for row in rows[8:]] == ["killed_time", "crashed"]
 

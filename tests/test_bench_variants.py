@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from bench_rows import MEMO, PLAIN, PUBLISHED_SPUDD, make_row
@@ -57,10 +59,13 @@ def test_defaults_are_those_of_the_algorithms() -> None:
 
 
 def test_the_last_of_several_solves_counts() -> None:
-    """Of two solves of an instance by one variant, the one stored later is taken."""
+    """Of two solves of an instance by one variant, the one that started later is taken."""
     first = make_row("mpp", 1, "core", {"threads": 1}, limit=1, gap=5.0)
     second = make_row("mpp", 1, "core", {"threads": 2}, limit=10)
     assert list(Solves([first, second])[Variant("core")].values()) == [second]
+    third = replace(first, started="2026-01-02T03:04:06+00:00")
+    for rows in ([second, third], [third, second]):
+        assert list(Solves(rows)[Variant("core")].values()) == [third]
 
 
 def test_only_the_sets_asked_for_count() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,25 @@ def test_figures_and_page_are_written(run: Run, tmp_path: Path) -> None:
     assert len(list(folder.glob("*.svg"))) == 8
     text = page.read_text(encoding="utf-8")
     assert "(new/figures/decentralised.svg)" in text
+
+
+@needs_matplotlib
+def test_a_table_gives_the_same_as_its_store(run: Run, tmp_path: Path) -> None:
+    """Page and figures are the same, byte for byte, from a store and from a table of it."""
+    rows = made_up_rows(4)
+    random.Random(1).shuffle(rows)
+    results, table = stored(tmp_path / "results.sqlite", rows), tmp_path / "results.csv.gz"
+    assert run("bench", "show", results, "--csv", table).code == 0
+    made = []
+    for source, place in ((results, tmp_path / "a"), (table, tmp_path / "b")):
+        (place / "docs").mkdir(parents=True)
+        page = place / "docs" / "page.md"
+        done = run("bench", "figures", source, "-o", place / "figures", "--page", page)
+        assert done.code == 0, done.err
+        files = sorted(each for each in place.rglob("*") if each.is_file())
+        made.append({each.relative_to(place): each.read_bytes() for each in files})
+    assert len(made[0]) == 9
+    assert made[0] == made[1]
 
 
 @needs_matplotlib

@@ -14,6 +14,7 @@ from coreplan.bench.figures import DrawnFigure
 from coreplan.bench.figures.numbers import percent
 from coreplan.bench.store import PROCESSOR, WALL, Row
 from coreplan.bench.summary import summarise
+from coreplan.bench.table import in_order
 from coreplan.bench.variants import make_variant
 from coreplan.view.words import count
 
@@ -49,7 +50,7 @@ def make_page(
     claims
         The results of :func:`coreplan.bench.claims.check_claims`, which is called by default.
     """
-    rows = list(rows)
+    rows = in_order(rows)
     lines = [
         "# The paper's evaluation, reproduced",
         "",
@@ -118,7 +119,8 @@ def _origin(rows: Sequence[Row], command: str) -> Iterator[str]:
         ]
         yield f"- Machine: {_safe(', '.join(part for part in parts if part))}"
     for versions in _distinct(row.versions for row in rows):
-        yield f"- Versions: {_safe(', '.join(f'{name} {each}' for name, each in versions.items()))}"
+        listed = (f"{name} {each}" for name, each in sorted(versions.items()))
+        yield f"- Versions: {_safe(', '.join(listed))}"
 
 
 def _distinct(mappings: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

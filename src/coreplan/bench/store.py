@@ -308,23 +308,30 @@ class Store:
 
     def add(self, row: Row) -> bool:
         """Write a row and release its claim; False if the row existed before."""
-        values = row.to_dict()
-        for name in (*_MAPPINGS, "progress"):
-            if values[name] is not None:
-                values[name] = json.dumps(values[name], allow_nan=False)
-        key = row.key
+        return self.add_all([row]) > 0
+
+    def add_all(self, rows: Iterable[Row]) -> int:
+        """Write rows in one step and release their claims; the number of rows that are new."""
         marks = ", ".join("?" for _ in _COLUMNS)
         columns = ", ".join(f'"{name}"' for name in _COLUMNS)
+        added = 0
         with self._transaction() as run:
             if "clock" not in self._columns():  # a store of version 1
                 run(f"ALTER TABLE solves ADD COLUMN clock TEXT NOT NULL DEFAULT '{WALL}'")
                 run(f"PRAGMA user_version = {FORMAT_VERSION}")
-            added = run(
-                f"INSERT INTO solves (key, {columns}) VALUES (?, {marks}) ON CONFLICT DO NOTHING",
-                (key, *values.values()),
-            ).rowcount
-            run("DELETE FROM claims WHERE key = ?", (key,))
-        return bool(added > 0)
+            for row in rows:
+                values = row.to_dict()
+                for name in (*_MAPPINGS, "progress"):
+                    if values[name] is not None:
+                        values[name] = json.dumps(values[name], allow_nan=False)
+                key = row.key
+                added += run(
+                    f"INSERT INTO solves (key, {columns}) VALUES (?, {marks}) "
+                    "ON CONFLICT DO NOTHING",
+                    (key, *values.values()),
+                ).rowcount
+                run("DELETE FROM claims WHERE key = ?", (key,))
+        return added
 
     def add_loss(self, key: str, message: str) -> int:
         """Record that a solve was killed from outside, and release its claim.
@@ -470,16 +477,16 @@ class Store:
         raise FormatError(str(self.path), [Diagnostic((), message)]) from None
 
 
-def read_rows(path: str | Path) -> list[Row]:
-    """All rows of a store, in the order in which they were written.
-
-    Raises
-    ------
-    FormatError
-        If the file is not a store, or is of a newer version.
-    """
-    with Store(path) as store:
-        return list(store.rows())
+def points_from_json(points: Any) -> ProgressPoints:
+    """Points of progress from JSON values; a ValueError or TypeError if they are something else."""
+    return tuple(
+        (
+            seconds,
+            -math.inf if lower is None else lower,
+            math.inf if upper is None else upper,
+        )
+        for seconds, lower, upper in points
+    )
 
 
 def _row(values: Sequence[Any]) -> Row:
@@ -491,14 +498,7 @@ def _row(values: Sequence[Any]) -> Row:
         read[name] = json.loads(read[name])
         if not isinstance(read[name], dict):
             raise TypeError(name)
-    read["progress"] = tuple(
-        (
-            seconds,
-            -math.inf if lower is None else lower,
-            math.inf if upper is None else upper,
-        )
-        for seconds, lower, upper in json.loads(read["progress"])
-    )
+    read["progress"] = points_from_json(json.loads(read["progress"]))
     return Row(**read)
 
 

@@ -145,7 +145,7 @@ class Solves:
     """Solves by variant and instance, in the order of the instances.
 
     If one variant solved an instance several times (with other limits, or in other versions), the
-    last solve counts.
+    solve that started last counts.
 
     Parameters
     ----------
@@ -160,7 +160,9 @@ class Solves:
         self._instances: dict[str, Row] = {}
         for row in rows:
             if not sets or row.set in sets:
-                self._by.setdefault(variant_of(row), {})[row.digest] = row
+                solves = self._by.setdefault(variant_of(row), {})
+                if row.digest not in solves or solves[row.digest].started <= row.started:
+                    solves[row.digest] = row
                 self._instances.setdefault(row.digest, row)
 
     def __iter__(self) -> Iterator[Row]:

@@ -226,8 +226,8 @@ class Child:
             return None
         return {
             **self._judge(os.waitstatus_to_exitcode(status)),
-            "wall_seconds": seconds,
-            "cpu_seconds": usage.ru_utime + usage.ru_stime,
+            "wall_seconds": round(seconds, 6),
+            "cpu_seconds": round(usage.ru_utime + usage.ru_stime, 6),
             "peak_memory_mb": round(memory_in_mb(usage.ru_maxrss), 1),
             "started": self._started.isoformat(timespec="milliseconds"),
         }

@@ -11,7 +11,7 @@ from coreplan.bench.claims import Verdict, check_claims
 from coreplan.bench.figures import draw_figures
 from coreplan.bench.figures.style import check_matplotlib
 from coreplan.bench.page import make_page
-from coreplan.bench.store import read_rows
+from coreplan.bench.results import read_rows
 from coreplan.cli.outputs import Outputs
 from coreplan.cli.shared import DISAGREE, Command, check_writable, json_option, print_json
 from coreplan.files.writing import write_text
@@ -23,7 +23,7 @@ from coreplan.view.terminal import make_console, print_error
     epilog="""
     coreplan bench figures results.sqlite -o figures
     coreplan bench figures results.sqlite -o figures --format pdf
-    coreplan bench figures results.sqlite -o docs/images --page docs/reproduction.md
+    coreplan bench figures results.csv.gz -o docs/images --page docs/reproduction.md
     """,
     short_help="Draw figures and compare with the paper.",
 )
@@ -61,6 +61,8 @@ def figures(
     results: str, output: str, page: str | None, file_format: str, command: str, as_json: bool
 ) -> int:
     """Draw the figures that the solves in RESULTS have data for (needs the extra `plot`).
+
+    RESULTS is a file from `coreplan bench run`, or a table from `coreplan bench show --csv`.
 
     These are the five figures of the paper, with `core` added, and three of our own. The paper's
     claims are compared with the measurements. The exit code is 1 if solves contradict each other.

@@ -193,7 +193,7 @@ def draw_figures(
     Parameters
     ----------
     rows
-        Solves from :func:`coreplan.bench.store.read_rows`.
+        Solves from :func:`coreplan.bench.results.read_rows`.
     folder
         Folder for the files.
     format
