@@ -11,7 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench_rows import MEMO, PLAIN, PUBLISHED_SPUDD, made_up_rows, make_row
+from bench_rows import (
+    EXPECTED,
+    MEMO,
+    PLAIN,
+    PUBLISHED_SPUDD,
+    REFERENCE_SPUDD,
+    made_up_rows,
+    make_row,
+)
 from coreplan import FormatError, ModelError, SolverError
 from coreplan.bench.config import read_config
 from coreplan.bench.figures import (
@@ -167,10 +175,10 @@ def test_headlines_without_published_algorithms() -> None:
     """Where nothing was run as published, the headlines tell of what was run."""
     rows = [make_row("mpp", 1, "spudd"), make_row("mpp", 1, "core-2016", seconds=0.5)]
     assert solved_data(rows, "mpp").headline == (
-        "mpp, 2 agents, solved: SPUDD, merged 100 %, CoRe 2016, merged 100 %"
+        "mpp, 2 agents, solved: SPUDD, stage by stage, merged 100 %, CoRe 2016, merged 100 %"
     )
     assert solved_data(rows, "mpp").headline_of_reach.endswith(
-        ": SPUDD, merged 2, CoRe 2016, merged 2"
+        ": SPUDD, stage by stage, merged 2, CoRe 2016, merged 2"
     )
     assert runtime_data(rows).headline.endswith(": CoRe 2016, merged on 100 %")
 
@@ -199,6 +207,28 @@ def test_runtimes_are_ordered_by_spudds() -> None:
     assert (rival.spudd_failed.solved, rival.spudd_failed.run) == (1, 2)
     assert (rival.faster.solved, rival.faster.run) == (1, 1)
     assert rival.speed == pytest.approx(2)
+
+
+def test_both_readings_of_spudd_are_shown() -> None:
+    """Times are compared with the reference encoding; the other one stands beside it."""
+    rows = [
+        make_row("mpp", 1, "spudd", REFERENCE_SPUDD, seconds=8),
+        make_row("mpp", 1, "spudd", PUBLISHED_SPUDD, seconds=4),
+        make_row("mpp", 1, "spudd", seconds=1),
+        make_row("mpp", 1, "core-2016", PLAIN, seconds=2),
+        make_row("mpp", 1, "core-2016", EXPECTED, seconds=1),
+    ]
+    data = runtime_data(rows)
+    assert str(data.spudd) == "SPUDD, reference encoding"
+    assert [str(each.variant) for each in data.rivals] == [
+        "SPUDD, stage by stage",
+        "CoRe 2016",
+        "CoRe 2016, expected bounds",
+    ]
+    assert data.headline == "Faster than SPUDD, of what both solved: CoRe 2016 on 100 %"
+    assert (
+        solved_data(rows, "mpp").headline == "mpp, 2 agents, solved: SPUDD 100 %, CoRe 2016 100 %"
+    )
 
 
 # -- (f) ---------------------------------------------------------------------------------------

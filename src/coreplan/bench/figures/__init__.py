@@ -6,6 +6,7 @@ latter needs the extra ``plot``. :func:`draw_figures` writes all figures that ha
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,6 +40,7 @@ from coreplan.bench.figures.style import (
     save_figure,
     share_legend,
     styled,
+    title_in_lines,
 )
 from coreplan.bench.figures.work import WorkData, draw_work, work_data
 from coreplan.bench.store import Row
@@ -279,14 +281,20 @@ def _compose_solved(data: SolvedData) -> Figure:
 
 
 def _compose_runtime(data: RuntimeData) -> Figure:
-    figure = new_figure(3.8)
-    panels = figure.subplots(1, len(data.rivals), sharey=True, squeeze=False)[0]
-    for ax, rival in zip(panels, data.rivals, strict=True):
+    columns = min(len(data.rivals), 3)
+    lines = math.ceil(len(data.rivals) / columns)
+    figure = new_figure(1.2 + 2.6 * lines)
+    grid = figure.subplots(lines, columns, sharey=True, squeeze=False)
+    panels = list(grid.flat)
+    for ax, rival in zip(panels, data.rivals, strict=False):
         draw_runtime(data, rival, ax)
-        ax.set_title(str(rival.variant))
+        ax.set_title(title_in_lines(str(rival.variant)))
         ax.set_ylabel("")
-    panels[0].set_ylabel("runtime (s)")
-    share_legend(figure, panels)
+    for ax in panels[len(data.rivals) :]:
+        ax.set_visible(False)
+    for ax in grid[:, 0]:
+        ax.set_ylabel("runtime (s)")
+    share_legend(figure, panels[: len(data.rivals)])
     return figure
 
 
