@@ -31,7 +31,7 @@ def test_figures_and_page_are_written(run: Run, tmp_path: Path) -> None:
     done = run("bench", "figures", results, "-o", folder, "--page", page)
     assert done.code == 0, done.err
     assert "the paper's claims: " in done.out
-    assert len(list(folder.glob("*.svg"))) == 8
+    assert len(list(folder.glob("*.svg"))) == 9
     text = page.read_text(encoding="utf-8")
     assert "(new/figures/decentralised.svg)" in text
 
@@ -51,7 +51,7 @@ def test_a_table_gives_the_same_as_its_store(run: Run, tmp_path: Path) -> None:
         assert done.code == 0, done.err
         files = sorted(each for each in place.rglob("*") if each.is_file())
         made.append({each.relative_to(place): each.read_bytes() for each in files})
-    assert len(made[0]) == 9
+    assert len(made[0]) == 10
     assert made[0] == made[1]
 
 
@@ -73,8 +73,8 @@ def test_json(run: Run, tmp_path: Path) -> None:
     assert done.code == 0, done.err
     answer = one_json(done.out)
     assert answer["solves"] == 1
-    assert [each["letter"] for each in answer["figures"]] == list("abcdefgh")
-    assert [each["name"] for each in answer["figures"] if each["path"]] == ["solved"]
+    assert [each["letter"] for each in answer["figures"]] == list("abcdefghi")
+    assert [each["name"] for each in answer["figures"] if each["path"]] == ["solved", "limits"]
     assert {each["verdict"] for each in answer["claims"]} == {"not measured"}
     assert answer["contradictions"] == []
 

@@ -199,6 +199,16 @@ def _plain(value: object) -> object:
     return value if isinstance(value, str | int | float | None) else repr(value)
 
 
+def headliners(variants: Iterable[Variant]) -> list[Variant]:
+    """The variants in a headline: the first published one of each algorithm; all if none is."""
+    several = list(variants)
+    first: dict[str, Variant] = {}
+    for each in several:
+        if each.is_published:
+            first.setdefault(each.algorithm, each)
+    return list(first.values()) or several
+
+
 class Solves:
     """Solves by variant and instance, in the order of the instances.
 

@@ -64,7 +64,7 @@ def figures(
 
     RESULTS is a file from `coreplan bench run`, or a table from `coreplan bench show --csv`.
 
-    These are the five figures of the paper, with `core` added, and three of our own. The paper's
+    These are the five figures of the paper, with `core` added, and four of our own. The paper's
     claims are compared with the measurements. The exit code is 1 if solves contradict each other.
     """
     check_matplotlib()

@@ -23,6 +23,7 @@ from coreplan.bench.figures.decentralised import (
     decentralised_data,
     draw_decentralised,
 )
+from coreplan.bench.figures.limits import LimitData, draw_limits, limit_data
 from coreplan.bench.figures.runtime import RuntimeData, draw_runtime, runtime_data
 from coreplan.bench.figures.scaling import SETS as SCALING_SETS
 from coreplan.bench.figures.scaling import ScalingData, draw_scaling, scaling_data
@@ -57,6 +58,7 @@ __all__ = [
     "DecentralisedData",
     "DrawnFigure",
     "FigureKind",
+    "LimitData",
     "RuntimeData",
     "ScalingData",
     "SolvedData",
@@ -68,12 +70,14 @@ __all__ = [
     "draw_convergence",
     "draw_decentralised",
     "draw_figures",
+    "draw_limits",
     "draw_runtime",
     "draw_scaling",
     "draw_solved_by_agents",
     "draw_solved_by_horizon",
     "draw_solved_grid",
     "draw_work",
+    "limit_data",
     "runtime_data",
     "scaling_data",
     "solved_data",
@@ -334,6 +338,25 @@ def _compose_ablation(data: AblationData) -> Figure:
     return figure
 
 
+def _compose_limits(data: LimitData) -> Figure:
+    columns = min(len(data.panels), 2)
+    lines = math.ceil(len(data.panels) / columns)
+    figure = new_figure(1.4 + 2.3 * lines)
+    grid = figure.subplots(lines, columns, sharey=True, squeeze=False)
+    panels = list(grid.flat)
+    for ax, panel in zip(panels, data.panels, strict=False):
+        draw_limits(panel, ax)
+    for ax in panels[len(data.panels) :]:
+        ax.set_visible(False)
+    for ax in grid[:, 0]:
+        ax.set_ylabel("solved (%)")
+    unit = "processor s" if data.in_processor_time else "s"
+    for ax in panels[max(0, len(data.panels) - columns) : len(data.panels)]:
+        ax.set_xlabel(f"time limit ({unit})")
+    share_legend(figure, panels[: len(data.panels)])
+    return figure
+
+
 def _prepare_scaling(rows: Sequence[Row]) -> Scalings:
     found = [scaling_data(rows, name) for name in SCALING_SETS]
     return Scalings(tuple(each for each in found if each))
@@ -370,5 +393,6 @@ FIGURES: tuple[FigureKind, ...] = (
         _compose_convergence,
     ),
     FigureKind("ablation", "h", "What the ideas are worth", ablation_data, _compose_ablation),
+    FigureKind("limits", "i", "Solved against the time limit", limit_data, _compose_limits),
 )
 """All figures: the paper's five, then ours."""

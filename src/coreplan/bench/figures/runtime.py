@@ -10,7 +10,7 @@ from coreplan.bench.figures.numbers import factor, geometric_mean, listing, part
 from coreplan.bench.figures.solved import Share
 from coreplan.bench.figures.style import AGENT_MARKS, colour_of, log_axis, scatter
 from coreplan.bench.store import Row
-from coreplan.bench.variants import Solves, Variant
+from coreplan.bench.variants import Solves, Variant, headliners
 from coreplan.view.words import count
 
 if TYPE_CHECKING:
@@ -120,13 +120,12 @@ class RuntimeData:
     @property
     def headline(self) -> str:
         """What is seen, in short."""
-        compared = [each for each in self.rivals if each.faster.run]
-        first: dict[str, Rival] = {}
-        for each in compared:
-            if each.variant.is_published and each.variant.algorithm != "spudd":
-                first.setdefault(each.variant.algorithm, each)
-        shown = list(first.values()) or compared
-        found = [f"{each.variant.short} on {percent(each.faster.value)}" for each in shown]
+        compared = {
+            each.variant: each.faster
+            for each in self.rivals
+            if each.faster.run and each.variant.algorithm != "spudd"
+        }
+        found = [f"{v.short} on {percent(compared[v].value)}" for v in headliners(compared)]
         return f"Faster than SPUDD, of what both solved: {listing(found)}"
 
     @property

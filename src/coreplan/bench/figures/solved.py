@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from coreplan.bench.figures.numbers import listing, part, percent
 from coreplan.bench.figures.style import colour_of, line_style, shade
 from coreplan.bench.store import Row
-from coreplan.bench.variants import Solves, Variant
+from coreplan.bench.variants import Solves, Variant, headliners
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -75,15 +75,6 @@ class SolvedData:
         return next((each for each in self.variants if each.algorithm == algorithm), None)
 
     @property
-    def _headliners(self) -> Sequence[Variant]:
-        """The first variant as published of each algorithm; all variants if none is."""
-        first: dict[str, Variant] = {}
-        for each in self.variants:
-            if each.is_published:
-                first.setdefault(each.algorithm, each)
-        return list(first.values()) or self.variants
-
-    @property
     def within(self) -> str:
         """The time limit in words."""
         return "within " + " or ".join(f"{limit:,g} s" for limit in self.limits)
@@ -91,14 +82,14 @@ class SolvedData:
     @property
     def headline(self) -> str:
         """What is seen, in short."""
-        shown = [v for v in self._headliners if self.share(v, self.agents[-1]).run]
+        shown = [v for v in headliners(self.variants) if self.share(v, self.agents[-1]).run]
         found = [f"{v.short} {percent(self.share(v, self.agents[-1]).value)}" for v in shown]
         return f"{self.set}, {self.agents[-1]} agents, solved: {', '.join(found)}"
 
     @property
     def headline_of_reach(self) -> str:
         """What is seen of scaling, in short."""
-        found = [f"{v.short} {self.most_agents(v)}" for v in self._headliners]
+        found = [f"{v.short} {self.most_agents(v)}" for v in headliners(self.variants)]
         return f"Agents of the largest team of {self.set} solved: {', '.join(found)}"
 
     def most_agents(self, variant: Variant | None) -> int:
