@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bench_rows import made_up_rows, make_row
 from coreplan.bench.figures import FIGURES, DrawnFigure
-from coreplan.bench.page import make_page
+from coreplan.bench.page import Section, make_page, markdown_table
 
 
 def figures(folder: Path) -> list[DrawnFigure]:
@@ -42,6 +42,34 @@ def test_the_page_says_which_clock_was_used(tmp_path: Path) -> None:
     text = make_page([row, timed], figures(tmp_path), tmp_path / "page.md")
     assert "1 solve in processor seconds of the solving process, 1 solve in wall-clock" in text
     assert "| mpp | core | 10 s (processor) |" in text
+
+
+def test_the_page_names_its_rows(tmp_path: Path) -> None:
+    """A table of the rows is linked from where the page is; without one, none is named."""
+    rows, page = made_up_rows(1), tmp_path / "docs" / "page.md"
+    table = tmp_path / "results" / "my rows.csv.gz"
+    text = make_page(rows, figures(tmp_path), page, table=table)
+    assert "\n- Rows: [my rows.csv.gz](../results/my%20rows.csv.gz)\n" in text
+    assert "- Rows:" not in make_page(rows, figures(tmp_path), page)
+
+
+def test_sections_come_after_the_claims(tmp_path: Path) -> None:
+    """Further sections are made of the rows, in order; one without lines is left out."""
+    sections = (
+        Section("Sizes", lambda rows: markdown_table(["n"], [[f"{len(rows)} | <b>"]])),
+        Section("Nothing", lambda rows: []),
+        Section("Last", lambda rows: ["The end."]),
+    )
+    rows = made_up_rows(1)
+    text = make_page(rows, figures(tmp_path), tmp_path / "page.md", sections=sections)
+    titles = re.findall(r"^## (.*)$", text, re.MULTILINE)
+    assert titles == [
+        *("How it was made", "Results by set and solver", "Figures", "The paper's claims"),
+        *("Sizes", "Last"),
+    ]
+    assert text.endswith(
+        f"\n## Sizes\n\n| n |\n| --- |\n| {len(rows)} \\| &lt;b> |\n\n## Last\n\nThe end.\n"
+    )
 
 
 def test_links_to_figures_are_relative(tmp_path: Path) -> None:

@@ -28,12 +28,15 @@ def test_figures_and_page_are_written(run: Run, tmp_path: Path) -> None:
     """Figures go into a new folder, the page links to them, and claims are counted."""
     results = stored(tmp_path / "results.sqlite", made_up_rows(3))
     folder, page = tmp_path / "new" / "figures", tmp_path / "page.md"
-    done = run("bench", "figures", results, "-o", folder, "--page", page)
+    options = ("--page", page, "--command", "make it", "--rows", tmp_path / "rows.csv.gz")
+    done = run("bench", "figures", results, "-o", folder, *options)
     assert done.code == 0, done.err
     assert "the paper's claims: " in done.out
     assert len(list(folder.glob("*.svg"))) == 9
     text = page.read_text(encoding="utf-8")
     assert "(new/figures/decentralised.svg)" in text
+    assert "- Command: `make it`\n" in text
+    assert "- Rows: [rows.csv.gz](rows.csv.gz)\n" in text
 
 
 @needs_matplotlib

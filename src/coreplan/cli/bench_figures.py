@@ -56,9 +56,22 @@ from coreplan.view.terminal import make_console, print_error
     default="",
     help="The command that made the results, to show on the page.",
 )
+@click.option(
+    "--rows",
+    "table",
+    type=click.Path(),
+    metavar="FILE",
+    help="A file with all rows, to link to on the page.",
+)
 @json_option
 def figures(
-    results: str, output: str, page: str | None, file_format: str, command: str, as_json: bool
+    results: str,
+    output: str,
+    page: str | None,
+    file_format: str,
+    command: str,
+    table: str | None,
+    as_json: bool,
 ) -> int:
     """Draw the figures that the solves in RESULTS have data for (needs the extra `plot`).
 
@@ -105,7 +118,13 @@ def figures(
     if page is not None:
         with outputs.one(f"the page {page}"):
             text = make_page(
-                rows, drawn, page, command=command, contradictions=contradictions, claims=claims
+                rows,
+                drawn,
+                page,
+                command=command,
+                table=table,
+                contradictions=contradictions,
+                claims=claims,
             )
             write_text(text, page)
             if not as_json:

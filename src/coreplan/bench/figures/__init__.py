@@ -7,7 +7,7 @@ latter needs the extra ``plot``. :func:`draw_figures` writes all figures that ha
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -66,6 +66,7 @@ __all__ = [
     "ablation_data",
     "convergence_data",
     "decentralised_data",
+    "describe_figures",
     "draw_ablation",
     "draw_convergence",
     "draw_decentralised",
@@ -156,7 +157,7 @@ class FigureKind:
 
 @dataclass(frozen=True)
 class DrawnFigure:
-    """A figure that has been drawn.
+    """A figure with its file and its texts.
 
     Attributes
     ----------
@@ -221,22 +222,36 @@ def draw_figures(
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise FormatError(str(folder), [Diagnostic((), f"cannot be made: {reason}")]) from None
-    rows = list(rows)
     drawn = []
+    for each, data in _prepared(rows, target, format):
+        if each.path is not None:
+            if started is not None:
+                started(each.kind.name)
+            with styled():
+                figure = each.kind.compose(data)
+                figure.suptitle(data.headline, x=0.012, ha="left", fontsize=9.5, fontweight="bold")
+                save_figure(figure, each.path)
+        drawn.append(each)
+    return drawn
+
+
+def describe_figures(
+    rows: Iterable[Row], folder: str | Path, *, format: str = "svg"
+) -> list[DrawnFigure]:
+    """What :func:`draw_figures` returns, without drawing anything; needs no matplotlib."""
+    return [each for each, _ in _prepared(rows, Path(folder), format)]
+
+
+def _prepared(rows: Iterable[Row], folder: Path, format: str) -> Iterator[tuple[DrawnFigure, Any]]:
+    """Each figure with its texts and its data, in order."""
+    rows = list(rows)
     for kind in FIGURES:
         data = kind.prepare(rows)
         if not data:
-            drawn.append(DrawnFigure(kind, None))
+            yield DrawnFigure(kind, None), data
             continue
-        if started is not None:
-            started(kind.name)
-        path = target / f"{kind.name}.{format}"
-        with styled():
-            figure = kind.compose(data)
-            figure.suptitle(data.headline, x=0.012, ha="left", fontsize=9.5, fontweight="bold")
-            save_figure(figure, path)
-        drawn.append(DrawnFigure(kind, path, data.headline, data.sentence))
-    return drawn
+        path = folder / f"{kind.name}.{format}"
+        yield DrawnFigure(kind, path, data.headline, data.sentence), data
 
 
 def _compose_decentralised(data: DecentralisedData) -> Figure:
