@@ -74,8 +74,8 @@ def bench() -> None:
     type=click.Path(),
     multiple=True,
     metavar="FILE",
-    help="Add the rows of this file first: other results, or a table of `coreplan bench show "
-    "--csv`. Their solves are not repeated. May be given several times.",
+    help="Take over the solves of this configuration that are in this file: other results, or a "
+    "table of `coreplan bench show --csv`. May be given several times.",
 )
 @click.option(
     "--jobs",
@@ -161,9 +161,8 @@ def run(
         if messages.is_terminal or not as_json:
             display = stack.enter_context(RunDisplay(messages))
         store = stack.enter_context(Store(output, create=True))
-        if known:
-            store.add_all(known)
         solves = plan_solves(read, None if display is None else display.preparing)
+        store.add_all(row for row in known if row.key in solves)
         pool: RayPool | LocalPool
         if cluster == "ray":
             pool = stack.enter_context(RayPool(read.threads, address, jobs))

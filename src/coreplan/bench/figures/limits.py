@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 SHORTEST, LONGEST = 0.01, 1800.0
 """The time limits that are shown, in seconds; the longest one is the paper's."""
 
-POINTS = 80
-"""Number of time limits at which a share is drawn."""
+POINTS = 60
+"""Most time limits at which a share is drawn."""
 
 SETS_BY_AGENTS, OTHER_SETS = ("mpp",), ("pyra",)
 """Sets with a panel for each number of agents, and sets with one panel."""
@@ -63,9 +63,11 @@ class LimitCurve:
     def points(self) -> list[tuple[float, float]]:
         """Time limits and shares: where the share changes, and at both ends."""
         last = max(self.limit, SHORTEST)
-        ratio = max(last, LONGEST) / SHORTEST
-        grid = [SHORTEST * ratio ** (k / (POINTS - 1)) for k in range(POINTS)]
-        times = [*(time for time in grid if time < last), last]
+        steps = [SHORTEST, *(time for time in self.seconds if time > SHORTEST)]
+        if len(steps) > POINTS:  # too many for a small file
+            ratio = max(last, LONGEST) / SHORTEST
+            steps = [SHORTEST * ratio ** (k / (POINTS - 1)) for k in range(POINTS)]
+        times = [*(time for time in steps if time < last), last]
         shown = [(time, self.share(time)) for time in times]
         inner = [now for before, now in itertools.pairwise(shown[:-1]) if before[1] != now[1]]
         return [shown[0], *inner, shown[-1]] if len(shown) > 1 else shown

@@ -136,9 +136,10 @@ class WorkData:
     @property
     def sentence(self) -> str:
         """What is seen, with its numbers."""
-        text = f"Joint actions evaluated on {count(self.instances, 'instance')} of {self.set}: "
-        text += "; ".join(map(str, self.reductions)) + " (geometric means). "
-        text += f"Solved instances only; {self.order}."
+        text = f"Joint actions evaluated on {count(self.instances, 'instance')} of {self.set}"
+        if self.reductions:
+            text += f": {'; '.join(map(str, self.reductions))} (geometric means)"
+        text += f". Solved instances only; {self.order}."
         cells = [each for each in self.plain if each.measure == "kernel cells"]
         if cells:
             text += (
