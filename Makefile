@@ -17,6 +17,8 @@
 #   make reproduce    the paper's evaluation in a few minutes: runs, figures, docs/reproduction.md
 #                     (reproduce-hour: about an hour; reproduce-full: all of it, days of computing;
 #                     a stopped run continues where it stopped)
+#   make reproduce-page  docs/reproduction.md and its figures again, from the rows in
+#                     benchmarks/results: EVALUATION=hour
 #   make format       format the code
 #   make clean        remove build outputs (make distclean: also .venv), not build/reproduction
 #
@@ -27,6 +29,7 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
   done)
 NATIVE ?= 0
 MINUTES ?= 5
+EVALUATION ?= hour
 BIN := .venv/bin
 STAMPS := build/stamps
 CMAKE := PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cmake
@@ -39,7 +42,7 @@ MODULES := $(shell find src examples -name '*.py' -o -name '*.json' -o -name '*.
   -o -name '*.csv' -o -name '*.html' -o -name '*.css' -o -name '*.js')
 
 .PHONY: demo test test-quick test-extras test-browser lint types test-cpp test-python sanitize explore fuzz \
-  bench reproduce reproduce-hour reproduce-full format clean distclean install FORCE
+  bench reproduce reproduce-hour reproduce-full reproduce-page format clean distclean install FORCE
 
 demo: install
 	@$(BIN)/coreplan demo
@@ -92,22 +95,31 @@ bench: install
 	$(BIN)/python benchmarks/reading.py --megabytes 10
 	$(BIN)/python benchmarks/start.py
 
-# $(1): the name of a configuration benchmarks/reproduce-*.yaml, $(2): the target's name
+# $(1): the name of a configuration benchmarks/reproduce-*.yaml. A run goes on where it stopped, also
+# from the rows of another machine.
 define REPRODUCE
-@mkdir -p build/reproduction
-$(BIN)/coreplan bench run benchmarks/reproduce-$(1).yaml -o build/reproduction/$(1).sqlite
-$(BIN)/coreplan bench figures build/reproduction/$(1).sqlite -o docs/images/reproduction \
-  --page docs/reproduction.md --command "make $(2)"
+@mkdir -p build/reproduction benchmarks/results
+$(BIN)/coreplan bench run benchmarks/reproduce-$(1).yaml -o build/reproduction/$(1).sqlite \
+  $(patsubst %,--from %,$(wildcard benchmarks/results/$(1).csv.gz))
+$(BIN)/coreplan bench show build/reproduction/$(1).sqlite --csv benchmarks/results/$(1).csv.gz
+$(MAKE) reproduce-page EVALUATION=$(1)
 endef
 
 reproduce: install $(STAMPS)/plot
-	$(call REPRODUCE,small,reproduce)
+	$(call REPRODUCE,small)
 
 reproduce-hour: install $(STAMPS)/plot
-	$(call REPRODUCE,hour,reproduce-hour)
+	$(call REPRODUCE,hour)
 
 reproduce-full: install $(STAMPS)/plot
-	$(call REPRODUCE,full,reproduce-full)
+	$(call REPRODUCE,full)
+
+# The page and its figures from the rows of an evaluation: EVALUATION=small, hour or full.
+reproduce-page: install $(STAMPS)/plot
+	$(BIN)/coreplan bench figures benchmarks/results/$(EVALUATION).csv.gz \
+	  -o docs/images/reproduction --page docs/reproduction.md \
+	  --rows benchmarks/results/$(EVALUATION).csv.gz \
+	  --command "make reproduce$(patsubst %,-%,$(filter-out small,$(EVALUATION)))"
 
 format: $(STAMPS)/test-tools
 	$(BIN)/ruff check --fix

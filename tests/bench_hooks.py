@@ -11,6 +11,7 @@ from typing import Any
 
 import coreplan
 from coreplan import LimitError, Result, SolverError
+from coreplan.support.clock import clock_instead
 from waiting import wait_for
 
 
@@ -107,6 +108,11 @@ def refusing(problem: Any, **_: Any) -> Result:
 def broken(problem: Any, **_: Any) -> Result:
     """Fail in a way that nobody thought of."""
     raise ZeroDivisionError("by nothing")
+
+
+def clocked(problem: Any, **_: Any) -> Result:
+    """Say which clock is in place of the machine's."""
+    raise SolverError(f"goes by {getattr(clock_instead(), '__name__', None)}")
 
 
 def limited(problem: Any, **_: Any) -> Result:

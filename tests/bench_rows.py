@@ -20,7 +20,9 @@ MACHINE = {
 }
 PLAIN = {"merge": False}
 MEMO = {"merge": False, "memo": True}
+EXPECTED = {"merge": False, "bounds": "expected"}
 PUBLISHED_SPUDD = {"merge": False, "actions": "enumerate"}
+REFERENCE_SPUDD = {"encoding": "reference"}
 
 
 def make_row(
@@ -150,12 +152,15 @@ def _made_up_mpp(rng: random.Random, name: str, agents: int, horizon: int) -> li
         )  # fmt: skip
 
     add("dp", PLAIN, 300 * size, 3e5)
+    add("spudd", REFERENCE_SPUDD, 900 * size, 5e4)
     add("spudd", PUBLISHED_SPUDD, 300 * size, 5e4)
     add("spudd", {}, 10 * size, 3e4)
     for options, fewer in ((PLAIN, 1), (MEMO, 8)):
         actions = 300 * size / fewer / rng.uniform(4, 20)
         add("crg-ps", dict(options), actions, 6e4)
         add("core-2016", dict(options), actions / rng.uniform(1, 12), 6e4)
+        expected = {**options, "bounds": "expected"}
+        add("core-2016", expected, actions / rng.uniform(2, 40), 6e4)
     for name_of, cost in (("", 1.0), ("merge", 40.0), ("search", 5.0), ("split", 1.1)):
         options = {"threads": 1, **({name_of: False} if name_of else {})}
         cells = 20 * size * cost
@@ -167,7 +172,9 @@ def _made_up_pyramid(rng: random.Random, name: str, agents: int, horizon: int) -
     where = {"agents": agents, "horizon": horizon}
     rows = []
     for algorithm, options, per_agent in (
+        ("spudd", REFERENCE_SPUDD, 1.5),
         ("core-2016", PLAIN, 0.9),
+        ("core-2016", EXPECTED, 0.75),
         ("core-2016", MEMO, 0.7),
         ("core", {"threads": 1}, 0.12),
     ):

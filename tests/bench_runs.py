@@ -13,7 +13,7 @@ from typing import Any
 from coreplan.bench.config import BenchConfig, SetRun, Solver
 from coreplan.bench.pool import LocalPool
 from coreplan.bench.runner import Run, RunState, plan_solves
-from coreplan.bench.store import Store
+from coreplan.bench.store import Row, Store
 from waiting import HANG
 
 
@@ -44,6 +44,12 @@ def start_run(path: Path, function: str, count: int, **options: Any) -> subproce
         # Where tests run in the background, Ctrl-C may be ignored, and children would inherit that.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
+
+
+def stored_rows(path: Path) -> list[Row]:
+    """The rows of a store, in the order in which they were written."""
+    with Store(path) as store:
+        return list(store.rows())
 
 
 def check_whole(path: Path) -> None:

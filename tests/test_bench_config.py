@@ -48,6 +48,11 @@ def test_what_a_configuration_means(tmp_path: Path) -> None:
     assert (second.time_limit, second.memory_limit) == (30, 4000)
     assert [each.name for each in second.solvers] == ["core", "core-2016", "core-2016 memo", "dp"]
     assert (third.count, third.time_limit, third.memory_limit) == (2, 10, None)
+    assert {each.clock for each in config.sets} == {"wall"}
+    timed = read(GOOD.replace("{time: 30}", "{clock: processor}"), tmp_path)
+    assert [each.clock for each in timed.sets] == ["wall", "processor", "wall"]
+    timed = read(GOOD.replace("time: 10", "time: 10, clock: processor"), tmp_path)
+    assert {each.clock for each in timed.sets} == {"processor"}
 
 
 def test_defaults(tmp_path: Path) -> None:
@@ -69,6 +74,8 @@ def test_defaults(tmp_path: Path) -> None:
         ("time: 10", "time: 0", 4, "found the number 0; expected a number above 0: seconds"),
         ("memory: 4000", "memory: much", 4, "expected a number above 0: MB"),
         ("memory: 4000", "space: 1", 4, "limits has no key 'space'"),
+        ("memory: 4000", "clock: sun", 4, "found the text 'sun'; expected wall or processor"),
+        ("memory: 4000", "clock: [wall]", 4, "expected wall or processor"),
         ("time: 10, memory", "memory", 11, "the time limit is missing; add `limits: {time: 60}`"),
         ("algorithm: dp", "algorithm: dpp", 9, "has no algorithm 'dpp'; did you mean 'dp'?"),
         ("dp: {algorithm: dp}", "dp: {}", 9, "a solver needs the key 'algorithm'"),
@@ -101,6 +108,19 @@ def test_mistakes_are_found_by_line(
     assert any(each.line == line and said in each.message for each in caught.value.problems), str(
         caught.value
     )
+
+
+@pytest.mark.parametrize("old", ["threads: 1", "{threads: 1}"])
+def test_processor_time_is_for_one_thread(tmp_path: Path, old: str) -> None:
+    """A solver that may use several threads is refused, by line, where processor time counts."""
+    new = {"threads: 1": "threads: 2", "{threads: 1}": "{}"}[old]
+    several = GOOD.replace(old, new, 1)
+    assert read(several, tmp_path).sets
+    with pytest.raises(FormatError, match="solver 'core' may use several threads") as caught:
+        read(several.replace("time: 10", "time: 10, clock: processor"), tmp_path)
+    assert [each.line for each in caught.value.problems] == [6]
+    # Only solvers of sets that go by processor time count.
+    assert read(several.replace("memory: null", "clock: processor"), tmp_path).sets
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench_rows import MEMO, PLAIN, PUBLISHED_SPUDD, made_up_rows, make_row
+from bench_rows import (
+    EXPECTED,
+    MEMO,
+    PLAIN,
+    PUBLISHED_SPUDD,
+    REFERENCE_SPUDD,
+    made_up_rows,
+    make_row,
+)
 from coreplan import FormatError, ModelError, SolverError
 from coreplan.bench.config import read_config
 from coreplan.bench.figures import (
@@ -20,6 +28,7 @@ from coreplan.bench.figures import (
     convergence_data,
     decentralised_data,
     draw_figures,
+    limit_data,
     runtime_data,
     scaling_data,
     solved_data,
@@ -167,10 +176,10 @@ def test_headlines_without_published_algorithms() -> None:
     """Where nothing was run as published, the headlines tell of what was run."""
     rows = [make_row("mpp", 1, "spudd"), make_row("mpp", 1, "core-2016", seconds=0.5)]
     assert solved_data(rows, "mpp").headline == (
-        "mpp, 2 agents, solved: SPUDD, merged 100 %, CoRe 2016, merged 100 %"
+        "mpp, 2 agents, solved: SPUDD, stage by stage, merged 100 %, CoRe 2016, merged 100 %"
     )
     assert solved_data(rows, "mpp").headline_of_reach.endswith(
-        ": SPUDD, merged 2, CoRe 2016, merged 2"
+        ": SPUDD, stage by stage, merged 2, CoRe 2016, merged 2"
     )
     assert runtime_data(rows).headline.endswith(": CoRe 2016, merged on 100 %")
 
@@ -199,6 +208,28 @@ def test_runtimes_are_ordered_by_spudds() -> None:
     assert (rival.spudd_failed.solved, rival.spudd_failed.run) == (1, 2)
     assert (rival.faster.solved, rival.faster.run) == (1, 1)
     assert rival.speed == pytest.approx(2)
+
+
+def test_both_readings_of_spudd_are_shown() -> None:
+    """Times are compared with the reference encoding; the other one stands beside it."""
+    rows = [
+        make_row("mpp", 1, "spudd", REFERENCE_SPUDD, seconds=8),
+        make_row("mpp", 1, "spudd", PUBLISHED_SPUDD, seconds=4),
+        make_row("mpp", 1, "spudd", seconds=1),
+        make_row("mpp", 1, "core-2016", PLAIN, seconds=2),
+        make_row("mpp", 1, "core-2016", EXPECTED, seconds=1),
+    ]
+    data = runtime_data(rows)
+    assert str(data.spudd) == "SPUDD, reference encoding"
+    assert [str(each.variant) for each in data.rivals] == [
+        "SPUDD, stage by stage",
+        "CoRe 2016",
+        "CoRe 2016, expected bounds",
+    ]
+    assert data.headline == "Faster than SPUDD, of what both solved: CoRe 2016 on 100 %"
+    assert (
+        solved_data(rows, "mpp").headline == "mpp, 2 agents, solved: SPUDD 100 %, CoRe 2016 100 %"
+    )
 
 
 # -- (f) ---------------------------------------------------------------------------------------
@@ -267,6 +298,75 @@ def test_an_idea_is_compared_where_both_solved() -> None:
     assert idea.ratios["seconds"] == pytest.approx(2)
     assert idea.ratios["table cells"] == pytest.approx(math.sqrt(991 / 91))
     assert idea.ratios["joint states"] == 1
+
+
+# -- (i) ---------------------------------------------------------------------------------------
+
+
+def test_shares_by_the_time_limit() -> None:
+    """The share within a limit counts what was solved by then, of what was run."""
+    rows = [
+        *(make_row("mpp", k, "core-2016", PLAIN, seconds=2.0**k) for k in range(3)),
+        make_row("mpp", 3, "core-2016", PLAIN, seconds=10.4, gap=1.0),
+        *(make_row("mpp", k, "core", seconds=0.001) for k in range(4)),
+    ]
+    (panel,) = limit_data(rows).panels
+    assert (panel.title, panel.n) == ("mpp, 2 agents", 4)
+    published, core = panel.curves
+    assert (published.variant, core.variant) == (CORE_2016, CORE)
+    assert [published.share(limit) for limit in (0.5, 1, 3.9, 4, 10)] == [0, 0.25, 0.5, 0.75, 0.75]
+    assert (published.half, core.half, published.limit, core.limit) == (2, 0.001, 10, 10)
+    assert published.points == [(0.01, 0), (1, 0.25), (2, 0.5), (4, 0.75), (10, 0.75)]
+    assert core.points == [(0.01, 1), (10, 1)]
+    assert panel.sentence == (
+        "mpp, 2 agents (n = 4): CoRe 2016 25 % within 1 s and 75 % within 10 s, core all within 1 s"
+    )
+
+
+def test_a_line_ends_where_its_limit_does() -> None:
+    """A line ends at the shortest limit of a failed solve: beyond it, nothing is known of that."""
+    rows = [
+        make_row("pyra", 1, "core", seconds=1, limit=10),
+        make_row("pyra", 2, "core", seconds=60, limit=100),
+        make_row("pyra", 3, "core", gap=1.0, seconds=20, limit=20),
+    ]
+    ((curve,),) = [panel.curves for panel in limit_data(rows).panels]
+    assert (curve.limit, curve.seconds, curve.n) == (20, (1,), 3)
+    ((curve,),) = [panel.curves for panel in limit_data(rows[:2]).panels]
+    assert (curve.limit, curve.seconds, curve.half) == (100, (1, 60), 1)
+
+
+def test_lines_are_compared_on_the_same_instances() -> None:
+    """A panel counts instances that all its lines were run on; sizes of mpp have their own."""
+    rows = [
+        make_row("mpp", 1, "core", agents=2),
+        make_row("mpp", 2, "core", agents=2),
+        make_row("mpp", 2, "core-2016", EXPECTED, agents=2),
+        make_row("mpp", 3, "core", agents=3),
+    ]
+    panels = limit_data(rows).panels
+    assert [(each.title, each.n, len(each.curves)) for each in panels] == [
+        ("mpp, 2 agents", 1, 2),
+        ("mpp, 3 agents", 1, 1),
+    ]
+
+
+@given(
+    st.lists(st.tuples(st.floats(0, 2000), st.floats(0.001, 4000), st.booleans()), min_size=1),
+)
+def test_lines_never_fall(solves: list[tuple[float, float, bool]]) -> None:
+    """A line rises with the limit and ends at the share that was solved by its end."""
+    rows = [
+        make_row("pyra", k, "core", seconds=min(s, limit), limit=limit, gap=0.0 if solved else 1.0)
+        for k, (s, limit, solved) in enumerate(solves)
+    ]
+    ((curve,),) = [panel.curves for panel in limit_data(rows).panels]
+    times, shares = zip(*curve.points, strict=True)
+    assert list(times) == sorted(times)
+    assert list(shares) == sorted(shares)
+    assert shares[-1] == curve.share(times[-1])
+    if all(solved for *_, solved in solves) and times[-1] >= 0.01:
+        assert shares[-1] == 1
 
 
 # -- all of them -------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bench_rows import made_up_rows, make_row
 from coreplan.bench.figures import FIGURES, DrawnFigure
-from coreplan.bench.page import make_page
+from coreplan.bench.page import Section, make_page, markdown_table
 
 
 def figures(folder: Path) -> list[DrawnFigure]:
@@ -25,10 +25,51 @@ def test_the_page_says_how_the_solves_were_made(tmp_path: Path) -> None:
     instances = len({row.digest for row in rows})
     assert f"- Solves: {len(rows):,} of {instances:,} instances" in text
     assert "- Limits per solve: time 10 s or 20 s; memory 4,000 MB" in text
+    assert "- Clock: all seconds are wall-clock seconds\n" in text
     assert "- Machine: Test CPU, 2 cores, 8 GB of memory, Linux, 2 solves side by side" in text
-    assert "- Versions: coreplan 0.1.0, python 3.12.1, numpy 2.1.0" in text
+    assert "- Versions: coreplan 0.1.0, numpy 2.1.0, python 3.12.1" in text
     assert "2026-01-02 03:04" in text
     assert "| large | core | 20 s | 16 | 12 % |" in text
+
+
+def test_the_page_says_which_clock_was_used(tmp_path: Path) -> None:
+    """Processor seconds are called that, and solves by two clocks are told apart."""
+    row = make_row("mpp", 1, "core")
+    timed = dataclasses.replace(row, clock="processor")
+    text = make_page([timed], figures(tmp_path), tmp_path / "page.md")
+    assert "- Clock: all seconds are processor seconds of the solving process\n" in text
+    assert "| mpp | core | 10 s |" in text
+    text = make_page([row, timed], figures(tmp_path), tmp_path / "page.md")
+    assert "1 solve in processor seconds of the solving process, 1 solve in wall-clock" in text
+    assert "| mpp | core | 10 s (processor) |" in text
+
+
+def test_the_page_names_its_rows(tmp_path: Path) -> None:
+    """A table of the rows is linked from where the page is; without one, none is named."""
+    rows, page = made_up_rows(1), tmp_path / "docs" / "page.md"
+    table = tmp_path / "results" / "my rows.csv.gz"
+    text = make_page(rows, figures(tmp_path), page, table=table)
+    assert "\n- Rows: [my rows.csv.gz](../results/my%20rows.csv.gz)\n" in text
+    assert "- Rows:" not in make_page(rows, figures(tmp_path), page)
+
+
+def test_sections_come_after_the_claims(tmp_path: Path) -> None:
+    """Further sections are made of the rows, in order; one without lines is left out."""
+    sections = (
+        Section("Sizes", lambda rows: markdown_table(["n"], [[f"{len(rows)} | <b>"]])),
+        Section("Nothing", lambda rows: []),
+        Section("Last", lambda rows: ["The end."]),
+    )
+    rows = made_up_rows(1)
+    text = make_page(rows, figures(tmp_path), tmp_path / "page.md", sections=sections)
+    titles = re.findall(r"^## (.*)$", text, re.MULTILINE)
+    assert titles == [
+        *("How it was made", "Results by set and solver", "Figures", "The paper's claims"),
+        *("Sizes", "Last"),
+    ]
+    assert text.endswith(
+        f"\n## Sizes\n\n| n |\n| --- |\n| {len(rows)} \\| &lt;b> |\n\n## Last\n\nThe end.\n"
+    )
 
 
 def test_links_to_figures_are_relative(tmp_path: Path) -> None:

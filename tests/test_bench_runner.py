@@ -16,28 +16,31 @@ from hypothesis import strategies as st
 
 import coreplan
 from bench_hooks import lines, set_gate
-from bench_runs import check_whole, run_all, small_config, start_run, stopping
+from bench_runs import check_whole, run_all, small_config, start_run, stopping, stored_rows
 from coreplan import SolverError
 from coreplan.bench.config import SetRun, Solver
 from coreplan.bench.live import state_in_words
 from coreplan.bench.owner import birth
 from coreplan.bench.pool import LocalPool, Worker, WorkerLostError
+from coreplan.bench.results import read_rows
 from coreplan.bench.runner import MOST_LOSSES, Pace, Run, default_jobs, plan_solves
 from coreplan.bench.sets import generate
-from coreplan.bench.store import Row, Store, read_rows
+from coreplan.bench.store import PROCESSOR, WALL, Row, Store
 from coreplan.bench.worker import MOST_POINTS, BoundsLog
 from waiting import HANG, wait_for
 
 
 def solve_one(tmp_path: Path, hook: str, **options: Any) -> Row:
     """What is recorded of one solve by a function of `bench_hooks`."""
+    tmp_path.mkdir(exist_ok=True)
     path = tmp_path / "r.sqlite"
     limits = {"time_limit": options.pop("time_limit", HANG)}
     memory_limit = options.pop("memory_limit", 100.0)
-    grace = options.pop("grace", 5.0)
+    kill = {"grace": options.pop("grace", 5.0), "patience": options.pop("patience", HANG)}
+    clock = options.pop("clock", WALL)
     config = small_config("core", count=1, **limits, **options)
-    sets = (replace(config.sets[0], memory_limit=memory_limit),)
-    run_all(replace(config, sets=sets), path, f"bench_hooks:{hook}", grace=grace)
+    sets = (replace(config.sets[0], memory_limit=memory_limit, clock=clock),)
+    run_all(replace(config, sets=sets), path, f"bench_hooks:{hook}", **kill)
     (row,) = read_rows(path)
     return row
 
@@ -136,6 +139,45 @@ def test_killed_for_its_time(tmp_path: Path) -> None:
     assert row.wall_seconds >= 0.8
     assert row.cpu_seconds > 0
     assert "the time limit is 0.4 s" in row.message
+
+
+def test_the_clock_of_a_solve(tmp_path: Path) -> None:
+    """A solver goes by the machine's clock, or by processor time where that is asked for."""
+    assert solve_one(tmp_path, "clocked").message == "goes by None"
+    row = solve_one(tmp_path / "p", "clocked", clock=PROCESSOR)
+    assert row.message == "goes by process_time"
+    assert (row.clock, row.seconds) == (PROCESSOR, row.cpu_seconds)
+
+
+def test_seconds_of_the_processor(tmp_path: Path) -> None:
+    """By processor time, a solver takes no more seconds than its process took of the processor."""
+    path = tmp_path / "r.sqlite"
+    config = small_config("dp", "spudd")
+    timed = replace(config, sets=(replace(config.sets[0], clock=PROCESSOR),))
+    assert run_all(timed, path).done == 6
+    for row in read_rows(path):
+        assert row.solved
+        assert row.clock == PROCESSOR
+        assert 0 < row.seconds <= row.cpu_seconds
+        assert all(point[0] <= row.cpu_seconds for point in row.progress)
+    # By the other clock they are other solves.
+    assert run_all(config, path).before == 0
+
+
+def test_killed_for_its_processor_time(tmp_path: Path) -> None:
+    """A solver that does not stop is killed when it has used more than its processor time."""
+    row = solve_one(tmp_path, "busy", time_limit=0.4, grace=0.3, clock=PROCESSOR)
+    assert row.outcome == "killed_time"
+    assert row.cpu_seconds >= 0.8
+    assert "the time limit is 0.4 s of processor time" in row.message
+
+
+def test_killed_for_doing_nothing(tmp_path: Path) -> None:
+    """A solver that waits for ever uses no processor time, and is killed for that."""
+    log = str(tmp_path / "log")
+    row = solve_one(tmp_path, "sleeping", clock=PROCESSOR, patience=0.2, file=log)
+    assert row.outcome == "killed_time"
+    assert "it waits for something; the time limit is" in row.message
 
 
 def test_killed_for_its_memory(tmp_path: Path) -> None:
@@ -245,6 +287,8 @@ def request(hook: str, **options: Any) -> dict[str, Any]:
         "time_limit": HANG,
         "memory_limit": None,
         "grace": 5.0,
+        "patience": HANG,
+        "clock": WALL,
     }
 
 
@@ -443,7 +487,7 @@ def test_solves_on_ray(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         crashed = small_config("dp", count=1, time_limit=0.5)
         Run(plan_solves(crashed), store, pool, function="bench_hooks:segfault").run()
     key = lambda row: (row.instance, row.algorithm, row.value)  # noqa: E731
-    rows = read_rows(there)
+    rows = stored_rows(there)
     assert sorted(map(key, rows[:8])) == sorted(map(key, read_rows(here)))
     assert [row.outcome for row in rows[8:]] == ["killed_time", "crashed"]
 

@@ -19,10 +19,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench_runs import check_whole
+from bench_runs import check_whole, stored_rows
 from coreplan import FormatError
 from coreplan.bench.owner import FORGOTTEN_AFTER, Owner, birth
-from coreplan.bench.store import FORMAT_VERSION, OUTCOMES, Row, Store, read_rows, solve_key
+from coreplan.bench.store import (
+    CLOCKS,
+    FORMAT_VERSION,
+    OUTCOMES,
+    PROCESSOR,
+    WALL,
+    Row,
+    Store,
+    solve_key,
+)
 
 RESULT = {"format": "result/1", "status": "optimal", "value": 3.5, "seconds": 0.25}
 
@@ -75,6 +84,7 @@ rows = st.builds(
     versions=st.fixed_dictionaries({"coreplan": texts, "python": texts}),
     machine=mappings,
     started=texts,
+    clock=st.sampled_from(CLOCKS),
 )
 
 
@@ -85,7 +95,7 @@ def test_rows_come_back_as_they_were(given_rows: list[Row]) -> None:
         path = Path(folder) / "r.sqlite"
         with Store(path, create=True) as store:
             assert all(store.add(row) for row in given_rows)
-        assert read_rows(path) == given_rows
+        assert stored_rows(path) == given_rows
 
 
 def test_what_a_row_says_of_itself() -> None:
@@ -96,6 +106,8 @@ def test_what_a_row_says_of_itself() -> None:
     assert (stopped.solved, stopped.value) == (False, 3.5)
     killed = make_row(outcome="killed_time", result=None, wall_seconds=2.0)
     assert (killed.solved, killed.seconds, killed.value) == (False, 2.0, None)
+    timed = replace(killed, clock=PROCESSOR, cpu_seconds=1.5)
+    assert (timed.seconds, replace(row, clock=PROCESSOR).seconds) == (1.5, 0.25)
 
 
 def test_the_same_solve_is_there_once(tmp_path: Path) -> None:
@@ -104,7 +116,7 @@ def test_the_same_solve_is_there_once(tmp_path: Path) -> None:
     with Store(path, create=True) as store:
         assert store.add(make_row())
         assert not store.add(make_row(outcome="crashed", result=None))
-    assert read_rows(path) == [make_row()]
+    assert stored_rows(path) == [make_row()]
 
 
 def test_rows_stay(tmp_path: Path) -> None:
@@ -117,7 +129,7 @@ def test_rows_stay(tmp_path: Path) -> None:
         with pytest.raises(sqlite3.IntegrityError, match="never"):
             connection.execute(statement)
     connection.close()
-    assert read_rows(path) == [make_row()]
+    assert stored_rows(path) == [make_row()]
 
 
 KEY: dict[str, Any] = {
@@ -127,6 +139,7 @@ KEY: dict[str, Any] = {
     "time_limit": 10,
     "memory_limit": 4000,
     "version": "0.1.0",
+    "clock": WALL,
 }
 
 
@@ -140,10 +153,11 @@ KEY: dict[str, Any] = {
         {"time_limit": 10.5},
         {"memory_limit": None},
         {"version": "0.1.1"},
+        {"clock": PROCESSOR},
     ],
 )
 def test_what_makes_a_solve_another_one(change: dict[str, Any]) -> None:
-    """Instance, algorithm, options, limits and version tell solves apart."""
+    """Instance, algorithm, options, limits, version and clock tell solves apart."""
     assert solve_key(**KEY) != solve_key(**{**KEY, **change})
 
 
@@ -246,7 +260,7 @@ def test_many_make_and_fill_a_store_at_once(tmp_path: Path) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert sorted(row.digest for row in read_rows(path)) == [f"{k:064x}" for k in range(35)]
+    assert sorted(row.digest for row in stored_rows(path)) == [f"{k:064x}" for k in range(35)]
     check_whole(path)
     assert list(tmp_path.iterdir()) == [path]
 
@@ -281,7 +295,7 @@ def test_killed_while_writing(tmp_path: Path) -> None:
             for line in process.stdout:
                 if line.endswith("\n"):
                     said = int(line)
-        found = [int(row.digest, 16) for row in read_rows(path)]
+        found = [int(row.digest, 16) for row in stored_rows(path)]
         assert found == list(range(len(found)))
         assert len(found) > said
         check_whole(path)
@@ -321,10 +335,10 @@ def test_files_that_are_no_stores(tmp_path: Path, kind: str, create: bool) -> No
 def test_places_without_a_store(tmp_path: Path) -> None:
     """A missing file, a folder and a folder that does not exist are told apart."""
     with pytest.raises(FormatError, match="does not exist"):
-        read_rows(tmp_path / "r.sqlite")
+        stored_rows(tmp_path / "r.sqlite")
     assert not (tmp_path / "r.sqlite").exists()
     with pytest.raises(FormatError, match="is not a file"):
-        read_rows(tmp_path)
+        stored_rows(tmp_path)
     with pytest.raises(FormatError, match="cannot be made: No such file or directory"):
         Store(tmp_path / "nowhere" / "r.sqlite", create=True)
 
@@ -342,6 +356,31 @@ def test_stores_of_the_future(tmp_path: Path) -> None:
     assert path.read_bytes() == before
 
 
+def test_stores_of_the_past(tmp_path: Path) -> None:
+    """A store from before there were clocks can be read as it is, and gets a clock with a row."""
+    path = tmp_path / "r.sqlite"
+    with Store(path, create=True) as store:
+        store.add(make_row(1))
+    connection = sqlite3.connect(path)
+    connection.execute("ALTER TABLE solves DROP COLUMN clock")
+    connection.execute("PRAGMA user_version = 1")
+    connection.close()
+    before = path.read_bytes()
+    assert stored_rows(path) == [make_row(1)]
+    assert path.read_bytes() == before
+    with Store(path) as store:
+        assert store.keys() == {make_row(1).key}
+        assert not store.add(make_row(1))
+        assert store.add(make_row(2, clock=PROCESSOR))
+    assert stored_rows(path) == [make_row(1), make_row(2, clock=PROCESSOR)]
+    check_whole(path)
+
+
+def test_keys_of_the_past() -> None:
+    """The key of a solve by the clock on the wall is the one that older versions gave it."""
+    assert solve_key(**KEY) == "e3aef5ae2425d3a023a4c6112f5b08da"
+
+
 def test_a_damaged_store(tmp_path: Path) -> None:
     """Rows that cannot be read are an error in words."""
     path = tmp_path / "r.sqlite"
@@ -352,7 +391,7 @@ def test_a_damaged_store(tmp_path: Path) -> None:
     content[8192:] = bytes(len(content) - 8192)
     path.write_bytes(content)
     with pytest.raises(FormatError, match=r"r\.sqlite: cannot be read: .*malformed"):
-        read_rows(path)
+        stored_rows(path)
 
 
 @pytest.mark.parametrize(
@@ -371,7 +410,7 @@ def test_damaged_rows(tmp_path: Path, column: str, text: str) -> None:
     connection.commit()
     connection.close()
     with pytest.raises(FormatError, match=r"r\.sqlite: row 2 of the table `solves` is damaged"):
-        read_rows(path)
+        stored_rows(path)
 
 
 def test_links_to_where_nothing_is_yet(tmp_path: Path) -> None:
@@ -381,7 +420,7 @@ def test_links_to_where_nothing_is_yet(tmp_path: Path) -> None:
     with Store(link, create=True) as store:
         store.add(make_row())
     assert link.is_symlink()
-    assert read_rows(tmp_path / "r.sqlite") == [make_row()]
+    assert stored_rows(tmp_path / "r.sqlite") == [make_row()]
 
 
 def test_stores_that_must_not_be_written(tmp_path: Path) -> None:
@@ -390,4 +429,4 @@ def test_stores_that_must_not_be_written(tmp_path: Path) -> None:
     with Store(path, create=True) as store:
         store.add(make_row())
     path.chmod(0o444)
-    assert read_rows(path) == [make_row()]
+    assert stored_rows(path) == [make_row()]

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from bench_rows import MEMO, PLAIN, PUBLISHED_SPUDD, make_row
+from bench_rows import EXPECTED, MEMO, PLAIN, PUBLISHED_SPUDD, REFERENCE_SPUDD, make_row
+from coreplan.bench.figures.style import colour_of
 from coreplan.bench.variants import IDEAS, Solves, Variant, variant_of
 from coreplan.solving.option_fields import Flag, options_in
 from coreplan.solving.options import CoreOptions
 from coreplan.solving.registry import ALGORITHMS
+
+READINGS = (
+    ("spudd", REFERENCE_SPUDD),
+    ("spudd", PUBLISHED_SPUDD),
+    ("core-2016", PLAIN),
+    ("core-2016", EXPECTED),
+)
 
 
 @pytest.mark.parametrize(
@@ -16,15 +26,19 @@ from coreplan.solving.registry import ALGORITHMS
     [
         ("dp", PLAIN, "DP"),
         ("dp", {}, "DP, merged"),
-        ("spudd", PUBLISHED_SPUDD, "SPUDD"),
-        ("spudd", {}, "SPUDD, merged"),
-        ("spudd", PLAIN, "SPUDD, action variables"),
-        ("spudd", {"actions": "enumerate"}, "SPUDD, merged, enumerated actions"),
-        ("spudd", {"order": "interleaved"}, "SPUDD, merged, order interleaved"),
-        ("spudd", {"encoding": "reference"}, "SPUDD, reference encoding"),
+        ("spudd", PUBLISHED_SPUDD, "SPUDD, stage by stage"),
+        ("spudd", {}, "SPUDD, stage by stage, merged"),
+        ("spudd", PLAIN, "SPUDD, stage by stage, action variables"),
+        ("spudd", {"actions": "enumerate"}, "SPUDD, stage by stage, merged, enumerated actions"),
+        ("spudd", {"order": "interleaved"}, "SPUDD, stage by stage, merged, order interleaved"),
+        ("spudd", REFERENCE_SPUDD, "SPUDD, reference encoding"),
+        ("spudd", {**REFERENCE_SPUDD, "actions": "enumerate"}, "SPUDD, reference encoding"),
         ("crg-ps", MEMO, "CRG-PS, memo"),
         ("core-2016", PLAIN, "CoRe 2016"),
         ("core-2016", {"memo": False}, "CoRe 2016, merged"),
+        ("core-2016", {**PLAIN, "bounds": "returns"}, "CoRe 2016"),
+        ("core-2016", EXPECTED, "CoRe 2016, expected bounds"),
+        ("core-2016", {**MEMO, "bounds": "expected"}, "CoRe 2016, expected bounds, memo"),
         ("core", {"threads": 2, "seed": 5}, "core"),
         ("core", {"merge": False}, "core, no merge"),
         ("core", {"merge": True, "relative_gap": 0}, "core"),
@@ -57,10 +71,13 @@ def test_defaults_are_those_of_the_algorithms() -> None:
 
 
 def test_the_last_of_several_solves_counts() -> None:
-    """Of two solves of an instance by one variant, the one stored later is taken."""
+    """Of two solves of an instance by one variant, the one that started later is taken."""
     first = make_row("mpp", 1, "core", {"threads": 1}, limit=1, gap=5.0)
     second = make_row("mpp", 1, "core", {"threads": 2}, limit=10)
     assert list(Solves([first, second])[Variant("core")].values()) == [second]
+    third = replace(first, started="2026-01-02T03:04:06+00:00")
+    for rows in ([second, third], [third, second]):
+        assert list(Solves(rows)[Variant("core")].values()) == [third]
 
 
 def test_only_the_sets_asked_for_count() -> None:
@@ -76,6 +93,35 @@ def test_published_is_the_nearest_that_was_run() -> None:
     assert str(Solves([merged, memo]).published("core-2016")) == "CoRe 2016, memo"
     assert Solves([other]).published("core-2016") is None
     assert Solves([make_row("mpp", 1, "core", {"merge": False})]).published("core") is None
+
+
+def test_the_spudd_of_the_paper() -> None:
+    """It is the reference encoding where that was run, else the one stage by stage."""
+    reference = make_row("mpp", 1, "spudd", REFERENCE_SPUDD)
+    stages, merged = make_row("mpp", 1, "spudd", PUBLISHED_SPUDD), make_row("mpp", 1, "spudd")
+    assert Solves([merged, stages, reference]).published("spudd") == variant_of(reference)
+    assert Solves([merged, stages]).published("spudd") == variant_of(stages)
+    assert Solves([merged]).published("spudd") == variant_of(merged)
+    assert [str(each) for each in Solves([merged, stages, reference]).main()] == [
+        "SPUDD, reference encoding",
+        "SPUDD, stage by stage",
+        "SPUDD, stage by stage, merged",
+    ]
+    assert variant_of(reference).short == "SPUDD"
+    assert variant_of(stages).short == "SPUDD, stage by stage"
+
+
+def test_two_readings_are_both_published() -> None:
+    """Both bounds of `core-2016` are as published, the paper's equation first, and look apart."""
+    literal = make_row("mpp", 1, "core-2016", PLAIN)
+    expected = make_row("mpp", 1, "core-2016", EXPECTED)
+    first, second = Solves([expected, literal]).main()
+    assert (str(first), str(second)) == ("CoRe 2016", "CoRe 2016, expected bounds")
+    assert first.is_published
+    assert second.is_published
+    assert Solves([expected, literal]).published("core-2016") == first
+    assert Solves([expected]).published("core-2016") == second
+    assert len({colour_of(variant_of(make_row("mpp", 1, *each))) for each in READINGS}) == 4
 
 
 def test_an_ablation_is_not_shown_as_the_engine() -> None:

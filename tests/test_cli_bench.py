@@ -18,9 +18,11 @@ from rich.console import Console
 
 from cli_runs import Run, one_json, run_unread, shell
 from coreplan.bench.live import RunDisplay, duration_in_words, print_summaries, state_in_words
+from coreplan.bench.results import read_rows
 from coreplan.bench.runner import RunState
-from coreplan.bench.store import Row, Store, read_rows
-from coreplan.bench.summary import rows_to_csv, summarise
+from coreplan.bench.store import Row, Store
+from coreplan.bench.summary import summarise
+from coreplan.bench.table import in_order, rows_to_csv
 from test_bench_store import RESULT, make_row
 from waiting import HANG
 
@@ -85,6 +87,28 @@ def test_choosing(run: Run, config: Path) -> None:
     assert one_json(out)["results"] == "other.sqlite"
 
 
+def test_continuing_from_a_table(run: Run, config: Path) -> None:
+    """A run on another machine goes on from a table of the solves that are done."""
+    code, _, err = run("bench", "run", config, "--sets", "rand3", "--count", 4)
+    assert (code, without_progress(err)) == (0, "")
+    code, shown, _ = run("bench", "show", "mine.sqlite", "--csv", "done.csv.gz")
+    assert code == 0
+    assert run("bench", "show", "done.csv.gz") == (0, shown, "")
+    code, out, err = run(
+        *("bench", "run", config, "--from", "done.csv.gz", "--from", "mine.sqlite"),
+        *("-o", "new.sqlite", "--json"),
+    )
+    assert (code, without_progress(err)) == (0, "")
+    report = one_json(out)
+    assert (report["total"], report["before"], report["added"]) == (7, 6, {"result": 1})
+    old, new = read_rows("done.csv.gz"), read_rows("new.sqlite")
+    # The fourth instance is none of the configuration's.
+    assert (len(old), len(new)) == (8, 7)
+    assert [row for row in new if row.set == "rand3"] == [
+        row for row in old if row.instance != "rand3-0003"
+    ]
+
+
 @pytest.mark.parametrize("as_json", [True, False])
 def test_dry_run(run: Run, config: Path, as_json: bool) -> None:
     """With --dry-run the solves are counted, and nothing is written: any output will do."""
@@ -111,6 +135,9 @@ def test_dry_run(run: Run, config: Path, as_json: bool) -> None:
         (["mine.yaml", "-o", "mine.yaml"], "would overwrite its own input 'mine.yaml'"),
         (["mine.yaml", "-o", "no/where"], "the folder 'no' does not exist"),
         (["mine.yaml", "-o", "notes.txt"], "notes.txt: is not a store of results"),
+        (["mine.yaml", "--from", "notes.txt"], "notes.txt: is not a store of results"),
+        (["mine.yaml", "--from", "no.csv.gz"], "no.csv.gz: cannot be read"),
+        (["mine.yaml", "--from", "notes.txt", "-o", "notes.txt"], "overwrite its own input"),
         (["mine.yaml", "--jobs", "0"], "--jobs"),
         (["mine.yaml", "--cluster", "moon"], "--cluster"),
         (["nothing.yaml"], "nothing.yaml: cannot be read"),
@@ -298,7 +325,7 @@ def test_csv(run: Run, tmp_path: Path) -> None:
     with table.open(encoding="utf-8", newline="") as file:
         written = list(csv.DictReader(file))
     assert len(written) == 10
-    for row, line in zip(outcomes(), written, strict=True):
+    for row, line in zip(in_order(outcomes()), written, strict=True):
         assert line["instance"] == row.instance
         assert line["outcome"] == row.outcome
         assert line["parameters.agents"] == "2"

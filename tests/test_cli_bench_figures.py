@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import pytest
@@ -27,12 +28,34 @@ def test_figures_and_page_are_written(run: Run, tmp_path: Path) -> None:
     """Figures go into a new folder, the page links to them, and claims are counted."""
     results = stored(tmp_path / "results.sqlite", made_up_rows(3))
     folder, page = tmp_path / "new" / "figures", tmp_path / "page.md"
-    done = run("bench", "figures", results, "-o", folder, "--page", page)
+    options = ("--page", page, "--command", "make it", "--rows", tmp_path / "rows.csv.gz")
+    done = run("bench", "figures", results, "-o", folder, *options)
     assert done.code == 0, done.err
     assert "the paper's claims: " in done.out
-    assert len(list(folder.glob("*.svg"))) == 8
+    assert len(list(folder.glob("*.svg"))) == 9
     text = page.read_text(encoding="utf-8")
     assert "(new/figures/decentralised.svg)" in text
+    assert "- Command: `make it`\n" in text
+    assert "- Rows: [rows.csv.gz](rows.csv.gz)\n" in text
+
+
+@needs_matplotlib
+def test_a_table_gives_the_same_as_its_store(run: Run, tmp_path: Path) -> None:
+    """Page and figures are the same, byte for byte, from a store and from a table of it."""
+    rows = made_up_rows(4)
+    random.Random(1).shuffle(rows)
+    results, table = stored(tmp_path / "results.sqlite", rows), tmp_path / "results.csv.gz"
+    assert run("bench", "show", results, "--csv", table).code == 0
+    made = []
+    for source, place in ((results, tmp_path / "a"), (table, tmp_path / "b")):
+        (place / "docs").mkdir(parents=True)
+        page = place / "docs" / "page.md"
+        done = run("bench", "figures", source, "-o", place / "figures", "--page", page)
+        assert done.code == 0, done.err
+        files = sorted(each for each in place.rglob("*") if each.is_file())
+        made.append({each.relative_to(place): each.read_bytes() for each in files})
+    assert len(made[0]) == 10
+    assert made[0] == made[1]
 
 
 @needs_matplotlib
@@ -53,8 +76,8 @@ def test_json(run: Run, tmp_path: Path) -> None:
     assert done.code == 0, done.err
     answer = one_json(done.out)
     assert answer["solves"] == 1
-    assert [each["letter"] for each in answer["figures"]] == list("abcdefgh")
-    assert [each["name"] for each in answer["figures"] if each["path"]] == ["solved"]
+    assert [each["letter"] for each in answer["figures"]] == list("abcdefghi")
+    assert [each["name"] for each in answer["figures"] if each["path"]] == ["solved", "limits"]
     assert {each["verdict"] for each in answer["claims"]} == {"not measured"}
     assert answer["contradictions"] == []
 

@@ -20,7 +20,7 @@ from hypothesis import given
 
 import coreplan.solving.registry as registry
 from coreplan import SolverError, compare, read_problem, register_algorithm, solve
-from coreplan.bench.store import read_rows
+from coreplan.bench.results import read_rows
 from coreplan.solving import compile_problem
 from helpers import agrees, from_file, random_mpp
 from strategies import mpp_dicts, timmdp_dicts

@@ -123,7 +123,7 @@ def test_long_certificates(small: Path, tmp_path: Path, monkeypatch: pytest.Monk
     """What is compressed counts at the length that it has without compression."""
     file = tmp_path / "certificate.json.gz"
     file.write_bytes(gzip.compress(b" " * 50_000))
-    monkeypatch.setattr("coreplan.proof.certificate.MOST_BYTES", 40_000)
+    monkeypatch.setattr(reading, "MOST_BYTES", 40_000)
     with pytest.raises(FormatError, match="longer than 40,000 bytes"):
         read_certificate(file, read_problem(small))
 

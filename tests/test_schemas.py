@@ -28,7 +28,8 @@ from test_policy import policy_of
 SCHEDULE = '{"format": "schedule/1", "Alpha": {"a1": 0}, "Beta": {"b1": 3}}'
 CALENDAR = '{"format": "calendar/1", "start": "2026-03-02", "step": "day"}'
 BENCH = """{
-  "format": "bench/1", "name": "small", "seed": 1, "limits": {"time": 10, "memory": null},
+  "format": "bench/1", "name": "small", "seed": 1,
+  "limits": {"time": 10, "memory": null, "clock": "processor"},
   "solvers": {"ours": {"algorithm": "core", "options": {"threads": 1}}, "dp": {"algorithm": "dp"}},
   "sets": [
     {"set": "rand3", "count": 3, "solvers": ["ours"], "limits": {"time": 1.5}},
@@ -223,6 +224,8 @@ BROKEN: list[tuple[str, list[Any], Any]] = [
     ("bench/1", ["limits", "time"], None),
     ("bench/1", ["limits", "memory"], "much"),
     ("bench/1", ["limits", "space"], 1),
+    ("bench/1", ["limits", "clock"], "sun"),
+    ("bench/1", ["limits", "clock"], None),
     ("bench/1", ["solvers"], {}),
     ("bench/1", ["solvers", ""], {"algorithm": "dp"}),
     ("bench/1", ["solvers", "dp"], "dp"),

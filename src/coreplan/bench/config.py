@@ -9,6 +9,7 @@ from typing import Any
 
 from coreplan.bench.sets import TEST_SETS, generate
 from coreplan.bench.sets.instance import MOST_INSTANCES
+from coreplan.bench.store import CLOCKS, PROCESSOR, WALL
 from coreplan.errors import CoreplanError, Diagnostic, ModelError
 from coreplan.files.reading import Document, Place, read_document
 from coreplan.files.writing import tidy
@@ -22,7 +23,7 @@ from coreplan.support.processors import usable_processors
 
 FORMAT = "bench/1"
 
-_LIMITS = ("time", "memory")
+_LIMITS = ("time", "memory", "clock")
 _TRIAL_SECONDS = 10.0
 _TRIAL = TIMMDP(
     tuple(Agent(name, "s", {"s": {"go": {"s": 1.0}, "stay": {"s": 1.0}}}) for name in "AB"),
@@ -67,6 +68,14 @@ class Solver:
             return 1
         return int(self.options.get("threads", known["threads"].default) or usable_processors())
 
+    @property
+    def has_one_thread(self) -> bool:
+        """Whether it uses one thread on every machine, whatever the number of processors."""
+        known = options_in(ALGORITHMS[self.algorithm].options)
+        if "threads" not in known:
+            return True
+        return bool(self.options.get("threads", known["threads"].default) == 1)
+
 
 @dataclass(frozen=True)
 class SetRun:
@@ -86,6 +95,8 @@ class SetRun:
         Seconds for each solve.
     memory_limit
         MB for each solve; None for no limit.
+    clock
+        The seconds that count, for limits and results: ``wall`` or ``processor``.
     """
 
     set: str
@@ -94,6 +105,7 @@ class SetRun:
     solvers: tuple[Solver, ...]
     time_limit: float
     memory_limit: float | None
+    clock: str = WALL
 
 
 @dataclass(frozen=True)
@@ -210,6 +222,7 @@ def _take_config(document: Document) -> BenchConfig:
             document.fail(("sets",), "found an empty list; expected one test set or more")
         for position, each in enumerate(listed):
             sets.append(_set(document, each, ("sets", position), solvers, limits, seed or 0))
+        _check_threads(document, [each for each in sets if each is not None])
     return document.finish(
         lambda: BenchConfig(name, seed or 0, tuple(each for each in sets if each is not None))
     )
@@ -272,12 +285,27 @@ def _check_solver(document: Document, solver: Solver, place: Place) -> bool:
     return True
 
 
+def _check_threads(document: Document, sets: Iterable[SetRun]) -> None:
+    """Record solvers with several threads: their processor time is the sum over the threads."""
+    timed = {s.name: s for each in sets if each.clock == PROCESSOR for s in each.solvers}
+    for name, solver in timed.items():
+        if not solver.has_one_thread:
+            place: Place = ("solvers", name)
+            if "threads" in solver.options:
+                place = (*place, "options", "threads")
+            document.fail(
+                place,
+                f"solver {name!r} may use several threads, and `clock: processor` adds up their "
+                "seconds; add `options: {threads: 1}`",
+            )
+
+
 def _set(
     document: Document,
     value: Any,
     place: Place,
     solvers: Mapping[str, Solver],
-    limits: Mapping[str, float | None],
+    limits: Mapping[str, Any],
     seed: int,
 ) -> SetRun | None:
     parts = document.fields(
@@ -327,6 +355,7 @@ def _set(
         chosen,
         time,
         merged.get("memory"),
+        merged.get("clock", WALL),
     )
 
 
@@ -350,13 +379,18 @@ def _chosen(
     return tuple(solvers[name] for name in names if isinstance(name, str) and name in solvers)
 
 
-def _limits(document: Document, parts: Mapping[str, Any], place: Place) -> dict[str, float | None]:
+def _limits(document: Document, parts: Mapping[str, Any], place: Place) -> dict[str, Any]:
     if "limits" not in parts:
         return {}
     place = (*place, "limits")
-    found: dict[str, float | None] = {}
+    found: dict[str, Any] = {}
     for key, value in document.fields(parts["limits"], place, "limits", (), _LIMITS).items():
-        if key == "memory" and value is None:
+        if key == "clock":
+            if value not in CLOCKS:
+                kind = document.kind((*place, key))
+                document.fail((*place, key), f"found {kind}; expected {' or '.join(CLOCKS)}")
+            found[key] = value
+        elif key == "memory" and value is None:
             found[key] = None
         elif not is_number(value) or value <= 0:
             unit = "seconds" if key == "time" else "MB, or null for no limit"

@@ -167,4 +167,5 @@ _OPTIONAL: dict[str, Callable[[Summary], str]] = {
     "algorithm": _with_options,
     "memory": _memory,
     "version": lambda summary: summary.version,
+    "clock": lambda summary: summary.clock,
 }

@@ -45,6 +45,33 @@ def resident_mb(pid: int) -> float:
     return 0.0
 
 
+def processor_seconds(pid: int) -> float:
+    """Processor time that a process has used; 0 if it does not run or the system does not tell."""
+    with suppress(OSError, ValueError, IndexError):
+        if Path("/proc/self/stat").exists():
+            # The name of the program, in parentheses, may contain anything.
+            text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+            user, system = text.rpartition(")")[2].split()[11:13]
+            return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+        return duration_in_seconds(_output("ps", "-o", "time=", "-p", str(pid)))
+    return 0.0
+
+
+def duration_in_seconds(text: str) -> float:
+    """The seconds of a duration as `ps` writes it: ``[[days-]hours:]minutes:seconds``.
+
+    Examples
+    --------
+    >>> duration_in_seconds("1-02:03:04"), duration_in_seconds("3:04.25")
+    (93784.0, 184.25)
+    """
+    days, _, rest = text.strip().rpartition("-")
+    seconds = 86400.0 * int(days or 0)
+    for position, part in enumerate(reversed(rest.split(":"))):
+        seconds += 60**position * float(part)
+    return seconds
+
+
 def _processor() -> str:
     with suppress(OSError):
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").split("\n"):

@@ -2,18 +2,62 @@
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from coreplan.bench.claims import Claim, Verdict, check_claims
 from coreplan.bench.figures import DrawnFigure
 from coreplan.bench.figures.numbers import percent
-from coreplan.bench.store import Row
+from coreplan.bench.store import PROCESSOR, WALL, Row
 from coreplan.bench.summary import summarise
+from coreplan.bench.table import in_order
 from coreplan.bench.variants import make_variant
 from coreplan.view.words import count
+
+_CLOCKS = {
+    WALL: "wall-clock seconds",
+    PROCESSOR: "processor seconds of the solving process",
+}
+
+
+_SOLVERS = """\
+DP, CRG-PS and CoRe 2016 (the paper's algorithm, `core-2016`) are as published: local states keep
+start and end times (`merge: false`), and searches have no memory. CoRe 2016 prunes by the bounds of
+the paper's equation; with *expected bounds*, by those of its figure (`bounds: expected`). SPUDD in
+its *reference encoding* (`encoding: reference`) solves one model with a clock and one action per
+joint action, as users of SPUDD write it; it stands for the paper's SPUDD where it was run. SPUDD
+*stage by stage* has diagrams over the reachable states of each stage, which is our own model.
+*merged*: on merged local states, SPUDD with actions as variables of its diagrams. *memo*: solved
+joint states are remembered. *core* is this project's engine.
+
+A solve counts as solved if its optimum is proven within the limits; otherwise it ends with bounds,
+or fails. Seconds are of all solves. An instance that was not run does not count."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section at the end of the page.
+
+    Attributes
+    ----------
+    title
+        Its title.
+    make
+        Turns the rows into lines of Markdown; none if the rows have no data for the section, which
+        is then left out. :func:`markdown_table` makes tables.
+    """
+
+    title: str
+    make: Callable[[Sequence[Row]], Iterable[str]]
+
+
+SECTIONS: tuple[Section, ...] = ()
+"""The sections after the claims, in order; a new one needs a line here."""
 
 
 def make_page(
@@ -22,8 +66,10 @@ def make_page(
     page: str | Path,
     *,
     command: str = "",
+    table: str | Path | None = None,
     contradictions: Sequence[str] = (),
     claims: Sequence[Claim] | None = None,
+    sections: Sequence[Section] = SECTIONS,
 ) -> str:
     """Write the text of a page, in Markdown, from the rows alone.
 
@@ -37,12 +83,16 @@ def make_page(
         Path of the page; links to figures are relative to it.
     command
         The command that made the solves, to show on the page.
+    table
+        The file with all rows, to link to.
     contradictions
         The results of :func:`coreplan.bench.agreement.find_contradictions`.
     claims
         The results of :func:`coreplan.bench.claims.check_claims`, which is called by default.
+    sections
+        The sections after the claims.
     """
-    rows = list(rows)
+    rows = in_order(rows)
     lines = [
         "# The paper's evaluation, reproduced",
         "",
@@ -52,26 +102,39 @@ def make_page(
         "## How it was made",
         "",
         *_origin(rows, command),
+        *([] if table is None else [f"- Rows: {_link(Path(table).name, table, page)}"]),
         "",
         *_disagreement(contradictions),
-        *_table(rows),
+        "## Results by set and solver",
         "",
-        "DP, SPUDD, CRG-PS and CoRe 2016 (the paper's algorithm, `core-2016`) are as published:",
-        "local states keep start and end times (`merge: false`), searches have no memory, SPUDD",
-        "tries joint actions one by one. *merged*: on merged local states, SPUDD with actions as",
-        "variables of its diagrams. *memo*: solved joint states are remembered. *core* is this",
-        "project's engine. A solve counts as solved if its optimum is proven within the limits;",
-        "otherwise it ends with bounds, or fails. Seconds are of all solves. An instance that was",
-        "not run does not count.",
+        *_results(rows),
+        "",
+        _SOLVERS,
         "",
         "## Figures",
         "",
     ]
     for figure in figures:
-        lines += [*_figure(figure, Path(page)), ""]
+        lines += [*_figure(figure, page), ""]
     lines += ["## The paper's claims", ""]
     lines += _claims(check_claims(rows) if claims is None else claims)
+    for section in sections:
+        made = list(section.make(rows))
+        if made:
+            lines += ["", f"## {section.title}", "", *made]
     return "\n".join(lines) + "\n"
+
+
+def markdown_table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    r"""The lines of a table; texts are escaped where they would end a cell or a line.
+
+    Examples
+    --------
+    >>> list(markdown_table(["name", "share"], [["a|b", "5 %"]]))
+    ['| name | share |', '| --- | --- |', '| a\\|b | 5 % |']
+    """
+    for cells in (titles, ["---"] * len(titles), *rows):
+        yield f"| {' | '.join(map(_safe, cells))} |"
 
 
 def _origin(rows: Sequence[Row], command: str) -> Iterator[str]:
@@ -83,7 +146,7 @@ def _origin(rows: Sequence[Row], command: str) -> Iterator[str]:
     if started:
         first, last = started[0][:16].replace("T", " "), started[-1][:16].replace("T", " ")
         when = f", begun between {first} and {last} UTC"
-    spent = sum(row.wall_seconds for row in rows)
+    spent = math.fsum(row.process_seconds for row in rows)
     yield (
         f"- Solves: {len(rows):,} of {len({row.digest for row in rows}):,} instances, "
         f"{_duration(spent)} of solving in all{when}"
@@ -94,6 +157,12 @@ def _origin(rows: Sequence[Row], command: str) -> Iterator[str]:
         for limit in sorted({row.memory_limit for row in rows}, key=lambda each: each or 0.0)
     )
     yield f"- Limits per solve: time {times}; memory {memory}"
+    clocks = Counter(_CLOCKS[row.clock] for row in rows)
+    if len(clocks) == 1:
+        yield f"- Clock: all seconds are {next(iter(clocks))}"
+    elif clocks:
+        parts = [f"{count(number, 'solve')} in {words}" for words, number in sorted(clocks.items())]
+        yield f"- Clocks: {', '.join(parts)}"
     for machine in _distinct(row.machine for row in rows):
         size = machine.get("memory_mb")
         parts = [
@@ -105,7 +174,8 @@ def _origin(rows: Sequence[Row], command: str) -> Iterator[str]:
         ]
         yield f"- Machine: {_safe(', '.join(part for part in parts if part))}"
     for versions in _distinct(row.versions for row in rows):
-        yield f"- Versions: {_safe(', '.join(f'{name} {each}' for name, each in versions.items()))}"
+        listed = (f"{name} {each}" for name, each in sorted(versions.items()))
+        yield f"- Versions: {_safe(', '.join(listed))}"
 
 
 def _distinct(mappings: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -133,45 +203,54 @@ def _disagreement(contradictions: Sequence[str]) -> list[str]:
     ]
 
 
-def _table(rows: Sequence[Row]) -> Iterator[str]:
-    yield "| set | solver | limit | run | solved | median | 90 % | most | failed |"
-    yield "| --- | --- | --- | --- | --- | --- | --- | --- | --- |"
+def _results(rows: Sequence[Row]) -> Iterator[str]:
     sets = list(dict.fromkeys(row.set for row in rows))
     variants = [(each, make_variant(each.algorithm, each.options)) for each in summarise(rows)]
     variants.sort(key=lambda pair: (sets.index(pair[0].set), pair[1].order, pair[0].time_limit))
+    clocks = {row.clock for row in rows}
+    lines = []
     for each, variant in variants:
+        clock = f" ({each.clock})" if len(clocks) > 1 else ""
         seconds = (each.median_seconds, each.p90_seconds, each.max_seconds)
         failures = {"no plan": each.no_plan, "killed": each.killed, "failed": each.failed}
-        cells = (
-            each.set,
-            str(variant),
-            f"{each.time_limit:,g} s",
-            f"{each.solves:,}",
-            percent(each.solved / each.solves),
-            *(f"{number:.2g} s" for number in seconds),
-            ", ".join(f"{number:,} {words}" for words, number in failures.items() if number),
+        lines.append(
+            (
+                each.set,
+                str(variant),
+                f"{each.time_limit:,g} s{clock}",
+                f"{each.solves:,}",
+                percent(each.solved / each.solves),
+                *(f"{number:.2g} s" for number in seconds),
+                ", ".join(f"{number:,} {words}" for words, number in failures.items() if number),
+            )
         )
-        yield f"| {' | '.join(map(_safe, cells))} |"
+    titles = ("set", "solver", "limit", "run", "solved", "median", "90 %", "most", "failed")
+    yield from markdown_table(titles, lines)
 
 
-def _figure(figure: DrawnFigure, page: Path) -> list[str]:
+def _figure(figure: DrawnFigure, page: str | Path) -> list[str]:
     lines = [f"### ({figure.kind.letter}) {figure.kind.title}", ""]
     if figure.path is None:
         return [*lines, "Not measured: these solves have no data for this figure."]
-    target = Path(os.path.relpath(figure.path, page.parent)).as_posix().replace(" ", "%20")
     picture = "" if figure.path.suffix == ".pdf" else "!"
-    return [*lines, f"{picture}[{_safe(figure.headline)}]({target})", "", _safe(figure.sentence)]
+    link = _link(figure.headline, figure.path, page)
+    return [*lines, f"{picture}{link}", "", _safe(figure.sentence)]
+
+
+def _link(text: str, target: str | Path, page: str | Path) -> str:
+    """A link from the page to a file, relative to the page."""
+    path = Path(os.path.relpath(target, Path(page).parent)).as_posix().replace(" ", "%20")
+    return f"[{_safe(text)}]({path})"
 
 
 def _claims(claims: Sequence[Claim]) -> Iterator[str]:
     tally = [f"{sum(c.verdict is v for c in claims)} {v}" for v in Verdict]
     yield f"Of {count(len(claims), 'claim')}: {', '.join(tally)}. The verdict follows the rule."
     yield ""
-    yield "| the paper | rule | measured | verdict | possible reason |"
-    yield "| --- | --- | --- | --- | --- |"
-    for claim in claims:
-        cells = (claim.statement, claim.rule, claim.measured or "–", str(claim.verdict), claim.why)
-        yield f"| {' | '.join(map(_safe, cells))} |"
+    yield from markdown_table(
+        ("the paper", "rule", "measured", "verdict", "possible reason"),
+        [(c.statement, c.rule, c.measured or "–", str(c.verdict), c.why) for c in claims],
+    )
 
 
 def _safe(text: str) -> str:

@@ -12,7 +12,7 @@ from coreplan.bench.config import BenchConfig, SetRun, Solver
 from coreplan.bench.pool import Answer, Pool
 from coreplan.bench.sets import Instance, generate
 from coreplan.bench.store import Row, Store, solve_key
-from coreplan.bench.worker import KILLED, SOLVE, TIME_GRACE
+from coreplan.bench.worker import KILLED, PATIENCE, SOLVE, TIME_GRACE
 from coreplan.errors import SolverError
 from coreplan.support.interrupts import catch_interrupts
 from coreplan.support.processors import usable_processors
@@ -38,6 +38,7 @@ class Solve:
     solver: Solver
     time_limit: float
     memory_limit: float | None
+    clock: str
     key: str
 
     def row(self, answer: Answer, jobs: int) -> Row:
@@ -62,6 +63,7 @@ class Solve:
             versions=answer["versions"],
             machine={**answer["machine"], "jobs": jobs},
             started=answer["started"],
+            clock=self.clock,
         )
 
 
@@ -95,6 +97,7 @@ def _solves_of(run: SetRun, instance: Instance) -> Iterator[Solve]:
     text, digest = instance.text(), instance.digest()
     for solver in run.solvers:
         limits = (run.time_limit, run.memory_limit)
+        algorithm, options = solver.algorithm, solver.options
         yield Solve(
             set=instance.set,
             instance=instance.name,
@@ -104,7 +107,8 @@ def _solves_of(run: SetRun, instance: Instance) -> Iterator[Solve]:
             solver=solver,
             time_limit=run.time_limit,
             memory_limit=run.memory_limit,
-            key=solve_key(digest, solver.algorithm, solver.options, *limits, __version__),
+            clock=run.clock,
+            key=solve_key(digest, algorithm, options, *limits, __version__, run.clock),
         )
 
 
@@ -218,6 +222,8 @@ class Run:
         The function that solves, as ``module:function``.
     grace
         Seconds after 1.25 times the time limit at which a solver is killed.
+    patience
+        Seconds in which a solver whose processor time counts must use some, or it is killed.
     """
 
     def __init__(
@@ -229,12 +235,14 @@ class Run:
         tell: Callable[[RunState], object] | None = None,
         function: str = SOLVE,
         grace: float = TIME_GRACE,
+        patience: float = PATIENCE,
     ) -> None:
         self._store = store
         self._pool = pool
         self._tell = tell
         self._function = function
         self._grace = grace
+        self._patience = patience
         self._pace = Pace()
         done = store.keys()
         self._pending = {key: each for key, each in solves.items() if key not in done}
@@ -298,8 +306,10 @@ class Run:
                     "options": dict(solve.solver.options),
                     "time_limit": solve.time_limit,
                     "memory_limit": solve.memory_limit,
+                    "clock": solve.clock,
                     "threads": solve.solver.threads,
                     "grace": self._grace,
+                    "patience": self._patience,
                 },
             )
         # Other programs have claimed the rest: check later whether they have done it, or ended.

@@ -25,8 +25,8 @@ from coreplan.bench.owner import Owner
 from coreplan.errors import Diagnostic, FormatError
 from coreplan.files.writing import tidy
 
-FORMAT_VERSION = 1
-"""Version of the tables; SQLite's ``user_version``."""
+FORMAT_VERSION = 2
+"""Version of the tables; SQLite's ``user_version``. Version 1 has no column ``clock``."""
 
 APPLICATION_ID = 0x636F7265
 """The mark of a store: SQLite's ``application_id``, "core" in ASCII."""
@@ -36,6 +36,10 @@ PATIENCE = 60.0
 
 OUTCOMES = ("result", "no_plan", "killed_time", "killed_memory", "crashed", "error")
 """The possible outcomes of a solve; see :class:`Row`."""
+
+WALL, PROCESSOR = "wall", "processor"
+CLOCKS = (WALL, PROCESSOR)
+"""The clocks that can measure a solve; see :class:`Row`."""
 
 ProgressPoints = tuple[tuple[float, float, float], ...]
 
@@ -63,7 +67,8 @@ CREATE TABLE solves (
   peak_memory_mb REAL NOT NULL,
   versions TEXT NOT NULL,
   machine TEXT NOT NULL,
-  started TEXT NOT NULL
+  started TEXT NOT NULL,
+  clock TEXT NOT NULL DEFAULT '{WALL}'
 );
 CREATE TRIGGER solves_stay BEFORE DELETE ON solves
   BEGIN SELECT RAISE(ABORT, 'rows of a store are never deleted'); END;
@@ -129,6 +134,9 @@ class Row:
         the same time.
     started
         Time of start in UTC, as ISO 8601.
+    clock
+        The clock of the time limit and of all seconds in `result` and `progress`: ``wall``, or
+        ``processor`` for seconds of processor time of the process that solved.
     """
 
     set: str
@@ -150,6 +158,7 @@ class Row:
     versions: Mapping[str, str] = field(default_factory=dict)
     machine: Mapping[str, Any] = field(default_factory=dict)
     started: str = ""
+    clock: str = WALL
 
     @property
     def solved(self) -> bool:
@@ -158,8 +167,13 @@ class Row:
 
     @property
     def seconds(self) -> float:
-        """The solver's own time; without a result, the time of its process."""
-        return self.wall_seconds if self.result is None else float(self.result["seconds"])
+        """The solver's own time by its clock; without a result, the time of its process."""
+        return self.process_seconds if self.result is None else float(self.result["seconds"])
+
+    @property
+    def process_seconds(self) -> float:
+        """The time of the whole process by its clock, reading the instance included."""
+        return self.cpu_seconds if self.clock == PROCESSOR else self.wall_seconds
 
     @property
     def value(self) -> float | None:
@@ -176,6 +190,7 @@ class Row:
             self.time_limit,
             self.memory_limit,
             self.versions.get("coreplan", ""),
+            self.clock,
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -201,6 +216,7 @@ def solve_key(
     time_limit: float,
     memory_limit: float | None,
     version: str,
+    clock: str = WALL,
 ) -> str:
     """The unique key of a solve, a short text.
 
@@ -214,8 +230,12 @@ def solve_key(
         The limits.
     version
         Version of coreplan.
+    clock
+        The clock of the time limit.
     """
-    parts = tidy([digest, algorithm, options, time_limit, memory_limit, version])
+    # Keys of older stores, which know one clock only, stay as they are.
+    clocks = [] if clock == WALL else [clock]
+    parts = tidy([digest, algorithm, options, time_limit, memory_limit, version, *clocks])
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
 
 
@@ -266,8 +286,12 @@ class Store:
 
     def rows(self) -> Iterator[Row]:
         """All rows, in the order in which they were written."""
-        columns = ", ".join(f'"{name}"' for name in _COLUMNS)
         with self._errors("read"):
+            known = self._columns()
+            columns = ", ".join(
+                f"'{WALL}'" if name == "clock" and name not in known else f'"{name}"'
+                for name in _COLUMNS
+            )
             for number, *values in self._connection.execute(
                 f"SELECT id, {columns} FROM solves ORDER BY id"
             ):
@@ -284,20 +308,30 @@ class Store:
 
     def add(self, row: Row) -> bool:
         """Write a row and release its claim; False if the row existed before."""
-        values = row.to_dict()
-        for name in (*_MAPPINGS, "progress"):
-            if values[name] is not None:
-                values[name] = json.dumps(values[name], allow_nan=False)
-        key = row.key
+        return self.add_all([row]) > 0
+
+    def add_all(self, rows: Iterable[Row]) -> int:
+        """Write rows in one step and release their claims; the number of rows that are new."""
         marks = ", ".join("?" for _ in _COLUMNS)
         columns = ", ".join(f'"{name}"' for name in _COLUMNS)
+        added = 0
         with self._transaction() as run:
-            added = run(
-                f"INSERT INTO solves (key, {columns}) VALUES (?, {marks}) ON CONFLICT DO NOTHING",
-                (key, *values.values()),
-            ).rowcount
-            run("DELETE FROM claims WHERE key = ?", (key,))
-        return bool(added > 0)
+            if "clock" not in self._columns():  # a store of version 1
+                run(f"ALTER TABLE solves ADD COLUMN clock TEXT NOT NULL DEFAULT '{WALL}'")
+                run(f"PRAGMA user_version = {FORMAT_VERSION}")
+            for row in rows:
+                values = row.to_dict()
+                for name in (*_MAPPINGS, "progress"):
+                    if values[name] is not None:
+                        values[name] = json.dumps(values[name], allow_nan=False)
+                key = row.key
+                added += run(
+                    f"INSERT INTO solves (key, {columns}) VALUES (?, {marks}) "
+                    "ON CONFLICT DO NOTHING",
+                    (key, *values.values()),
+                ).rowcount
+                run("DELETE FROM claims WHERE key = ?", (key,))
+        return added
 
     def add_loss(self, key: str, message: str) -> int:
         """Record that a solve was killed from outside, and release its claim.
@@ -365,6 +399,10 @@ class Store:
         if self._owner is not None:
             with self._transaction() as run:
                 run("UPDATE owners SET seen = ? WHERE id = ?", (time.time(), self._owner))
+
+    def _columns(self) -> set[str]:
+        """The names of the columns of the table of rows."""
+        return {name for _, name, *_ in self._connection.execute("PRAGMA table_info(solves)")}
 
     def _own(self, run: Any) -> int:
         """The number of this process among the owners; removes owners that have ended."""
@@ -439,16 +477,16 @@ class Store:
         raise FormatError(str(self.path), [Diagnostic((), message)]) from None
 
 
-def read_rows(path: str | Path) -> list[Row]:
-    """All rows of a store, in the order in which they were written.
-
-    Raises
-    ------
-    FormatError
-        If the file is not a store, or is of a newer version.
-    """
-    with Store(path) as store:
-        return list(store.rows())
+def points_from_json(points: Any) -> ProgressPoints:
+    """Points of progress from JSON values; a ValueError or TypeError if they are something else."""
+    return tuple(
+        (
+            seconds,
+            -math.inf if lower is None else lower,
+            math.inf if upper is None else upper,
+        )
+        for seconds, lower, upper in points
+    )
 
 
 def _row(values: Sequence[Any]) -> Row:
@@ -460,14 +498,7 @@ def _row(values: Sequence[Any]) -> Row:
         read[name] = json.loads(read[name])
         if not isinstance(read[name], dict):
             raise TypeError(name)
-    read["progress"] = tuple(
-        (
-            seconds,
-            -math.inf if lower is None else lower,
-            math.inf if upper is None else upper,
-        )
-        for seconds, lower, upper in json.loads(read["progress"])
-    )
+    read["progress"] = points_from_json(json.loads(read["progress"]))
     return Row(**read)
 
 

@@ -1,4 +1,4 @@
-"""Summaries of the rows of a store, and their table for other programs."""
+"""Summaries of rows: a line per test set and solver."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from coreplan.bench.store import Row
-from coreplan.files.writing import to_csv
 
 
 @dataclass(frozen=True)
@@ -20,7 +19,7 @@ class Summary:
 
     Attributes
     ----------
-    set, solver, algorithm, options, time_limit, memory_limit, version
+    set, solver, algorithm, options, time_limit, memory_limit, version, clock
         The common values of the rows.
     solves
         Number of rows.
@@ -44,6 +43,7 @@ class Summary:
     time_limit: float
     memory_limit: float | None
     version: str
+    clock: str
     solves: int
     solved: int
     no_plan: int
@@ -63,7 +63,7 @@ def summarise(rows: Iterable[Row]) -> list[Summary]:
     groups: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
         options = json.dumps(dict(row.options), sort_keys=True)
-        limits = (row.time_limit, row.memory_limit)
+        limits = (row.time_limit, row.memory_limit, row.clock)
         version = row.versions.get("coreplan", "")
         group = (row.set, row.solver, row.algorithm, options, *limits, version)
         groups.setdefault(group, []).append(row)
@@ -84,6 +84,7 @@ def _summary(rows: list[Row]) -> Summary:
         time_limit=first.time_limit,
         memory_limit=first.memory_limit,
         version=first.versions.get("coreplan", ""),
+        clock=first.clock,
         solves=len(rows),
         solved=sum(row.solved for row in rows),
         no_plan=outcomes["no_plan"],
@@ -93,41 +94,3 @@ def _summary(rows: list[Row]) -> Summary:
         p90_seconds=seconds[math.ceil(0.9 * len(seconds)) - 1],
         max_seconds=seconds[-1],
     )
-
-
-def rows_to_csv(rows: Iterable[Row]) -> str:
-    """All rows as CSV: a column for each name, including names in parameters and results.
-
-    Options and progress are JSON texts.
-    """
-    flat = [_flat(row) for row in rows]
-    columns = dict.fromkeys(name for each in flat for name in each)
-    # A column per part, in the order of the first row that has it.
-    heads = dict.fromkeys(name.partition(".")[0] for name in columns)
-    ordered = [name for head in heads for name in columns if name.partition(".")[0] == head]
-    return to_csv([ordered, *([each.get(name, "") for name in ordered] for each in flat)])
-
-
-def _flat(row: Row) -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for name, value in row.to_dict().items():
-        if name in ("options", "progress"):
-            flat[name] = json.dumps(value)
-        elif name == "result" and value is None:
-            continue
-        elif isinstance(value, Mapping):
-            flat |= _named(name, value)
-        else:
-            flat[name] = value
-    return flat
-
-
-def _named(prefix: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Values of nested mappings, with the names of the outer mappings before their own."""
-    flat: dict[str, Any] = {}
-    for name, value in values.items():
-        if isinstance(value, Mapping):
-            flat |= _named(f"{prefix}.{name}", value)
-        else:
-            flat[f"{prefix}.{name}"] = value
-    return flat

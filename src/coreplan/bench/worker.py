@@ -18,15 +18,17 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NoReturn
 
-from coreplan.bench.machine import describe_machine, resident_mb, versions
+from coreplan.bench.machine import describe_machine, processor_seconds, resident_mb, versions
+from coreplan.bench.store import PROCESSOR
 from coreplan.errors import CoreplanError, LimitError, shorten
 from coreplan.formats import parse_problem
 from coreplan.solving.limits import Progress
+from coreplan.support.clock import replace_clock
 from coreplan.support.memory import BYTES_PER_MB, memory_in_mb
 
 SOLVE = "coreplan.solve:solve"
@@ -43,6 +45,11 @@ MOST_POINTS = 200
 
 TIME_FACTOR, TIME_GRACE = 1.25, 5.0
 """A solver is killed after its time limit times this, plus these seconds."""
+
+PATIENCE, LEAST_SHARE = 600.0, 0.001
+"""A solver whose processor time counts is killed if, over this many seconds, it uses less than this
+share of a processor: it waits for something. On a busy machine, even the most modest process gets
+more than that."""
 
 MEMORY_FACTOR, MEMORY_GRACE = 1.25, 100.0
 """A solver is killed above its memory limit times this, plus these MB and the program itself."""
@@ -129,15 +136,17 @@ def solve_request(request: Mapping[str, Any]) -> dict[str, Any]:
     """Answer a request in this process; the answer has an outcome in every case."""
     log = BoundsLog()
     result, message = None, ""
+    timed = request["clock"] == PROCESSOR
     try:
-        found = find_function(request["function"])(
-            parse_problem(request["text"]),
-            algorithm=request["algorithm"],
-            time_limit=request["time_limit"],
-            memory_limit=request["memory_limit"],
-            callback=log,
-            **request["options"],
-        )
+        with replace_clock(time.process_time) if timed else nullcontext():
+            found = find_function(request["function"])(
+                parse_problem(request["text"]),
+                algorithm=request["algorithm"],
+                time_limit=request["time_limit"],
+                memory_limit=request["memory_limit"],
+                callback=log,
+                **request["options"],
+            )
         log.note(found.seconds, found.lower_bound, found.upper_bound)
         outcome, result, message = "result", found.to_dict(), found.message
     except LimitError as error:
@@ -183,7 +192,9 @@ class Child:
         for end in (answer_end, errors_end, lifeline):
             os.close(end)
         self._next_look = self._start
-        self._deadline = self._start + TIME_FACTOR * request["time_limit"] + request["grace"]
+        self._most_seconds = TIME_FACTOR * request["time_limit"] + request["grace"]
+        self._by_processor = request["clock"] == PROCESSOR
+        self._seen_busy = (self._start, 0.0)
 
     def run(self, commands: Lines) -> dict[str, Any] | None:
         """Wait until the solve has ended; its outcome, or None if the runner has cancelled it."""
@@ -196,7 +207,9 @@ class Child:
             self._look(now)
             waiting = [*self._pipes, commands.descriptor]
             # Both pipes closed: it is about to end.
-            patience = min(_LOOK_EVERY, self._deadline - now) if self._pipes else 0.001
+            patience = _LOOK_EVERY if self._pipes else 0.001
+            if not self._by_processor:
+                patience = min(patience, self._start + self._most_seconds - now)
             if cancelled or commands.closed:
                 waiting.pop()
             for ready in select.select(waiting, [], [], max(0.001, patience))[0]:
@@ -213,8 +226,8 @@ class Child:
             return None
         return {
             **self._judge(os.waitstatus_to_exitcode(status)),
-            "wall_seconds": seconds,
-            "cpu_seconds": usage.ru_utime + usage.ru_stime,
+            "wall_seconds": round(seconds, 6),
+            "cpu_seconds": round(usage.ru_utime + usage.ru_stime, 6),
             "peak_memory_mb": round(memory_in_mb(usage.ru_maxrss), 1),
             "started": self._started.isoformat(timespec="milliseconds"),
         }
@@ -223,14 +236,17 @@ class Child:
         """Kill the solve if it exceeds its limits."""
         if self._verdict[0]:
             return
-        if now >= self._deadline:
+        limit = f"the time limit is {self._request['time_limit']:g} s"
+        if not self._by_processor and now >= self._start + self._most_seconds:
             self._kill(
-                "killed_time",
-                f"still running {now - self._start:.1f} s after its start; the time limit is "
-                f"{self._request['time_limit']:g} s",
+                "killed_time", f"still running {now - self._start:.1f} s after its start; {limit}"
             )
-        elif self._most_memory is not None and now >= self._next_look:
-            self._next_look = now + _LOOK_EVERY
+        if self._verdict[0] or now < self._next_look:
+            return
+        self._next_look = now + _LOOK_EVERY
+        if self._by_processor:
+            self._look_at_processor(now, limit)
+        if self._most_memory is not None:
             memory = resident_mb(self.pid)
             if memory > self._most_memory:
                 self._kill(
@@ -238,6 +254,24 @@ class Child:
                     f"it used {memory:.0f} MB, including the program itself; the memory limit is "
                     f"{self._request['memory_limit']:g} MB",
                 )
+
+    def _look_at_processor(self, now: float, limit: str) -> None:
+        """Kill the solve if it has used too much processor time, or next to none for long."""
+        used = processor_seconds(self.pid)
+        since, before = self._seen_busy
+        if used >= self._most_seconds:
+            self._kill(
+                "killed_time",
+                f"still running after {used:.1f} s of processor time; {limit} of processor time",
+            )
+        elif now >= since + self._request["patience"]:
+            if used - before < LEAST_SHARE * (now - since):
+                self._kill(
+                    "killed_time",
+                    f"it used {used - before:.2g} s of processor time in {now - since:.0f} s: it "
+                    f"waits for something; {limit} of processor time",
+                )
+            self._seen_busy = (now, used)
 
     def _kill(self, verdict: str, message: str) -> None:
         self._verdict = (verdict, message)

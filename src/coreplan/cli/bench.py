@@ -11,9 +11,11 @@ from coreplan.bench.cluster import RayPool, check_ray
 from coreplan.bench.config import read_config
 from coreplan.bench.live import RunDisplay, print_summaries, state_in_words
 from coreplan.bench.pool import LocalPool
+from coreplan.bench.results import read_rows
 from coreplan.bench.runner import Run, count_solves, default_jobs, plan_solves
-from coreplan.bench.store import Store, read_rows
-from coreplan.bench.summary import rows_to_csv, summarise
+from coreplan.bench.store import Store
+from coreplan.bench.summary import summarise
+from coreplan.bench.table import in_order, write_table
 from coreplan.cli.bench_figures import figures
 from coreplan.cli.outputs import Outputs
 from coreplan.cli.shared import (
@@ -28,7 +30,6 @@ from coreplan.cli.shared import (
     print_json,
 )
 from coreplan.errors import ModelError
-from coreplan.files.writing import write_text
 from coreplan.support.processors import choose_count
 from coreplan.view.terminal import make_console
 
@@ -53,6 +54,7 @@ def bench() -> None:
     coreplan bench run paper.yaml
     coreplan bench run paper.yaml -o results.sqlite --jobs 4
     coreplan bench run paper.yaml --count 5 --time-limit 2 --sets mpp,pyra --solvers core
+    coreplan bench run paper.yaml --from earlier.csv.gz -o results.sqlite
     coreplan bench run paper.yaml --cluster ray --address auto
     """,
     short_help="Solve the test sets of a configuration.",
@@ -65,6 +67,15 @@ def bench() -> None:
     metavar="RESULTS",
     help="File for the results.  [default: the configuration's name with the ending .sqlite, in "
     "the current folder]",
+)
+@click.option(
+    "--from",
+    "earlier",
+    type=click.Path(),
+    multiple=True,
+    metavar="FILE",
+    help="Take over the solves of this configuration that are in this file: other results, or a "
+    "table of `coreplan bench show --csv`. May be given several times.",
 )
 @click.option(
     "--jobs",
@@ -105,6 +116,7 @@ def bench() -> None:
 def run(
     config: str,
     output: str | None,
+    earlier: tuple[str, ...],
     jobs: int | None,
     cluster: str,
     address: str | None,
@@ -141,7 +153,8 @@ def run(
     if output is None:
         stem = "bench" if config == "-" else Path(config).stem
         output = f"{stem}.sqlite"
-    check_writable(output, [config], "the file of results", "--output")
+    check_writable(output, [config, *earlier], "the file of results", "--output")
+    known = [row for file in earlier for row in read_rows(file)]
     messages = make_console(stderr=True)
     with ExitStack() as stack:
         display = None
@@ -149,6 +162,7 @@ def run(
             display = stack.enter_context(RunDisplay(messages))
         store = stack.enter_context(Store(output, create=True))
         solves = plan_solves(read, None if display is None else display.preparing)
+        store.add_all(row for row in known if row.key in solves)
         pool: RayPool | LocalPool
         if cluster == "ray":
             pool = stack.enter_context(RayPool(read.threads, address, jobs))
@@ -157,7 +171,7 @@ def run(
             pool = stack.enter_context(LocalPool(jobs))
         state = Run(solves, store, pool, tell=display).run()
         keys = set(solves)
-        summaries = summarise(row for row in store.rows() if row.key in keys)
+        summaries = summarise(in_order(row for row in store.rows() if row.key in keys))
     if as_json:
         print_json(
             {
@@ -198,18 +212,24 @@ def _tell_plan(counts: dict[tuple[str, str], int], as_json: bool) -> int:
     epilog="""
     coreplan bench show paper.sqlite
     coreplan bench show paper.sqlite --json
-    coreplan bench show paper.sqlite --csv paper.csv
+    coreplan bench show paper.sqlite --csv paper.csv.gz
     """,
     short_help="Summarise results.",
 )
 @click.argument("results", type=click.Path())
 @click.option(
-    "--csv", "csv_file", type=click.Path(), metavar="FILE", help="Write all rows to a CSV file."
+    "--csv",
+    "csv_file",
+    type=click.Path(),
+    metavar="FILE",
+    help="Write all rows to a table (.csv, or .csv.gz to compress it), which `bench show`, `bench "
+    "figures` and `bench run --from` can read.",
 )
 @json_option
 def show(results: str, csv_file: str | None, as_json: bool) -> int:
-    """Print a line per test set and solver for RESULTS, a file from `coreplan bench run`.
+    """Print a line per test set and solver for RESULTS.
 
+    RESULTS is a file from `coreplan bench run`, or a table of `--csv`.
     The seconds are those of all solves, including solves that a limit stopped.
     """
     if csv_file is not None and csv_file != "-":
@@ -227,7 +247,7 @@ def show(results: str, csv_file: str | None, as_json: bool) -> int:
                 make_console().print("no solves yet")
     if csv_file is not None:
         with outputs.one(f"the table in {csv_file}"):
-            write_text(rows_to_csv(rows), csv_file)
+            write_table(rows, csv_file)
     return outputs.code
 
 

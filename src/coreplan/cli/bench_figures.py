@@ -11,7 +11,7 @@ from coreplan.bench.claims import Verdict, check_claims
 from coreplan.bench.figures import draw_figures
 from coreplan.bench.figures.style import check_matplotlib
 from coreplan.bench.page import make_page
-from coreplan.bench.store import read_rows
+from coreplan.bench.results import read_rows
 from coreplan.cli.outputs import Outputs
 from coreplan.cli.shared import DISAGREE, Command, check_writable, json_option, print_json
 from coreplan.files.writing import write_text
@@ -23,7 +23,7 @@ from coreplan.view.terminal import make_console, print_error
     epilog="""
     coreplan bench figures results.sqlite -o figures
     coreplan bench figures results.sqlite -o figures --format pdf
-    coreplan bench figures results.sqlite -o docs/images --page docs/reproduction.md
+    coreplan bench figures results.csv.gz -o docs/images --page docs/reproduction.md
     """,
     short_help="Draw figures and compare with the paper.",
 )
@@ -56,13 +56,28 @@ from coreplan.view.terminal import make_console, print_error
     default="",
     help="The command that made the results, to show on the page.",
 )
+@click.option(
+    "--rows",
+    "table",
+    type=click.Path(),
+    metavar="FILE",
+    help="A file with all rows, to link to on the page.",
+)
 @json_option
 def figures(
-    results: str, output: str, page: str | None, file_format: str, command: str, as_json: bool
+    results: str,
+    output: str,
+    page: str | None,
+    file_format: str,
+    command: str,
+    table: str | None,
+    as_json: bool,
 ) -> int:
     """Draw the figures that the solves in RESULTS have data for (needs the extra `plot`).
 
-    These are the five figures of the paper, with `core` added, and three of our own. The paper's
+    RESULTS is a file from `coreplan bench run`, or a table from `coreplan bench show --csv`.
+
+    These are the five figures of the paper, with `core` added, and four of our own. The paper's
     claims are compared with the measurements. The exit code is 1 if solves contradict each other.
     """
     check_matplotlib()
@@ -103,7 +118,13 @@ def figures(
     if page is not None:
         with outputs.one(f"the page {page}"):
             text = make_page(
-                rows, drawn, page, command=command, contradictions=contradictions, claims=claims
+                rows,
+                drawn,
+                page,
+                command=command,
+                table=table,
+                contradictions=contradictions,
+                claims=claims,
             )
             write_text(text, page)
             if not as_json:

@@ -11,11 +11,13 @@ without positions first; at the first problem, reading starts again with positio
 from __future__ import annotations
 
 import gc
+import gzip
 import io
 import itertools
 import os
 import stat
 import sys
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -112,6 +114,37 @@ def _read_at_most(file: BinaryIO, name: str, most: int) -> bytes:
         content.write(piece)
         left = most - content.tell()
     raise too_long(name, most)
+
+
+def read_text(path: str | Path) -> tuple[str, str]:
+    """A text file's name for messages, and its text; content that gzip has made is uncompressed.
+
+    Raises
+    ------
+    FormatError
+        If it cannot be read, is damaged, is too long, or is not text.
+    """
+    name, content = read_bytes(path)
+    if content[:2] == b"\x1f\x8b":
+        try:
+            content = _unzip(content)
+        except (OSError, EOFError, zlib.error):
+            raise FormatError(
+                name, [Diagnostic((), "cannot be read: the gzip data are damaged")]
+            ) from None
+        if len(content) > MOST_BYTES:
+            raise too_long(name, MOST_BYTES)
+    return name, decode_file(name, content)
+
+
+def _unzip(content: bytes) -> bytes:
+    """Uncompress the content; if it is too long, only its beginning."""
+    # In pieces: a single call would reserve memory for the longest allowed content.
+    unzipped = bytearray()
+    with gzip.GzipFile(fileobj=io.BytesIO(content)) as file:
+        while len(unzipped) <= MOST_BYTES and (piece := file.read(_PIECE)):
+            unzipped += piece
+    return bytes(unzipped)
 
 
 def too_long(name: str, most: int) -> FormatError:

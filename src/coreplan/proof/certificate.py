@@ -6,10 +6,7 @@ certificates.
 
 from __future__ import annotations
 
-import gzip
-import io
 import json
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -20,16 +17,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from coreplan.errors import Diagnostic, FormatError, ModelError
-from coreplan.files.reading import (
-    MOST_BYTES,
-    Document,
-    Place,
-    decode_file,
-    read_bytes,
-    take_document,
-    too_long,
-)
+from coreplan.errors import FormatError, ModelError
+from coreplan.files.reading import Document, Place, read_text, take_document
 from coreplan.files.writing import gzipped, to_json, write_bytes, write_document
 from coreplan.model.indexed import IndexedAgent, IndexedProblem
 from coreplan.model.problem import PlanningProblem, index_problem, problem_hash
@@ -42,7 +31,6 @@ from coreplan.proof.local import agents_looked_at
 from coreplan.support.checks import check_number, found
 
 FORMAT = "certificate/1"
-_PIECE = 1 << 20
 MOST_COMBINATIONS = 2_000_000
 """The most joint actions of one record, and the most joint classes that they lead to."""
 
@@ -310,7 +298,7 @@ def read_certificate(path: str | Path, problem: PlanningProblem) -> Certificate:
     FormatError
         If the file is not a certificate, or belongs to another problem.
     """
-    file, text = _open(path)
+    file, text = read_text(path)
     return take_document(file, text, lambda document: _take_certificate(document, problem))
 
 
@@ -364,30 +352,6 @@ def _take_certificate(document: Document, problem: PlanningProblem) -> Certifica
     if content["policy"] is None:
         return certificate
     return replace(certificate, policy=_read_policy(document, content["policy"], certificate))
-
-
-def _open(path: str | Path) -> tuple[str, str]:
-    name, content = read_bytes(path)
-    if content[:2] == b"\x1f\x8b":
-        try:
-            content = _unzip(content)
-        except (OSError, EOFError, zlib.error):
-            raise FormatError(
-                name, [Diagnostic((), "cannot be read: the gzip data are damaged")]
-            ) from None
-        if len(content) > MOST_BYTES:
-            raise too_long(name, MOST_BYTES)
-    return name, decode_file(name, content)
-
-
-def _unzip(content: bytes) -> bytes:
-    """Uncompress the content; if it is too long, only its beginning."""
-    # In pieces: a single call would reserve memory for the longest allowed content.
-    unzipped = bytearray()
-    with gzip.GzipFile(fileobj=io.BytesIO(content)) as file:
-        while len(unzipped) <= MOST_BYTES and (piece := file.read(_PIECE)):
-            unzipped += piece
-    return bytes(unzipped)
 
 
 def _attempt(document: Document, path: Place, make: Callable[[], T]) -> T:

@@ -1,4 +1,7 @@
-"""The clock that all limits go by: the machine's, or one that a test has put in its place."""
+"""The clock that all limits go by: the machine's, or another one in its place.
+
+Tests put in a clock that they move; benchmark runs may count processor time instead.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ def clock_instead() -> Clock | None:
 
 @contextmanager
 def replace_clock(clock: Clock) -> Iterator[None]:
-    """Let limits go by another clock, so that they strike where a test wants them to."""
+    """Let limits go by another clock: processor time, or one that a test moves."""
     global _instead
     before, _instead = _instead, clock
     try:

@@ -6,7 +6,8 @@ latter needs the extra ``plot``. :func:`draw_figures` writes all figures that ha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,7 @@ from coreplan.bench.figures.decentralised import (
     decentralised_data,
     draw_decentralised,
 )
+from coreplan.bench.figures.limits import LimitData, draw_limits, limit_data
 from coreplan.bench.figures.runtime import RuntimeData, draw_runtime, runtime_data
 from coreplan.bench.figures.scaling import SETS as SCALING_SETS
 from coreplan.bench.figures.scaling import ScalingData, draw_scaling, scaling_data
@@ -39,6 +41,7 @@ from coreplan.bench.figures.style import (
     save_figure,
     share_legend,
     styled,
+    title_in_lines,
 )
 from coreplan.bench.figures.work import WorkData, draw_work, work_data
 from coreplan.bench.store import Row
@@ -55,6 +58,7 @@ __all__ = [
     "DecentralisedData",
     "DrawnFigure",
     "FigureKind",
+    "LimitData",
     "RuntimeData",
     "ScalingData",
     "SolvedData",
@@ -62,16 +66,19 @@ __all__ = [
     "ablation_data",
     "convergence_data",
     "decentralised_data",
+    "describe_figures",
     "draw_ablation",
     "draw_convergence",
     "draw_decentralised",
     "draw_figures",
+    "draw_limits",
     "draw_runtime",
     "draw_scaling",
     "draw_solved_by_agents",
     "draw_solved_by_horizon",
     "draw_solved_grid",
     "draw_work",
+    "limit_data",
     "runtime_data",
     "scaling_data",
     "solved_data",
@@ -150,7 +157,7 @@ class FigureKind:
 
 @dataclass(frozen=True)
 class DrawnFigure:
-    """A figure that has been drawn.
+    """A figure with its file and its texts.
 
     Attributes
     ----------
@@ -193,7 +200,7 @@ def draw_figures(
     Parameters
     ----------
     rows
-        Solves from :func:`coreplan.bench.store.read_rows`.
+        Solves from :func:`coreplan.bench.results.read_rows`.
     folder
         Folder for the files.
     format
@@ -215,22 +222,36 @@ def draw_figures(
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise FormatError(str(folder), [Diagnostic((), f"cannot be made: {reason}")]) from None
-    rows = list(rows)
     drawn = []
+    for each, data in _prepared(rows, target, format):
+        if each.path is not None:
+            if started is not None:
+                started(each.kind.name)
+            with styled():
+                figure = each.kind.compose(data)
+                figure.suptitle(data.headline, x=0.012, ha="left", fontsize=9.5, fontweight="bold")
+                save_figure(figure, each.path)
+        drawn.append(each)
+    return drawn
+
+
+def describe_figures(
+    rows: Iterable[Row], folder: str | Path, *, format: str = "svg"
+) -> list[DrawnFigure]:
+    """What :func:`draw_figures` returns, without drawing anything; needs no matplotlib."""
+    return [each for each, _ in _prepared(rows, Path(folder), format)]
+
+
+def _prepared(rows: Iterable[Row], folder: Path, format: str) -> Iterator[tuple[DrawnFigure, Any]]:
+    """Each figure with its texts and its data, in order."""
+    rows = list(rows)
     for kind in FIGURES:
         data = kind.prepare(rows)
         if not data:
-            drawn.append(DrawnFigure(kind, None))
+            yield DrawnFigure(kind, None), data
             continue
-        if started is not None:
-            started(kind.name)
-        path = target / f"{kind.name}.{format}"
-        with styled():
-            figure = kind.compose(data)
-            figure.suptitle(data.headline, x=0.012, ha="left", fontsize=9.5, fontweight="bold")
-            save_figure(figure, path)
-        drawn.append(DrawnFigure(kind, path, data.headline, data.sentence))
-    return drawn
+        path = folder / f"{kind.name}.{format}"
+        yield DrawnFigure(kind, path, data.headline, data.sentence), data
 
 
 def _compose_decentralised(data: DecentralisedData) -> Figure:
@@ -279,14 +300,20 @@ def _compose_solved(data: SolvedData) -> Figure:
 
 
 def _compose_runtime(data: RuntimeData) -> Figure:
-    figure = new_figure(3.8)
-    panels = figure.subplots(1, len(data.rivals), sharey=True, squeeze=False)[0]
-    for ax, rival in zip(panels, data.rivals, strict=True):
+    columns = min(len(data.rivals), 3)
+    lines = math.ceil(len(data.rivals) / columns)
+    figure = new_figure(1.2 + 2.6 * lines)
+    grid = figure.subplots(lines, columns, sharey=True, squeeze=False)
+    panels = list(grid.flat)
+    for ax, rival in zip(panels, data.rivals, strict=False):
         draw_runtime(data, rival, ax)
-        ax.set_title(str(rival.variant))
+        ax.set_title(title_in_lines(str(rival.variant)))
         ax.set_ylabel("")
-    panels[0].set_ylabel("runtime (s)")
-    share_legend(figure, panels)
+    for ax in panels[len(data.rivals) :]:
+        ax.set_visible(False)
+    for ax in grid[:, 0]:
+        ax.set_ylabel("runtime (s)")
+    share_legend(figure, panels[: len(data.rivals)])
     return figure
 
 
@@ -326,6 +353,25 @@ def _compose_ablation(data: AblationData) -> Figure:
     return figure
 
 
+def _compose_limits(data: LimitData) -> Figure:
+    columns = min(len(data.panels), 2)
+    lines = math.ceil(len(data.panels) / columns)
+    figure = new_figure(1.4 + 2.3 * lines)
+    grid = figure.subplots(lines, columns, sharey=True, squeeze=False)
+    panels = list(grid.flat)
+    for ax, panel in zip(panels, data.panels, strict=False):
+        draw_limits(panel, ax)
+    for ax in panels[len(data.panels) :]:
+        ax.set_visible(False)
+    for ax in grid[:, 0]:
+        ax.set_ylabel("solved (%)")
+    unit = "processor s" if data.in_processor_time else "s"
+    for ax in panels[max(0, len(data.panels) - columns) : len(data.panels)]:
+        ax.set_xlabel(f"time limit ({unit})")
+    share_legend(figure, panels[: len(data.panels)])
+    return figure
+
+
 def _prepare_scaling(rows: Sequence[Row]) -> Scalings:
     found = [scaling_data(rows, name) for name in SCALING_SETS]
     return Scalings(tuple(each for each in found if each))
@@ -362,5 +408,6 @@ FIGURES: tuple[FigureKind, ...] = (
         _compose_convergence,
     ),
     FigureKind("ablation", "h", "What the ideas are worth", ablation_data, _compose_ablation),
+    FigureKind("limits", "i", "Solved against the time limit", limit_data, _compose_limits),
 )
 """All figures: the paper's five, then ours."""

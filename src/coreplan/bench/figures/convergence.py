@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from coreplan.bench.figures.numbers import listing, percent
 from coreplan.bench.figures.style import label_ends, log_axis
 from coreplan.bench.store import Row
-from coreplan.bench.variants import Solves, Variant
+from coreplan.bench.variants import Solves, Variant, variant_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,6 +22,9 @@ SMALLEST = 1e-9
 
 POINTS = 80
 """Times at which gaps are read."""
+
+SET = "large"
+"""The test set that is shown."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +102,12 @@ def _say(line: GapLine, with_n: bool = True) -> str:
     return f"{percent(last) if math.isfinite(last) else 'no plan'}{n}"
 
 
-def convergence_data(rows: Iterable[Row], name: str = "large") -> ConvergenceData:
+def draws_progress_of(row: Row) -> bool:
+    """Whether the figure shows the progress of a solve."""
+    return row.set == SET and variant_of(row) == Variant("core")
+
+
+def convergence_data(rows: Iterable[Row], name: str = SET) -> ConvergenceData:
     """Median gaps of `core` over time, per number of agents and contention."""
     groups: dict[tuple[str, int], list[Row]] = {}
     for row in Solves(rows, name)[Variant("core")].values():

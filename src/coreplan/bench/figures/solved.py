@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from coreplan.bench.figures.numbers import listing, part, percent
-from coreplan.bench.figures.style import COLOURS, line_style, shade
+from coreplan.bench.figures.style import colour_of, line_style, shade
 from coreplan.bench.store import Row
-from coreplan.bench.variants import Solves, Variant
+from coreplan.bench.variants import Solves, Variant, headliners
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -75,11 +75,6 @@ class SolvedData:
         return next((each for each in self.variants if each.algorithm == algorithm), None)
 
     @property
-    def _headliners(self) -> Sequence[Variant]:
-        """The variants as published; all variants if none is."""
-        return [each for each in self.variants if each.is_published] or self.variants
-
-    @property
     def within(self) -> str:
         """The time limit in words."""
         return "within " + " or ".join(f"{limit:,g} s" for limit in self.limits)
@@ -87,14 +82,14 @@ class SolvedData:
     @property
     def headline(self) -> str:
         """What is seen, in short."""
-        shown = [v for v in self._headliners if self.share(v, self.agents[-1]).run]
-        found = [f"{v} {percent(self.share(v, self.agents[-1]).value)}" for v in shown]
+        shown = [v for v in headliners(self.variants) if self.share(v, self.agents[-1]).run]
+        found = [f"{v.short} {percent(self.share(v, self.agents[-1]).value)}" for v in shown]
         return f"{self.set}, {self.agents[-1]} agents, solved: {', '.join(found)}"
 
     @property
     def headline_of_reach(self) -> str:
         """What is seen of scaling, in short."""
-        found = [f"{v} {self.most_agents(v)}" for v in self._headliners]
+        found = [f"{v.short} {self.most_agents(v)}" for v in headliners(self.variants)]
         return f"Agents of the largest team of {self.set} solved: {', '.join(found)}"
 
     def most_agents(self, variant: Variant | None) -> int:
@@ -162,7 +157,7 @@ def draw_solved_by_agents(data: SolvedData, ax: Axes) -> None:
             if not share.run:
                 continue
             y = row - 0.4 + (k + 0.5) * height
-            colour = COLOURS.get(variant.algorithm, "#BBBBBB")
+            colour = colour_of(variant)
             open_bar = not variant.is_published
             ax.barh(
                 y,
@@ -205,6 +200,8 @@ def draw_solved_by_horizon(data: SolvedData, agents: int, ax: Axes) -> None:
 
 def draw_solved_grid(data: SolvedData, variant: Variant, ax: Axes) -> None:
     """Draw a grid of percentages of one variant: agents to the right, horizons down."""
+    # One picture for all cells: single shapes would make a large file.
+    colours = [[(1.0, 1.0, 1.0)] * len(data.agents) for _ in data.horizons]
     for column, agents in enumerate(data.agents):
         for row, horizon in enumerate(data.horizons):
             share = data.share(variant, agents, horizon)
@@ -212,7 +209,7 @@ def draw_solved_grid(data: SolvedData, variant: Variant, ax: Axes) -> None:
                 ax.text(column, row, "·", ha="center", va="center", color="0.6")
                 continue
             dark = share.value > 0.55
-            ax.barh(row, 0.94, 0.9, left=column - 0.47, color=shade(share.value))
+            colours[row][column] = shade(share.value)
             ax.text(
                 column,
                 row,
@@ -222,8 +219,13 @@ def draw_solved_grid(data: SolvedData, variant: Variant, ax: Axes) -> None:
                 fontsize=7.5,
                 color="white" if dark else "0.15",
             )
-    ax.set_xlim(-0.5, len(data.agents) - 0.5)
-    ax.set_ylim(len(data.horizons) - 0.5, -0.5)
+    right, bottom = len(data.agents) - 0.5, len(data.horizons) - 0.5
+    ax.imshow(colours, aspect="auto", interpolation="nearest")
+    gaps = {"color": "white", "linewidth": 2}
+    ax.vlines([column + 0.5 for column in range(len(data.agents) - 1)], -0.5, bottom, **gaps)
+    ax.hlines([row + 0.5 for row in range(len(data.horizons) - 1)], -0.5, right, **gaps)
+    ax.set_xlim(-0.5, right)
+    ax.set_ylim(bottom, -0.5)
     ax.set_xticks(range(len(data.agents)), map(str, data.agents))
     ax.set_yticks(range(len(data.horizons)), map(str, data.horizons))
     ax.set_ylabel("horizon")

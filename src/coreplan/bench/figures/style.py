@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import io
+import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -27,7 +28,11 @@ COLOURS: Mapping[str, str] = {
 }
 """A colour per algorithm, the same in all figures; safe for colour-blind readers."""
 
+OTHER_READINGS: Mapping[str, str] = {"spudd": "#999999", "core-2016": "#DD8800"}
+"""Colours of the second published reading of an algorithm."""
+
 MARKS: Mapping[str, str] = {"dp": "s", "spudd": "P", "crg-ps": "^", "core-2016": "o", "core": "D"}
+OTHER_MARKS: Mapping[str, str] = {"spudd": "X", "core-2016": "h"}
 SET_COLOURS: Mapping[str, str] = {
     "rand3": "#66CCEE",
     "rand4": "#4477AA",
@@ -38,6 +43,9 @@ AGENT_MARKS: Mapping[int, str] = {2: "o", 3: "x", 4: "^"}
 
 WIDTH = 7.3
 """Inches; 700 pixels at its own size."""
+
+_LEGEND_COLUMN, _LEGEND_LETTER = 0.5, 0.066
+"""Inches that a column of a legend takes, and each letter of its widest label, about."""
 
 MOST_POINTS = 200
 """Most points of one line."""
@@ -118,6 +126,14 @@ def save_figure(figure: Figure, path: Path) -> None:
     write_bytes(buffer.getvalue(), path)
 
 
+def colour_of(variant: Variant) -> str:
+    """The colour of a variant: that of its algorithm, or of the second reading of it."""
+    other = OTHER_READINGS.get(variant.algorithm)
+    if other is not None and variant.is_second_reading:
+        return other
+    return COLOURS.get(variant.algorithm, "#BBBBBB")
+
+
 def line_style(variant: Variant) -> dict[str, Any]:
     """The style of a variant's lines: solid if as published, otherwise broken."""
     dashes = "-"
@@ -128,10 +144,11 @@ def line_style(variant: Variant) -> dict[str, Any]:
 
 def point_style(variant: Variant) -> dict[str, Any]:
     """The style of a variant's points: filled if as published, otherwise open."""
-    colour = COLOURS.get(variant.algorithm, "#BBBBBB")
+    colour = colour_of(variant)
+    marks = OTHER_MARKS if variant.is_second_reading else MARKS
     return {
         "color": colour,
-        "marker": MARKS.get(variant.algorithm, "."),
+        "marker": marks.get(variant.algorithm, "."),
         "markerfacecolor": colour if variant.is_published else "white",
         "label": str(variant),
     }
@@ -166,14 +183,37 @@ def log_axis(ax: Axes, which: Literal["x", "y"]) -> None:
     axis.set_minor_formatter("")
 
 
-def share_legend(figure: FigureBase, axes: Iterable[Axes], columns: int = 4) -> None:
+def share_legend(figure: FigureBase, axes: Iterable[Axes]) -> None:
     """One legend below a figure for all its axes."""
     known: dict[str, Any] = {}
     for ax in axes:
         handles, labels = ax.get_legend_handles_labels()
         for handle, label in zip(handles, labels, strict=True):
             known.setdefault(label, handle)
+    columns = _columns_that_fit(list(known))
     figure.legend(known.values(), known.keys(), loc="outside lower center", ncols=columns)
+
+
+def _columns_that_fit(labels: Sequence[str]) -> int:
+    """The most columns, up to four, of a legend that is not wider than a figure."""
+    for columns in (4, 3, 2):
+        # As matplotlib fills them: from top to bottom, the first columns being longer.
+        rest, longer = divmod(len(labels), columns)
+        heights = [rest + (k < longer) for k in range(columns)]
+        ends = list(itertools.accumulate(heights))
+        widest = [
+            max((len(label) for label in labels[end - height : end]), default=0)
+            for end, height in zip(ends, heights, strict=True)
+        ]
+        if sum(_LEGEND_COLUMN + _LEGEND_LETTER * width for width in widest) <= WIDTH:
+            return columns
+    return 1
+
+
+def title_in_lines(text: str, most: int = 24) -> str:
+    """The title of a narrow panel, broken at its first comma if it is long."""
+    before, comma, after = text.partition(", ")
+    return f"{before},\n{after}" if comma and len(text) > most else text
 
 
 def shade(value: float) -> tuple[float, float, float]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from coreplan.bench.figures.numbers import factor, geometric_mean, listing
 from coreplan.bench.figures.style import point_style, scatter
 from coreplan.bench.store import Row
-from coreplan.bench.variants import MEMO, Solves, Variant
+from coreplan.bench.variants import MEMO, Solves, Variant, with_expected_bounds
 from coreplan.view.words import count
 
 if TYPE_CHECKING:
@@ -136,9 +136,10 @@ class WorkData:
     @property
     def sentence(self) -> str:
         """What is seen, with its numbers."""
-        text = f"Joint actions evaluated on {count(self.instances, 'instance')} of {self.set}: "
-        text += "; ".join(map(str, self.reductions)) + " (geometric means). "
-        text += f"Solved instances only; {self.order}."
+        text = f"Joint actions evaluated on {count(self.instances, 'instance')} of {self.set}"
+        if self.reductions:
+            text += f": {'; '.join(map(str, self.reductions))} (geometric means)"
+        text += f". Solved instances only; {self.order}."
         cells = [each for each in self.plain if each.measure == "kernel cells"]
         if cells:
             text += (
@@ -153,8 +154,15 @@ def work_data(rows: Iterable[Row], name: str = "mpp") -> WorkData:
     """Joint actions evaluated by DP, CRG-PS and CoRe on unmerged states, and what `core` counts."""
     solves = Solves(rows, name)
     dp, core = Variant("dp", PLAIN), Variant("core")
-    plain = [dp, Variant("crg-ps", PLAIN), Variant("core-2016", PLAIN)]
-    memo = [dp, Variant("crg-ps", MEMO), Variant("core-2016", MEMO)]
+    plain, memo = (
+        [
+            dp,
+            Variant("crg-ps", options),
+            Variant("core-2016", options),
+            Variant("core-2016", with_expected_bounds(options)),
+        ]
+        for options in (PLAIN, MEMO)
+    )
     counts = {each: _counts(solves, each, ACTIONS) for each in {*plain, *memo}}
     places = _order([counts[each] for each in (*plain, *memo[1:])])
     own = [
@@ -169,7 +177,10 @@ def work_data(rows: Iterable[Row], name: str = "mpp") -> WorkData:
     pairs = [
         (fewer, more)
         for group in (plain, memo)
-        for more, fewer in ((group[0], group[1]), (group[1], group[2]), (group[0], group[2]))
+        for more, fewer in (
+            (group[0], group[1]),
+            *((before, own) for own in group[2:] for before in (group[1], group[0])),
+        )
     ]
     found = [_reduce(fewer, more, counts[fewer], counts[more]) for fewer, more in pairs]
     return WorkData(
