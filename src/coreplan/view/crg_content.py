@@ -322,7 +322,7 @@ class Content:
         ]
         description = describe(self.crgs.indexed)
         return _core.make_crgs(
-            description, self.graphs, owners, False, False, False, False, Limits().monitor
+            description, self.graphs, owners, False, False, False, False, False, Limits().monitor
         )
 
 
