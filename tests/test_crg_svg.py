@@ -91,6 +91,8 @@ def check_counts(graph: ET.Element, size: CrgSize) -> None:
             {"definition": "literal"},
             {"definition": "literal", "influence": "features"},
             {"neutral": "largest", "assignment": "highest-degree"},
+            {"share": True},
+            {"influence": "features", "merge": True, "share": True},
         ]
     ),
     naive=st.booleans(),
@@ -416,6 +418,26 @@ def test_json_has_the_same_numbers(capsys: pytest.CaptureFixture[str]) -> None:
     assert agent["size"]["states"] == crg.sizes[0].states + crg.sizes[1].states
     assert agent["naive"]["nodes"] == crg.naive_sizes[0].nodes + crg.naive_sizes[1].states
     assert (agent["printed_bound"], agent["size_bound"]) == (crg.printed_bound, crg.size_bound)
+
+
+def test_grouped_graphs(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """--group measures and draws the graphs of the simplified problem, with shared arcs."""
+    file = tmp_path / "jobs.json"
+    write_problem(similar_jobs(), file)
+    code, out, err = run(capsys, file, "--json")
+    assert (code, err) == (0, "")
+    plain = json.loads(out)
+    code, out, err = run(capsys, file, "--group", "2", "--json")
+    assert (code, err) == (0, "")
+    grouped = json.loads(out)
+    assert (plain["group"], grouped["group"]) == (0, 2)
+    assert grouped["agents"][0]["size"]["arcs"] < plain["agents"][0]["size"]["arcs"]
+    path = tmp_path / "out.svg"
+    assert run(capsys, file, "--group", "2", "--rewards", "-o", path)[0] == 0
+    (graph,) = graphs(path.read_text(encoding="utf-8"))[:1]
+    assert "b or cᵇ" in "".join(texts(graph, "arc-label")) or "b or c" in path.read_text(
+        encoding="utf-8"
+    )
 
 
 def test_output_is_the_picture(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -9,6 +9,7 @@
 #include "bindings/module.hpp"
 #include "crg/conditional_return_graph.hpp"
 #include "crg/merge.hpp"
+#include "crg/value_bound.hpp"
 #include "support/reservation.hpp"
 
 namespace coreplan::bindings {
@@ -196,6 +197,8 @@ void bind_crg(nb::module_& module) {
                         self.maker().path_reward(tree_of(self, agent, arcs.at(agent)), layer,
                                                  moves_of(self, arcs));
              });
+    module.def("value_bound", &value_bound, nb::arg("description"), nb::arg("monitor"),
+               nb::call_guard<nb::gil_scoped_release>());
     module.def("count_crg_arcs", &count_arcs, nb::arg("description"), nb::arg("graphs"),
                nb::arg("owner"), nb::arg("features"), nb::arg("share"), nb::arg("monitor"),
                nb::call_guard<nb::gil_scoped_release>());

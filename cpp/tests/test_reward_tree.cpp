@@ -336,14 +336,15 @@ TEST("actions and pairs of states with the same rewards share arcs") {
     const WithCrgs apart(d);
     CHECK(counts(apart.tree(0, 1, 1).size) == Counts{5, 4, 4, 1, 0, 4, 4});
     const WithCrgs shared(d, false, CrgOptions{.share = true});
-    const TreeAgent& other = shared.tree(0, 1, 1).agents[0];
+    const RewardTree tree = shared.tree(0, 1, 1);
+    const TreeAgent& other = tree.agents[0];
     CHECK(other.dependent == Indices{1, 2, 3});
     CHECK(other.branches.size() == 3);
     CHECK(other.branches[0].action == Index{1});
     CHECK(other.branches[0].sharing == Indices{2});
     CHECK(other.branches[1].action == Index{3});
     CHECK(other.branches[1].sharing.empty());
-    CHECK(counts(shared.tree(0, 1, 1).size) == Counts{4, 3, 3, 1, 0, 3, 3});
+    CHECK(counts(tree.size) == Counts{4, 3, 3, 1, 0, 3, 3});
     CHECK(carried(shared, 0, 1, 1) == 3.0);
     CHECK(carried(shared, 0, 2, 1) == 3.0);
     CHECK(carried(shared, 0, 3, 1) == 5.0);

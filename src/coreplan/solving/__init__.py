@@ -19,7 +19,7 @@ from coreplan.solving.options import (
 )
 from coreplan.solving.registry import register_algorithm
 from coreplan.solving.result import Result, Statistics, Status
-from coreplan.solving.simplify import Simplified, simplify
+from coreplan.solving.simplification import Simplified, simplify
 from coreplan.solving.solver import solve
 
 __all__ = [

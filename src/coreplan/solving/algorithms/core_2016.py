@@ -17,7 +17,7 @@ from coreplan.policies.rules import LocalMap, LocalRule
 from coreplan.solving.crg import ConditionalReturnGraphs, build_crgs
 from coreplan.solving.options import Core2016Options, CrgPsOptions, RewardsFrom
 from coreplan.solving.result import Result
-from coreplan.solving.simplify import simplify
+from coreplan.solving.simplification import simplify
 from coreplan.solving.task import SolverTask
 
 REWARDS: dict[RewardsFrom, _core.RewardSource] = {

@@ -20,7 +20,7 @@ from coreplan.model.indexed import IndexedEntry, IndexedProblem, JointState
 from coreplan.model.problem import PlanningProblem, index_problem
 from coreplan.policies.evaluation import evaluate_policy
 from coreplan.policies.policy import Policy
-from coreplan.solving.compile import unroll_problem
+from coreplan.solving.compile import describe, no_action
 from coreplan.solving.limits import Limits
 from coreplan.solving.option_fields import Gap
 from coreplan.solving.result import Result, Statistics, Status, is_closed
@@ -227,12 +227,12 @@ def _most(
     difference = IndexedProblem(
         indexed.name, indexed.horizon, indexed.stage, indexed.agents, scaled, indexed.functions
     )
-    graphs = unroll_problem(difference, limits)
     try:
-        model = _core.compile(graphs, True, limits.monitor)
-        most = float(_core.independent_bounds(model, limits.monitor).upper)
+        most = float(_core.value_bound(describe(difference), limits.monitor))
     except _core.LimitReached as error:
         raise LimitError(*error.args) from None
+    except _core.NoAction as error:
+        raise no_action(indexed, *error.args) from None
     if not math.isfinite(most):
         raise SolverError("the sum of the rewards is too large; scale them down")
     return max(0.0, most)
