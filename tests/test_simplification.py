@@ -162,7 +162,7 @@ def tables(draw: st.DrawFn) -> TIMMDP:
 
 @given(problem=tables(), tolerance=st.integers(1, 15), merge=st.booleans())
 def test_graphs_are_never_larger(problem: TIMMDP, tolerance: int, merge: bool) -> None:
-    """If each joint transition matches one entry per set of agents, grouping only shrinks graphs."""
+    """If a joint transition matches one entry per set of agents, grouping only shrinks graphs."""
     how: dict[str, Any] = {"influence": "features" if merge else "pairs", "merge": merge}
     assignment = {
         function: problem.rewards[function].scope[0] for function in range(len(problem.rewards))
