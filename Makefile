@@ -89,6 +89,7 @@ fuzz: install $(STAMPS)/test-tools $(STAMPS)/fuzz-tools
 bench: install
 	$(BIN)/python benchmarks/dp.py
 	$(BIN)/python benchmarks/core_2016.py --time-limit 1.5
+	$(BIN)/python benchmarks/grouping.py --count 6
 	$(BIN)/python benchmarks/core.py
 	$(BIN)/python benchmarks/dec_mdp.py --seeds 50
 	$(BIN)/python benchmarks/simulate.py --most-agents 8

@@ -24,6 +24,7 @@ def random_mpp(
     must_complete: bool = False,
     longest: int = 2,
     longest_delay: int = 2,
+    hindrance: tuple[float, float] = (50, 100),
 ) -> MaintenanceProblem:
     """A random MPP: seasonal costs, random delays, hindrance between random pairs of tasks.
 
@@ -39,6 +40,8 @@ def random_mpp(
         Whether every task must be completed; durations are then short enough to fit.
     longest, longest_delay
         Most steps of work, and of delay, of a task.
+    hindrance
+        The least and the most that hindrance costs per step.
     """
     draw = random.Random(f"{agents}/{tasks}/{horizon}/{seed}/{density}/{must_complete}")
     amplitude = draw.random()
@@ -65,7 +68,7 @@ def random_mpp(
         contractors.append(Contractor(f"C{i + 1}", tuple(works)))
     names = [[f"{c.name}/{task.name}" for task in c.tasks] for c in contractors]
     network = [
-        Hindrance((left, right), round(draw.uniform(50, 100), 2))
+        Hindrance((left, right), round(draw.uniform(*hindrance), 2))
         for one, other in itertools.combinations(names, 2)
         for left in one
         for right in other

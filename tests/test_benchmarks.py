@@ -13,6 +13,7 @@ import pytest
 
 import dec_mdp
 import dec_mdp_madp
+import grouping
 import search
 import simulate
 import spudd
@@ -207,6 +208,27 @@ def test_spudd_is_compared(
     runs = {"one": [spudd.Run(1.0, 0.1)], "other": [spudd.Run(2.0, 0.1)]}
     assert len(spudd.disagreements(runs)) == 1
     assert not spudd.disagreements({"one": runs["one"], "late": [spudd.Run(None, 5.0)]})
+
+
+def test_grouping_is_measured(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A line per tolerance; small graphs have a proven loss; wrong bounds are found."""
+    family = grouping.Family("similar", (90, 100), (0, 200))
+    monkeypatch.setattr(grouping, "FAMILIES", (family,))
+    assert grouping.main(["--count", "1", "--agents", "2"]) == 0
+    title, _, none, all_dropped = capsys.readouterr().out.splitlines()
+    assert title.startswith("similar: 1 of 1 problems of 2 contractors")
+    assert none.split()[:4] == ["0", "1.000", "1.000", "1.000"]
+    assert float(all_dropped.split()[2]) < 1
+    assert float(all_dropped.split()[4].rstrip("%")) > 0
+    (problem,) = grouping.instances(family, 1, 2)
+    optimum = solve(problem).value
+    right, wrong = (grouping.measure(problem, 0, each, 10) for each in (optimum, 2 * optimum))
+    assert right is not None
+    assert right.brackets
+    assert wrong is not None
+    assert not wrong.brackets
 
 
 def test_simulations_are_measured(capsys: pytest.CaptureFixture[str]) -> None:

@@ -23,6 +23,7 @@ from coreplan import (
     SolverError,
     cli,
     read_problem,
+    write_problem,
 )
 from coreplan.analysis import ExecutionSequence
 from coreplan.cli import example_path
@@ -103,6 +104,8 @@ def check_counts(graph: ET.Element, size: CrgSize) -> None:
             {"definition": "literal"},
             {"definition": "literal", "influence": "features"},
             {"neutral": "largest", "assignment": "highest-degree"},
+            {"share": True},
+            {"influence": "features", "merge": True, "share": True},
         ]
     ),
     naive=st.booleans(),
@@ -534,6 +537,36 @@ def test_json_has_the_same_numbers(capsys: pytest.CaptureFixture[str]) -> None:
     assert agent["size"]["states"] == crg.sizes[0].states + crg.sizes[1].states
     assert agent["naive"]["nodes"] == crg.naive_sizes[0].nodes + crg.naive_sizes[1].states
     assert (agent["printed_bound"], agent["size_bound"]) == (crg.printed_bound, crg.size_bound)
+
+
+def similar_jobs() -> TIMMDP:
+    """The first agent helps or not; with help, two jobs of the second are worth about the same."""
+    helper = Agent("helper", "s", {"s": {a: {"s": 1.0} for a in ("help", "rest")}})
+    worker = Agent("worker", "s", {"s": {a: {"s": 1.0} for a in ("dig", "fill", "none")}})
+    entries = tuple(
+        Entry({"helper": Condition(action="help"), "worker": Condition(action=job)}, value)
+        for job, value in (("dig", 50), ("fill", 52))
+    )
+    return TIMMDP((helper, worker), (RewardFunction(("helper", "worker"), entries),), 1, "jobs")
+
+
+def test_grouped_graphs(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """--group measures and draws the graphs of the simplified problem, with shared arcs."""
+    file, picture = tmp_path / "jobs.json", tmp_path / "out.svg"
+    write_problem(similar_jobs(), file)
+    reports = []
+    for group in ("0", "2"):
+        code, out, err = run(capsys, file, "--group", group, "--json")
+        assert (code, err) == (0, "")
+        reports.append(json.loads(out))
+    plain, grouped = reports
+    assert (plain["group"], grouped["group"]) == (0, 2)
+    assert grouped["agents"][0]["size"]["arcs"] < plain["agents"][0]["size"]["arcs"]
+    code, _, err = run(capsys, file, "--group", "2", "--rewards", "-o", picture)
+    assert (code, err) == (0, "")
+    drawn_text = picture.read_text(encoding="utf-8")
+    assert "dig or fill" in drawn_text
+    assert ">51<" in drawn_text
 
 
 def test_output_is_the_picture(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -9,6 +9,7 @@
 #include "bindings/module.hpp"
 #include "crg/conditional_return_graph.hpp"
 #include "crg/merge.hpp"
+#include "crg/value_bound.hpp"
 #include "support/reservation.hpp"
 
 namespace coreplan::bindings {
@@ -19,20 +20,20 @@ using Crgs = ConditionalReturnGraphs;
 
 std::unique_ptr<Crgs> make(const Description& description, const LocalGraphs& graphs,
                            const std::vector<Index>& owner, bool literal, bool largest,
-                           bool features, bool expected, Monitor& monitor) {
+                           bool features, bool expected, bool share, Monitor& monitor) {
     std::vector<AgentId> owners;
     for (const Index each : owner) owners.push_back(AgentId{each});
-    const CrgOptions options{literal, largest, features, expected};
+    const CrgOptions options{literal, largest, features, expected, share};
     const nb::gil_scoped_release unlocked;
     return std::make_unique<Crgs>(description, graphs, owners, options, monitor);
 }
 
 // How large the graphs would be. Nothing of them is kept.
 double count_arcs(const Description& description, const LocalGraphs& graphs,
-                  const std::vector<Index>& owner, bool features, Monitor& monitor) {
+                  const std::vector<Index>& owner, bool features, bool share, Monitor& monitor) {
     std::vector<AgentId> owners;
     for (const Index each : owner) owners.push_back(AgentId{each});
-    const CrgOptions options{false, false, features, false};
+    const CrgOptions options{false, false, features, false, share};
     const Lease memory(monitor);
     return Crgs(description, graphs, owners, options, monitor).size().arcs();
 }
@@ -74,6 +75,7 @@ void bind_trees(nb::module_& module) {
         .def_ro("example", &PairGroup::example);
     nb::class_<Branch>(module, "Branch")
         .def_ro("action", &Branch::action)
+        .def_ro("sharing", &Branch::sharing)
         .def_ro("groups", &Branch::groups)
         .def_ro("labelled_arcs", &Branch::labelled_arcs)
         .def_ro("has_other", &Branch::has_other)
@@ -195,12 +197,15 @@ void bind_crg(nb::module_& module) {
                         self.maker().path_reward(tree_of(self, agent, arcs.at(agent)), layer,
                                                  moves_of(self, arcs));
              });
+    module.def("value_bound", &value_bound, nb::arg("description"), nb::arg("monitor"),
+               nb::call_guard<nb::gil_scoped_release>());
     module.def("count_crg_arcs", &count_arcs, nb::arg("description"), nb::arg("graphs"),
-               nb::arg("owner"), nb::arg("features"), nb::arg("monitor"),
+               nb::arg("owner"), nb::arg("features"), nb::arg("share"), nb::arg("monitor"),
                nb::call_guard<nb::gil_scoped_release>());
     module.def("make_crgs", &make, nb::arg("description"), nb::arg("graphs"), nb::arg("owner"),
                nb::arg("literal"), nb::arg("largest"), nb::arg("features"), nb::arg("expected"),
-               nb::arg("monitor"), nb::keep_alive<0, 2>(), nb::keep_alive<0, 8>());
+               nb::arg("share"), nb::arg("monitor"), nb::keep_alive<0, 2>(),
+               nb::keep_alive<0, 9>());
 }
 
 }  // namespace coreplan::bindings

@@ -32,6 +32,10 @@ std::map<AgentId, std::vector<Index>> conditions_by_agent(const std::vector<Acti
 
 }  // namespace
 
+bool Branch::takes(Index move_action) const {
+    return action == move_action || std::ranges::find(sharing, move_action) != sharing.end();
+}
+
 Index TreeAgent::labels() const {
     return std::accumulate(branches.begin(), branches.end(), Index{0},
                            [](Index sum, const Branch& b) { return sum + b.labelled_arcs; });
@@ -60,6 +64,9 @@ TreeMaker::TreeMaker(const Description& description, const LocalGraphs& graphs,
     const std::size_t n = graphs.agents.size();
     const auto& entries = graphs.rewards.interaction_entries;
     if (owner.size() != entries.size()) throw std::invalid_argument("one owner per entry");
+    if (options.literal && options.share) {
+        throw std::invalid_argument("the arcs of the printed definitions are not shared");
+    }
     entries_of_.resize(n);
     for (std::size_t e = 0; e < entries.size(); ++e) {
         entries_of_[at(owner[e])].push_back(static_cast<Index>(e));
@@ -306,33 +313,73 @@ void TreeMaker::split(TreeAgent& result, const Signatures& signatures, Index lay
         }
     }
 
-    const auto label_branch = [&](std::optional<Index> action) {
+    const auto label_branch = [&](const std::vector<Index>& actions) {
         // Over what is possible in this branch: is there anything to tell apart?
-        std::set<Signature> seen;
-        std::map<Index, Signature> by_pair;
-        bool any = false;
+        std::map<Signature, Index> seen;
+        std::map<std::vector<bool>, Signature> by_pair;
         for (const Kind& kind : kinds) {
-            if (action ? kind.action != *action : dependent[kind.action]) continue;
+            const bool inside = actions.empty()
+                                    ? !dependent[kind.action]
+                                    : std::ranges::find(actions, kind.action) != actions.end();
+            if (!inside) continue;
             const Signature& here = of[{kind.action, kind.pair_type}];
-            const auto [place, is_new] = by_pair.try_emplace(kind.pair_type, here);
+            const auto [place, is_new] =
+                by_pair.try_emplace(pair_matches(result, kind.pair_type), here);
             // A pair determines the signature: else an action behind the wildcard is dependent.
-            if (!is_new && place->second != here)
-                throw std::logic_error("a wildcard loses rewards");
-            seen.insert(here);
-            any = true;
+            if (!is_new && place->second != here) throw std::logic_error("a branch loses rewards");
+            seen.try_emplace(here, static_cast<Index>(seen.size()));
         }
-        if (!any) return;
+        if (seen.empty()) return;
         const bool constant = seen.size() == 1;
-        add_groups(result, action, layer, dependent, [&](const Move& move) {
-            return !constant && of[{move.action, move.pair_type}] != neutral;
-        });
+        add_branch(
+            result, actions, layer, dependent,
+            [&](const Move& move) {
+                return !constant && of[{move.action, move.pair_type}] != neutral;
+            },
+            [&](const Move& move, const std::vector<bool>& matched) {
+                if (!options_.share) return matched;
+                std::vector<bool> number(seen.size(), false);
+                number[seen.at(of[{move.action, move.pair_type}])] = true;
+                return number;
+            });
     };
+
+    // Dependent actions share a branch if the same signatures occur under them, and the pairs that
+    // are possible under several have the same one under each. The branch then needs no more arcs
+    // than one of them alone.
+    struct Shared {
+        std::vector<Index> actions;
+        std::map<std::vector<bool>, Signature> by_pair;
+        std::set<Signature> seen;
+    };
+    std::vector<Shared> branches;
     for (Index a = 0; a < types.action_count(); ++a) {
         if (!dependent[a]) continue;
         result.dependent.push_back(a);
-        label_branch(a);
+        Shared alone{{a}, {}, {}};
+        for (const Kind& kind : kinds) {
+            if (!options_.share || kind.action != a) continue;
+            const Signature& here = of[{a, kind.pair_type}];
+            alone.by_pair.emplace(pair_matches(result, kind.pair_type), here);
+            alone.seen.insert(here);
+        }
+        const auto agrees = [&](const Shared& branch) {
+            return branch.seen == alone.seen &&
+                   std::ranges::all_of(alone.by_pair, [&](const auto& own) {
+                       const auto known = branch.by_pair.find(own.first);
+                       return known == branch.by_pair.end() || known->second == own.second;
+                   });
+        };
+        const auto known = options_.share ? std::ranges::find_if(branches, agrees) : branches.end();
+        if (known == branches.end()) {
+            branches.push_back(std::move(alone));
+        } else {
+            known->actions.push_back(a);
+            known->by_pair.merge(alone.by_pair);
+        }
     }
-    label_branch(std::nullopt);
+    for (const Shared& branch : branches) label_branch(branch.actions);
+    label_branch({});
 }
 
 void TreeMaker::split_literally(TreeAgent& result, const Signatures& signatures,
@@ -366,55 +413,69 @@ void TreeMaker::split_literally(TreeAgent& result, const Signatures& signatures,
     const auto is_labelled = [&](const Move& move) {
         return influences.contains({move.action, move.pair_type});
     };
+    const auto as_matched = [](const Move&, const std::vector<bool>& matched) { return matched; };
     for (Index a = 0; a < types.action_count(); ++a) {
         if (!dependent[a]) continue;
         result.dependent.push_back(a);
-        add_groups(result, a, layer, dependent, is_labelled);
+        add_branch(result, {a}, layer, dependent, is_labelled, as_matched);
     }
     const bool others =
         std::ranges::any_of(kinds, [&](const Kind& k) { return !dependent[k.action]; });
-    if (others) add_groups(result, std::nullopt, layer, dependent, is_labelled);
+    if (others) add_branch(result, {}, layer, dependent, is_labelled, as_matched);
 }
 
-template <class IsLabelled>
-void TreeMaker::add_groups(TreeAgent& result, std::optional<Index> action, Index layer,
-                           const std::vector<bool>& dependent, IsLabelled is_labelled) const {
-    const MoveTypes& types = types_[at(result.agent)];
+std::vector<bool> TreeMaker::pair_matches(const TreeAgent& agent, Index pair_type) const {
+    const MoveTypes& types = types_[at(agent.agent)];
+    std::vector<bool> matched(agent.conditions.size());
+    for (std::size_t k = 0; k < matched.size(); ++k) {
+        matched[k] = types.pair_matches(agent.conditions[k], pair_type);
+    }
+    return matched;
+}
+
+template <class IsLabelled, class KindOf>
+void TreeMaker::add_branch(TreeAgent& result, const std::vector<Index>& actions, Index layer,
+                           const std::vector<bool>& dependent, IsLabelled is_labelled,
+                           KindOf kind_of) const {
     struct Found {
         std::set<std::pair<Index, Index>> pairs;
+        std::set<std::vector<bool>> matched;
         Move example;
     };
+    Branch branch;
+    if (!actions.empty()) {
+        branch.action = actions[0];
+        branch.sharing.assign(actions.begin() + 1, actions.end());
+    }
     // A pair is labelled if it is under some action of the branch.
     std::set<std::pair<Index, Index>> labelled_pairs;
     const auto& moves = moves_[at(result.agent)][layer];
     const auto in_branch = [&](const Move& move) {
-        return action ? move.action == *action : !dependent[move.action];
+        return branch.action ? branch.takes(move.action) : !dependent[move.action];
     };
     std::map<std::pair<bool, std::vector<bool>>, Found> groups;
     for (const Move& move : moves) {
         if (in_branch(move) && is_labelled(move)) labelled_pairs.insert({move.from, move.to});
     }
-    std::vector<bool> matched(result.conditions.size());
     for (const Move& move : moves) {
         if (!in_branch(move)) continue;
         // Merged states may have moves of several kinds between the same two states.
         const bool labelled =
             options_.literal ? labelled_pairs.contains({move.from, move.to}) : is_labelled(move);
-        for (std::size_t k = 0; k < matched.size(); ++k) {
-            matched[k] = types.pair_matches(result.conditions[k], move.pair_type);
-        }
-        const auto [place, is_new] = groups.try_emplace({!labelled, matched}, Found{{}, move});
+        std::vector<bool> matched = pair_matches(result, move.pair_type);
+        const auto [place, is_new] =
+            groups.try_emplace({!labelled, kind_of(move, matched)}, Found{{}, {}, move});
         place->second.pairs.insert({move.from, move.to});
+        place->second.matched.insert(std::move(matched));
     }
-    Branch branch;
-    branch.action = action;
     for (auto& [key, found] : groups) {
         const bool labelled = !key.first;
         const auto pairs = static_cast<Index>(found.pairs.size());
-        PairGroup group{labelled, pairs, found.example, key.second, {}};
+        PairGroup group{
+            labelled, pairs, found.example, {found.matched.begin(), found.matched.end()}, {}};
         if (options_.literal) group.pair_list.assign(found.pairs.begin(), found.pairs.end());
         if (labelled) {
-            branch.labelled_arcs += options_.features ? 1 : pairs;
+            branch.labelled_arcs += options_.features || options_.share ? 1 : pairs;
         } else {
             branch.has_other = true;
             if (!branch.other) branch.other = found.example;
@@ -425,17 +486,14 @@ void TreeMaker::add_groups(TreeAgent& result, std::optional<Index> action, Index
 }
 
 TreeMaker::Path TreeMaker::path_of(const TreeAgent& agent, const Move& move) const {
-    const MoveTypes& types = types_[at(agent.agent)];
-    std::vector<bool> matched(agent.conditions.size());
-    for (std::size_t k = 0; k < matched.size(); ++k) {
-        matched[k] = types.pair_matches(agent.conditions[k], move.pair_type);
-    }
+    const std::vector<bool> matched = pair_matches(agent, move.pair_type);
     for (std::size_t b = 0; b < agent.branches.size(); ++b) {
         const Branch& branch = agent.branches[b];
-        if (branch.action && *branch.action != move.action) continue;
+        if (branch.action && !branch.takes(move.action)) continue;
         for (std::size_t g = 0; g < branch.groups.size(); ++g) {
             const PairGroup& group = branch.groups[g];
-            if (!group.labelled || group.matched != matched) continue;
+            if (!group.labelled || std::ranges::find(group.matched, matched) == group.matched.end())
+                continue;
             if (options_.literal &&
                 !std::ranges::binary_search(group.pair_list, std::pair(move.from, move.to))) {
                 continue;
@@ -561,8 +619,10 @@ void TreeMaker::count(RewardTree& tree, std::size_t own, Index layer) const {
     std::vector<Level> levels;
     for (const TreeAgent& agent : tree.agents) {
         if (agent.trivial) continue;
-        Level level{static_cast<double>(agent.dependent.size()), 0, 0, 0};
-        level.wildcard = static_cast<double>(agent.branches.size()) - level.dependent;
+        Level level{0, 0, 0, 0};
+        for (const Branch& branch : agent.branches) {
+            (branch.action ? level.dependent : level.wildcard) += 1;
+        }
         level.labelled = agent.labels();
         level.other = agent.all_arcs() - level.labelled;
         levels.push_back(level);

@@ -19,6 +19,9 @@ struct CrgOptions {
     bool features = false;  // influence arcs for pair types instead of pairs of states
     // Bounds are expectations over the agent's own outcomes instead of extremes (eq. UB).
     bool expected = false;
+    // What leads to the same rewards shares an arc: pairs of states under an action, and dependent
+    // actions. Not for literal trees.
+    bool share = false;
 };
 
 // An interaction entry that earns its value if all these other agents match, given that the agent
@@ -35,27 +38,30 @@ struct ActiveEntry {
 
 // Influence arcs of one kind: state pairs that nothing in the tree tells apart.
 struct PairGroup {
-    bool labelled;              // else they share the arc ◇
-    Index pairs;                // how many pairs of states
-    Move example;               // a move that takes this path
-    std::vector<bool> matched;  // which of the agent's relevant conditions the pairs match
+    bool labelled;  // else they share the arc ◇
+    Index pairs;    // how many pairs of states
+    Move example;   // a move that takes this path
+    // Which of the agent's relevant conditions the pairs match; several sets if they share an arc.
+    std::vector<std::vector<bool>> matched;
     std::vector<std::pair<Index, Index>> pair_list;  // the pairs; kept for literal trees only
 };
 
 struct Branch {
     std::optional<Index> action;    // none: the wildcard
+    std::vector<Index> sharing;     // further dependent actions on the same arc
     std::vector<PairGroup> groups;  // labelled ones first
     Index labelled_arcs = 0;        // influence arcs (pairs, or pair types with `features`)
     bool has_other = false;         // whether there is an arc ◇
     std::optional<Move> other;      // a move that takes it
     [[nodiscard]] Index arcs() const noexcept { return labelled_arcs + (has_other ? 1 : 0); }
+    [[nodiscard]] bool takes(Index move_action) const;  // not asked of the wildcard
 };
 
 struct TreeAgent {
     AgentId agent;
     std::vector<Index> conditions;         // that matter here: used numbers
     std::vector<Branch> branches;          // dependent actions, then the wildcard
-    std::vector<Index> dependent;          // the actions of the branches but the wildcard
+    std::vector<Index> dependent;          // the actions of all branches but the wildcard
     bool trivial = false;                  // one path only: left out of the tree
     [[nodiscard]] Index labels() const;    // influence arcs over all branches
     [[nodiscard]] Index all_arcs() const;  // the same with ◇
@@ -139,9 +145,14 @@ private:
                                        const std::vector<Index>& conditions) const;
     void split(TreeAgent& result, const Signatures& signatures, Index layer) const;
     void split_literally(TreeAgent& result, const Signatures& signatures, Index layer) const;
-    template <class IsLabelled>
-    void add_groups(TreeAgent& result, std::optional<Index> action, Index layer,
-                    const std::vector<bool>& dependent, IsLabelled is_labelled) const;
+    // The relevant conditions that a pair of states of an agent matches.
+    [[nodiscard]] std::vector<bool> pair_matches(const TreeAgent& agent, Index pair_type) const;
+    // Adds a branch for some dependent actions, or for all others if there are none. Pairs of the
+    // same kind, by `kind_of`, are one group.
+    template <class IsLabelled, class KindOf>
+    void add_branch(TreeAgent& result, const std::vector<Index>& actions, Index layer,
+                    const std::vector<bool>& dependent, IsLabelled is_labelled,
+                    KindOf kind_of) const;
     void find_extremes(RewardTree& tree, Index layer) const;
     void count(RewardTree& tree, std::size_t own, Index layer) const;
     [[nodiscard]] std::vector<std::vector<bool>> distinct_matches(

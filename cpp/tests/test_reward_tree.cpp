@@ -328,6 +328,65 @@ void check_layer(const Description& d, const WithCrgs& setup, Index layer, std::
     }
 }
 
+TEST("actions and pairs of states with the same rewards share arcs") {
+    // Actions 1 and 2 earn the same, action 3 something else.
+    const std::vector<std::pair<double, Condition>> ways{
+        {3.0, on_actions({1})}, {3.0, on_actions({2})}, {5.0, on_actions({3})}};
+    const Description d = watched(4, ways);
+    const WithCrgs apart(d);
+    CHECK(counts(apart.tree(0, 1, 1).size) == Counts{5, 4, 4, 1, 0, 4, 4});
+    const WithCrgs shared(d, false, CrgOptions{.share = true});
+    const RewardTree tree = shared.tree(0, 1, 1);
+    const TreeAgent& other = tree.agents[0];
+    CHECK(other.dependent == Indices{1, 2, 3});
+    CHECK(other.branches.size() == 3);
+    CHECK(other.branches[0].action == Index{1});
+    CHECK(other.branches[0].sharing == Indices{2});
+    CHECK(other.branches[1].action == Index{3});
+    CHECK(other.branches[1].sharing.empty());
+    CHECK(counts(tree.size) == Counts{4, 3, 3, 1, 0, 3, 3});
+    CHECK(carried(shared, 0, 1, 1) == 3.0);
+    CHECK(carried(shared, 0, 2, 1) == 3.0);
+    CHECK(carried(shared, 0, 3, 1) == 5.0);
+    // Two pairs under one action, both worth 3, and others worth nothing.
+    const Description pairs = watched(2, {{3.0, on({0}, {1}, {1})}, {3.0, on({1}, {1}, {0})}});
+    const WithCrgs together(pairs, false, CrgOptions{.share = true});
+    CHECK(WithCrgs(pairs).tree(0, 1, 1).agents[0].branches[0].labelled_arcs == 2);
+    CHECK(together.tree(0, 1, 1).agents[0].branches[0].labelled_arcs == 1);
+    CHECK(carried(together, 1, 1, 0) == 3.0);
+    CHECK(carried(together, 1, 1, 1) == 0.0);
+}
+
+TEST("actions under which a pair of states earns different rewards share no arc") {
+    // Both actions earn 3 and 5, by the next state; the other way round.
+    const Description d = watched(3, {{3.0, on({0, 1}, {1}, {0})},
+                                      {5.0, on({0, 1}, {1}, {1})},
+                                      {5.0, on({0, 1}, {2}, {0})},
+                                      {3.0, on({0, 1}, {2}, {1})}});
+    const WithCrgs shared(d, false, CrgOptions{.share = true});
+    CHECK(shared.tree(0, 1, 1).agents[0].branches.size() == 3);
+    CHECK(carried(shared, 0, 1, 0) == 3.0);
+    CHECK(carried(shared, 0, 2, 0) == 5.0);
+}
+
+TEST("shared arcs never make a tree larger") {
+    std::size_t smaller = 0;
+    for (std::uint64_t seed = 0; seed < 300; ++seed) {
+        const testing::Context context("seed", seed);
+        const Description d = random_team(seed);
+        for (const bool features : {false, true}) {
+            const WithCrgs apart(d, false, CrgOptions{.features = features});
+            const WithCrgs shared(d, false, CrgOptions{.features = features, .share = true});
+            const CrgSize before = apart.crgs.size();
+            const CrgSize after = shared.crgs.size();
+            CHECK(after.nodes() <= before.nodes());
+            CHECK(after.arcs() <= before.arcs());
+            if (after.arcs() < before.arcs()) ++smaller;
+        }
+    }
+    CHECK(smaller > 20);
+}
+
 TEST("paths carry the rewards of joint transitions, and extremes are reached, on random problems") {
     Coverage coverage;
     for (std::uint64_t seed = 0; seed < 300; ++seed) {
@@ -335,7 +394,8 @@ TEST("paths carry the rewards of joint transitions, and extremes are reached, on
         const Description d = random_team(seed);
         for (const bool merge : {false, true}) {
             for (const CrgOptions& options :
-                 {CrgOptions{}, CrgOptions{.literal = false, .largest = true, .features = true}}) {
+                 {CrgOptions{}, CrgOptions{.literal = false, .largest = true, .features = true},
+                  CrgOptions{.features = seed % 2 == 0, .share = true}}) {
                 const WithCrgs setup(d, merge, options, seed / 3);
                 for (Index layer = 0; layer < setup.full.stage_count(); ++layer) {
                     check_layer(d, setup, layer, 400, coverage);

@@ -21,6 +21,7 @@ from coreplan.formats import read_problem
 from coreplan.solving.crg import ConditionalReturnGraphs, build_crgs
 from coreplan.solving.limits import Limits
 from coreplan.solving.options import Core2016Options
+from coreplan.solving.simplification import simplify
 from coreplan.view.crg_svg import stage_range
 from coreplan.view.crg_table import all_dict, crg_dict, print_all, print_crg
 from coreplan.view.terminal import make_console
@@ -36,6 +37,7 @@ from coreplan.view.words import describe_problem
     coreplan crg works.yaml --agent Alpha --stages 0:1 --naive -o grouping.svg
     coreplan crg examples/paper_example.yaml --assign 2="agent 2" --merge -o figure-2.svg
     coreplan crg examples/paper_figure_1.yaml --assign 2="agent 1" --rewards --naive -o figure-1.svg
+    coreplan crg works.yaml --merge --group 5
     """,
     short_help="Measure or draw the conditional return graphs.",
 )
@@ -52,7 +54,7 @@ from coreplan.view.words import describe_problem
     type=StageRange(),
     help="Only from the states of one stage to those of another: 0:2.",
 )
-@solver_options("core-2016", only=("assignment",))
+@solver_options("core-2016", only=("assignment", "group"))
 @click.option(
     "--definition",
     type=click.Choice(["lossless", "literal"]),
@@ -112,7 +114,10 @@ def crg(
             "--rewards, --bounds, --expected-bounds and --naive are for pictures; add -o FILE"
         )
     problem = read_problem(file)
-    assignment = Core2016Options(**asked).assignment
+    options = Core2016Options(**asked)
+    assignment = options.assignment
+    if options.group:
+        problem = simplify(problem, options.group, limits=Limits(memory_limit=memory_limit)).problem
 
     def build(reading: str) -> ConditionalReturnGraphs:
         return build_crgs(
@@ -122,6 +127,7 @@ def crg(
             influence=influence or ("features" if merge else "pairs"),
             bounds="expected" if expected_bounds else "returns",
             merge=merge,
+            share=options.group > 0 and reading == "lossless",
             limits=Limits(memory_limit=memory_limit),
         )
 
@@ -144,6 +150,7 @@ def crg(
                         "definition": definition,
                         "influence": crgs.influence,
                         "merged": merge,
+                        "group": options.group,
                         "agents": [
                             crg_dict(crgs, each, first, last, printed[each.agent]) for each in shown
                         ],

@@ -92,6 +92,13 @@ class IndexedEntry(NamedTuple):
     """The subject, for instance a task; entries of one kind and subject belong together."""
 
 
+class StageValue(NamedTuple):
+    """A value of an entry, and the stages at which it has this value; None for all stages."""
+
+    value: float
+    stages: tuple[int, ...] | None
+
+
 @dataclass(eq=False)
 class IndexedAgent:
     """One agent in compressed rows: states → choices → outcomes.

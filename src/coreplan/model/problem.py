@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from coreplan.errors import ModelError, SolverError
-from coreplan.model.indexed import IndexedProblem, JointState
+from coreplan.model.indexed import IndexedProblem, JointState, StageValue
 from coreplan.support.checks import found
 from coreplan.support.late import late
 
@@ -162,6 +162,22 @@ class PlanningProblem(ABC):
         count = len(described.states)
         return FactoredStates(
             (StateVariable(described.name, count),), [(state,) for state in range(count)]
+        )
+
+    def with_values(self, values: Sequence[Sequence[StageValue]]) -> PlanningProblem:
+        """Make the same problem with other values of rewards for several agents.
+
+        :func:`coreplan.solving.simplify` uses it. States and actions must stay the same.
+
+        Parameters
+        ----------
+        values
+            For each entry of the indexed problem: its values by stage, 0 where it is dropped.
+            Entries that name one agent have their own value.
+        """
+        raise SolverError(
+            f"{type(self).__name__} has no method with_values, so its problems cannot be "
+            "simplified; add the method, or translate the problem into a TIMMDP"
         )
 
     def money(self, indexed: IndexedProblem, value: float, amounts: Sequence[float]) -> Any:

@@ -1,10 +1,10 @@
 """Rewards of transitions, computed from the entries: for returns, evaluation, simulation, proofs.
 
-No solver uses this module: C++ makes the compiled model from the description. So everything that
-rests on this module, the verifier included, checks the solvers. It computes the same in two ways,
-which tests compare: :class:`TransitionRewards` for single joint transitions, for exact values and
-so the lower bounds of certificates; and :class:`MatchedTransitions` for all transitions of an agent
-at once, for simulations and the upper bounds of certificates.
+No solver gets rewards from this module: C++ makes the compiled model from the description. So
+everything that rests on this module, the verifier included, checks the solvers. It computes the
+same in two ways, which tests compare: :class:`TransitionRewards` for single joint transitions, for
+exact values and so the lower bounds of certificates; and :class:`MatchedTransitions` for all
+transitions of an agent at once, for simulations and the upper bounds of certificates.
 """
 
 from __future__ import annotations

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from coreplan.errors import MOST_PROBLEMS, Diagnostic, ModelError, nearest
 from coreplan.files.writing import tidy
 from coreplan.model.document import FORMAT, timmdp_to_dict
-from coreplan.model.indexed import IndexedProblem, JointState
+from coreplan.model.indexed import IndexedProblem, JointState, StageValue
 from coreplan.model.problem import Guard, PlanningProblem, no_limits
 from coreplan.model.translate import index_timmdp
 from coreplan.support.checks import (
@@ -519,6 +519,23 @@ class TIMMDP(PlanningProblem):
     ) -> IndexedProblem:
         """Number states and actions; states remember no past, so `history` has no effect."""
         return index_timmdp(self, stage=stage, state=state, guard=guard)
+
+    def with_values(self, values: Sequence[Sequence[StageValue]]) -> TIMMDP:
+        """Make the same problem with other values of rewards for several agents."""
+        given = iter(values)
+        rewards = [
+            replace(
+                function,
+                entries=tuple(
+                    Entry(entry.when, value, stages)
+                    for entry in function.entries
+                    for value, stages in next(given)
+                    if value != 0
+                ),
+            )
+            for function in self.rewards
+        ]
+        return replace(self, rewards=tuple(rewards))
 
     @property
     def file_format(self) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
-from coreplan.model.indexed import IndexedProblem, JointState
+from coreplan.model.indexed import IndexedProblem, JointState, StageValue
 from coreplan.model.problem import Guard, PlanningProblem, no_limits
 from coreplan.model.timmdp import TIMMDP
 
@@ -50,6 +51,10 @@ class TranslatedProblem(PlanningProblem):
     def to_dict(self) -> dict[str, Any]:
         """The content of the problem's file, in the format ``ti-mmdp/1``."""
         return self.translated.to_dict()
+
+    def with_values(self, values: Sequence[Sequence[StageValue]]) -> TIMMDP:
+        """The TI-MMDP of the problem with other values of rewards for several agents."""
+        return self.translated.with_values(values)
 
     def read_state(self, agent: str, given: Any) -> Any:
         """Check that an agent has a state of this name, and return the name."""

@@ -19,6 +19,7 @@ from coreplan.solving.options import (
 )
 from coreplan.solving.registry import register_algorithm
 from coreplan.solving.result import Result, Statistics, Status
+from coreplan.solving.simplification import Simplified, simplify
 from coreplan.solving.solver import solve
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "DpOptions",
     "Progress",
     "Result",
+    "Simplified",
     "SolverOptions",
     "SpuddOptions",
     "Statistics",
@@ -41,5 +43,6 @@ __all__ = [
     "build_crgs",
     "compile_problem",
     "register_algorithm",
+    "simplify",
     "solve",
 ]

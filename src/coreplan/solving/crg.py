@@ -231,7 +231,7 @@ class ConditionalReturnGraphs:
         The reward functions that several agents take part in, and who answers for each.
     agents
         One :class:`ConditionalReturnGraph` per agent, in the problem's order.
-    definition, influence, bounds
+    definition, influence, bounds, share
         How they were made.
     """
 
@@ -248,6 +248,7 @@ class ConditionalReturnGraphs:
         definition: str,
         influence: str,
         bounds: Bounds,
+        share: bool,
     ) -> None:
         self.problem = problem
         self.indexed = indexed
@@ -260,6 +261,7 @@ class ConditionalReturnGraphs:
         self.definition = definition
         self.influence = influence
         self.bounds = bounds
+        self.share = share
         self.agents = tuple(ConditionalReturnGraph(self, i) for i in range(len(indexed.agents)))
 
     def __getitem__(self, agent: str) -> ConditionalReturnGraph:
@@ -403,6 +405,7 @@ def build_crgs(
     influence: str = "pairs",
     bounds: Bounds = "returns",
     merge: bool = False,
+    share: bool = False,
     history: bool | None = None,
     stage: int = 0,
     state: JointState | None = None,
@@ -429,6 +432,9 @@ def build_crgs(
         for all actions and outcomes of the others (the numbers of the paper's figure).
     merge
         Whether local states with the same future transitions become one (needs ``features``).
+    share
+        Whether paths with equal rewards share arcs: state transitions under one action, and
+        dependent actions (see "Grouping" in docs/paper-to-code.md).
     history
         For an MPP: whether local states keep start and end times; default: unless merged.
     stage, state
@@ -460,6 +466,8 @@ def build_crgs(
             "merged states have no pairs of states of their own; with merge=True use "
             "influence='features'"
         )
+    if share and definition == "literal":
+        raise SolverError("share=True needs definition='lossless'")
     limits = limits or Limits()
     keep_times = (not merge) if history is None else history
     indexed = index_problem(
@@ -474,7 +482,7 @@ def build_crgs(
             full,
             assignment,
             lambda owners: _core.count_crg_arcs(
-                description, merged.graphs, owners, influence == "features", limits.monitor
+                description, merged.graphs, owners, influence == "features", share, limits.monitor
             ),
         )
         core = _core.make_crgs(
@@ -485,6 +493,7 @@ def build_crgs(
             neutral == "largest",
             influence == "features",
             bounds == "expected",
+            share,
             limits.monitor,
         )
     except _core.LimitReached as error:
@@ -502,6 +511,7 @@ def build_crgs(
         definition=definition,
         influence=influence,
         bounds=bounds,
+        share=share,
     )
 
 

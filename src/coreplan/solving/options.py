@@ -128,6 +128,14 @@ class _Published(_Merging):
         "policy, computed once, or by a search each time.",
         Choice(*get_args(Decoupling)),
     )
+    group: float = option(
+        0.0,
+        "Group similar interactions first: rewards for several agents that differ by at most this "
+        "become one, those of at most this are dropped, and paths with equal rewards share arcs of "
+        "the conditional return graphs. The bounds include what this can cost.",
+        Gap(),
+        metavar="TOLERANCE",
+    )
     rewards: RewardsFrom = option(
         "graph",
         "How to get the reward of a joint transition: from the conditional return graphs, from the "
@@ -405,6 +413,7 @@ class CrgPsKeywords(DpKeywords, total=False):
     memo: bool
     assignment: Assignment
     decouple: Decoupling
+    group: float
     rewards: RewardsFrom
 
 

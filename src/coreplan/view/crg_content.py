@@ -215,7 +215,13 @@ class Content:
     ) -> _Branch:
         moves = self.labels.moves[other]
         influences = []
-        if self.crgs.influence == "features":
+        if self.crgs.share:
+            for group in branch.groups:
+                if group.labelled:
+                    taken = moves.find(group.example)
+                    label = self.labels.pair(other, taken, group.pairs - 1)
+                    influences.append(_Influence("influence", label, (taken,)))
+        elif self.crgs.influence == "features":
             groups = [group.example for group in branch.groups if group.labelled]
             texts = self.labels.features(self.agent, layer, arc, other, branch.action, groups)
             for example, text in zip(groups, texts, strict=True):
@@ -228,7 +234,9 @@ class Content:
             influences.append(_Influence("no-influence", nothing, (moves.find(branch.other),)))
         if branch.action is None:
             return _Branch("wildcard", self.labels.other(other, "∗", "other actions"), influences)
-        return _Branch("action", self.labels.action(other, branch.action), influences)
+        return _Branch(
+            "action", self.labels.action(other, branch.action, *branch.sharing), influences
+        )
 
     def _mark(
         self, layer: int, other: int, branches: list[_Branch], branch: int, group: int | None
@@ -248,7 +256,9 @@ class Content:
     def _labelled_pairs(self, layer: int, arc: int, other: _core.TreeAgent) -> dict[int, list[int]]:
         """For each branch, an arc of the other agent for each labelled pair of states."""
         found: dict[int, dict[tuple[int, int], int]] = {}
-        if self.crgs.influence == "features" or not any(b.labelled_arcs for b in other.branches):
+        if self.crgs.share or self.crgs.influence == "features":
+            return {}
+        if not any(branch.labelled_arcs for branch in other.branches):
             return {}
         position = [each.agent for each in self.tree(arc).agents if not each.trivial].index(
             other.agent
@@ -367,7 +377,7 @@ class Content:
         ]
         description = describe(self.crgs.indexed)
         return _core.make_crgs(
-            description, self.graphs, owners, False, False, False, False, Limits().monitor
+            description, self.graphs, owners, False, False, False, False, False, Limits().monitor
         )
 
 

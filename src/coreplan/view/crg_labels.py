@@ -208,9 +208,10 @@ class Labels:
         name = self._agents[agent].actions[self.moves[agent].action(arc)]
         return one(name, ACTION_WIDTH, superscript(agent), after)
 
-    def action(self, agent: int, action: int) -> Label:
-        """An action of another agent."""
-        return one(self._agents[agent].actions[action], ACTION_WIDTH, superscript(agent))
+    def action(self, agent: int, *actions: int) -> Label:
+        """An action of another agent, or several that share an arc."""
+        names = " or ".join(self._agents[agent].actions[action] for action in actions)
+        return one(names, ACTION_WIDTH, superscript(agent))
 
     def other(self, agent: int, sign: str, meaning: str) -> Label:
         """Explain the sign for all other actions or transitions."""
@@ -219,14 +220,15 @@ class Labels:
 
     # -- influence -----------------------------------------------------------------------------
 
-    def pair(self, agent: int, arc: int) -> Label:
-        """A state transition."""
+    def pair(self, agent: int, arc: int, others: int = 0) -> Label:
+        """A state transition, and how many others share its arc."""
         left, right = (self._node_name(agent, node) for node in self.moves[agent].pair(arc))
         half = INFLUENCE_WIDTH / 2 - text_width(" → ")
         shown = [isolated(fit(each, half)) for each in (left, right)]
         text = f"{left} → {right}"
         full = "" if " → ".join(shown) == text else text
-        return Label((" → ".join(shown),), superscript(agent), full=full)
+        after = f" and {others:,} more" if others else ""
+        return Label((" → ".join(shown),), superscript(agent), after, full)
 
     def features(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from coreplan.domains.maintenance.document import FORMAT, mpp_to_dict
@@ -17,12 +17,13 @@ from coreplan.domains.maintenance.translate import (
     HINDRANCE,
     REVENUE,
     WORKS,
+    change_network,
     index_maintenance,
     to_timmdp,
 )
 from coreplan.errors import MOST_PROBLEMS, Diagnostic, ModelError
 from coreplan.files.writing import tidy
-from coreplan.model.indexed import IndexedProblem, JointState
+from coreplan.model.indexed import IndexedProblem, JointState, StageValue
 from coreplan.model.problem import (
     FactoredStates,
     Guard,
@@ -190,6 +191,10 @@ class MaintenanceProblem(PlanningProblem):
         states = indexed.agents[agent].states
         assert isinstance(states, ContractorStates)
         return states.by_task()
+
+    def with_values(self, values: Sequence[Sequence[StageValue]]) -> MaintenanceProblem:
+        """Make the same problem with other costs of hindrance."""
+        return replace(self, network=change_network(self, values))
 
     def money(self, indexed: IndexedProblem, value: float, amounts: Sequence[float]) -> Money:
         """Split a value into revenue, cost of works and hindrance."""

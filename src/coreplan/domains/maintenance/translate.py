@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from coreplan.domains.maintenance.feasibility import Feasibility, TooManySetsError
-from coreplan.domains.maintenance.parts import Contractor, Cost
+from coreplan.domains.maintenance.parts import Contractor, Cost, Hindrance
 from coreplan.domains.maintenance.states import (
     CONTINUE,
     IDLE,
@@ -28,6 +29,7 @@ from coreplan.model.indexed import (
     IndexedEntry,
     IndexedProblem,
     JointState,
+    StageValue,
     by_agent,
 )
 from coreplan.model.problem import Guard, no_limits
@@ -315,6 +317,34 @@ def _index_rewards(problem: MaintenanceProblem) -> tuple[list[IndexedEntry], tup
             entries.append(IndexedEntry(several, -cost, stages, len(functions), HINDRANCE, name))
         functions.append("hindrance of " + ", ".join(hindrance.tasks))
     return entries, tuple(functions)
+
+
+def change_network(
+    problem: MaintenanceProblem, values: Sequence[Sequence[StageValue]]
+) -> tuple[Hindrance, ...]:
+    """The hindrance rules with other costs: for each entry of the rewards, its values by stage.
+
+    Rules without costs stay, so that the numbers of reward functions stay the same.
+    """
+    entries, _ = _index_rewards(problem)
+    network = list(problem.network)
+    costs: dict[int, list[float]] = {}
+    for entry, given in zip(entries, values, strict=True):
+        if entry.kind != HINDRANCE or list(given) == [StageValue(entry.value, entry.stages)]:
+            continue
+        k = entry.function - len(problem.contractors)
+        if entry.stages is None and given[0].stages is None:
+            network[k] = replace(network[k], cost=0.0 - given[0].value)
+            continue
+        if k not in costs:
+            before = network[k].cost
+            costs[k] = list(before) if isinstance(before, tuple) else [before] * problem.horizon
+        for value, stages in given:
+            for stage in range(problem.horizon) if stages is None else stages:
+                costs[k][stage] = 0.0 - value
+    for k, cost in costs.items():
+        network[k] = replace(network[k], cost=tuple(cost))
+    return tuple(network)
 
 
 def to_timmdp(problem: MaintenanceProblem, *, history: bool = False) -> TIMMDP:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -17,6 +17,7 @@ from coreplan.policies.rules import LocalMap, LocalRule
 from coreplan.solving.crg import ConditionalReturnGraphs, build_crgs
 from coreplan.solving.options import Core2016Options, CrgPsOptions, RewardsFrom
 from coreplan.solving.result import Result
+from coreplan.solving.simplification import simplify
 from coreplan.solving.task import SolverTask
 
 REWARDS: dict[RewardsFrom, _core.RewardSource] = {
@@ -29,7 +30,7 @@ REWARDS: dict[RewardsFrom, _core.RewardSource] = {
 
 def solve_crg_ps(task: SolverTask, options: CrgPsOptions) -> Result:
     """CRG-enabled policy search: decoupling, but no pruning."""
-    return _solve(task, "crg-ps", options, search_options(options, bounded=False))
+    return _solve_grouped(task, "crg-ps", options, search_options(options, bounded=False))
 
 
 def solve_core_2016(task: SolverTask, options: Core2016Options) -> Result:
@@ -37,7 +38,7 @@ def solve_core_2016(task: SolverTask, options: Core2016Options) -> Result:
     search = search_options(options, bounded=True)
     search.relative_gap = float(options.relative_gap)
     search.absolute_gap = float(options.absolute_gap)
-    return _solve(task, "core-2016", options, search)
+    return _solve_grouped(task, "core-2016", options, search)
 
 
 def search_options(options: CrgPsOptions | Core2016Options, *, bounded: bool) -> _core.CoreOptions:
@@ -69,10 +70,27 @@ def build_for(task: SolverTask, options: CrgPsOptions | Core2016Options) -> Cond
         influence="features",
         bounds=options.bounds if isinstance(options, Core2016Options) else "returns",
         merge=options.merge,
+        share=options.group > 0,
         stage=task.stage,
         state=task.state,
         limits=task.limits,
     )
+
+
+def _solve_grouped(
+    task: SolverTask,
+    algorithm: str,
+    options: CrgPsOptions | Core2016Options,
+    search: _core.CoreOptions,
+) -> Result:
+    """Solve the problem with its interactions grouped, if the options say so."""
+    if not options.group:
+        return _solve(task, algorithm, options, search)
+    simplified = simplify(
+        task.problem, options.group, stage=task.stage, state=task.state, limits=task.limits
+    )
+    result = _solve(replace(task, problem=simplified.problem), algorithm, options, search)
+    return simplified.restore(result, task.limits)
 
 
 def _solve(
