@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -21,6 +22,11 @@ settings.register_profile("quick", max_examples=5, derandomize=True, **_COMMON)
 settings.register_profile("thorough", max_examples=2000, **_COMMON)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
+
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    # A shell lets what it starts in the background ignore Ctrl-C, and programs that tests start
+    # would inherit that: a test of Ctrl-C would wait for ever.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 SLOW = frozenset(
     f"test_{name}"
