@@ -20,7 +20,9 @@ MACHINE = {
 }
 PLAIN = {"merge": False}
 MEMO = {"merge": False, "memo": True}
+EXPECTED = {"merge": False, "bounds": "expected"}
 PUBLISHED_SPUDD = {"merge": False, "actions": "enumerate"}
+REFERENCE_SPUDD = {"encoding": "reference"}
 
 
 def make_row(
@@ -167,6 +169,7 @@ def _made_up_pyramid(rng: random.Random, name: str, agents: int, horizon: int) -
     where = {"agents": agents, "horizon": horizon}
     rows = []
     for algorithm, options, per_agent in (
+        ("spudd", PUBLISHED_SPUDD, 1.5),
         ("core-2016", PLAIN, 0.9),
         ("core-2016", MEMO, 0.7),
         ("core", {"threads": 1}, 0.12),

@@ -7,9 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from coreplan.bench.claims import Claim, Verdict, check_claims
+from coreplan.bench.claims import Claim, check_claims
+from coreplan.bench.claims.tables import claims_table, history_table
 from coreplan.bench.figures import DrawnFigure
 from coreplan.bench.figures.numbers import percent
+from coreplan.bench.markdown import safe as _safe
 from coreplan.bench.store import Row
 from coreplan.bench.summary import summarise
 from coreplan.bench.variants import make_variant
@@ -69,8 +71,9 @@ def make_page(
     ]
     for figure in figures:
         lines += [*_figure(figure, Path(page)), ""]
-    lines += ["## The paper's claims", ""]
-    lines += _claims(check_claims(rows) if claims is None else claims)
+    claims = check_claims(rows) if claims is None else claims
+    lines += ["## The paper's claims", "", *claims_table(claims), ""]
+    lines += ["## How the rules of the claims changed", "", *history_table(claims)]
     return "\n".join(lines) + "\n"
 
 
@@ -161,20 +164,3 @@ def _figure(figure: DrawnFigure, page: Path) -> list[str]:
     target = Path(os.path.relpath(figure.path, page.parent)).as_posix().replace(" ", "%20")
     picture = "" if figure.path.suffix == ".pdf" else "!"
     return [*lines, f"{picture}[{_safe(figure.headline)}]({target})", "", _safe(figure.sentence)]
-
-
-def _claims(claims: Sequence[Claim]) -> Iterator[str]:
-    tally = [f"{sum(c.verdict is v for c in claims)} {v}" for v in Verdict]
-    yield f"Of {count(len(claims), 'claim')}: {', '.join(tally)}. The verdict follows the rule."
-    yield ""
-    yield "| the paper | rule | measured | verdict | possible reason |"
-    yield "| --- | --- | --- | --- | --- |"
-    for claim in claims:
-        cells = (claim.statement, claim.rule, claim.measured or "–", str(claim.verdict), claim.why)
-        yield f"| {' | '.join(map(_safe, cells))} |"
-
-
-def _safe(text: str) -> str:
-    """A text with all characters escaped that would end its cell or line."""
-    plain = " ".join(text.split())
-    return plain.replace("|", "\\|").replace("<", "&lt;")
