@@ -7,8 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from coreplan.bench.choices import Moves, moves_tables
 from coreplan.bench.claims import Claim, check_claims
 from coreplan.bench.claims.tables import claims_table, history_table
+from coreplan.bench.experiments import experiments_table, explain, figure_rows
 from coreplan.bench.figures import DrawnFigure
 from coreplan.bench.figures.numbers import percent
 from coreplan.bench.markdown import safe as _safe
@@ -26,6 +28,7 @@ def make_page(
     command: str = "",
     contradictions: Sequence[str] = (),
     claims: Sequence[Claim] | None = None,
+    moves: Moves | None = None,
 ) -> str:
     """Write the text of a page, in Markdown, from the rows alone.
 
@@ -43,6 +46,8 @@ def make_page(
         The results of :func:`coreplan.bench.agreement.find_contradictions`.
     claims
         The results of :func:`coreplan.bench.claims.check_claims`, which is called by default.
+    moves
+        How the verdicts move with open choices; see :mod:`coreplan.bench.choices`.
     """
     rows = list(rows)
     lines = [
@@ -56,7 +61,7 @@ def make_page(
         *_origin(rows, command),
         "",
         *_disagreement(contradictions),
-        *_table(rows),
+        *_table(figure_rows(rows)),
         "",
         "DP, SPUDD, CRG-PS and CoRe 2016 (the paper's algorithm, `core-2016`) are as published:",
         "local states keep start and end times (`merge: false`), searches have no memory, SPUDD",
@@ -73,6 +78,9 @@ def make_page(
         lines += [*_figure(figure, Path(page)), ""]
     claims = check_claims(rows) if claims is None else claims
     lines += ["## The paper's claims", "", *claims_table(claims), ""]
+    lines += ["## Why claims differ", "", *experiments_table(explain(rows, claims)), ""]
+    if moves is not None:
+        lines += ["## How the verdicts move with open choices", "", *moves_tables(moves), ""]
     lines += ["## How the rules of the claims changed", "", *history_table(claims)]
     return "\n".join(lines) + "\n"
 
