@@ -15,7 +15,8 @@
 #                     in build/fuzz
 #   make bench        benchmarks (some minutes)
 #   make reproduce    the paper's evaluation in a few minutes: runs, figures, docs/reproduction.md
-#                     (reproduce-hour: about an hour; reproduce-full: all of it, days of computing;
+#                     (reproduce-hour: about an hour; reproduce-page: that of the page, about 16 hours
+#                     of processor time; reproduce-full: all of it, days of computing;
 #                     a stopped run continues where it stopped)
 #   make format       format the code
 #   make clean        remove build outputs (make distclean: also .venv), not build/reproduction
@@ -39,7 +40,7 @@ MODULES := $(shell find src examples -name '*.py' -o -name '*.json' -o -name '*.
   -o -name '*.csv' -o -name '*.html' -o -name '*.css' -o -name '*.js')
 
 .PHONY: demo test test-quick test-extras test-browser lint types test-cpp test-python sanitize explore fuzz \
-  bench reproduce reproduce-hour reproduce-full format clean distclean install FORCE
+  bench reproduce reproduce-hour reproduce-page reproduce-full format clean distclean install FORCE
 
 demo: install
 	@$(BIN)/coreplan demo
@@ -97,7 +98,7 @@ define REPRODUCE
 @mkdir -p build/reproduction
 $(BIN)/coreplan bench run benchmarks/reproduce-$(1).yaml -o build/reproduction/$(1).sqlite
 $(BIN)/coreplan bench figures build/reproduction/$(1).sqlite -o docs/images/reproduction \
-  --page docs/reproduction.md --command "make $(2)"
+  --page docs/reproduction.md --command "make $(2)" --choices benchmarks/results/choices.json
 endef
 
 reproduce: install $(STAMPS)/plot
@@ -105,6 +106,9 @@ reproduce: install $(STAMPS)/plot
 
 reproduce-hour: install $(STAMPS)/plot
 	$(call REPRODUCE,hour,reproduce-hour)
+
+reproduce-page: install $(STAMPS)/plot
+	$(call REPRODUCE,page,reproduce-page)
 
 reproduce-full: install $(STAMPS)/plot
 	$(call REPRODUCE,full,reproduce-full)

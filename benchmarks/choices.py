@@ -4,7 +4,7 @@ Every choice of `coreplan.bench.choices` is run on small draws, with a short lim
 under build/choices; a run that was stopped goes on where it was. The verdicts go into
 benchmarks/results/choices.json, which `coreplan bench figures --choices` shows on its page.
 
-Run: .venv/bin/python benchmarks/choices.py [--limit 1] [--only mpp] [-o FILE]
+Run: .venv/bin/python benchmarks/choices.py [--limit 0.5] [--only mpp] [-o FILE]
 """
 
 from __future__ import annotations
@@ -15,7 +15,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from coreplan import __version__
-from coreplan.bench.choices import FIELDS, Choice, Field, Mark, Moves, judge_choice, write_moves
+from coreplan.bench.choices import (
+    CLOCK,
+    FIELDS,
+    Choice,
+    Field,
+    Mark,
+    Moves,
+    judge_choice,
+    write_moves,
+)
 from coreplan.bench.pool import LocalPool
 from coreplan.bench.runner import Run, plan_solves
 from coreplan.bench.store import Row, Store
@@ -40,7 +49,7 @@ def solve_all(field: Field, choice: Choice, limit: float, folder: Path, jobs: in
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run all choices, print their verdicts and write them."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--limit", type=float, default=1.0, help="seconds for each solve")
+    parser.add_argument("--limit", type=float, default=0.5, help="seconds for each solve")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--only", choices=[each.name for each in FIELDS])
     parser.add_argument("--solves", type=Path, default=SOLVES, help="folder of the solves")
@@ -62,7 +71,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 flush=True,
             )
     given.output.parent.mkdir(parents=True, exist_ok=True)
-    given.output.write_text(write_moves(Moves(given.limit, __version__, marks)), encoding="utf-8")
+    moves = Moves(given.limit, CLOCK, __version__, marks)
+    given.output.write_text(write_moves(moves), encoding="utf-8")
     print(f"written: {given.output}")
     return 0
 

@@ -26,6 +26,8 @@ from coreplan.files.writing import to_json
 FORMAT = "choices/1"
 SEED = 1
 """Seed of the test sets, unless the choice is another one."""
+CLOCK = "wall"
+"""The seconds that count for limits and results."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +123,7 @@ FIELDS: tuple[Field, ...] = (
         "decentralised",
         "Decentralised plans (rand and coordint)",
         _LOSSES,
-        {name: (200, {}) for name in (*_RANDOM_SETS, "coordint")},
+        {name: (100, {}) for name in (*_RANDOM_SETS, "coordint")},
         (_CORE, _DEC_MDP),
         (
             Choice(),
@@ -158,7 +160,7 @@ FIELDS: tuple[Field, ...] = (
         "pyra",
         "Pyramids (pyra)",
         _PYRAMIDS,
-        {"pyra": (3, {"agents": [4, 5, 6, 7, 8, 10], "horizon": [4, 5]})},
+        {"pyra": (2, {"agents": [4, 5, 6, 7, 8, 10], "horizon": [4, 5]})},
         (_SPUDD, _CORE_2016, _EXPECTED),
         (Choice(), *_choices(idle=[0, 2], tasks=[2, 4]), *_COMMON, *_SEEDS),
     ),
@@ -197,6 +199,8 @@ class Moves:
     ----------
     limit
         Time limit of each solve, in seconds.
+    clock
+        The seconds that count: ``wall`` or ``processor``.
     version
         Version of coreplan that made the solves.
     marks
@@ -205,6 +209,7 @@ class Moves:
     """
 
     limit: float
+    clock: str
     version: str
     marks: Mapping[str, Mapping[str, Mapping[str, Mark]]]
 
@@ -251,7 +256,7 @@ def read_moves(path: str | Path) -> Moves:
             }
             for name, choices in data["marks"].items()
         }
-        return Moves(float(data["limit"]), str(data["version"]), marks)
+        return Moves(float(data["limit"]), str(data["clock"]), str(data["version"]), marks)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         problem = Diagnostic((), f"cannot be read as a file of verdicts: {error}")
         raise FormatError(str(path), [problem]) from error
@@ -260,9 +265,10 @@ def read_moves(path: str | Path) -> Moves:
 def moves_tables(moves: Moves) -> Iterator[str]:
     """The lines of the tables: how the verdicts move with each choice."""
     yield (
-        f"Small draws, {moves.limit:g} s for each solve; one choice at a time differs from the "
-        "defaults. Each cell has the verdict by the same rule, with the number that decides it "
-        "(a : b are the instances that the two sides solve, or their largest teams)."
+        f"Small draws, {moves.limit:g} s ({moves.clock} time) for each solve; one choice at a time "
+        "differs from the defaults. Each cell has the verdict by the same rule, with the number "
+        "that decides it (a : b are the instances that the two sides solve, or their largest "
+        "teams)."
     )
     statements = {rule.key: rule.statement for rule in RULES}
     for each in FIELDS:
