@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 from bench_rows import made_up_rows, make_row
+from coreplan.bench.choices import Mark, Moves
 from coreplan.bench.claims import RULES
 from coreplan.bench.figures import FIGURES, DrawnFigure
 from coreplan.bench.page import make_page
@@ -55,6 +56,26 @@ def test_every_claim_is_a_row_of_one_table(tmp_path: Path) -> None:
     assert "<script>" not in text
     assert "\n# y" not in text
     assert text.count("| not measured | – | – |\n") == len(RULES)
+
+
+def test_differences_are_tested_and_old_rules_stay_visible(tmp_path: Path) -> None:
+    """The page has the claims, tests of causes, verdicts with other choices, and the old rules."""
+    moves = Moves(1.0, "wall", "0.1.0", {"mpp": {"links 1": {"faster": Mark("agree", "95 %")}}})
+    rows = made_up_rows(3)
+    apart = make_row("mpp", "sparse", "core", links=1)
+    text = make_page([*rows, apart], figures(tmp_path), tmp_path / "page.md", moves=moves)
+    heads = re.findall(r"^## (.*)", text, re.MULTILINE)
+    assert heads[-4:] == [
+        "The paper's claims",
+        "Why claims differ",
+        "How the verdicts move with open choices",
+        "How the rules of the claims changed",
+    ]
+    assert "| not run |" in text
+    assert "| 1 of 1 | agree (95 %) |" in text
+    # A solve of an experiment is counted, but not summarised with others.
+    assert f"- Solves: {len(rows) + 1:,} of" in text
+    assert "| mpp | core | 10 s | 9 |" in text
 
 
 def test_contradictions_come_first(tmp_path: Path) -> None:
