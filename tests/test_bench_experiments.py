@@ -131,10 +131,14 @@ def test_every_claim_has_an_experiment() -> None:
 
 
 def test_the_table() -> None:
-    """A line for each trial, with the outcome in words."""
+    """A table for each claim, and a line for each trial, with the outcome in words."""
     trials = explain(loss(1.0, 0.9) + loss(0.02, 0.67))
     lines = list(experiments_table(trials))
-    assert len(lines) == 4 + len(trials)
+    assert sum(line.startswith("| supposed cause |") for line in lines) == 2
+    assert len(lines) == 1 + 2 * 5 + len(trials)
+    assert any(
+        line.startswith("**coordint: the loss can be 75 %**: 10 % (n = 1)") for line in lines
+    )
     assert any(line.endswith("| confirmed: the claim agrees with this change |") for line in lines)
     assert any(line.endswith("| not run |") for line in lines)
     untested = Trial(trials[0].claim, None)

@@ -7,6 +7,7 @@ agrees now, the cause is confirmed.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -23,7 +24,7 @@ from coreplan.bench.claims.evidence import (
 )
 from coreplan.bench.claims.rules import RULES
 from coreplan.bench.claims.verdicts import Claim, Finding, Verdict
-from coreplan.bench.markdown import table
+from coreplan.bench.markdown import safe, table
 from coreplan.bench.store import Row
 from coreplan.bench.variants import Variant, variant_of
 
@@ -168,6 +169,13 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         _where(lambda row: row.set == "mpp" and row.parameters["agents"] == 3),
     ),
     Experiment(
+        "no pairs",
+        "Teams of two take milliseconds; the time to build the graphs decides.",
+        "only the instances of mpp with 3 agents",
+        ("faster",),
+        _where(lambda row: row.set == "mpp" and row.parameters["agents"] == 3),
+    ),
+    Experiment(
         "expected bounds",
         "The bounds of the paper's equation prune less than those of its figure.",
         "the same instances with `bounds: expected`",
@@ -251,7 +259,7 @@ def explain(rows: Iterable[Row], claims: Sequence[Claim] | None = None) -> list[
 
 
 def experiments_table(trials: Sequence[Trial]) -> Iterator[str]:
-    """The lines of the table of experiments."""
+    """The lines of the tables of experiments, one for each claim."""
     if not trials:
         yield "No claim differs; no cause has to be tested."
         return
@@ -260,22 +268,22 @@ def experiments_table(trials: Sequence[Trial]) -> Iterator[str]:
         "and the same rule. A cause that the experiment does not confirm is not the reason, or not "
         "the only one."
     )
-    yield ""
-    heads = ["claim that differs", "measured", "supposed cause", "experiment", "measured then"]
-    rows = []
-    for trial in trials:
-        experiment = trial.experiment
-        rows.append(
-            [
-                trial.claim.statement,
-                trial.claim.measured,
-                "" if experiment is None else experiment.cause,
-                "" if experiment is None else experiment.change,
-                "" if trial.finding is None else trial.finding.measured,
-                trial.outcome,
-            ]
-        )
-    yield from table([*heads, "outcome"], rows)
+    for claim, group in itertools.groupby(trials, key=lambda trial: trial.claim):
+        yield ""
+        yield f"**{safe(claim.statement)}**: {safe(claim.measured)}."
+        yield ""
+        rows = []
+        for trial in group:
+            experiment, finding = trial.experiment, trial.finding
+            rows.append(
+                [
+                    "" if experiment is None else experiment.cause,
+                    "" if experiment is None else experiment.change,
+                    "" if finding is None else finding.measured,
+                    trial.outcome,
+                ]
+            )
+        yield from table(["supposed cause", "experiment", "measured then", "outcome"], rows)
 
 
 def figure_rows(rows: Iterable[Row]) -> list[Row]:
