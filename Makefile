@@ -15,7 +15,7 @@
 #                     in build/fuzz
 #   make bench        benchmarks (some minutes)
 #   make reproduce    the paper's evaluation in a few minutes: runs, figures, docs/reproduction.md
-#                     (reproduce-hour: about an hour; reproduce-page: that of the page, about 16 hours
+#                     (reproduce-hour: about an hour; reproduce-page: that of the page, about 19 hours
 #                     of processor time; reproduce-full: all of it, days of computing;
 #                     a stopped run continues where it stopped)
 #   make format       format the code
