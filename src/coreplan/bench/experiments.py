@@ -148,6 +148,14 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         _changed(cost=0.0),
     ),
     Experiment(
+        "cheap work, rarer delays",
+        "The cost of work and near-certain delays, for which nobody has to wait, both lower the "
+        "loss.",
+        "coordint with `cost: 0.02` and `probability: 0.85`",
+        _LOSS,
+        _changed(cost=0.02, probability=0.85),
+    ),
+    Experiment(
         "sparse interactions",
         "The paper's interactions are sparser than those of the authors' example.",
         "mpp with one pair of works per edge (`links: 1`)",
