@@ -149,8 +149,8 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     ),
     Experiment(
         "cheap work, rarer delays",
-        "The cost of work and near-certain delays, for which nobody has to wait, both lower the "
-        "loss.",
+        "The cost of work lowers the relative loss, and so do delays that are nearly certain: "
+        "agents need not see them.",
         "coordint with `cost: 0.02` and `probability: 0.85`",
         _LOSS,
         _changed(cost=0.02, probability=0.85),
