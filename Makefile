@@ -15,10 +15,11 @@
 #                     in build/fuzz
 #   make bench        benchmarks (some minutes)
 #   make reproduce    the paper's evaluation in a few minutes: runs, figures, docs/reproduction.md
-#                     (reproduce-hour: about an hour; reproduce-full: all of it, days of computing;
+#                     (reproduce-hour: about an hour; reproduce-page: that of the page, about 19 hours
+#                     of processor time; reproduce-full: all of it, days of computing;
 #                     a stopped run continues where it stopped)
-#   make reproduce-page  docs/reproduction.md and its figures again, from the rows in
-#                     benchmarks/results: EVALUATION=hour
+#   make reproduce-again  docs/reproduction.md and its figures again, from the rows in
+#                     benchmarks/results: EVALUATION=page
 #   make format       format the code
 #   make clean        remove build outputs (make distclean: also .venv), not build/reproduction
 #
@@ -42,7 +43,8 @@ MODULES := $(shell find src examples -name '*.py' -o -name '*.json' -o -name '*.
   -o -name '*.csv' -o -name '*.html' -o -name '*.css' -o -name '*.js')
 
 .PHONY: demo test test-quick test-extras test-browser lint types test-cpp test-python sanitize explore fuzz \
-  bench reproduce reproduce-hour reproduce-full reproduce-page format clean distclean install FORCE
+  bench reproduce reproduce-hour reproduce-page reproduce-full reproduce-again format clean distclean \
+  install FORCE
 
 demo: install
 	@$(BIN)/coreplan demo
@@ -103,7 +105,7 @@ define REPRODUCE
 $(BIN)/coreplan bench run benchmarks/reproduce-$(1).yaml -o build/reproduction/$(1).sqlite \
   $(patsubst %,--from %,$(wildcard benchmarks/results/$(1).csv.gz))
 $(BIN)/coreplan bench show build/reproduction/$(1).sqlite --csv benchmarks/results/$(1).csv.gz
-$(MAKE) reproduce-page EVALUATION=$(1)
+$(MAKE) reproduce-again EVALUATION=$(1)
 endef
 
 reproduce: install $(STAMPS)/plot
@@ -112,14 +114,17 @@ reproduce: install $(STAMPS)/plot
 reproduce-hour: install $(STAMPS)/plot
 	$(call REPRODUCE,hour)
 
+reproduce-page: install $(STAMPS)/plot
+	$(call REPRODUCE,page)
+
 reproduce-full: install $(STAMPS)/plot
 	$(call REPRODUCE,full)
 
-# The page and its figures from the rows of an evaluation: EVALUATION=small, hour or full.
-reproduce-page: install $(STAMPS)/plot
+# The page and its figures from the rows of an evaluation: EVALUATION=small, hour, page or full.
+reproduce-again: install $(STAMPS)/plot
 	$(BIN)/coreplan bench figures benchmarks/results/$(EVALUATION).csv.gz \
 	  -o docs/images/reproduction --page docs/reproduction.md \
-	  --rows benchmarks/results/$(EVALUATION).csv.gz \
+	  --rows benchmarks/results/$(EVALUATION).csv.gz --choices benchmarks/results/choices.json \
 	  --command "make reproduce$(patsubst %,-%,$(filter-out small,$(EVALUATION)))"
 
 format: $(STAMPS)/test-tools

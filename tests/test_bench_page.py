@@ -7,8 +7,10 @@ import re
 from pathlib import Path
 
 from bench_rows import made_up_rows, make_row
+from coreplan.bench.choices import Mark, Moves
+from coreplan.bench.claims import RULES
 from coreplan.bench.figures import FIGURES, DrawnFigure
-from coreplan.bench.page import Section, make_page, markdown_table
+from coreplan.bench.page import make_page
 
 
 def figures(folder: Path) -> list[DrawnFigure]:
@@ -53,25 +55,6 @@ def test_the_page_names_its_rows(tmp_path: Path) -> None:
     assert "- Rows:" not in make_page(rows, figures(tmp_path), page)
 
 
-def test_sections_come_after_the_claims(tmp_path: Path) -> None:
-    """Further sections are made of the rows, in order; one without lines is left out."""
-    sections = (
-        Section("Sizes", lambda rows: markdown_table(["n"], [[f"{len(rows)} | <b>"]])),
-        Section("Nothing", lambda rows: []),
-        Section("Last", lambda rows: ["The end."]),
-    )
-    rows = made_up_rows(1)
-    text = make_page(rows, figures(tmp_path), tmp_path / "page.md", sections=sections)
-    titles = re.findall(r"^## (.*)$", text, re.MULTILINE)
-    assert titles == [
-        *("How it was made", "Results by set and solver", "Figures", "The paper's claims"),
-        *("Sizes", "Last"),
-    ]
-    assert text.endswith(
-        f"\n## Sizes\n\n| n |\n| --- |\n| {len(rows)} \\| &lt;b> |\n\n## Last\n\nThe end.\n"
-    )
-
-
 def test_links_to_figures_are_relative(tmp_path: Path) -> None:
     """Figures are linked from where the page is; one without data says so."""
     folder = tmp_path / "images" / "my run"
@@ -91,10 +74,30 @@ def test_every_claim_is_a_row_of_one_table(tmp_path: Path) -> None:
     for line in text.splitlines():
         if line.startswith("|"):
             cells = len(re.findall(r"(?<!\\)\|", line))
-            assert cells in (6, 10), line
+            assert cells in (8, 10), line
     assert "<script>" not in text
     assert "\n# y" not in text
-    assert text.count("| not measured |") == 16
+    assert text.count("| not measured | – | – |\n") == len(RULES)
+
+
+def test_differences_are_tested_and_old_rules_stay_visible(tmp_path: Path) -> None:
+    """The page has the claims, tests of causes, verdicts with other choices, and the old rules."""
+    moves = Moves(1.0, "wall", "0.1.0", {"mpp": {"links 1": {"faster": Mark("agree", "95 %")}}})
+    rows = made_up_rows(3)
+    apart = make_row("mpp", "sparse", "core", links=1)
+    text = make_page([*rows, apart], figures(tmp_path), tmp_path / "page.md", moves=moves)
+    heads = re.findall(r"^## (.*)", text, re.MULTILINE)
+    assert heads[-4:] == [
+        "The paper's claims",
+        "Why claims differ",
+        "How the verdicts move with open choices",
+        "How the rules of the claims changed",
+    ]
+    assert "| not run |" in text
+    assert "| 1 of 1 | agree (95 %) |" in text
+    # A solve of an experiment is counted, but not summarised with others.
+    assert f"- Solves: {len(rows) + 1:,} of" in text
+    assert "| mpp | core | 10 s | 9 |" in text
 
 
 def test_contradictions_come_first(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from bench_rows import PLAIN, made_up_rows, make_row
 from cli_runs import Run, one_json
+from coreplan.bench.choices import Moves, write_moves
 from coreplan.bench.figures import style
 from coreplan.bench.store import Row, Store
 
@@ -28,13 +29,16 @@ def test_figures_and_page_are_written(run: Run, tmp_path: Path) -> None:
     """Figures go into a new folder, the page links to them, and claims are counted."""
     results = stored(tmp_path / "results.sqlite", made_up_rows(3))
     folder, page = tmp_path / "new" / "figures", tmp_path / "page.md"
+    choices = tmp_path / "choices.json"
+    choices.write_text(write_moves(Moves(1.0, "wall", "0.1.0", {})), encoding="utf-8")
     options = ("--page", page, "--command", "make it", "--rows", tmp_path / "rows.csv.gz")
-    done = run("bench", "figures", results, "-o", folder, *options)
+    done = run("bench", "figures", results, "-o", folder, *options, "--choices", choices)
     assert done.code == 0, done.err
     assert "the paper's claims: " in done.out
     assert len(list(folder.glob("*.svg"))) == 9
     text = page.read_text(encoding="utf-8")
     assert "(new/figures/decentralised.svg)" in text
+    assert "## How the verdicts move with open choices" in text
     assert "- Command: `make it`\n" in text
     assert "- Rows: [rows.csv.gz](rows.csv.gz)\n" in text
 
@@ -107,6 +111,7 @@ def test_bad_input_is_refused(run: Run, tmp_path: Path) -> None:
     assert run("bench", "figures", results, *out, "--page", results).code == 2
     assert run("bench", "figures", results, *out, "--page", tmp_path / "no" / "page.md").code == 2
     assert run("bench", "figures", results, "-o", other).code == 2
+    assert "notes.txt" in run("bench", "figures", results, *out, "--choices", other).err
     assert run("bench", "figures", results).code == 2
     assert other.read_text(encoding="utf-8") == "mine"
     assert results.read_bytes() == before

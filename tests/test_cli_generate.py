@@ -164,7 +164,7 @@ def test_folders_that_are_read_only(
         (["mpp", "-o", "x", "--parameter", "agents=nan"], "agents: found nan"),
         (["mpp", "-o", "x", "--parameter", "agents=2,,3"], "agents[1]: found ''"),
         (["mpp", "-o", "x", "--parameter", "seed=3"], "no parameter 'seed'"),
-        (["mpp", "-o", "x", "--parameter", "horizon=3"], "do not fit into a horizon of 3"),
+        (["mpp", "-o", "x", "--parameter", "horizon=2"], "do not fit into a horizon of 2"),
         (
             ["mpp", "-o", "x", "--parameter", "tasks=2", "--parameter", "tasks=3"],
             "the parameter 'tasks' is given twice",

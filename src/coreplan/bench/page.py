@@ -5,14 +5,18 @@ from __future__ import annotations
 import math
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from coreplan.bench.claims import Claim, Verdict, check_claims
+from coreplan.bench.choices import Moves, moves_tables
+from coreplan.bench.claims import Claim, check_claims
+from coreplan.bench.claims.tables import claims_table, history_table
+from coreplan.bench.experiments import experiments_table, explain, figure_rows
 from coreplan.bench.figures import DrawnFigure
 from coreplan.bench.figures.numbers import percent
+from coreplan.bench.markdown import safe
+from coreplan.bench.markdown import table as markdown_table
 from coreplan.bench.store import PROCESSOR, WALL, Row
 from coreplan.bench.summary import summarise
 from coreplan.bench.table import in_order
@@ -39,27 +43,6 @@ A solve counts as solved if its optimum is proven within the limits; otherwise i
 or fails. Seconds are of all solves. An instance that was not run does not count."""
 
 
-@dataclass(frozen=True)
-class Section:
-    """A section at the end of the page.
-
-    Attributes
-    ----------
-    title
-        Its title.
-    make
-        Turns the rows into lines of Markdown; none if the rows have no data for the section, which
-        is then left out. :func:`markdown_table` makes tables.
-    """
-
-    title: str
-    make: Callable[[Sequence[Row]], Iterable[str]]
-
-
-SECTIONS: tuple[Section, ...] = ()
-"""The sections after the claims, in order; a new one needs a line here."""
-
-
 def make_page(
     rows: Iterable[Row],
     figures: Sequence[DrawnFigure],
@@ -69,7 +52,7 @@ def make_page(
     table: str | Path | None = None,
     contradictions: Sequence[str] = (),
     claims: Sequence[Claim] | None = None,
-    sections: Sequence[Section] = SECTIONS,
+    moves: Moves | None = None,
 ) -> str:
     """Write the text of a page, in Markdown, from the rows alone.
 
@@ -89,8 +72,8 @@ def make_page(
         The results of :func:`coreplan.bench.agreement.find_contradictions`.
     claims
         The results of :func:`coreplan.bench.claims.check_claims`, which is called by default.
-    sections
-        The sections after the claims.
+    moves
+        How the verdicts move with open choices; see :mod:`coreplan.bench.choices`.
     """
     rows = in_order(rows)
     lines = [
@@ -107,7 +90,7 @@ def make_page(
         *_disagreement(contradictions),
         "## Results by set and solver",
         "",
-        *_results(rows),
+        *_results(figure_rows(rows)),
         "",
         _SOLVERS,
         "",
@@ -116,30 +99,18 @@ def make_page(
     ]
     for figure in figures:
         lines += [*_figure(figure, page), ""]
-    lines += ["## The paper's claims", ""]
-    lines += _claims(check_claims(rows) if claims is None else claims)
-    for section in sections:
-        made = list(section.make(rows))
-        if made:
-            lines += ["", f"## {section.title}", "", *made]
+    claims = check_claims(rows) if claims is None else claims
+    lines += ["## The paper's claims", "", *claims_table(claims), ""]
+    lines += ["## Why claims differ", "", *experiments_table(explain(rows, claims)), ""]
+    if moves is not None:
+        lines += ["## How the verdicts move with open choices", "", *moves_tables(moves), ""]
+    lines += ["## How the rules of the claims changed", "", *history_table(claims)]
     return "\n".join(lines) + "\n"
-
-
-def markdown_table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    r"""The lines of a table; texts are escaped where they would end a cell or a line.
-
-    Examples
-    --------
-    >>> list(markdown_table(["name", "share"], [["a|b", "5 %"]]))
-    ['| name | share |', '| --- | --- |', '| a\\|b | 5 % |']
-    """
-    for cells in (titles, ["---"] * len(titles), *rows):
-        yield f"| {' | '.join(map(_safe, cells))} |"
 
 
 def _origin(rows: Sequence[Row], command: str) -> Iterator[str]:
     if command:
-        quoted = _safe(command).replace("`", "'")
+        quoted = safe(command).replace("`", "'")
         yield f"- Command: `{quoted}`"
     started = sorted(row.started for row in rows if row.started)
     when = ""
@@ -172,10 +143,10 @@ def _origin(rows: Sequence[Row], command: str) -> Iterator[str]:
             str(machine.get("system", "")),
             f"{count(int(machine['jobs']), 'solve')} side by side" if "jobs" in machine else "",
         ]
-        yield f"- Machine: {_safe(', '.join(part for part in parts if part))}"
+        yield f"- Machine: {safe(', '.join(part for part in parts if part))}"
     for versions in _distinct(row.versions for row in rows):
         listed = (f"{name} {each}" for name, each in sorted(versions.items()))
-        yield f"- Versions: {_safe(', '.join(listed))}"
+        yield f"- Versions: {safe(', '.join(listed))}"
 
 
 def _distinct(mappings: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -192,7 +163,7 @@ def _duration(seconds: float) -> str:
 def _disagreement(contradictions: Sequence[str]) -> list[str]:
     if not contradictions:
         return ["No two solves contradict each other: no plan is worth more than a bound.", ""]
-    listed = [f"- {_safe(each)}" for each in contradictions[:20]]
+    listed = [f"- {safe(each)}" for each in contradictions[:20]]
     more = len(contradictions) - len(listed)
     return [
         f"**{count(len(contradictions), 'contradiction')} found; the results cannot be trusted:**",
@@ -234,26 +205,10 @@ def _figure(figure: DrawnFigure, page: str | Path) -> list[str]:
         return [*lines, "Not measured: these solves have no data for this figure."]
     picture = "" if figure.path.suffix == ".pdf" else "!"
     link = _link(figure.headline, figure.path, page)
-    return [*lines, f"{picture}{link}", "", _safe(figure.sentence)]
+    return [*lines, f"{picture}{link}", "", safe(figure.sentence)]
 
 
 def _link(text: str, target: str | Path, page: str | Path) -> str:
     """A link from the page to a file, relative to the page."""
     path = Path(os.path.relpath(target, Path(page).parent)).as_posix().replace(" ", "%20")
-    return f"[{_safe(text)}]({path})"
-
-
-def _claims(claims: Sequence[Claim]) -> Iterator[str]:
-    tally = [f"{sum(c.verdict is v for c in claims)} {v}" for v in Verdict]
-    yield f"Of {count(len(claims), 'claim')}: {', '.join(tally)}. The verdict follows the rule."
-    yield ""
-    yield from markdown_table(
-        ("the paper", "rule", "measured", "verdict", "possible reason"),
-        [(c.statement, c.rule, c.measured or "–", str(c.verdict), c.why) for c in claims],
-    )
-
-
-def _safe(text: str) -> str:
-    """A text with all characters escaped that would end its cell or line."""
-    plain = " ".join(text.split())
-    return plain.replace("|", "\\|").replace("<", "&lt;")
+    return f"[{safe(text)}]({path})"

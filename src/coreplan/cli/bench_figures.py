@@ -7,7 +7,9 @@ from pathlib import Path
 import click
 
 from coreplan.bench.agreement import find_contradictions
+from coreplan.bench.choices import read_moves
 from coreplan.bench.claims import Verdict, check_claims
+from coreplan.bench.experiments import figure_rows
 from coreplan.bench.figures import draw_figures
 from coreplan.bench.figures.style import check_matplotlib
 from coreplan.bench.page import make_page
@@ -63,6 +65,12 @@ from coreplan.view.terminal import make_console, print_error
     metavar="FILE",
     help="A file with all rows, to link to on the page.",
 )
+@click.option(
+    "--choices",
+    type=click.Path(),
+    metavar="FILE",
+    help="Verdicts with other choices (of benchmarks/choices.py), to show on the page.",
+)
 @json_option
 def figures(
     results: str,
@@ -71,6 +79,7 @@ def figures(
     file_format: str,
     command: str,
     table: str | None,
+    choices: str | None,
     as_json: bool,
 ) -> int:
     """Draw the figures that the solves in RESULTS have data for (needs the extra `plot`).
@@ -84,12 +93,13 @@ def figures(
     # The folder for figures is created if it does not exist; the page may be in it.
     if page is not None and (Path(output).exists() or Path(page).parent != Path(output)):
         check_writable(page, [results], "the page", "--page")
+    moves = None if choices is None else read_moves(choices)
     rows = read_rows(results)
     if not rows:
         raise click.UsageError(f"{results!r} has no solves yet; run `coreplan bench run` first")
     with make_console(stderr=True).status("") as status:
         drawn = draw_figures(
-            rows,
+            figure_rows(rows),
             output,
             format=file_format,
             started=lambda name: status.update(f"drawing {name} ..."),
@@ -125,6 +135,7 @@ def figures(
                 table=table,
                 contradictions=contradictions,
                 claims=claims,
+                moves=moves,
             )
             write_text(text, page)
             if not as_json:

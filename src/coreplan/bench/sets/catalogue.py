@@ -7,7 +7,15 @@ from collections.abc import Mapping
 from coreplan.bench.sets.coordint import check_coordint, make_coordint
 from coreplan.bench.sets.mixed import make_mixed
 from coreplan.bench.sets.parameters import EACH, IN_TURN, Parameter, TestSet
-from coreplan.bench.sets.works import NETWORKS, check_large, check_works, make_large, make_works
+from coreplan.bench.sets.works import (
+    DURATIONS,
+    NETWORKS,
+    REVENUES,
+    check_large,
+    check_works,
+    make_large,
+    make_works,
+)
 from coreplan.support.checks import MOST_STAGES
 from coreplan.support.frozen import FrozenMapping
 
@@ -15,16 +23,23 @@ MOST_AGENTS = 10_000
 
 
 def _works(
-    agents: Parameter, horizon: Parameter, *, tasks: int, idle: int, network: str
+    agents: Parameter, horizon: Parameter, *, tasks: int, network: str
 ) -> dict[str, Parameter]:
-    """The parameters of sets that :func:`make_works` makes."""
+    """The parameters of sets that :func:`make_works` makes; docs/test-sets.md has the reasons."""
     return {
         "agents": agents,
         "tasks": Parameter(tasks, "works of each contractor", least=1, most=50),
         "horizon": horizon,
-        "duration": Parameter(1, "steps of a work that is not delayed", least=1, most=1000),
+        "durations": Parameter(
+            "drawn", "steps of works that are not delayed: at random, or one", choices=DURATIONS
+        ),
         "idle": Parameter(
-            idle, "steps that are left even if all works are delayed", most=MOST_STAGES
+            1,
+            "steps that are left even if all works are delayed; fewer if a delay needs them",
+            most=MOST_STAGES,
+        ),
+        "revenue": Parameter(
+            "none", "revenue of works; with a revenue they need not be done", choices=REVENUES
         ),
         "network": Parameter(
             network, "which works hinder each other: any pairs, or by a structure", choices=NETWORKS
@@ -33,7 +48,7 @@ def _works(
             1.0, "pairs: the chance that two works of two contractors hinder each other", most=1
         ),
         "links": Parameter(
-            1, "tree: pairs of works that hinder each other, of two joined contractors", most=2500
+            4, "tree: pairs of works that hinder each other, of two joined contractors", most=2500
         ),
     }
 
@@ -48,7 +63,6 @@ def _rand(horizon: int) -> TestSet:
             Parameter(2, "contractors", least=1, most=MOST_AGENTS),
             Parameter(horizon, "steps", least=1, most=MOST_STAGES),
             tasks=2,
-            idle=0,
             network="pairs",
         ),
         make_works,
@@ -74,9 +88,9 @@ TEST_SETS: Mapping[str, TestSet] = FrozenMapping(
                     "horizon": Parameter(
                         (3, 5, 7), "steps, an odd number", IN_TURN, least=3, most=9999
                     ),
-                    "cost": Parameter(0.02, "factor of what work costs", most=1),
+                    "cost": Parameter(1.0, "factor of what work costs", most=1),
                     "probability": Parameter(
-                        0.85, "the most likely that a delay gets", least=0.02, most=1
+                        1.0, "the most likely that a delay gets", least=0.02, most=1
                     ),
                 },
                 make_coordint,
@@ -90,7 +104,6 @@ TEST_SETS: Mapping[str, TestSet] = FrozenMapping(
                     Parameter((2, 3, 4), "contractors", EACH, least=1, most=MOST_AGENTS),
                     Parameter((5, 6, 7, 8, 9, 10), "steps", IN_TURN, least=1, most=MOST_STAGES),
                     tasks=3,
-                    idle=1,
                     network="tree",
                 ),
                 make_works,
@@ -111,7 +124,6 @@ TEST_SETS: Mapping[str, TestSet] = FrozenMapping(
                     ),
                     Parameter((4, 5, 6, 7, 8), "steps", EACH, least=1, most=MOST_STAGES),
                     tasks=3,
-                    idle=0,
                     network="pyramid",
                 ),
                 make_works,

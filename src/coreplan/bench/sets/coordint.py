@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from coreplan.bench.sets.draw import Draw, season
+from coreplan.bench.sets.draw import Draw
 from coreplan.bench.sets.works import COST, HINDRANCE
 from coreplan.domains.maintenance.parts import Contractor, Delay, Hindrance, Task
 from coreplan.domains.maintenance.problem import MaintenanceProblem
@@ -22,7 +22,8 @@ def make_coordint(
     work of a contractor that is not delayed can come early or late. Early and late do not overlap.
     If one contractor is delayed, hindrance occurs unless the other one works early. If no
     contractor is delayed, hindrance occurs unless one of them works early and the other late. If
-    both are delayed, hindrance occurs in any case.
+    both are delayed, hindrance occurs in any case. Work costs the same at all stages, so that
+    nothing but hindrance tells the plans apart.
 
     Parameters
     ----------
@@ -38,13 +39,11 @@ def make_coordint(
         Largest probability of a delay.
     """
     length = (horizon - 1) // 2
-    shape = season(horizon, draw.uniform(0, 1, 3))
     contractors = []
     for i in range(agents):
         costs = []
         for _ in range(tasks):
-            base = draw.uniform(*COST, 2) * cost
-            costs.append(tuple(round(base * factor, 3) for factor in shape))
+            costs.append(round(draw.uniform(*COST, 2) * cost, 3))
         late = Delay(draw.uniform(LEAST_PROBABILITY, probability, 3), length)
         first = Task("w1", 1, costs[0], delay=late, window=(0, 0))
         contractors.append(Contractor(f"C{i + 1}", (first, Task("w2", length, costs[1]))))

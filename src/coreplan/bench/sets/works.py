@@ -1,7 +1,7 @@
 """Maintenance problems of the test sets ``rand``, ``mpp``, ``pyra`` and ``large``.
 
-Costs, delays and hindrance follow the distributions of the generator of the paper's authors, as far
-as they are known; docs/test-sets.md lists the known parts.
+Durations, delays, costs and hindrance follow the distributions of the generator that the paper's
+authors published; docs/test-sets.md names the source of each.
 """
 
 from __future__ import annotations
@@ -18,6 +18,10 @@ COST = (10.0, 50.0)
 """Cost of a step of work, before the season."""
 HINDRANCE = (50.0, 100.0)
 """Hindrance of a step in which two works coincide."""
+REVENUE = (3.0, 4.0)
+"""Revenue of a work, as a factor of its cost before the season."""
+_TRIES = 1000
+"""Draws of a split, before it is made in another way."""
 
 LONGEST = 3
 """In `large`: the most steps of a work, and of a delay."""
@@ -26,6 +30,10 @@ MILD_HINDRANCE = (10.0, 40.0)
 
 NETWORKS = ("pairs", "tree", "pyramid")
 """The choice of works that hinder each other: see :func:`make_works`."""
+DURATIONS = ("drawn", "shortest")
+"""The choice of the steps that works take: see :func:`make_works`."""
+REVENUES = ("none", "drawn")
+"""The choice of the works' revenue: see :func:`make_works`."""
 
 
 def make_works(
@@ -35,13 +43,14 @@ def make_works(
     agents: int,
     tasks: int,
     horizon: int,
-    duration: int,
+    durations: str,
     idle: int,
+    revenue: str,
     network: str,
     density: float,
     links: int,
 ) -> MaintenanceProblem:
-    """A random MPP in which all works must be completed, and delays may fill nearly all the time.
+    """A random MPP in which works and their delays may fill nearly all the time.
 
     Parameters
     ----------
@@ -49,10 +58,15 @@ def make_works(
         Source of random numbers; name of the problem.
     agents, tasks, horizon
         Number of contractors, of works of each, and of steps.
-    duration
-        Steps of each work that is not delayed.
+    durations
+        ``drawn``: works without their delays take a random part of a contractor's time, and
+        their delays the rest. ``shortest``: each work takes one step, and delays the rest.
     idle
-        Steps that a contractor has left even if all its works are delayed.
+        Steps that a contractor has left even if all its works are delayed. It has fewer if the
+        horizon is short: at least one step is for delays.
+    revenue
+        ``none``: all works must be completed, and none has a revenue. ``drawn``: works have random
+        revenues, and need not be done.
     network
         ``pairs``: any two works of different contractors hinder each other with the chance
         `density`. ``tree``: contractors form a random tree; `links` pairs of works of two that are
@@ -61,14 +75,20 @@ def make_works(
     density, links
         See `network`.
     """
-    spare = horizon - tasks * duration - idle
-    shape = season(horizon, draw.uniform(0, 1, 3))
+    room = horizon - tasks
+    time = horizon - min(idle, max(room - 1, 0))
     contractors = []
     for i in range(agents):
-        delays = [0] * tasks
-        for _ in range(spare):
-            delays[draw.integer(0, tasks - 1)] += 1
-        works = [_make_task(draw, k, duration, delay, shape) for k, delay in enumerate(delays)]
+        late = draw.some(range(tasks), min(tasks, time - tasks))
+        regular = draw.integer(tasks, time - len(late)) if durations == "drawn" else tasks
+        steps = _split(draw, regular, tasks)
+        delays = dict(zip(late, _split(draw, time - regular, len(late)), strict=True))
+        works = []
+        for k in range(tasks):
+            shape = season(horizon, draw.uniform(0, 1, 3))
+            works.append(
+                _make_task(draw, k, steps[k], delays.get(k, 0), shape, earns=revenue == "drawn")
+            )
         contractors.append(Contractor(f"C{i + 1}", tuple(works)))
     hindrances = []
     if network == "pyramid":
@@ -86,20 +106,52 @@ def make_works(
                 hindrance = _make_hindrance(draw, one, k, other, m)
                 if drawn:  # draws the numbers in any case: a higher density only adds
                     hindrances.append(hindrance)
-    return MaintenanceProblem(tuple(contractors), horizon, tuple(hindrances), True, name)
+    return MaintenanceProblem(
+        tuple(contractors), horizon, tuple(hindrances), revenue == "none", name
+    )
 
 
-def check_works(*, tasks: int, horizon: int, duration: int, idle: int, **others: object) -> None:
+def check_works(*, tasks: int, horizon: int, **others: object) -> None:
     """Raise a ModelError if works do not fit into the horizon."""
-    if tasks * duration + idle > horizon:
+    if tasks > horizon:
         raise ModelError(
-            f"{tasks} tasks of {duration} step(s) and {idle} idle step(s) do not fit into a "
-            f"horizon of {horizon}; allow a longer horizon, fewer tasks or less idle time"
+            f"{tasks} tasks do not fit into a horizon of {horizon}; allow a longer horizon or "
+            "fewer tasks"
         )
 
 
+def _split(draw: Draw, total: int, parts: int) -> list[int]:
+    """A total in so many parts of at least 1, by random fractions of it.
+
+    If no split is found soon, every part gets 1 and the rest is given out one by one.
+    """
+    if total == parts:
+        return [1] * parts
+    for _ in range(_TRIES):
+        fractions = [draw.uniform(0, 1, 9) for _ in range(parts)]
+        whole = sum(fractions) or 1.0
+        split = [int(fraction / whole * total) for fraction in fractions]
+        _give_out(draw, split, total - sum(split))
+        if min(split) > 0:
+            return split
+    split = [1] * parts
+    _give_out(draw, split, total - parts)
+    return split
+
+
+def _give_out(draw: Draw, split: list[int], rest: int) -> None:
+    for _ in range(rest):
+        split[draw.integer(0, len(split) - 1)] += 1
+
+
 def _make_task(
-    draw: Draw, position: int, duration: int, delay: int, shape: Sequence[float]
+    draw: Draw,
+    position: int,
+    duration: int,
+    delay: int,
+    shape: Sequence[float],
+    *,
+    earns: bool = False,
 ) -> Task:
     base = draw.uniform(*COST, 2)
     probability = draw.uniform(0, 1, 3)
@@ -107,6 +159,7 @@ def _make_task(
         f"w{position + 1}",
         duration,
         tuple(round(base * factor, 2) for factor in shape),
+        revenue=round(base * duration * draw.uniform(*REVENUE, 3), 2) if earns else 0.0,
         delay=Delay(probability, delay) if delay else None,
     )
 
