@@ -26,7 +26,7 @@ from coreplan.files.writing import to_json
 FORMAT = "choices/1"
 SEED = 1
 """Seed of the test sets, unless the choice is another one."""
-CLOCK = "wall"
+CLOCK = "processor"
 """The seconds that count for limits and results."""
 
 
@@ -101,7 +101,7 @@ class Field:
         for name, (count, small) in self.sets.items():
             if not choice.sets or name in choice.sets:
                 parameters = {**small, **choice.parameters}
-                runs.append(SetRun(name, count, parameters, self.solvers, limit, memory))
+                runs.append(SetRun(name, count, parameters, self.solvers, limit, memory, CLOCK))
         return BenchConfig(f"{self.name}, {choice.label}", choice.seed, tuple(runs))
 
 
