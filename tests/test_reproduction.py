@@ -11,6 +11,8 @@ import pytest
 
 from bench_rows import made_up_rows
 from coreplan.bench.agreement import find_contradictions
+from coreplan.bench.choices import read_moves
+from coreplan.bench.experiments import figure_rows
 from coreplan.bench.figures import describe_figures, draw_figures
 from coreplan.bench.page import make_page
 from coreplan.bench.results import read_rows
@@ -21,7 +23,7 @@ ROOT = Path(__file__).parents[1]
 
 def tables(root: Path) -> list[Path]:
     """The tables of rows that are kept."""
-    return sorted((root / "benchmarks" / "results").glob("*"))
+    return sorted((root / "benchmarks" / "results").glob("*.csv.gz"))
 
 
 def page_of(root: Path) -> Path:
@@ -36,16 +38,18 @@ def named_table(root: Path) -> Path | None:
 
 
 def expected_page(root: Path, table: Path) -> str:
-    """What `make reproduce-page` writes, by the command that the page names."""
+    """What `make reproduce-again` writes, by the command that the page names."""
     rows = read_rows(table)
+    choices = root / "benchmarks" / "results" / "choices.json"
     command = re.search(r"^- Command: `(.*)`$", page_of(root).read_text("utf-8"), re.MULTILINE)
     return make_page(
         rows,
-        describe_figures(rows, root / "docs" / "images" / "reproduction"),
+        describe_figures(figure_rows(rows), root / "docs" / "images" / "reproduction"),
         page_of(root),
         command="" if command is None else command[1],
         table=table,
         contradictions=find_contradictions(rows),
+        moves=read_moves(choices) if choices.exists() else None,
     )
 
 
@@ -58,21 +62,21 @@ def check(root: Path) -> None:
         return
     assert named in [path.resolve() for path in tables(root)]
     assert page_of(root).read_text("utf-8") == expected_page(root, named)
-    for figure in describe_figures(read_rows(named), root / "docs" / "images" / "reproduction"):
+    folder = root / "docs" / "images" / "reproduction"
+    for figure in describe_figures(figure_rows(read_rows(named)), folder):
         if figure.path is not None:
             drawn = ElementTree.fromstring(figure.path.read_bytes())
             assert figure.headline in "".join(drawn.itertext())
 
 
 def test_the_page_is_what_its_rows_give() -> None:
-    """`make reproduce-page` would change nothing."""
+    """`make reproduce-again` would change nothing."""
     check(ROOT)
 
 
 def test_tables_are_as_they_are_written() -> None:
     """The tables that are kept can be read, and writing their rows again gives the same."""
     for path in tables(ROOT):
-        assert path.name.endswith(".csv.gz")
         assert gzip.decompress(path.read_bytes()).decode("utf-8") == rows_to_csv(read_rows(path))
 
 
@@ -108,7 +112,9 @@ def test_a_page_that_differs_from_its_rows(evaluation: Path) -> None:
     rows, table = made_up_rows(2), evaluation / "benchmarks" / "results" / "a.csv.gz"
     write_table(rows, table)
     folder, page = evaluation / "docs" / "images" / "reproduction", page_of(evaluation)
-    text = make_page(rows, draw_figures(rows, folder), page, command="make it", table=table)
+    text = make_page(
+        rows, draw_figures(figure_rows(rows), folder), page, command="make it", table=table
+    )
     page.write_text(text, encoding="utf-8")
     check(evaluation)
     page.write_text(text.replace("100 %", "99 %", 1), encoding="utf-8")
