@@ -48,6 +48,7 @@ class CoreReference:
     bounds: str = "returns"
     decouple: str = "table"
     action_order: str = "promising"
+    update_bounds: bool = True
     counts: Counts = field(default_factory=Counts)
 
     def __post_init__(self) -> None:
@@ -301,13 +302,27 @@ class CoreReference:
                 self.counts.pruned += 1
                 continue
             self.counts.evaluated += 1
-            value = 0.0
-            for p, moves in self.transitions(team, joint[k]):
-                following = {i: move[2] for i, move in moves.items()}
-                value += p * (self.reward(stage, moves) + self.core(stage + 1, following))
-            best = max(best, value)
-            certain = max(certain, value)
+            value = self.evaluate(stage, team, joint[k], best)
+            if value is not None:
+                best = max(best, value)
+                certain = max(certain, value)
         return best
+
+    def evaluate(
+        self, stage: int, team: dict[int, str], action: tuple[str, ...], best: float
+    ) -> float | None:
+        """Lines 7 to 9; None if the outcomes so far show that another action is better."""
+        value = 0.0
+        rest = self.transitions(team, action)
+        while rest:
+            p, moves = rest.pop(0)
+            following = {i: move[2] for i, move in moves.items()}
+            value += p * (self.reward(stage, moves) + self.core(stage + 1, following))
+            if rest and self.prune and self.update_bounds and best > -math.inf:
+                upper = value + self.bound_of(stage, rest)[1]
+                if upper < best - TOLERANCE * max(1.0, abs(best)):
+                    return None
+        return value
 
     def transitions(
         self, team: dict[int, str], action: tuple[str, ...]
@@ -336,8 +351,14 @@ class CoreReference:
         self, stage: int, team: dict[int, str], action: tuple[str, ...]
     ) -> tuple[float, float]:
         """Lines 4 and 5: the weighted sums of the bounds of all joint transitions."""
+        return self.bound_of(stage, self.transitions(team, action))
+
+    def bound_of(
+        self, stage: int, transitions: list[tuple[float, dict[int, Move]]]
+    ) -> tuple[float, float]:
+        """The weighted sums over some joint transitions."""
         lower = upper = 0.0
-        for p, moves in self.transitions(team, action):
+        for p, moves in transitions:
             now = self.reward(stage, moves)
             after = [self.bound(i, stage + 1, move[2]) for i, move in moves.items()]
             lower += p * (now + sum(low for low, _ in after))

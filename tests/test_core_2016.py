@@ -26,6 +26,7 @@ READINGS = {
     **CRG_PS_READINGS,
     "bounds": st.sampled_from(["returns", "expected"]),
     "action_order": st.sampled_from(["promising", "listed"]),
+    "update_bounds": st.booleans(),
     "independent_actions": st.booleans(),
 }
 CHANCES = [(1.0,), (0.5, 0.5), (0.25, 0.75), (0.5, 0.25, 0.25)]
@@ -91,6 +92,7 @@ def test_counts_are_the_references(raw: dict[str, Any], reading: dict[str, Any])
         bounds=reading["bounds"],
         decouple=reading["decouple"],
         action_order=reading["action_order"],
+        update_bounds=reading["update_bounds"],
     )
     value = reference.solve()
     result = solve(from_file(raw), algorithm="core-2016", merge=False, **reading)

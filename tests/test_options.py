@@ -314,6 +314,7 @@ SPELLINGS = {
     *("--deterministic", "--no-deterministic", "--merge", "--no-merge", "--memo", "--no-memo"),
     *("--assign", "--assignment", "--order", "--actions", "--encoding", "--bounds", "--decouple"),
     *("--action-order", "--rewards", "--independent-actions", "--no-independent-actions"),
+    *("--update-bounds", "--no-update-bounds"),
 }
 
 

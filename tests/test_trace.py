@@ -35,6 +35,7 @@ OPTIONS = st.fixed_dictionaries(
         "merge": st.booleans(),
         "assignment": st.sampled_from(["balanced", "highest-degree"]),
         "decouple": st.sampled_from(["table", "search"]),
+        "update_bounds": st.booleans(),
     }
 )
 
@@ -136,6 +137,8 @@ def test_bounds_bracket_values(raw: dict[str, Any], options: dict[str, Any]) -> 
             assert action.upper <= action.graph_upper + tolerance
             if action.value is not None:
                 assert action.lower - tolerance <= action.value <= action.upper + tolerance
+            if action.given_up is not None:
+                assert action.lower - tolerance <= action.given_up <= action.upper + tolerance
 
 
 @given(raw=problem_dicts(), options=OPTIONS)
@@ -167,6 +170,9 @@ def test_pruned_actions_are_not_better(raw: dict[str, Any], options: dict[str, A
                 assert action.upper < action.certain
                 assert worth <= memo[state.stage, joint] + tolerance
             worth -= sum(trace.constants[state.stage :])
+            if action.given_up is not None:
+                assert action.certain is not None
+                assert worth - tolerance <= action.given_up < action.certain
             assert action.lower - tolerance <= worth <= action.upper + tolerance
 
 
@@ -184,7 +190,8 @@ def named(state: TracedState) -> dict[str, Any]:
 def test_counts_are_the_solvers(raw: dict[str, Any], options: dict[str, Any]) -> None:
     """A trace has as many states, evaluations, prunings and decouplings as the solver counts."""
     trace = traced(raw, **options)
-    chosen = {key: value for key, value in options.items() if key != "bounds" or value}
+    pruning = ("bounds", "update_bounds")  # options that crg-ps does not have
+    chosen = {k: v for k, v in options.items() if options["bounds"] or k not in pruning}
     result = solve(from_file(raw), algorithm=trace.algorithm, **chosen)
     statistics = result.statistics
     assert trace.value == result.value
@@ -207,7 +214,10 @@ def test_a_trace_is_consistent(raw: dict[str, Any], options: dict[str, Any]) -> 
             assert state.actions[state.best].value == state.value
         for k, action in enumerate(state.actions):
             chances = [outcome.probability for outcome in action.outcomes]
-            if chances:
+            if action.given_up is not None:
+                assert 0 < sum(chances) < 1
+                assert (action.pruned, action.value) == (False, None)
+            elif chances:
                 assert sum(chances) == pytest.approx(1)
             else:
                 assert action.pruned or state.stage == trace.horizon - 1
@@ -240,6 +250,8 @@ def test_everything_can_be_seen(raw: dict[str, Any], options: dict[str, Any]) ->
             for shown in readable
         )
     assert text.count("pruned: at best ") == trace.joint_actions_pruned
+    given_up = sum(a.given_up is not None for state in trace.states for a in state.actions)
+    assert text.count("given up: at best ") == given_up
     assert sum(shown.startswith("at best ") for shown in readable) >= trace.joint_actions_pruned
     assert len(text.splitlines()) >= len(trace.states)
     json.dumps(trace.to_dict(), allow_nan=False)

@@ -19,6 +19,7 @@ void bind_core_2016(nb::module_& module) {
         .def_ro("graph_upper", &TraceAction::graph_upper)
         .def_ro("graph_lower", &TraceAction::graph_lower)
         .def_ro("pruned", &TraceAction::pruned)
+        .def_ro("given_up", &TraceAction::given_up)
         .def_ro("best_known", &TraceAction::best_known)
         .def_ro("value", &TraceAction::value);
     nb::class_<TraceState>(module, "TraceState")
@@ -56,6 +57,7 @@ void bind_core_2016(nb::module_& module) {
         .def_rw("memo", &CoreOptions::memo)
         .def_rw("table", &CoreOptions::table)
         .def_rw("promising", &CoreOptions::promising)
+        .def_rw("update", &CoreOptions::update)
         .def_rw("rewards", &CoreOptions::rewards)
         .def_rw("independent_actions", &CoreOptions::independent_actions)
         .def_rw("absolute_gap", &CoreOptions::absolute_gap)

@@ -9,6 +9,10 @@
 #include <utility>
 
 #include "search/core_actions.hpp"
+#include "search/core_alone.hpp"
+#include "search/core_best.hpp"
+#include "search/core_locals.hpp"
+#include "search/core_moves.hpp"
 #include "search/core_teams.hpp"
 #include "search/core_trace.hpp"
 #include "support/reservation.hpp"
@@ -31,12 +35,15 @@ public:
           options_(options),
           monitor_(monitor),
           memory_(monitor),
+          updates_(options.bounds && options.update),
           n_(crgs.agent_count()),
           layers_(crgs.graphs().stage_count()),
           paths_(crgs, options.rewards, monitor),
+          locals_(crgs, paths_, monitor),
           teams_(crgs.independence(), crgs.agent_count(), monitor),
-          actions_(crgs, paths_, options, monitor),
-          trace_(crgs, paths_, actions_, options.most_trace, result_) {}
+          actions_(locals_, paths_, options_, monitor),
+          alone_(crgs, locals_, paths_, options_, monitor, result_),
+          trace_(crgs, paths_, locals_, options.most_trace, result_) {}
 
     CoreResult run() {
         try {
@@ -54,54 +61,44 @@ public:
 private:
     // A group of agents at a stage, each in a node of its graph.
     struct Team {
-        Index layer = 0;
-        Index shape = 0;
+        Index layer;
+        CoreTeams::Shape* shape;
         std::vector<Index> nodes;
     };
 
-    // One agent of a frame's team: where it stands, and what it does in the joint action and the
-    // outcome that are being looked at.
-    struct Slot {
-        Index node;
-        Index choice;
-        Index arc;
-    };
-
     struct Frame {
-        Index layer;
-        Index shape;
-        const CoreTeams::Shape* team;  // of that number
-        std::size_t slots;             // where its slots begin
-        std::size_t first_action;      // among the joint actions that are kept
-        std::size_t next_action;
-        std::size_t last_action;
-        double best_known = -kInfinity;  // L_max of the paper
-        double slack = 0;                // how much may be given away here
-        double best = -kInfinity;
+        Index layer = 0;
+        Index part = 0;                     // of the outcome
+        CoreTeams::Shape* shape = nullptr;  // its agents
+        std::size_t moves = 0;              // where those of its agents begin
+        std::size_t first_action = 0;       // among the joint actions that are kept
+        std::size_t next_action = 0;
+        std::size_t last_action = 0;
+        CoreBest best;
         std::uint64_t best_code = 0;
         // The joint action that is being evaluated, and the outcome that is looked at.
-        bool open = false;
         std::uint64_t code = 0;
         double sum = 0;
         double probability = 0;
         double reward = 0;
         double future = 0;
+        double upper = 0;                         // U of the joint action, by what is known so far,
+        double future_upper = 0;                  // and that of the outcome's next nodes
         const CoreTeams::Split* split = nullptr;  // what the outcome leads to; none: the horizon
-        Index part = 0;
+        bool open = false;
+        bool forced = false;           // there is one joint action only
         std::uint32_t remembered = 0;  // number of the team, with memory
-        std::int64_t record = -1;      // in the trace
         Index traced = 0;              // actions in the trace so far
+        std::int64_t record = -1;      // in the trace
     };
 
     void search() {
         std::vector<Index> all(n_);
         for (Index i = 0; i < n_; ++i) all[i] = i;
-        const Index shape = teams_.shape_of(all);
         const std::vector<Index> start(n_, 0);
         allow_gap();
-        double value = 0;
-        for (const double each : constants()) value += each;
-        const CoreTeams::Split& split = split_of(shape, start);
+        double value = constant();
+        const CoreTeams::Split& split = split_of(teams_.shape_of(all), start);
         std::vector<Team> parts;
         bool solved = true;
         for (const CoreTeams::Part& part : split.parts) {
@@ -129,22 +126,18 @@ private:
         std::tie(result_.actions_pruned, result_.actions_bounded, result_.decouplings) = counts;
     }
 
-    // What the team gets at each stage whatever it does.
-    [[nodiscard]] std::vector<double> constants() const {
-        std::vector<double> result;
+    // What the team gets whatever it does.
+    [[nodiscard]] double constant() const {
+        double sum = 0;
         for (Index layer = 0; layer < layers_; ++layer) {
-            result.push_back(graphs_.rewards.constant.at_stage(graphs_.first_stage + layer));
+            sum += graphs_.rewards.constant.at_stage(graphs_.first_stage + layer);
         }
-        return result;
+        return sum;
     }
 
     void allow_gap() {
-        double lower = 0;
-        double upper = 0;
-        for (const double each : constants()) {
-            lower += each;
-            upper += each;
-        }
+        double lower = constant();
+        double upper = lower;
         for (std::size_t i = 0; i < n_; ++i) {
             lower += crgs_.of(i).lower[0];
             upper += crgs_.of(i).upper[0];
@@ -154,7 +147,7 @@ private:
         result_.given_away = std::max(options_.absolute_gap, options_.relative_gap * size);
     }
 
-    const CoreTeams::Split& split_of(Index shape, std::span<const Index> nodes) {
+    const CoreTeams::Split& split_of(CoreTeams::Shape& shape, std::span<const Index> nodes) {
         const CoreTeams::Split& split = teams_.split(shape, nodes);
         if (split.parts.size() > 1) ++result_.decouplings;
         return split;
@@ -163,88 +156,105 @@ private:
     // Depth first with an explicit stack. False if the monitor stopped it.
     bool solve(const Team& team, const CoreVisit& visit) {
         nodes_ = team.nodes;
-        if (known(team.shape, team.layer, visit)) return true;
+        if (known(*team.shape, team.layer, visit)) return true;
         stack_.clear();
-        slots_.clear();
-        push(team.shape, team.layer, visit);
+        moves_.clear();
+        push(*team.shape, team.layer, visit);
         while (!stack_.empty()) {
             if (monitor_.stop() != Stop::none) return false;
-            Frame& frame = stack_.back();
-            if (!frame.open) {
-                if (!start_action(frame)) finish(frame);
-                continue;
-            }
-            if (look_at_parts(frame)) continue;
-            frame.sum += frame.probability * (frame.reward + frame.future);
-            if (next_outcome(frame)) {
-                open_outcome(frame);
-            } else {
-                end_action(frame);
-            }
+            step(stack_.back());
         }
         return true;
     }
 
-    // The value of the team in `nodes_` if it needs no search; else false.
-    bool known(Index shape, Index layer, const CoreVisit& visit) {
+    // Goes on with a frame until it is finished, another one is pushed, or an action is done.
+    void step(Frame& frame) {
+        if (!frame.open && !start_action(frame)) {
+            finish(frame);
+            return;
+        }
+        while (frame.open && monitor_.stop() == Stop::none && !look_at_parts(frame)) {
+            frame.sum += frame.probability * (frame.reward + frame.future);
+            frame.upper -= frame.probability * (frame.future_upper - frame.future);
+            if (!next_outcome(moves(frame))) {
+                end_action(frame);
+            } else if (updates_ && frame.best.gives_up(frame.upper)) {
+                give_up(frame);
+            } else {
+                open_outcome(frame);
+            }
+        }
+    }
+
+    // What an agent on its own earns from a node on, if its local policy tells; else none.
+    [[nodiscard]] const double* local_value(const CoreLocals::Agent& agent, Index node) const {
+        const bool tells = options_.table || agent.crg->independent[node];
+        return tells ? &agent.crg->local_value[node] : nullptr;
+    }
+
+    // The value of the team in `nodes_` if it needs no frame; else false.
+    bool known(const CoreTeams::Shape& shape, Index layer, const CoreVisit& visit) {
         if (nodes_.size() == 1) {
-            const ConditionalReturnGraph& crg = crgs_.of(teams_[shape].agents[0]);
-            if (options_.table || crg.independent[nodes_[0]]) {
-                returned_ = crg.local_value[nodes_[0]];
-                if (trace_.on()) {
-                    trace_.note(teams_[shape], nodes_, layer, visit, true, false, returned_);
-                }
+            const Index agent = shape.agents[0];
+            if (const double* value = local_value(locals_[agent], nodes_[0])) {
+                returned_ = *value;
+                if (trace_.on()) trace_.note(shape, nodes_, layer, visit, true, false, returned_);
                 return true;
+            }
+            if (!options_.memo && !trace_.on()) {
+                return alone_.solve(agent, nodes_[0], layer, slack(1), returned_);
             }
         }
         if (!options_.memo) return false;
         looked_up_ = record_of(shape, layer);
         if (values_[looked_up_] == kInfinity) return false;
         returned_ = values_[looked_up_];
-        if (trace_.on()) {
-            trace_.note(teams_[shape], nodes_, layer, visit, false, true, returned_);
-        }
+        if (trace_.on()) trace_.note(shape, nodes_, layer, visit, false, true, returned_);
         return true;
     }
 
+    // How much a group of so many agents may give away at one stage.
+    [[nodiscard]] double slack(std::size_t agents) const {
+        return result_.given_away * static_cast<double>(agents) /
+               (static_cast<double>(n_) * layers_);
+    }
+
     // Begins with the team in `nodes_`; with memory, `known` has just looked it up.
-    void push(Index shape, Index layer, const CoreVisit& visit) {
-        Frame frame;
-        const CoreTeams::Shape& team = teams_[shape];
-        frame.shape = shape;
-        frame.team = &team;
+    void push(CoreTeams::Shape& shape, Index layer, const CoreVisit& visit) {
+        Frame& frame = stack_.emplace_back();
+        frame.shape = &shape;
         frame.layer = layer;
         frame.remembered = looked_up_;
         if (trace_.on()) {
-            frame.record = trace_.note(team, nodes_, layer, visit, false, false, 0);
+            frame.record = trace_.note(shape, nodes_, layer, visit, false, false, 0);
         }
-        frame.slack = result_.given_away * static_cast<double>(nodes_.size()) /
-                      (static_cast<double>(n_) * layers_);
-        const auto found = actions_.begin(team, nodes_, trace_.on(), result_);
+        frame.best.slack = slack(nodes_.size());
+        const auto found = actions_.begin(shape, nodes_, trace_.on(), result_);
         frame.first_action = frame.next_action = found.first;
         frame.last_action = found.last;
-        if (options_.bounds) frame.best_known = found.best_lower;
-        frame.slots = slots_.size();
-        for (const Index node : nodes_) slots_.push_back({node, 0, 0});
+        frame.forced = found.forced;
+        if (options_.bounds) frame.best.certain = found.best_lower;
+        frame.moves = moves_.size();
+        add_moves(shape.agents, nodes_);
         ++monitor_.progress.states_expanded;
         monitor_.tick(64);
-        stack_.push_back(frame);
     }
 
-    [[nodiscard]] std::span<Slot> slots(const Frame& frame) {
-        return std::span(slots_).subspan(frame.slots, frame.team->agents.size());
+    void add_moves(const std::vector<Index>& agents, const std::vector<Index>& nodes) {
+        for (std::size_t k = 0; k < agents.size(); ++k) {
+            moves_.push_back({&locals_[agents[k]], nodes[k]});
+        }
+    }
+
+    [[nodiscard]] std::span<CoreMove> moves(const Frame& frame) {
+        return {moves_.data() + frame.moves, frame.shape->agents.size()};
     }
 
     // Opens the next joint action that is worth it (line 6); false if there is none.
     bool start_action(Frame& frame) {
         for (; frame.next_action < frame.last_action; ++frame.next_action) {
-            bool pruned = false;
-            if (options_.bounds) {
-                const double upper = actions_.upper(frame.next_action);
-                pruned = upper < frame.best_known - CoreActions::margin(frame.best_known) ||
-                         (frame.slack > 0 && frame.best > -kInfinity &&
-                          upper <= frame.best + frame.slack);
-            }
+            const bool pruned =
+                options_.bounds && frame.best.excludes(actions_.upper(frame.next_action));
             if (pruned && options_.promising && frame.record < 0) {
                 // The others promise no more.
                 result_.actions_pruned += frame.last_action - frame.next_action;
@@ -254,8 +264,9 @@ private:
             frame.code = actions_.code(frame.next_action);
             if (frame.record >= 0) record_action(frame, pruned);
             if (!pruned) {
-                decode(frame);
+                take(moves(frame), frame.code);
                 frame.sum = 0;
+                frame.upper = options_.bounds ? actions_.upper(frame.next_action) : kInfinity;
                 frame.open = true;
                 open_outcome(frame);
                 return true;
@@ -266,44 +277,33 @@ private:
         return false;
     }
 
-    // The choices of a joint action, each at its first outcome.
-    void decode(Frame& frame) {
-        const auto& agents = frame.team->agents;
-        const std::span<Slot> own = slots(frame);
-        std::uint64_t rest = frame.code;
-        for (std::size_t k = own.size(); k-- > 0;) {
-            const LocalGraph& graph = graphs_.agents[agents[k]];
-            const Index first = graph.choice_begin[own[k].node];
-            const Index count = graph.choice_begin[own[k].node + 1] - first;
-            own[k].choice = first + static_cast<Index>(rest % count);
-            own[k].arc = graph.arc_begin[own[k].choice];
-            rest /= count;
-        }
-    }
-
-    // Reads off the reward of the outcome that is looked at, and what remains to be solved.
+    // Reads off the reward of the outcome that is looked at, and what remains to be solved. The
+    // next nodes are left in `nodes_`.
     void open_outcome(Frame& frame) {
-        const CoreTeams::Shape& team = *frame.team;
-        const std::span<const Slot> own = slots(frame);
+        const CoreTeams::Shape& shape = *frame.shape;
+        const std::span<const CoreMove> own = moves(frame);
         const auto arc_of = [&](Index agent) {
-            const Index position = team.position[agent];
+            const Index position = shape.position[agent];
             return position == CoreTeams::kNone ? RewardPaths::kNone : own[position].arc;
         };
-        frame.probability = 1;
-        frame.reward = 0;
-        frame.future = 0;
-        frame.part = 0;
-        nodes_.resize(own.size());
+        double probability = 1;
+        double reward = 0;
+        double upper = 0;
+        if (nodes_.size() != own.size()) nodes_.resize(own.size());
         for (std::size_t k = 0; k < own.size(); ++k) {
-            const LocalGraph& graph = graphs_.agents[team.agents[k]];
-            const Index arc = own[k].arc;
-            frame.probability *= graph.arc_probability[arc];
-            frame.reward += graph.arc_reward[arc];
-            const Index tree = paths_.tree(team.agents[k], arc);
-            if (tree != RewardPaths::kNone) frame.reward += paths_.reward(tree, arc_of);
-            nodes_[k] = static_cast<Index>(at(graph.arc_next[arc]));
+            const CoreLocals::Arc& arc = own[k].outcome();
+            probability *= arc.probability;
+            reward += arc.reward;
+            upper += arc.upper;
+            if (arc.tree != RewardPaths::kNone) reward += paths_.reward(arc.tree, arc_of);
+            nodes_[k] = arc.next;
         }
-        frame.split = frame.layer + 1 < layers_ ? &split_of(frame.shape, nodes_) : nullptr;
+        frame.probability = probability;
+        frame.reward = reward;
+        frame.future = 0;
+        frame.future_upper = upper;
+        frame.part = 0;
+        frame.split = frame.layer + 1 < layers_ ? &split_of(*frame.shape, nodes_) : nullptr;
         monitor_.tick(32);
     }
 
@@ -313,17 +313,22 @@ private:
         const auto& parts = frame.split->parts;
         for (; frame.part < parts.size(); ++frame.part) {
             const CoreTeams::Part& part = parts[frame.part];
-            const auto& agents = frame.team->agents;
-            const std::span<const Slot> own = slots(frame);
-            nodes_.clear();
-            for (const Index k : part.positions) {
-                nodes_.push_back(
-                    static_cast<Index>(at(graphs_.agents[agents[k]].arc_next[own[k].arc])));
+            const std::span<const CoreMove> own = moves(frame);
+            if (part.positions.size() == 1 && frame.record < 0) {  // as `known` does, but sooner
+                const CoreMove& move = own[part.positions[0]];
+                if (const double* value = local_value(*move.agent, move.outcome().next)) {
+                    frame.future += *value;
+                    continue;
+                }
+            }
+            if (parts.size() > 1) {  // else all nodes are as `open_outcome` left them
+                nodes_.clear();
+                for (const Index k : part.positions) nodes_.push_back(own[k].outcome().next);
             }
             const CoreVisit visit{frame.record, frame.traced, frame.probability,
                                   static_cast<Index>(parts.size())};
-            if (!known(part.shape, frame.layer + 1, visit)) {
-                push(part.shape, frame.layer + 1, visit);  // `frame` is no longer valid
+            if (!known(*part.shape, frame.layer + 1, visit)) {
+                push(*part.shape, frame.layer + 1, visit);  // `frame` is no longer valid
                 return true;
             }
             frame.future += returned_;
@@ -331,45 +336,38 @@ private:
         return false;
     }
 
-    bool next_outcome(Frame& frame) {
-        const auto& agents = frame.team->agents;
-        const std::span<Slot> own = slots(frame);
-        for (std::size_t k = own.size(); k-- > 0;) {
-            const LocalGraph& graph = graphs_.agents[agents[k]];
-            if (++own[k].arc < graph.arc_begin[own[k].choice + 1]) return true;
-            own[k].arc = graph.arc_begin[own[k].choice];
-        }
-        return false;
-    }
-
     void end_action(Frame& frame) {
-        ++monitor_.progress.actions_evaluated;
-        if (frame.record >= 0) {
-            trace_.set_action_value(frame.record, frame.sum);
-            ++frame.traced;
-        }
-        if (frame.sum > frame.best || frame.best == -kInfinity) {
-            frame.best = frame.sum;
-            frame.best_code = frame.code;
-        }
-        frame.best_known = std::max(frame.best_known, frame.sum);
-        frame.open = false;
-        ++frame.next_action;
+        if (frame.record >= 0) trace_.set_action_value(frame.record, frame.sum);
+        if (frame.best.add(frame.sum)) frame.best_code = frame.code;
+        close_action(frame);
     }
 
-    void finish(Frame& frame) {
-        returned_ = frame.best;
+    // It cannot be the best one: its other outcomes are not looked at.
+    void give_up(Frame& frame) {
+        if (frame.record >= 0) trace_.give_up(frame.record, frame.upper);
+        close_action(frame);
+    }
+
+    void close_action(Frame& frame) {
+        ++monitor_.progress.actions_evaluated;
+        ++frame.traced;
+        ++frame.next_action;
+        frame.open = false;
+    }
+
+    void finish(const Frame& frame) {
+        returned_ = frame.best.value;
         returned_code_ = frame.best_code;
         if (options_.memo) {
             remember(frame.remembered, frame);
-        } else if (frame.layer + kForgotten < layers_) {
+        } else if (!frame.forced && frame.layer + kForgotten < layers_) {
             nodes_.clear();
-            for (const Slot& slot : slots(frame)) nodes_.push_back(slot.node);
-            remember(record_of(frame.shape, frame.layer), frame);
+            for (const CoreMove& move : moves(frame)) nodes_.push_back(move.node);
+            remember(record_of(*frame.shape, frame.layer), frame);
         }
-        if (frame.record >= 0) trace_.set_value(frame.record, frame.best);
+        if (frame.record >= 0) trace_.set_value(frame.record, returned_);
         actions_.end(frame.first_action);
-        slots_.resize(frame.slots);
+        moves_.resize(frame.moves);
         stack_.pop_back();
         if (!stack_.empty()) {
             stack_.back().future += returned_;
@@ -378,14 +376,14 @@ private:
     }
 
     void remember(std::uint32_t id, const Frame& frame) {
-        values_[id] = frame.best;
+        values_[id] = frame.best.value;
         codes_[id] = frame.best_code;
     }
 
     // The number of the team in `nodes_`. Decisions are remembered even without `memo`: the policy
     // is made of them.
-    std::uint32_t record_of(Index shape, Index layer) {
-        key_.assign(1, (SequencePool::Word{layer} << 32U) | shape);
+    std::uint32_t record_of(const CoreTeams::Shape& shape, Index layer) {
+        key_.assign(1, (SequencePool::Word{layer} << 32U) | shape.number);
         for (std::size_t k = 0; k < nodes_.size(); k += 2) {
             const SequencePool::Word second = k + 1 < nodes_.size() ? nodes_[k + 1] : 0;
             key_.push_back((second << 32U) | nodes_[k]);
@@ -406,62 +404,53 @@ private:
         while (!open.empty()) {
             const Team team = std::move(open.back());
             open.pop_back();
-            const auto& agents = teams_[team.shape].agents;
-            const bool alone = agents.size() == 1 &&
-                               (options_.table || crgs_.of(agents[0]).independent[team.nodes[0]]);
-            if (alone) continue;
+            const auto& agents = team.shape->agents;
+            if (agents.size() == 1 && local_value(locals_[agents[0]], team.nodes[0])) continue;
             nodes_ = team.nodes;
-            const std::uint32_t id = record_of(team.shape, team.layer);
+            const std::uint32_t id = record_of(*team.shape, team.layer);
             if (!seen.intern(key_).is_new) continue;
-            if (values_[id] == kInfinity && !find_again(team)) {
-                throw LimitReached(monitor_.stop(), "the search was stopped");
-            }
-            Frame frame;  // only its team, choices and outcomes are used
-            frame.shape = team.shape;
-            frame.team = &teams_[team.shape];
-            frame.code = values_[id] == kInfinity ? returned_code_ : codes_[id];
-            frame.slots = 0;
-            slots_.clear();
-            for (const Index node : team.nodes) slots_.push_back({node, 0, 0});
-            decode(frame);
+            const std::uint64_t code = values_[id] == kInfinity ? find_again(team) : codes_[id];
+            moves_.clear();
+            add_moves(agents, team.nodes);
+            take(moves_, code);
             GroupDecision decision{team.layer, agents, team.nodes, {}};
-            for (std::size_t k = 0; k < agents.size(); ++k) {
-                decision.choices.push_back(slots_[k].choice -
-                                           graphs_.agents[agents[k]].choice_begin[team.nodes[k]]);
-            }
+            for (const CoreMove& move : moves_) decision.choices.push_back(move.position());
             result_.decisions.push_back(std::move(decision));
             if (team.layer + 1 == layers_) continue;
             do {
                 nodes_.clear();
-                for (std::size_t k = 0; k < agents.size(); ++k) {
-                    nodes_.push_back(
-                        static_cast<Index>(at(graphs_.agents[agents[k]].arc_next[slots_[k].arc])));
-                }
-                for (const CoreTeams::Part& part : teams_.split(team.shape, nodes_).parts) {
+                for (const CoreMove& move : moves_) nodes_.push_back(move.outcome().next);
+                for (const CoreTeams::Part& part : teams_.split(*team.shape, nodes_).parts) {
                     Team& next = open.emplace_back(Team{team.layer + 1, part.shape, {}});
                     for (const Index k : part.positions) next.nodes.push_back(nodes_[k]);
                 }
-            } while (next_outcome(frame));
+            } while (next_outcome(moves_));
         }
     }
 
-    // What was decided for a team that was solved and forgotten: `returned_code_`.
-    bool find_again(const Team& team) {
+    // What was decided for a team that was solved and forgotten.
+    std::uint64_t find_again(const Team& team) {
+        moves_.clear();
+        add_moves(team.shape->agents, team.nodes);
+        if (std::ranges::all_of(moves_, [](const CoreMove& move) { return move.choices() == 1; })) {
+            return 0;  // nothing to decide
+        }
+        const bool single = team.nodes.size() == 1;
+        const auto alone = [&] { return alone_.decision(team.shape->agents[0], team.nodes[0]); };
         const CoreVisit visit{-1, 0, 1.0, 1};
-        return solve(team, visit);
+        if ((!single || alone() == CoreAlone::kNone) && !solve(team, visit)) {
+            throw LimitReached(monitor_.stop(), "the search was stopped");
+        }
+        return single ? alone() : returned_code_;
     }
 
     // A joint action whose turn it is, for the trace.
     void record_action(Frame& frame, bool pruned) {
-        decode(frame);
-        const CoreTeams::Shape& team = *frame.team;
+        take(moves(frame), frame.code);
         std::vector<Index> choices;
-        const std::span<const Slot> own = slots(frame);
-        for (std::size_t k = 0; k < own.size(); ++k) {
-            choices.push_back(own[k].choice -
-                              graphs_.agents[team.agents[k]].choice_begin[own[k].node]);
-        }
-        trace_.add_action(frame.record, team, std::move(choices), pruned, frame.best_known);
+        for (const CoreMove& move : moves(frame)) choices.push_back(move.position());
+        trace_.add_action(frame.record, *frame.shape, std::move(choices), pruned,
+                          frame.best.certain);
         if (pruned) ++frame.traced;
     }
 
@@ -470,17 +459,20 @@ private:
     CoreOptions options_;
     Monitor& monitor_;
     Reservation memory_;  // what it decided
+    bool updates_;        // U of joint actions
     std::size_t n_;
     Index layers_;
 
     CoreResult result_;
     RewardPaths paths_;
+    CoreLocals locals_;
     CoreTeams teams_;
     CoreActions actions_;
+    CoreAlone alone_;
     CoreTrace trace_;
     std::vector<Frame> stack_;
-    std::vector<Slot> slots_;   // of all frames
-    std::vector<Index> nodes_;  // of the team that is looked at
+    std::vector<CoreMove> moves_;  // of all frames
+    std::vector<Index> nodes_;     // of the team that is looked at
     double returned_ = 0;
     std::uint64_t returned_code_ = 0;
     std::uint32_t looked_up_ = 0;

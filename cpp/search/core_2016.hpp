@@ -16,6 +16,9 @@ struct CoreOptions {
     // for any other group, unless the agent is locally independent.
     bool table = true;
     bool promising = true;  // try joint actions by falling U; without: in the order of the problem
+    // Lower U of a joint action by what is known of its outcomes, and stop with it once U is below
+    // L_max.
+    bool update = true;
     RewardSource rewards = RewardSource::graph;
     // Bound joint actions per set of agents that cannot interact at this stage, and generate only
     // those combinations that are not pruned at once.
@@ -43,8 +46,9 @@ struct TraceAction {
     double graph_upper;  // of the CRGs alone, whatever the others' outcomes
     double graph_lower;
     bool pruned;
-    double best_known;  // what it was compared with
-    double value;       // if evaluated
+    bool given_up;      // while it was evaluated
+    double best_known;  // what it was compared with at its turn
+    double value;       // if evaluated; if given up, its U by then
 };
 struct TraceState {
     std::int64_t parent;  // record of the state that it was reached from; -1 for the root

@@ -1,72 +1,61 @@
 #include "search/core_actions.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <numeric>
+
+#include "search/core_best.hpp"
 
 namespace coreplan {
 
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kTolerance = 1e-9;  // a bound that is worse by rounding only must not prune
 constexpr double kMostActions = 1e8;
 constexpr double kMostCodes = 9e18;
 constexpr Index kNone = CoreTeams::kNone;
 
 }  // namespace
 
-CoreActions::CoreActions(const ConditionalReturnGraphs& crgs, const RewardPaths& paths,
+CoreActions::CoreActions(const CoreLocals& locals, const RewardPaths& paths,
                          const CoreOptions& options, Monitor& monitor)
-    : graphs_(crgs.graphs()),
+    : locals_(locals),
       paths_(paths),
       options_(options),
       monitor_(monitor),
-      memory_(monitor) {
-    for (std::size_t i = 0; i < crgs.agent_count(); ++i) {
-        const LocalGraph& graph = graphs_.agents[i];
-        const ConditionalReturnGraph& crg = crgs.of(i);
-        const std::size_t choices = graph.arc_begin.size() - 1;
-        memory_.take(static_cast<double>(choices) * 2 * sizeof(double),
-                     "the bounds of one agent's actions");
-        Own& own = own_.emplace_back();
-        for (std::size_t c = 0; c < choices; ++c) {
-            double upper = 0;
-            double lower = 0;
-            for (Index arc = graph.arc_begin[c]; arc < graph.arc_begin[c + 1]; ++arc) {
-                const double p = graph.arc_probability[arc];
-                const std::size_t next = at(graph.arc_next[arc]);
-                upper += p * (graph.arc_reward[arc] + crg.upper[next]);
-                lower += p * (graph.arc_reward[arc] + crg.lower[next]);
-            }
-            own.upper.push_back(upper);
-            own.lower.push_back(lower);
-            monitor.tick_or_throw(16);
-        }
-    }
-}
-
-double CoreActions::margin(double best_known) {
-    return kTolerance * std::max(1.0, std::abs(best_known));
-}
-
-double CoreActions::upper(std::size_t action) const {
-    return stored_ ? kept_[action].upper : kInfinity;
-}
+      memory_(monitor),
+      own_(locals.agent_count()),
+      count_(own_.size()),
+      first_choice_(own_.size()),
+      stride_(own_.size()),
+      digit_(own_.size()),
+      first_term_(own_.size() + 1),
+      upper_(own_.size() + 1),
+      lower_(own_.size() + 1),
+      code_(own_.size() + 1) {}
 
 CoreActions::Found CoreActions::begin(const CoreTeams::Shape& team, std::span<const Index> nodes,
                                       bool keep_all, CoreResult& counts) {
-    read_team(team, nodes);
     stored_ = options_.bounds || keep_all;
     double total = 1;
-    for (const Index count : count_) total *= count;
+    for (std::size_t k = 0; k < nodes.size(); ++k) {
+        const Index* begin = locals_[team.agents[k]].choice_begin + nodes[k];
+        total *= begin[1] - begin[0];
+    }
     const bool separately = stored_ && options_.independent_actions;
     if (total > (separately ? kMostCodes : kMostActions)) {
         throw LimitReached(Stop::memory_limit, "a joint state has too many joint actions");
     }
-    if (!stored_) return {0, static_cast<std::size_t>(total), -kInfinity};
+    const bool forced = total == 1;
+    if (!stored_) return {0, static_cast<std::size_t>(total), -kInfinity, forced};
     const std::size_t first = kept_.size();
+    if (forced && !keep_all) {
+        ++counts.actions_bounded;
+        make_room(kept_, 1);
+        kept_.push_back({kInfinity, 0});
+        return {first, first + 1, -kInfinity, forced};
+    }
+    read_team(team, nodes);
     double best_lower = 0;
     if (separately) {
         best_lower = combine(team, nodes, keep_all);
@@ -77,11 +66,10 @@ CoreActions::Found CoreActions::begin(const CoreTeams::Shape& team, std::span<co
         level_ = set_;
         make_terms(team, nodes);
         make_room(kept_, total);
-        best_lower = terms_.empty() && nodes.size() == 1 ? list_alone(team.agents[0])
-                                                         : enumerate(team, kept_);
+        best_lower = terms_.empty() && nodes.size() == 1 ? list_alone() : enumerate(kept_);
         counts.actions_bounded += kept_.size() - first;
         if (options_.bounds && !keep_all) {
-            const double least = best_lower - margin(best_lower);
+            const double least = CoreBest::least(best_lower);
             const auto hopeless =
                 std::remove_if(kept_.begin() + static_cast<std::ptrdiff_t>(first), kept_.end(),
                                [&](const Action& action) { return action.upper < least; });
@@ -101,20 +89,17 @@ CoreActions::Found CoreActions::begin(const CoreTeams::Shape& team, std::span<co
         std::sort(begin, kept_.end(),
                   [](const Action& a, const Action& b) { return a.code < b.code; });
     }
-    return {first, kept_.size(), best_lower};
+    return {first, kept_.size(), best_lower, forced};
 }
 
 void CoreActions::read_team(const CoreTeams::Shape& team, std::span<const Index> nodes) {
-    const std::size_t size = nodes.size();
-    count_.resize(size);
-    first_choice_.resize(size);
-    stride_.resize(size);
-    digit_.assign(size, 0);
     std::uint64_t stride = 1;
-    for (std::size_t k = size; k-- > 0;) {
-        const LocalGraph& graph = graphs_.agents[team.agents[k]];
-        first_choice_[k] = graph.choice_begin[nodes[k]];
-        count_[k] = graph.choice_begin[nodes[k] + 1] - first_choice_[k];
+    for (std::size_t k = nodes.size(); k-- > 0;) {
+        const CoreLocals::Agent& agent = locals_[team.agents[k]];
+        const Index first = agent.choice_begin[nodes[k]];
+        first_choice_[k] = first;
+        count_[k] = agent.choice_begin[nodes[k] + 1] - first;
+        own_[k] = {&agent, agent.upper.data() + first, agent.lower.data() + first};
         stride_[k] = stride;
         stride *= count_[k];
     }
@@ -144,23 +129,30 @@ void CoreActions::add_term(const CoreTeams::Shape& team, std::span<const Index> 
         if ((paths_.matchable(other.agent, nodes[position]) & other.conditions) != 0) add(position);
     }
     if (term_parts_.size() == term.first_part) return;
+    const std::size_t block = size;  // what the others can do
     add(owner);
     term.last_part = term_parts_.size();
+    const std::span others =
+        std::span(term_parts_).subspan(term.first_part, term.last_part - term.first_part - 1);
     bool any = false;
     make_room(term_values_, static_cast<double>(size));
-    term_values_.resize(term.values + size);
-    const std::span parts = std::span(term_parts_).subspan(term.first_part);
-    for (std::size_t place = 0; place < size; ++place) {
-        const double value = expected(team, owner);
-        any = any || value != 0;
-        term_values_[term.values + place] = value;
-        for (const TermPart& part : parts) {
-            if (++digit_[part.position] < count_[part.position]) break;
-            digit_[part.position] = 0;
+    term_values_.resize(term.values + size, 0.0);
+    for (Index& own = digit_[owner]; own < count_[owner]; ++own) {
+        if (own_[owner].agent->interacts[first_choice_[owner] + own] == 0) continue;
+        for (std::size_t place = 0; place < block; ++place) {
+            const double value = expected(team, owner);
+            any = any || value != 0;
+            term_values_[term.values + own * block + place] = value;
+            for (const TermPart& part : others) {
+                if (++digit_[part.position] < count_[part.position]) break;
+                digit_[part.position] = 0;
+            }
+            if (monitor_.tick(32)) break;
         }
-        if (monitor_.tick(32)) break;
     }
-    for (const TermPart& part : parts) digit_[part.position] = 0;
+    for (std::size_t p = term.first_part; p < term.last_part; ++p) {
+        digit_[term_parts_[p].position] = 0;
+    }
     if (any) {
         terms_.push_back(term);
     } else {
@@ -171,52 +163,45 @@ void CoreActions::add_term(const CoreTeams::Shape& team, std::span<const Index> 
 
 // Of the functions of one agent, by what it and the others in the set do.
 double CoreActions::expected(const CoreTeams::Shape& team, Index owner) const {
-    const std::size_t agent = team.agents[owner];
-    const LocalGraph& graph = graphs_.agents[agent];
+    const CoreLocals::Agent& agent = *own_[owner].agent;
     const Index choice = first_choice_[owner] + digit_[owner];
     const auto arcs_of = [&](Index other) -> std::pair<Index, Index> {
         const Index position = team.position[other];
         if (position == kNone || level_[position] == kNone) return {kNone, kNone};
-        const LocalGraph& theirs = graphs_.agents[other];
-        const Index chosen = first_choice_[position] + digit_[position];
-        return {theirs.arc_begin[chosen], theirs.arc_begin[chosen + 1]};
+        const Index* begin =
+            own_[position].agent->arc_begin + first_choice_[position] + digit_[position];
+        return {begin[0], begin[1]};
     };
     double total = 0;
-    const Index last = graph.arc_begin[choice + 1];
-    for (Index arc = graph.arc_begin[choice]; arc < last;) {
-        const Index tree = paths_.tree(agent, arc);
+    const Index last = agent.arc_begin[choice + 1];
+    for (Index arc = agent.arc_begin[choice]; arc < last;) {
+        const Index tree = agent.arcs[arc].tree;
         double p = 0;
-        for (; arc < last && paths_.tree(agent, arc) == tree; ++arc)
-            p += graph.arc_probability[arc];
+        for (; arc < last && agent.arcs[arc].tree == tree; ++arc) p += agent.arcs[arc].probability;
         if (tree != RewardPaths::kNone) total += p * paths_.expected(tree, arcs_of);
     }
     return total;
 }
 
 // The actions of one agent that interacts with nobody; gives the largest lower bound.
-double CoreActions::list_alone(std::size_t agent) {
-    const Own& own = own_[agent];
+double CoreActions::list_alone() {
     double best_lower = -kInfinity;
     for (Index k = 0; k < count_[0]; ++k) {
-        kept_.push_back({own.upper[first_choice_[0] + k], k});
-        best_lower = std::max(best_lower, own.lower[first_choice_[0] + k]);
+        kept_.push_back({own_[0].upper[k], k});
+        best_lower = std::max(best_lower, own_[0].lower[k]);
     }
     monitor_.tick(16 * count_[0]);
     return best_lower;
 }
 
 // All joint actions of the set, others left out; gives the largest lower bound.
-double CoreActions::enumerate(const CoreTeams::Shape& team, std::vector<Action>& into) {
+double CoreActions::enumerate(std::vector<Action>& into) {
     const std::size_t size = set_.size();
-    upper_.resize(size + 1);
-    lower_.resize(size + 1);
-    code_.resize(size + 1);
     upper_[0] = lower_[0] = 0;
     code_[0] = 0;
     double best_lower = -kInfinity;
     // Sums up to a level are kept; only what is behind the digit that changes is added up anew.
     std::vector<std::size_t>& first_term = first_term_;
-    first_term.resize(size + 1);
     first_term[size] = terms_.size();
     for (std::size_t l = size, t = terms_.size(); l-- > 0; first_term[l] = t) {
         while (t > 0 && terms_[t - 1].level == l) --t;
@@ -224,8 +209,7 @@ double CoreActions::enumerate(const CoreTeams::Shape& team, std::vector<Action>&
     for (std::size_t from = 0;;) {
         for (std::size_t l = from; l < size; ++l) {
             const Index k = set_[l];
-            const Index choice = first_choice_[k] + digit_[k];
-            const Own& own = own_[team.agents[k]];
+            const Index digit = digit_[k];
             double expected = 0;
             for (std::size_t t = first_term[l]; t < first_term[l + 1]; ++t) {
                 std::size_t place = terms_[t].values;
@@ -234,9 +218,9 @@ double CoreActions::enumerate(const CoreTeams::Shape& team, std::vector<Action>&
                 }
                 expected += term_values_[place];
             }
-            upper_[l + 1] = upper_[l] + own.upper[choice] + expected;
-            lower_[l + 1] = lower_[l] + own.lower[choice] + expected;
-            code_[l + 1] = code_[l] + digit_[k] * stride_[k];
+            upper_[l + 1] = upper_[l] + own_[k].upper[digit] + expected;
+            lower_[l + 1] = lower_[l] + own_[k].lower[digit] + expected;
+            code_[l + 1] = code_[l] + digit * stride_[k];
         }
         into.push_back({upper_[size], code_[size]});
         best_lower = std::max(best_lower, lower_[size]);
@@ -262,20 +246,19 @@ void CoreActions::find_sets(const CoreTeams::Shape& team, std::span<const Index>
     const auto can = [&](Index agent, Index condition) {
         const Index k = team.position[agent];
         if (k == kNone) return false;
-        const LocalGraph& graph = graphs_.agents[agent];
-        const Index last = graph.arc_begin[first_choice_[k] + count_[k]];
-        for (Index arc = graph.arc_begin[first_choice_[k]]; arc < last; ++arc) {
+        const Index* arc_begin = own_[k].agent->arc_begin;
+        const Index last = arc_begin[first_choice_[k] + count_[k]];
+        for (Index arc = arc_begin[first_choice_[k]]; arc < last; ++arc) {
             if (paths_.matches(agent, arc, condition)) return true;
         }
         return false;
     };
     for (Index k = 0; k < nodes.size(); ++k) {
-        const std::size_t agent = team.agents[k];
-        const LocalGraph& graph = graphs_.agents[agent];
-        const Index last = graph.arc_begin[first_choice_[k] + count_[k]];
+        const CoreLocals::Agent& agent = *own_[k].agent;
+        const Index last = agent.arc_begin[first_choice_[k] + count_[k]];
         Index before = RewardPaths::kNone;
-        for (Index arc = graph.arc_begin[first_choice_[k]]; arc < last; ++arc) {
-            const Index tree = paths_.tree(agent, arc);
+        for (Index arc = agent.arc_begin[first_choice_[k]]; arc < last; ++arc) {
+            const Index tree = agent.arcs[arc].tree;
             if (tree == RewardPaths::kNone || tree == before) continue;
             before = tree;
             paths_.possible_entries(tree, can, [&](const auto& others) {
@@ -319,14 +302,14 @@ double CoreActions::combine(const CoreTeams::Shape& team, std::span<const Index>
         make_terms(team, nodes);
         lists_[s].clear();
         make_room(lists_[s], count);
-        best_lower += enumerate(team, lists_[s]);
+        best_lower += enumerate(lists_[s]);
         std::ranges::sort(lists_[s], [](const Action& a, const Action& b) {
             return a.upper != b.upper ? a.upper > b.upper : a.code < b.code;
         });
     }
     if (monitor_.stop() != Stop::none) return best_lower;
     const bool all = keep_all || !options_.bounds;
-    const double least = all ? -kInfinity : best_lower - margin(best_lower);
+    const double least = all ? -kInfinity : CoreBest::least(best_lower);
     // The most that the sets from s on can add.
     std::vector<double> rest(count_sets + 1, 0);
     for (std::size_t s = count_sets; s-- > 0;) rest[s] = rest[s + 1] + lists_[s][0].upper;

@@ -8,6 +8,7 @@
 
 #include "crg/reward_paths.hpp"
 #include "search/core_2016.hpp"
+#include "search/core_locals.hpp"
 #include "search/core_teams.hpp"
 #include "support/reservation.hpp"
 
@@ -17,13 +18,15 @@ namespace coreplan {
 // by the agents' choices, the last agent's first.
 class CoreActions {
 public:
-    CoreActions(const ConditionalReturnGraphs& crgs, const RewardPaths& paths,
-                const CoreOptions& options, Monitor& monitor);
+    // The arguments must outlive this object.
+    CoreActions(const CoreLocals& locals, const RewardPaths& paths, const CoreOptions& options,
+                Monitor& monitor);
 
     struct Found {
         std::size_t first;
         std::size_t last;
         double best_lower;  // L_max to begin with
+        bool forced;        // there is one joint action only: it needs no bounds
     };
     // Bounds the joint actions of a team and keeps, in the order in which to try them, those that
     // are not pruned at once; all of them with `keep_all`.
@@ -34,31 +37,21 @@ public:
         if (stored_) kept_.resize(first);
     }
 
-    [[nodiscard]] double upper(std::size_t action) const;
+    // Only with bounds.
+    [[nodiscard]] double upper(std::size_t action) const { return kept_[action].upper; }
     [[nodiscard]] std::uint64_t code(std::size_t action) const {
         return stored_ ? kept_[action].code : action;
     }
-
-    // Of one agent's choice, others left out: the expected own reward and bound from the next
-    // state on.
-    [[nodiscard]] double own_upper(std::size_t agent, Index choice) const {
-        return own_[agent].upper[choice];
-    }
-    [[nodiscard]] double own_lower(std::size_t agent, Index choice) const {
-        return own_[agent].lower[choice];
-    }
-
-    // How much a bound may be below L_max by rounding.
-    [[nodiscard]] static double margin(double best_known);
 
 private:
     struct Action {
         double upper;
         std::uint64_t code;
     };
-    struct Own {
-        std::vector<double> upper;  // per choice
-        std::vector<double> lower;
+    struct Own {  // an agent of the team
+        const CoreLocals::Agent* agent;
+        const double* upper;  // of the choices in its node
+        const double* lower;
     };
     // What the functions of one agent earn in expectation, by what it and some others do.
     struct Term {
@@ -76,8 +69,8 @@ private:
     void make_terms(const CoreTeams::Shape& team, std::span<const Index> nodes);
     void add_term(const CoreTeams::Shape& team, std::span<const Index> nodes, Index owner);
     double expected(const CoreTeams::Shape& team, Index owner) const;
-    double list_alone(std::size_t agent);
-    double enumerate(const CoreTeams::Shape& team, std::vector<Action>& into);
+    double list_alone();
+    double enumerate(std::vector<Action>& into);
     double combine(const CoreTeams::Shape& team, std::span<const Index> nodes, bool keep_all);
     // Room for so many more, counted before it is taken.
     template <class T>
@@ -90,16 +83,16 @@ private:
         in.reserve(static_cast<std::size_t>(larger));
     }
 
-    const LocalGraphs& graphs_;
+    const CoreLocals& locals_;
     const RewardPaths& paths_;
     CoreOptions options_;
     Monitor& monitor_;
     Reservation memory_;
-    std::vector<Own> own_;
     bool stored_ = true;
     std::vector<Action> kept_;
 
-    // Of the team that is looked at, by position.
+    // Of the team that is looked at, by position; with room for all agents.
+    std::vector<Own> own_;
     std::vector<Index> count_;  // choices
     std::vector<Index> first_choice_;
     std::vector<std::uint64_t> stride_;  // of a choice in the code

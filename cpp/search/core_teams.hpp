@@ -20,14 +20,16 @@ public:
     CoreTeams(Independence& independence, std::size_t agent_count, Monitor& monitor)
         : independence_(independence), agent_count_(agent_count), memory_(monitor) {}
 
+    struct Shape;
     struct Part {
-        Index shape;
+        Shape* shape;
         std::vector<Index> positions;  // into the agents of the shape that fell apart
     };
     struct Split {
         std::vector<Part> parts;
     };
     struct Shape {
+        Index number;
         std::vector<Index> agents;
         std::vector<Index> position;  // per agent of the problem; kNone if not in the shape
         // Splits by what the agents can still take part in, as one number (weights of the agents'
@@ -39,18 +41,17 @@ public:
         std::vector<std::pair<std::uint64_t, const Split*>> recent;
     };
 
-    Index shape_of(const std::vector<Index>& agents);
-    [[nodiscard]] const Shape& operator[](Index shape) const { return shapes_[shape]; }
+    // Shapes stay where they are.
+    Shape& shape_of(const std::vector<Index>& agents);
 
     // The groups of a shape's agents that can still interact, given their nodes.
-    const Split& split(Index shape, std::span<const Index> nodes) {
-        Shape& own = shapes_[shape];
-        if (own.weight.empty()) return find(shape, nodes);
+    const Split& split(Shape& shape, std::span<const Index> nodes) {
+        if (shape.weight.empty()) return find(shape, nodes);
         std::uint64_t code = 0;
         for (std::size_t k = 0; k < nodes.size(); ++k) {
-            code += own.weight[k] * own.lists[k][nodes[k]];
+            code += shape.weight[k] * shape.lists[k][nodes[k]];
         }
-        auto& recent = own.recent[(code * 0x9e37'79b9'7f4a'7c15U) >> (64U - kRecentBits)];
+        auto& recent = shape.recent[(code * 0x9e37'79b9'7f4a'7c15U) >> (64U - kRecentBits)];
         if (recent.second == nullptr || recent.first != code) {
             recent = {code, &look_up(shape, code, nodes)};
         }
@@ -60,8 +61,8 @@ public:
 private:
     static constexpr unsigned kRecentBits = 8;
 
-    const Split& look_up(Index shape, std::uint64_t code, std::span<const Index> nodes);
-    const Split& find(Index shape, std::span<const Index> nodes);
+    const Split& look_up(Shape& shape, std::uint64_t code, std::span<const Index> nodes);
+    const Split& find(const Shape& shape, std::span<const Index> nodes);
 
     Independence& independence_;
     std::size_t agent_count_;

@@ -42,7 +42,7 @@ std::int64_t CoreTrace::note(const CoreTeams::Shape& team, std::span<const Index
 void CoreTrace::add_action(std::int64_t record, const CoreTeams::Shape& team,
                            std::vector<Index> choices, bool pruned, double best_known) {
     TraceState& state = at_record(record);
-    TraceAction action{std::move(choices), 0, 0, 0, 0, pruned, best_known, 0};
+    TraceAction action{std::move(choices), 0, 0, 0, 0, pruned, false, best_known, 0};
     for (std::size_t k = 0; k < team.agents.size(); ++k) {
         add_graph_bounds(team, k, state, action);
     }
@@ -51,6 +51,12 @@ void CoreTrace::add_action(std::int64_t record, const CoreTeams::Shape& team,
 
 void CoreTrace::set_action_value(std::int64_t record, double value) {
     at_record(record).actions.back().value = value;
+}
+
+void CoreTrace::give_up(std::int64_t record, double upper) {
+    TraceAction& action = at_record(record).actions.back();
+    action.given_up = true;
+    action.value = upper;
 }
 
 void CoreTrace::set_value(std::int64_t record, double value) { at_record(record).value = value; }
@@ -92,8 +98,8 @@ void CoreTrace::add_graph_bounds(const CoreTeams::Shape& team, std::size_t k,
         most = expected ? most + p * upper : std::max(most, upper);
         least = expected ? least + p * lower : std::min(least, lower);
     }
-    action.upper += actions_.own_upper(agent, choice) + expected_reward;
-    action.lower += actions_.own_lower(agent, choice) + expected_reward;
+    action.upper += locals_[agent].upper[choice] + expected_reward;
+    action.lower += locals_[agent].lower[choice] + expected_reward;
     action.graph_upper += most;
     action.graph_lower += least;
 }

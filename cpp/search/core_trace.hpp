@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "search/core_2016.hpp"
-#include "search/core_actions.hpp"
+#include "search/core_locals.hpp"
 #include "search/core_teams.hpp"
 
 namespace coreplan {
@@ -25,10 +25,10 @@ class CoreTrace {
 public:
     // Records into `result`; nothing if `most` is 0.
     CoreTrace(const ConditionalReturnGraphs& crgs, const RewardPaths& paths,
-              const CoreActions& actions, std::uint64_t most, CoreResult& result)
+              const CoreLocals& locals, std::uint64_t most, CoreResult& result)
         : crgs_(crgs),
           paths_(paths),
-          actions_(actions),
+          locals_(locals),
           most_(most),
           on_(most > 0),
           result_(result) {}
@@ -44,6 +44,8 @@ public:
                     bool pruned, double best_known);
     // What the last action of a record, or the whole record, is worth.
     void set_action_value(std::int64_t record, double value);
+    // The last action of a record was not evaluated to the end, because `upper` is its U by then.
+    void give_up(std::int64_t record, double upper);
     void set_value(std::int64_t record, double value);
 
 private:
@@ -55,7 +57,7 @@ private:
 
     const ConditionalReturnGraphs& crgs_;
     const RewardPaths& paths_;
-    const CoreActions& actions_;
+    const CoreLocals& locals_;
     std::uint64_t most_;
     bool on_;
     CoreResult& result_;

@@ -35,6 +35,7 @@ CoreOptions reading(CoreOptions options, std::uint64_t seed) {
     options.table = seed % 2 == 0;
     options.promising = seed / 2 % 2 == 0;
     options.independent_actions = seed / 4 % 2 == 1;
+    options.update = seed / 8 % 2 == 0;
     return options;
 }
 
@@ -153,6 +154,10 @@ void check_trace(const Description& d, WithCrgs& setup, const CoreResult& result
             if (action.pruned) continue;
             CHECK(action.lower <= action.value + 1e-9);
             CHECK(action.upper >= action.value - 1e-9);
+            if (action.given_up) {
+                CHECK(action.value < action.best_known);
+                continue;
+            }
             best = std::max(best, action.value);
         }
         CHECK(state.value == best);
@@ -178,6 +183,7 @@ void check_trace(const Description& d, WithCrgs& setup, const CoreResult& result
             CHECK(action.lower <= value + 1e-9);
             CHECK(action.upper >= value - 1e-9);
             if (action.pruned) CHECK(value <= action.best_known + 1e-6);
+            if (action.given_up) CHECK(value <= action.value + 1e-9);
         }
     }
     CHECK(result.states_expanded == expanded);
@@ -305,11 +311,11 @@ TEST("what the search remembers is counted, whether it remembers values or decis
     // One decision per joint state, 8 at each stage, each of more than 50 bytes.
     for (const bool memo : {false, true}) {
         const testing::Context context("memo", memo);
-        Monitor monitor(Monitor::kNoLimit, 40'000);  // most of it before the first joint state
+        Monitor monitor(Monitor::kNoLimit, 90'000);  // most of it before the first joint state
         const CoreResult result = solve_core_2016(setup.crgs, options_of(true, memo), monitor);
         CHECK(result.stop == Stop::memory_limit);
         CHECK(result.states_expanded > 0);
-        CHECK(monitor.reserved() <= 40'000.0);
+        CHECK(monitor.reserved() <= 90'000.0);
     }
 }
 
@@ -398,6 +404,44 @@ TEST("decoupled agents need no search, and the most promising actions first save
     }
     CHECK(looked_up < searched);
     CHECK(promising < listed);
+}
+
+TEST("bounds that are updated save joint actions, and change nothing else") {
+    std::uint64_t fixed = 0, updated = 0;
+    for (std::uint64_t seed = 0; seed < 300; ++seed) {
+        const testing::Context context("seed", seed);
+        const Description d = shortened(random_team(seed), 3000);
+        WithCrgs setup(d, false, {false, false, false, seed % 3 == 0}, seed);
+        CoreOptions options = reading(options_of(true, false), seed);
+        options.update = false;
+        const CoreResult without = solve(setup, options);
+        options.update = true;
+        const CoreResult with = solve(setup, options);
+        CHECK(with.lower == without.lower);
+        CHECK(with.decisions.size() == without.decisions.size());
+        CHECK(with.states_expanded <= without.states_expanded);
+        CHECK(with.actions_evaluated <= without.actions_evaluated);
+        fixed += without.actions_evaluated;
+        updated += with.actions_evaluated;
+    }
+    CHECK(updated < fixed);
+}
+
+TEST("an agent that is left alone is searched for at any depth") {
+    constexpr Index horizon = 20'000;
+    // The second agent chooses once whether it can take part in anything.
+    const AgentDescription other = agent(
+        3, 2, {{0, 0, {{1, 1.0}}}, {0, 1, {{2, 1.0}}}, {1, 0, {{1, 1.0}}}, {2, 0, {{2, 1.0}}}});
+    Description d = team(horizon, {one_state(2), other});
+    d.entries.push_back(entry(1.0, {when(d, 0, on_actions({0}))}));
+    d.entries.push_back(entry(0.25, {when(d, 0, on_actions({1})), when(d, 1, on_states({1}))}));
+    WithCrgs setup(d);
+    CoreOptions options = options_of(true, false);
+    options.table = false;
+    const CoreResult result = solve(setup, options);
+    CHECK(result.lower == horizon);
+    CHECK(result.states_expanded == 2 * horizon - 1);
+    CHECK(result.actions_evaluated == result.states_expanded + 1);
 }
 
 }  // namespace

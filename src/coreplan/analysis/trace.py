@@ -87,10 +87,14 @@ class TracedAction:
         L_max at the turn of this action; None if it was unknown.
     pruned
         Whether it was skipped, because U is less than L_max.
+    given_up
+        U when the search stopped with it, because its first outcomes left it less than L_max; None
+        if it was pruned or evaluated to the end.
     value
-        The value; None if it was pruned.
+        The value; None if it was pruned or given up.
     outcomes
-        The possible outcomes. Empty if it was pruned, and at the last stage.
+        The outcomes that the search looked at: all of them unless the action was given up. Empty if
+        it was pruned, and at the last stage.
     """
 
     actions: tuple[str, ...]
@@ -100,6 +104,7 @@ class TracedAction:
     graph_upper: float
     certain: float | None
     pruned: bool
+    given_up: float | None
     value: float | None
     outcomes: tuple[TracedOutcome, ...]
 
@@ -193,7 +198,7 @@ class SearchTrace:
 
     @property
     def joint_actions_evaluated(self) -> int:
-        """The number of evaluated joint actions."""
+        """The number of evaluated joint actions, with those that were given up."""
         return sum(not action.pruned for state in self.states for action in state.actions)
 
     @property
@@ -292,6 +297,7 @@ def _state_dict(state: TracedState) -> dict[str, Any]:
                 "graph_upper": action.graph_upper,
                 "certain": action.certain,
                 "pruned": action.pruned,
+                "given_up": action.given_up,
                 "value": action.value,
                 "outcomes": [
                     {"probability": outcome.probability, "states": list(outcome.states)}
@@ -313,6 +319,7 @@ def trace_search(
     decouple: Decoupling = "table",
     action_order: ActionOrder = "promising",
     rewards: RewardsFrom = "graph",
+    update_bounds: bool = True,
     independent_actions: bool = False,
     stage: int = 0,
     state: JointState | None = None,
@@ -336,7 +343,7 @@ def trace_search(
         Whether to merge equivalent local states.
     assignment
         The assignment of reward functions to agents; see :func:`coreplan.solving.build_crgs`.
-    decouple, action_order, rewards, independent_actions
+    decouple, action_order, rewards, update_bounds, independent_actions
         As in :class:`~coreplan.Core2016Options`.
     stage, state
         Where the search starts; by default at the beginning.
@@ -384,6 +391,7 @@ def trace_search(
         decouple=decouple,
         action_order=action_order,
         rewards=rewards,
+        update_bounds=update_bounds,
         independent_actions=independent_actions,
     )
     if isinstance(most_states, bool) or not isinstance(most_states, int) or most_states < 1:
@@ -523,7 +531,8 @@ class _Reader:
             graph_upper=action.graph_upper,
             certain=action.best_known if math.isfinite(action.best_known) else None,
             pruned=action.pruned,
-            value=None if action.pruned else action.value,
+            given_up=action.value if action.given_up else None,
+            value=None if action.pruned or action.given_up else action.value,
             outcomes=self._outcomes(looks),
         )
 

@@ -47,6 +47,7 @@ from coreplan.view.terminal import make_console
         "decouple",
         "action_order",
         "rewards",
+        "update_bounds",
         "independent_actions",
     ),
 )

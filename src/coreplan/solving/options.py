@@ -354,6 +354,12 @@ class Core2016Options(_Gaps, _Published):
         "Order of the joint actions: the highest upper bound first, or as in the problem.",
         Choice(*get_args(ActionOrder)),
     )
+    update_bounds: bool = option(
+        True,
+        "Lower the upper bound of a joint action while its outcomes are evaluated, and give the "
+        "joint action up once another one is better.",
+        Flag(),
+    )
     independent_actions: bool = option(
         False,
         "Bound the actions of agents separately if the agents cannot interact at a stage.",
@@ -422,6 +428,7 @@ class Core2016Keywords(CrgPsKeywords, total=False):
 
     bounds: Bounds
     action_order: ActionOrder
+    update_bounds: bool
     independent_actions: bool
     relative_gap: float
     absolute_gap: float

@@ -491,4 +491,6 @@ def _bounds(action: TracedAction) -> tuple[str, str]:
     bounds = interval(action.lower, action.upper)
     if narrowed(action):
         bounds = f"{interval(action.graph_lower, action.graph_upper)} → {bounds}"
+    if action.given_up is not None:
+        return bounds, f"given up: {reason(action)}"
     return bounds, "" if action.value is None else f"worth {number(action.value)}"

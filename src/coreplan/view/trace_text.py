@@ -108,7 +108,7 @@ def _action_line(action: TracedAction) -> str:
     if narrowed(action):
         line += f" (CRGs alone: {interval(action.graph_lower, action.graph_upper)})"
     if action.value is None:
-        return f"{line}, pruned: {reason(action)}"
+        return f"{line}, {'pruned' if action.pruned else 'given up'}: {reason(action)}"
     return f"{line}, worth {number(action.value)}"
 
 
@@ -140,9 +140,10 @@ def local_name(local: TracedLocal) -> str:
 
 
 def reason(action: TracedAction) -> str:
-    """Why an action was pruned; the two numbers have enough digits to differ."""
+    """Why an action was pruned or given up; the two numbers have enough digits to differ."""
     certain = -math.inf if action.certain is None else action.certain
-    best, sure = apart(action.upper, certain)
+    upper = action.upper if action.given_up is None else action.given_up
+    best, sure = apart(upper, certain)
     return f"at best {best}, {sure} is certain"
 
 

@@ -57,6 +57,7 @@ def search_options(options: CrgPsOptions | Core2016Options, *, bounded: bool) ->
     search.table = options.decouple == "table"
     search.rewards = REWARDS[options.rewards]
     if isinstance(options, Core2016Options):
+        search.update = options.update_bounds
         search.promising = options.action_order == "promising"
         search.independent_actions = options.independent_actions
     return search
