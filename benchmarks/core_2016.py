@@ -7,7 +7,12 @@ the paper's comparison on random maintenance problems (2 to 4 agents, 3 tasks, h
 unmerged states, which keep start and end times as in the paper, without and with memory of solved
 groups; and the ways to assign reward functions to agents.
 
+With --sparse, the instances of mpp and pyra have works of one step, and those of mpp have one
+interaction per pair of linked agents. Otherwise they have the sets' own parameters
+(docs/test-sets.md).
+
 Run: .venv/bin/python benchmarks/core_2016.py [--count 30] [--time-limit 10] [--only readings]
+     [--sparse] [--bounds expected]
 """
 
 from __future__ import annotations
@@ -162,13 +167,17 @@ def geometric_mean(numbers: Sequence[float]) -> float:
     return math.exp(statistics.fmean(map(math.log, numbers)))
 
 
-def compare_readings(limit: float) -> None:
+SPARSE: dict[str, Any] = {"links": 1, "durations": "shortest"}
+"""Parameters of sparser instances: far fewer joint actions matter in them."""
+
+
+def compare_readings(limit: float, parameters: Mapping[str, Any]) -> None:
     """Print joint actions of DP over CoRe's, and the search's time for one, for each reading."""
     groups = ((2, 6), (3, 2))
     problems = [
         instance.problem
         for agents, count in groups
-        for instance in generate("mpp", count=count, agents=[agents])
+        for instance in generate("mpp", count=count, agents=[agents], **parameters)
     ]
     print(f"{len(problems)} mpp instances, merge=False, without memory: geometric mean of joint")
     print("actions, median of the search's processor time for one")
@@ -213,16 +222,19 @@ class Solved:
         return f"{len(self.seconds)} of {self.count} solved{slowest}"
 
 
-def scale_up(limit: float) -> None:
+def scale_up(limit: float, parameters: Mapping[str, Any], chosen: Sequence[str]) -> None:
     """Print how far each of the bounds gets: four agents of mpp, ten of pyra."""
+
+    def problems_of(name: str, count: int, seed: int = 0, **own: Any) -> list[Any]:
+        instances = generate(name, count=count, seed=seed, **own, **parameters)
+        return [instance.problem for instance in instances]
+
     sets = {
-        "mpp, 4 agents": [i.problem for i in generate("mpp", count=24, agents=[4])],
-        "mpp, 4 agents, seed 1": [i.problem for i in generate("mpp", count=60, agents=[4], seed=1)],
-        "pyra, 10 agents, horizon 4": [
-            i.problem for i in generate("pyra", count=6, agents=[10], horizon=[4])
-        ],
+        "mpp, 4 agents": problems_of("mpp", 24, agents=[4]),
+        "mpp, 4 agents, seed 1": problems_of("mpp", 60, 1, agents=[4]),
+        "pyra, 10 agents, horizon 4": problems_of("pyra", 6, agents=[10], horizon=[4]),
     }
-    for bounds in ("expected", "returns"):
+    for bounds in chosen:
         for name, problems in sets.items():
             for independent in (False, True):
                 options = {"bounds": bounds, "independent_actions": independent}
@@ -239,12 +251,16 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=30)
     parser.add_argument("--time-limit", type=float, default=10)
     parser.add_argument("--only", choices=["readings", "scale"], help="only this part")
+    parser.add_argument("--sparse", action="store_true", help="mpp and pyra with less interaction")
+    parser.add_argument("--bounds", choices=["expected", "returns"], help="only these bounds")
     arguments = parser.parse_args()
+    parameters = SPARSE if arguments.sparse else {}
     if arguments.only != "scale":
-        compare_readings(arguments.time_limit)
+        compare_readings(arguments.time_limit, parameters)
         print()
     if arguments.only != "readings":
-        scale_up(arguments.time_limit)
+        chosen = [arguments.bounds] if arguments.bounds else ["expected", "returns"]
+        scale_up(arguments.time_limit, parameters, chosen)
         print()
     if arguments.only:
         return
