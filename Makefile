@@ -103,7 +103,8 @@ bench: install
 define REPRODUCE
 @mkdir -p build/reproduction benchmarks/results
 $(BIN)/coreplan bench run benchmarks/reproduce-$(1).yaml -o build/reproduction/$(1).sqlite \
-  $(patsubst %,--from %,$(wildcard benchmarks/results/$(1).csv.gz))
+  $(patsubst %,--from %,$(wildcard benchmarks/results/$(1).csv.gz \
+  benchmarks/results/unfinished/$(1).csv.gz))
 $(BIN)/coreplan bench show build/reproduction/$(1).sqlite --csv benchmarks/results/$(1).csv.gz
 $(MAKE) reproduce-again EVALUATION=$(1)
 endef
