@@ -23,6 +23,7 @@ from helpers import random_mpp
 from waiting import HANG
 
 DRIVER = """
+import select
 import sys
 import coreplan.cli
 import coreplan.cli.solve as command
@@ -35,11 +36,12 @@ def watched(problem, **options):
         if progress.phase not in ("compile", "shrinking"):
             print("searching", file=sys.stderr, flush=True)
             if sys.argv[1] == "hold":
+                # Waiting lets Python look for signals, whichever thread got them.
                 while not interrupts._heard:
-                    pass
+                    select.select([], [], [], 0.01)
                 print("heard", file=sys.stderr, flush=True)
                 while True:
-                    pass
+                    select.select([], [], [], 0.01)
         return inner(progress) if inner else None
     return solve(problem, callback=callback, **options)
 

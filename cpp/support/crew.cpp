@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "support/process_memory.hpp"
+#include "support/signals.hpp"
 
 namespace coreplan {
 
@@ -25,6 +26,7 @@ Crew::Crew(unsigned threads, Monitor& monitor) : monitor_(monitor), careful_(sha
         }
         // Stacks come out of the same memory as what the runtime needs for threads.
         for (unsigned t = 1; careful_ && t < threads; ++t) rooms.emplace_back();
+        const SignalsHeldBack held_back;
         for (unsigned t = 1; t < threads; ++t) threads_.emplace_back([this, t] { help(t); });
     } catch (const std::system_error&) {
         // The system has no more threads, or no memory for them: fewer do it, too.

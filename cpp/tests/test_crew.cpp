@@ -1,5 +1,6 @@
 #include "support/crew.hpp"
 
+#include <csignal>
 #include <stdexcept>
 #include <vector>
 
@@ -29,6 +30,28 @@ TEST("a crew does every job of every round once, and counts all work") {
         }
     }
 }
+
+#if defined(__unix__) || defined(__APPLE__)
+TEST("only the thread that makes a crew gets the signals of the process") {
+    const auto takes_interrupts = [] {
+        sigset_t blocked;
+        sigemptyset(&blocked);
+        pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
+        return sigismember(&blocked, SIGINT) == 0;
+    };
+    CHECK(takes_interrupts());
+    Monitor monitor;
+    Crew crew(3, monitor);
+    CHECK(takes_interrupts());
+    for (int round = 0; round < 50; ++round) {
+        std::vector<int> right(6, 0);
+        crew.run(right.size(), [&](std::size_t job, unsigned worker, Monitor&) {
+            right[job] = takes_interrupts() == (worker == 0) ? 1 : 0;
+        });
+        for (const int each : right) CHECK(each == 1);
+    }
+}
+#endif
 
 TEST("what a job throws comes out of the round, and the crew goes on") {
     for (const unsigned threads : {1U, 3U}) {
