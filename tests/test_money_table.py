@@ -78,7 +78,7 @@ AMOUNTS = st.lists(st.floats(-1e6, 1e6).map(lambda amount: round(amount, 4)), ma
 
 @given(hindrances=AMOUNTS, revenue=AMOUNTS, works=AMOUNTS)
 def test_cents_add_up(hindrances: list[float], revenue: list[float], works: list[float]) -> None:
-    """In cents every sum is the sum of its parts, and no amount is off by a cent or more."""
+    """In cents every sum is the sum of its parts, and no amount is off by two cents or more."""
     sums = [sum(each) for each in (revenue, works, hindrances)]
     value = sums[0] - sums[1] - sums[2]
     money = Money(value, *sums, tuple(hindrances), tuple(revenue), tuple(works))

@@ -59,11 +59,12 @@ class Money:
         }
 
     def in_cents(self) -> Money:
-        """The same amounts in whole cents that add up as shown; none is off by a cent or more.
+        """The same amounts in whole cents that add up as shown.
 
-        Rounding each amount by itself would give sums that readers cannot check.
+        Rounding each amount by itself would give sums that readers cannot check. Each sum is off by
+        less than a cent, and each part of it by less than two.
         """
-        if abs(self.value) >= LARGE or not math.isfinite(self.value):
+        if not _has_cents(self.value):
             return self
         value = _cents(self.value)
         revenue, works, hindrance = _share(value, (self.revenue, -self.works, -self.hindrance))
@@ -89,16 +90,18 @@ def amount_text(amount: float) -> str:
     >>> amount_text(1259.595), amount_text(-0.001)
     ('1,259.60', '0.00')
     """
-    if abs(amount) >= LARGE or not math.isfinite(amount):
+    if not _has_cents(amount):
         return f"{amount:,.2f}"
     return f"{Decimal(_cents(amount)) / 100:,.2f}"
 
 
 def rounded(amount: float) -> float:
     """An amount in whole cents, as :func:`amount_text` writes it."""
-    if abs(amount) >= LARGE or not math.isfinite(amount):
-        return amount
-    return _cents(amount) / 100
+    return _cents(amount) / 100 if _has_cents(amount) else amount
+
+
+def _has_cents(amount: float) -> bool:
+    return math.isfinite(amount) and abs(amount) < LARGE
 
 
 def _cents(amount: float) -> int:
