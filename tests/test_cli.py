@@ -218,7 +218,7 @@ def test_as_a_program(small: Path) -> None:
 
 
 def test_import_is_light() -> None:
-    """Importing the package imports nothing but itself, numpy and the standard library.
+    """Importing the package imports nothing but itself and the standard library.
 
     How long that takes is measured by ``benchmarks/start.py``.
     """
@@ -232,4 +232,4 @@ print(*set(sys.modules) - before)
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     roots = {name.partition(".")[0] for name in done.stdout.split()}
-    assert roots - sys.stdlib_module_names == {"coreplan", "numpy"}
+    assert roots - sys.stdlib_module_names == {"coreplan"}
