@@ -108,10 +108,10 @@ def test_mistakes_of_a_later_start() -> None:
     with pytest.raises(ModelError, match="stage is 6"):
         policy.starting_from(6, nothing)
     later = policy.starting_from(2, nothing)
-    with pytest.raises(ModelError, match="starts at stage 2; it does not cover stage 0"):
+    with pytest.raises(ModelError, match="starts at step 2; it does not cover step 0"):
         later.starting_from(0, nothing)
     done = {**nothing, names[0]: {"done": works[names[0]]}}
-    with pytest.raises(ModelError, match="in a state that this plan does not cover at step 1"):
+    with pytest.raises(ModelError, match="this plan does not cover it"):
         policy.starting_from(1, done)
     with pytest.raises(SolverError, match="expected a plan from stage 0"):
         solve(problem, start=later)

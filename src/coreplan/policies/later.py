@@ -31,6 +31,11 @@ if TYPE_CHECKING:
 
 _Policy = TypeVar("_Policy", bound="Policy")
 
+_NOT_COVERED = (
+    "this plan does not cover it, because nothing leads there from its start: correct the state, "
+    "or make a new plan from it"
+)
+
 
 def later_policy(policy: _Policy, stage: int, joint_state: JointState | None) -> _Policy:
     """The same decisions, for a start at a later stage and in a given joint state.
@@ -38,16 +43,16 @@ def later_policy(policy: _Policy, stage: int, joint_state: JointState | None) ->
     The result has the states that can be reached from there, numbered as if it had been solved
     from there: it can be evaluated, drawn and saved as any other policy.
     """
-    problem, horizon = policy.problem, policy.horizon
+    problem, horizon, step = policy.problem, policy.horizon, policy.problem.words.stage
     if isinstance(stage, bool) or not isinstance(stage, int) or stage >= horizon or stage < 0:
         raise ModelError(f"stage is {found(stage)}; expected a whole number from 0 to {horizon - 1}")
     if stage < policy.stage:
         raise ModelError(
-            f"this plan starts at stage {policy.stage}; it does not cover stage {stage}"
+            f"this plan starts at {step} {policy.stage}; it does not cover {step} {stage}"
         )
     if joint_state is None and stage != policy.stage:
         raise ModelError(f"the joint state at stage {stage} is missing; give joint_state")
-    state = policy.find_state(stage, joint_state)
+    state = _find(policy, stage, joint_state)
     if (stage, state) == (policy.stage, policy.find_state(stage, None)):
         return policy
     _check_known(policy, stage, state)
@@ -75,18 +80,24 @@ def later_policy(policy: _Policy, stage: int, joint_state: JointState | None) ->
     )
 
 
-def _check_known(policy: Policy, stage: int, state: Sequence[int]) -> None:
-    """Raise a ModelError if an agent cannot be in its state by this policy."""
+def _find(policy: Policy, stage: int, joint_state: JointState | None) -> tuple[int, ...]:
+    """The numbers of a joint state; raises a ModelError if the policy does not cover it."""
+    try:
+        state = policy.find_state(stage, joint_state)
+    except ModelError as error:
+        # A state that the problem does not have at all is another mistake.
+        index_problem(policy.problem, stage=stage, state=joint_state)
+        raise ModelError(f"{error}; {_NOT_COVERED}") from None
     layer = stage - policy.stage
+    words = policy.problem.words
     for agent, each, number in zip(policy.indexed.agents, policy.maps, state, strict=True):
         nodes = slice(int(each.layer_begin[layer]), int(each.layer_begin[layer + 1]))
         if number not in each.node_state[nodes]:
             raise ModelError(
-                f"{policy.problem.words.agent} {found(agent.name)} is in a state that this plan "
-                f"does not cover at {policy.problem.words.stage} {stage}: "
-                f"{agent.states.label(number)!r} cannot come about from the start of the plan; "
-                "correct the state, or make a new plan from it"
+                f"{words.agent} {found(agent.name)} cannot be in state "
+                f"{agent.states.label(number)!r} at {words.stage} {stage}; {_NOT_COVERED}"
             )
+    return state
 
 
 @dataclass(frozen=True)
