@@ -19,17 +19,17 @@ from coreplan.solving.compile import CompiledProblem, count_in_words
 from coreplan.solving.limits import Progress
 from coreplan.solving.result import Result, Status
 from coreplan.support.clock import now
-from coreplan.view.words import count
+from coreplan.view.words import Worth, count, result_in_words
 
 INTERVAL = 0.5
 """The least number of seconds between two lines of the log."""
 
+SAME_AFTER = 10.0
+"""Seconds after which a planner's log repeats amounts that have not changed."""
+
 HEADER_EVERY = 20
 _LONGEST = 160
-_COLUMNS = (
-    f"{'time':>8}  {'joint states':>14}  {'joint actions':>15}  "
-    f"{'lower bound':>14}  {'upper bound':>14}  {'gap':>8}"
-)
+CTRL_C = "Searching for the best plan. Ctrl-C stops and keeps the best plan so far."
 
 
 class PatientConsole(Console):
@@ -96,44 +96,84 @@ def _print_or_drop(console: Console, line: str, style: str | None = None) -> Non
         console.print(line, style=style, markup=False)
 
 
+class PlannerLog:
+    """A callback for `solve` that prints the bounds as amounts, at most every half second."""
+
+    def __init__(self, console: Console, speak: Worth) -> None:
+        self._console = console
+        self._speak = speak
+        self._next = now() + INTERVAL
+        self._repeat = 0.0
+        self._said = ""
+
+    def __call__(self, progress: Progress) -> None:
+        """Print a line if the bounds have changed, or if nothing has been printed for a while."""
+        time = now()
+        if time < self._next or progress.phase == "compile":
+            return
+        said = self._speak.between(progress.lower_bound, progress.upper_bound)
+        if said == self._said and time < self._repeat:
+            return
+        if not self._said:
+            _print_or_drop(self._console, CTRL_C, style="dim")
+        self._said, self._next, self._repeat = said, time + INTERVAL, time + SAME_AFTER
+        _print_or_drop(self._console, f"{progress.seconds:>7.1f} s  {said}")
+
+
 class LiveLog:
-    """A callback for `solve` that prints a line at most every half second."""
+    """A callback for `solve` that prints bounds and work, at most every half second.
+
+    The columns of work are left out as long as the algorithm does not count it.
+    """
 
     def __init__(self, console: Console) -> None:
         self._console = console
         self._next = now() + INTERVAL
         self._lines = 0
+        self._counted = [False, False]
 
     def __call__(self, progress: Progress) -> None:
         """Print a line if the last one is long enough ago."""
         if now() < self._next or progress.phase == "compile":
             return
         self._next = now() + INTERVAL
-        if self._lines % HEADER_EVERY == 0:
-            _print_or_drop(self._console, _COLUMNS, style="dim")
+        counts = (progress.joint_states_expanded, progress.joint_actions_evaluated)
+        counted = [each > 0 or before for each, before in zip(counts, self._counted, strict=True)]
+        if counted != self._counted or self._lines % HEADER_EVERY == 0:
+            titles = ("joint states", "joint actions")
+            if not self._lines:
+                _print_or_drop(self._console, CTRL_C, style="dim")
+            shown = [each for each, count in zip(titles, counted, strict=True) if count]
+            _print_or_drop(
+                self._console, _log_line("time", shown, "lower bound", "upper bound", "gap"), "dim"
+            )
+            self._counted, self._lines = counted, 0
         self._lines += 1
-        # Some algorithms do not count joint states, or have no bounds until they end.
-        states, actions = (
-            f"{count:,}" if count else "-"
-            for count in (progress.joint_states_expanded, progress.joint_actions_evaluated)
-        )
+        shown = [f"{each:,}" for each, count in zip(counts, counted, strict=True) if count]
+        # Some algorithms have no bounds until they end.
         lower, upper = (
             f"{bound:.8g}" if math.isfinite(bound) else "-"
             for bound in (progress.lower_bound, progress.upper_bound)
         )
         gap = progress.upper_bound - progress.lower_bound
         relative = gap / abs(progress.lower_bound) if progress.lower_bound else math.inf
-        shown = f"{100 * relative:.2f} %" if relative < 10 else f"{gap:.3g}"
+        said = f"{100 * relative:.2f} %" if relative < 10 else f"{gap:.3g}"
         if not math.isfinite(gap):
-            shown = "-"
-        line = f"{progress.seconds:>7.1f}s  {states:>14}  {actions:>15}  "
-        _print_or_drop(self._console, f"{line}{lower:>14}  {upper:>14}  {shown:>8}")
+            said = "-"
+        line = _log_line(f"{progress.seconds:.1f} s", shown, lower, upper, said)
+        _print_or_drop(self._console, line)
 
 
-def print_summary(console: Console, result: Result) -> None:
-    """Print the summary of a result: its first line in bold."""
+def _log_line(time: str, counts: Iterable[str], lower: str, upper: str, gap: str) -> str:
+    """A line of the log of bounds, of at most 80 characters."""
+    work = "".join(f" {each:>14}" for each in counts)
+    return f"{time:>8}{work} {lower:>15} {upper:>15} {gap:>8}"
+
+
+def print_summary(console: Console, result: Result, *, technical: bool = True) -> None:
+    """Print the summary of a result: its first line in bold; work only if `technical`."""
     style = "green" if result.status is Status.OPTIMAL else "yellow"
-    first, *rest = result.summary().splitlines()
+    first, *rest = result_in_words(result, technical=technical)
     console.print(first, style=f"bold {style}", markup=False)
     for line in rest:
         console.print(line, style="dim", markup=False)
