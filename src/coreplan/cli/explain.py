@@ -12,6 +12,7 @@ from coreplan.cli.shared import (
     file_argument,
     json_option,
     memory_limit_option,
+    print_former,
     print_json,
     time_limit_option,
 )
@@ -41,12 +42,7 @@ class ExplainCommand(Command):
     ) -> click.Context:
         """Read the arguments; former options are read by the other command."""
         if any(each.partition("=")[0] in FORMER for each in args):
-            make_console(stderr=True).print(
-                "warning: coreplan explain with these options is now coreplan sensitivity; the "
-                "next version drops the old name",
-                markup=False,
-                soft_wrap=True,
-            )
+            print_former("coreplan explain with these options", "coreplan sensitivity")
             return sensitivity.make_context(sensitivity.name, args, parent, **extra)
         return super().make_context(info_name, args, parent, **extra)
 

@@ -54,7 +54,7 @@ from coreplan.view.words import (
     coreplan solve works.yaml --start schedule.yaml --time-limit 60
     cat works.yaml | coreplan solve -
     """,
-    short_help="Find an optimal plan.",
+    short_help="Find the best plan; with the options of all algorithms.",
 )
 @file_argument
 @click.option(

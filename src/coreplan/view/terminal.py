@@ -5,8 +5,10 @@ from __future__ import annotations
 import logging
 import math
 import os
+import re
 import sys
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -29,10 +31,57 @@ SAME_AFTER = 10.0
 
 HEADER_EVERY = 20
 _LONGEST = 160
+MIDDLE = 6
+"""Narrower names are never cut in the middle."""
 CTRL_C = "Searching for the best plan. Ctrl-C stops and keeps the best plan so far."
 
 
-class PatientConsole(Console):
+class WordConsole(Console):
+    """A console that breaks long lines between words on a terminal, and nowhere else."""
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Print; a text that is wider than the terminal becomes several lines."""
+        if self.is_terminal and len(objects) == 1 and isinstance(objects[0], str | Text):
+            text = objects[0]
+            if isinstance(text, str):
+                text = Text.from_markup(text) if options.get("markup", True) else Text(text)
+            objects = (Text("\n").join(break_lines(text, self.width)),)
+        super().print(*objects, **options)
+
+
+def break_lines(text: Text, width: int) -> list[Text]:
+    """Break a text between words; further lines of an item of a list are indented.
+
+    A word that is wider than a line stays whole.
+
+    Examples
+    --------
+    >>> [line.plain for line in break_lines(Text("  - Alpha waits 2 weeks"), 14)]
+    ['  - Alpha', '    waits 2', '    weeks']
+    """
+    lines: list[Text] = []
+    for line in text.split("\n", allow_blank=True):
+        start = re.match(r" *(?:(?:[-–]|[0-9]+\.) )?", line.plain)
+        indent = 0 if start is None or start.end() > width // 2 else start.end()
+        ends: list[int] = []
+        begin, room = 0, width
+        # Each word with the spaces before it; the indentation belongs to the first word.
+        for word in re.finditer(r"(?<=\S) +\S+", line.plain):
+            if cell_len(line.plain[begin : word.end()]) > room:
+                gap = len(word.group()) - len(word.group().lstrip())
+                begin = word.start() + gap
+                ends.append(begin)
+                room = width - indent
+        pieces = line.divide(ends)
+        for number, piece in enumerate(pieces):
+            piece.rstrip()
+            if number:
+                piece.pad_left(indent)
+        lines += pieces
+    return lines
+
+
+class PatientConsole(WordConsole):
     """A console that becomes silent if its output cannot be written, instead of ending the program.
 
     Attributes
@@ -58,8 +107,8 @@ class PatientConsole(Console):
 
 
 def make_console(*, stderr: bool = False, patient: bool = False) -> Console:
-    """Make a console that uses colours only on a terminal, and never wraps or highlights text."""
-    kind = PatientConsole if patient else Console
+    """Make a console that uses colours, and breaks lines between words, only on a terminal."""
+    kind = PatientConsole if patient else WordConsole
     return kind(stderr=stderr, highlight=False, soft_wrap=True, emoji=False)
 
 
@@ -217,6 +266,31 @@ def fit(text: str, width: int, ellipsis: str = "…") -> str:
     if cell_len(text) > width:
         text = set_cell_size(text, max(0, width - 1)).rstrip() + ellipsis
     return set_cell_size(text, width)
+
+
+def fit_apart(names: Sequence[str], width: int, ellipsis: str = "…") -> list[str]:
+    """Cut or fill names to a width so that different names look different where possible.
+
+    A name is cut at its end or, if that would make it the same as another one, in the middle.
+
+    Examples
+    --------
+    >>> fit_apart(["bridge north", "bridge south", "road"], 7)
+    ['br…orth', 'br…outh', 'road   ']
+    """
+    fitted = [fit(name, width, ellipsis) for name in names]
+    shown = Counter(zip(fitted, names, strict=True))
+    same = Counter(each for each, _ in shown)
+    made = []
+    for name, each in zip(names, fitted, strict=True):
+        if same[each] > 1 and cell_len(name) > width > MIDDLE:
+            head = (width - 2) // 2
+            tail = name[len(name) - (width - 1 - head) :]
+            while cell_len(tail) > width - 1 - head:
+                tail = tail[1:]
+            each = set_cell_size(fit(name, head + 1, ellipsis).rstrip() + tail, width)
+        made.append(each)
+    return made
 
 
 def problem_dicts(problems: Iterable[Diagnostic]) -> list[dict[str, object]]:

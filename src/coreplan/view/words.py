@@ -329,7 +329,9 @@ class MoneyWorth(Worth):
 
     def left(self, gap: float, part: float) -> str:
         """The gap that is left, as a part of the costs or earnings."""
-        return f"{self.number(gap)} left" if math.isinf(part) else f"{100 * part:.3g} % left"
+        if math.isinf(part):
+            return f"{self.number(gap)} left"
+        return "less than 0.01 % left" if 0 < part < 1e-4 else f"{100 * part:.3g} % left"
 
     def gained(self, value: float) -> str:
         """The participle for improving a plan: costs are saved, earnings gained."""

@@ -7,12 +7,14 @@ from rich.text import Text
 
 from coreplan.domains.maintenance.money import Money, amount_text
 from coreplan.domains.maintenance.problem import MaintenanceProblem
-from coreplan.view.terminal import fit
+from coreplan.view.terminal import break_lines, fit
 from coreplan.view.words import count, printable
 
 MOST_HINDRANCES = 8
 """The most hindrance rules that are shown, the most expensive first."""
 _LEAST_NAME = 16
+_INDENT = 2
+"""The indentation of the further lines of a long name."""
 
 
 def money_table(problem: MaintenanceProblem, money: Money, width: int = 100) -> list[Text]:
@@ -47,13 +49,16 @@ def money_table(problem: MaintenanceProblem, money: Money, width: int = 100) -> 
     titles = ("expected", "revenue", "cost of works", total, "bold")
     table = [titles, *rows]
     widths = [max(len(row[k]) for row in table) for k in (1, 2, 3)]
-    room = max(_LEAST_NAME, width - sum(widths) - 2 * len(widths))
+    longest_word = max(cell_len(word) for row in table for word in row[0].split())
+    room = max(_LEAST_NAME, longest_word + _INDENT, width - sum(widths) - 2 * len(widths))
     first = min(room, max(cell_len(row[0]) for row in table))
     lines = []
     for name, *cells, style in table:
-        padded = fit(name, first)
         numbers = [f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=True)]
-        lines.append(Text("  ".join([padded, *numbers]), style))
+        # Names are never cut: rows of two rules could then look the same.
+        head, *rest = break_lines(Text(name), first - _INDENT if cell_len(name) > first else first)
+        lines.append(Text("  ".join([fit(head.plain, first), *numbers]), style))
+        lines += [Text(f"{'':{_INDENT}}{each.plain}", style) for each in rest]
     return lines
 
 
