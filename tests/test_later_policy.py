@@ -97,7 +97,7 @@ def test_a_search_starts_from_the_rest_of_a_plan() -> None:
 
 
 def test_mistakes_of_a_later_start() -> None:
-    """A stage before the plan, one without a state, and an impossible state are refused in words."""
+    """A stage before the plan, a missing state and an impossible state are refused in words."""
     problem = from_file(random_mpp(2, 2, 6))
     policy = policy_of(problem)
     names = [each.name for each in problem.contractors]

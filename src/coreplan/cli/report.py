@@ -145,7 +145,8 @@ def report(
                 console.print(plan.summary(), markup=False)
             else:
                 summary = made.data["summary"]
-                for line in (summary["headline"], summary["proof"], made.data["words"]["held"]):
+                held = made.data["words"]["held"]
+                for line in (summary["headline"], summary["proof"], summary.get("note"), held):
                     if line:
                         console.print(line, markup=False)
                 console.print(f"the report is in {output}", markup=False)

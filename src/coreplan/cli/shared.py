@@ -173,7 +173,9 @@ class Group(click.Group):
         width = max(len(name) for names in self._sections.values() for name in names)
         for title, names in self._sections.items():
             with formatter.section(title):
-                rows = [(f"{name:<{width}}", self.commands[name].short_help or "") for name in names]
+                rows = [
+                    (f"{name:<{width}}", self.commands[name].short_help or "") for name in names
+                ]
                 formatter.write_dl(rows)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

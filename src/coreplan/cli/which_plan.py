@@ -10,7 +10,6 @@ from typing import Any
 import click
 
 from coreplan.cli.shared import (
-    AnyCallable,
     check_one_input,
     plan_options,
     read_own_plan,
@@ -104,7 +103,7 @@ class PlanFrom:
 
 def which_plan_options(
     verb: str, *, required: bool = False
-) -> Callable[[AnyCallable], AnyCallable]:
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Let a command take a plan and a situation; it gets them as ``which``.
 
     Parameters
@@ -115,7 +114,7 @@ def which_plan_options(
         Whether a finished plan must be given; otherwise the problem is solved without one.
     """
 
-    def add(command: AnyCallable) -> AnyCallable:
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(command)
         def collect(**parameters: Any) -> Any:
             names = ("policy_file", "schedule_file", "stage", "state_file")

@@ -45,7 +45,9 @@ def later_policy(policy: _Policy, stage: int, joint_state: JointState | None) ->
     """
     problem, horizon, step = policy.problem, policy.horizon, policy.problem.words.stage
     if isinstance(stage, bool) or not isinstance(stage, int) or stage >= horizon or stage < 0:
-        raise ModelError(f"stage is {found(stage)}; expected a whole number from 0 to {horizon - 1}")
+        raise ModelError(
+            f"stage is {found(stage)}; expected a whole number from 0 to {horizon - 1}"
+        )
     if stage < policy.stage:
         raise ModelError(
             f"this plan starts at {step} {policy.stage}; it does not cover {step} {stage}"
@@ -55,7 +57,6 @@ def later_policy(policy: _Policy, stage: int, joint_state: JointState | None) ->
     state = _find(policy, stage, joint_state)
     if (stage, state) == (policy.stage, policy.find_state(stage, None)):
         return policy
-    _check_known(policy, stage, state)
     indexed = index_problem(
         problem, history=policy.history, stage=stage, state=policy.indexed.name_state(state)
     )
@@ -69,15 +70,12 @@ def later_policy(policy: _Policy, stage: int, joint_state: JointState | None) ->
     maps = [each.map for each in kept]
     local = LocalRule(
         tuple(
-            actions[each.numbers]
-            for actions, each in zip(policy.local.actions, kept, strict=True)
+            actions[each.numbers] for actions, each in zip(policy.local.actions, kept, strict=True)
         )
     )
     teams = [_later_team(team, policy.maps, kept, first, horizon - stage) for team in policy.teams]
     groups = None if policy.groups is None else _later_groups(policy.groups, kept, first)
-    return type(policy)(
-        problem, indexed, maps, teams, local, history=policy.history, groups=groups
-    )
+    return type(policy)(problem, indexed, maps, teams, local, history=policy.history, groups=groups)
 
 
 def _find(policy: Policy, stage: int, joint_state: JointState | None) -> tuple[int, ...]:
@@ -278,9 +276,7 @@ def _later_groups(rule: GroupRule, kept: Sequence[_Kept], first: int) -> GroupRu
     return GroupRule(tuple(chances), rule.events, tuple(tables), own)
 
 
-def _later_table(
-    table: GroupTable, used: Sequence[Sequence[Integers]], first: int
-) -> GroupTable:
+def _later_table(table: GroupTable, used: Sequence[Sequence[Integers]], first: int) -> GroupTable:
     """The rows of a table of decisions for classes that are kept, with their new numbers."""
     rows = np.flatnonzero(table.layers >= first)
     layers = table.layers[rows] - np.uint32(first)

@@ -21,7 +21,7 @@ _TITLES = (
 
 
 def print_comparison(console: Console, comparison: Comparison) -> None:
-    """Print a row for each algorithm, without empty columns; then messages, then the losses of decentralised plans."""
+    """Print a row for each algorithm, messages, and the losses of decentralised plans."""
     cells_of = [_cells(run) for run in comparison.runs]
     # Columns without a number would only make the lines too long for a terminal.
     shown = [k for k in range(len(_TITLES)) if any(cells[k] != "-" for cells in cells_of)]

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from coreplan.analysis.simulation import QUANTILES, Completion, Estimate, Simulation
 from coreplan.model.calendar import Calendar
+from coreplan.support.cents import amount_text
 from coreplan.support.late import provides
 from coreplan.view.words import count
 
@@ -86,7 +87,7 @@ def _quantiles(shown: Simulation, words: AmountWords) -> str:
 
 
 def _number(value: float) -> str:
-    return f"{value + 0.0:,.2f}"
+    return amount_text(value)
 
 
 def _range(each: Estimate, sign: int) -> tuple[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import math
 import os
@@ -12,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Any
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len, chop_cells, set_cell_size
 from rich.console import Console
 from rich.text import Text
 
@@ -49,10 +50,10 @@ class WordConsole(Console):
         super().print(*objects, **options)
 
 
-def break_lines(text: Text, width: int) -> list[Text]:
+def break_lines(text: Text, width: int, *, fold: bool = False) -> list[Text]:
     """Break a text between words; further lines of an item of a list are indented.
 
-    A word that is wider than a line stays whole.
+    A word that is wider than a line stays whole, unless `fold` is set.
 
     Examples
     --------
@@ -72,13 +73,21 @@ def break_lines(text: Text, width: int) -> list[Text]:
                 begin = word.start() + gap
                 ends.append(begin)
                 room = width - indent
-        pieces = line.divide(ends)
+        pieces = list(line.divide(ends))
+        if fold:
+            pieces = [part for piece in pieces for part in _folded(piece, width - indent)]
         for number, piece in enumerate(pieces):
             piece.rstrip()
             if number:
                 piece.pad_left(indent)
         lines += pieces
     return lines
+
+
+def _folded(piece: Text, width: int) -> Iterable[Text]:
+    """A line in parts of at most a width."""
+    ends = itertools.accumulate(len(part) for part in chop_cells(piece.plain, width))
+    return piece.divide(list(ends)[:-1])
 
 
 class PatientConsole(WordConsole):

@@ -249,7 +249,9 @@ class Worth:
     def between(self, lower: float, upper: float) -> str:
         """Say during a search between which bounds the value of the best plan lies."""
         if math.isinf(lower):
-            return "no plan yet" if math.isinf(upper) else f"at most {self.number(upper)}; no plan yet"
+            return (
+                "no plan yet" if math.isinf(upper) else f"at most {self.number(upper)}; no plan yet"
+            )
         if math.isinf(upper):
             return f"at least {self.number(lower)}"
         return f"at least {self.number(lower)}, at most {self.number(upper)}"

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from coreplan.domains.maintenance.problem import MaintenanceProblem
     from coreplan.policies.policy import Policy
 
+
 @dataclass(frozen=True)
 class Money:
     """The expected value of a maintenance plan in its parts.

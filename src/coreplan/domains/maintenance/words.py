@@ -114,8 +114,8 @@ def coordination_in_words(worth: Coordination) -> list[str]:
 def _total(problem: MaintenanceProblem, value: float) -> str:
     parts = "works and hindrance"
     if any(task.revenue for contractor in problem.contractors for task in contractor.tasks):
-        parts += ", less revenue" if value < 0 else ", subtracted from revenue"
-    return f"This is the expected amount of all contractors: {parts}."
+        parts = f"{parts}, less revenue" if value < 0 else f"revenue, less {parts}"
+    return f"The amount is an expected value for all contractors: {parts}."
 
 
 @remark_on_start.register

@@ -49,14 +49,14 @@ def money_table(problem: MaintenanceProblem, money: Money, width: int = 100) -> 
     titles = ("expected", "revenue", "cost of works", total, "bold")
     table = [titles, *rows]
     widths = [max(len(row[k]) for row in table) for k in (1, 2, 3)]
-    longest_word = max(cell_len(word) for row in table for word in row[0].split())
-    room = max(_LEAST_NAME, longest_word + _INDENT, width - sum(widths) - 2 * len(widths))
+    room = max(_LEAST_NAME, width - sum(widths) - 2 * len(widths))
     first = min(room, max(cell_len(row[0]) for row in table))
     lines = []
     for name, *cells, style in table:
         numbers = [f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=True)]
         # Names are never cut: rows of two rules could then look the same.
-        head, *rest = break_lines(Text(name), first - _INDENT if cell_len(name) > first else first)
+        room = first - _INDENT if cell_len(name) > first else first
+        head, *rest = break_lines(Text(name), room, fold=True)
         lines.append(Text("  ".join([fit(head.plain, first), *numbers]), style))
         lines += [Text(f"{'':{_INDENT}}{each.plain}", style) for each in rest]
     return lines
