@@ -208,22 +208,25 @@ save_policy_option = click.option(
 )
 
 
-def plan_options(command: AnyCallable) -> AnyCallable:
-    """The options that give a plan: policy_file and schedule_file."""
+def plan_options(command: AnyCallable, instead: str = "") -> AnyCallable:
+    """The options that give a plan: policy_file and schedule_file.
+
+    `instead` says what happens without them, for the help.
+    """
     policy = click.option(
         "--policy",
         "policy_file",
         type=click.Path(),
         metavar="FILE",
-        help="The plan, a policy/1 file.",
+        help=f"The plan, a saved one (policy/1){instead}.",
     )
     schedule = click.option(
         "--schedule",
         "schedule_file",
         type=click.Path(),
         metavar="FILE",
-        help="The plan, a file with the step in which each contractor starts each work, for "
-        "instance 'Alpha: {a1: 0, a2: 4}'.",
+        help=f"The plan, a file with the step in which each contractor starts each work{instead}; "
+        "for instance 'Alpha: {a1: 0, a2: 4}'.",
     )
     return policy(schedule(command))
 

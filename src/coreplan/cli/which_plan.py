@@ -124,6 +124,7 @@ def which_plan_options(
                 raise click.UsageError("give one plan: --policy FILE or --schedule FILE")
             return command(which=which, **parameters)
 
-        return plan_options(standing_options(verb, default=None)(collect))
+        instead = "" if required else ", instead of the best one"
+        return plan_options(standing_options(verb, default=None)(collect), instead)
 
     return add

@@ -74,12 +74,12 @@ def break_lines(text: Text, width: int, *, fold: bool = False) -> list[Text]:
                 ends.append(begin)
                 room = width - indent
         pieces = list(line.divide(ends))
+        for piece in pieces:
+            piece.rstrip()
         if fold:
             pieces = [part for piece in pieces for part in _folded(piece, width - indent)]
-        for number, piece in enumerate(pieces):
-            piece.rstrip()
-            if number:
-                piece.pad_left(indent)
+        for piece in pieces[1:]:
+            piece.pad_left(indent)
         lines += pieces
     return lines
 
