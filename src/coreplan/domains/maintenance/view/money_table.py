@@ -13,6 +13,8 @@ from coreplan.view.words import count, printable
 MOST_HINDRANCES = 8
 """The most hindrance rules that are shown, the most expensive first."""
 _LEAST_NAME = 16
+_LONGEST_WORD = 30
+"""Words of names up to this width, with their indentation, are not broken."""
 _INDENT = 2
 """The indentation of the further lines of a long name."""
 
@@ -49,7 +51,8 @@ def money_table(problem: MaintenanceProblem, money: Money, width: int = 100) -> 
     titles = ("expected", "revenue", "cost of works", total, "bold")
     table = [titles, *rows]
     widths = [max(len(row[k]) for row in table) for k in (1, 2, 3)]
-    room = max(_LEAST_NAME, width - sum(widths) - 2 * len(widths))
+    longest = _INDENT + max(cell_len(word) for row in table for word in row[0].split())
+    room = max(_LEAST_NAME, min(longest, _LONGEST_WORD), width - sum(widths) - 2 * len(widths))
     first = min(room, max(cell_len(row[0]) for row in table))
     lines = []
     for name, *cells, style in table:
