@@ -111,7 +111,7 @@ def test_a_state_that_the_plan_does_not_cover(run: Run, saved: Path, tmp_path: P
     code, out, err = run("plan", RING, "--policy", saved, "--stage", 4, "--state", path)
     assert (code, out) == (2, "")
     assert f"contractor '{contractor.name}' cannot be in this state in step 4" in err
-    assert "or make a new plan from it" in " ".join(err.split())
+    assert "or make a new plan from this state" in " ".join(err.split())
     assert "ContractorState" not in err
 
 

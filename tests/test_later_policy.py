@@ -111,7 +111,7 @@ def test_mistakes_of_a_later_start() -> None:
     with pytest.raises(ModelError, match="starts at step 2; it does not cover step 0"):
         later.starting_from(0, nothing)
     done = {**nothing, names[0]: {"done": works[names[0]]}}
-    with pytest.raises(ModelError, match="this plan does not cover it"):
+    with pytest.raises(ModelError, match="this plan does not cover the state at step 1"):
         policy.starting_from(1, done)
     with pytest.raises(SolverError, match="expected a plan from stage 0"):
         solve(problem, start=later)

@@ -299,7 +299,7 @@ def test_a_plan_from_a_later_situation(tmp_path: Path) -> None:
     assert report.value == evaluate_plan(works(), TOGETHER, stage=3, state=state).value
     with pytest.raises(SolverError, match="from stage 2"):
         evaluate_plan(works(), loaded, stage=2)
-    with pytest.raises(ModelError, match="this plan does not cover it"):
+    with pytest.raises(ModelError, match="this plan does not cover the state"):
         evaluate_plan(works(), loaded, state={"Alpha": {}, "Beta": {}})
 
 

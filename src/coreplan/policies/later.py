@@ -31,11 +31,6 @@ if TYPE_CHECKING:
 
 _Policy = TypeVar("_Policy", bound="Policy")
 
-_NOT_COVERED = (
-    "this plan does not cover it, because nothing leads there from its start: correct the state, "
-    "or make a new plan from it"
-)
-
 
 def later_policy(policy: _Policy, stage: int, joint_state: JointState | None) -> _Policy:
     """The same decisions, for a start at a later stage and in a given joint state.
@@ -85,17 +80,23 @@ def _find(policy: Policy, stage: int, joint_state: JointState | None) -> tuple[i
     except ModelError as error:
         # A state that the problem does not have at all is another mistake.
         index_problem(policy.problem, stage=stage, state=joint_state)
-        raise ModelError(f"{error}; {_NOT_COVERED}") from None
+        raise ModelError(_not_covered(policy, stage, str(error))) from None
     layer = stage - policy.stage
-    words = policy.problem.words
     for agent, each, number in zip(policy.indexed.agents, policy.maps, state, strict=True):
         nodes = slice(int(each.layer_begin[layer]), int(each.layer_begin[layer + 1]))
         if number not in each.node_state[nodes]:
-            raise ModelError(
-                f"{words.agent} {found(agent.name)} cannot be in state "
-                f"{agent.states.label(number)!r} at {words.stage} {stage}; {_NOT_COVERED}"
-            )
+            who = f"{policy.problem.words.agent} {found(agent.name)}"
+            reason = f"{who} cannot be in state {agent.states.label(number)!r}; correct the state"
+            raise ModelError(_not_covered(policy, stage, reason))
     return state
+
+
+def _not_covered(policy: Policy, stage: int, reason: str) -> str:
+    """The message for a state that nothing leads to from the start of a policy."""
+    return (
+        f"this plan does not cover the state at {policy.problem.words.stage} {stage}, because "
+        f"nothing leads there from its start: {reason}, or make a new plan from this state"
+    )
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ _TITLES = (
     "upper bound",
     "status",
     "seconds",
-    "joint states",
-    "joint actions",
-    "table cells",
+    "states",
+    "actions",
+    "cells",
     "MB",
 )
 
