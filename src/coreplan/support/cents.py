@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from decimal import ROUND_HALF_UP, Decimal
+from collections.abc import Sequence
+from decimal import ROUND_FLOOR, ROUND_HALF_UP, Decimal
 
 LARGE = 1e15
 """A number of this size has no exact cents any more."""
@@ -35,3 +36,17 @@ def has_cents(amount: float) -> bool:
 def cents(amount: float) -> int:
     """An amount in cents, halves away from zero."""
     return int(Decimal(repr(float(amount))).quantize(Decimal("0.01"), ROUND_HALF_UP) * 100)
+
+
+def share_cents(total: int, amounts: Sequence[float]) -> list[int]:
+    """Round amounts to cents whose sum is a given total: up where the rest is largest."""
+    exact = [Decimal(repr(float(amount))) * 100 for amount in amounts]
+    down = [int(each.to_integral_value(ROUND_FLOOR)) for each in exact]
+    missing = total - sum(down)
+    # Rounding of the total can ask for one more, or for one less.
+    order = sorted(range(len(exact)), key=lambda k: (down[k] - exact[k], k))
+    for k in order[: max(0, missing)]:
+        down[k] += 1
+    for k in order[: max(0, -missing)]:
+        down[k] -= 1
+    return down

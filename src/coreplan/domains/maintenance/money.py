@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import ROUND_FLOOR, Decimal
 from typing import TYPE_CHECKING
 
 from coreplan.domains.maintenance.translate import HINDRANCE, REVENUE
@@ -13,7 +12,7 @@ from coreplan.errors import ModelError
 from coreplan.model.indexed import IndexedEntry, IndexedProblem
 from coreplan.policies.evaluation import evaluate_entries
 from coreplan.support.cents import amount_text as amount_text
-from coreplan.support.cents import cents, has_cents
+from coreplan.support.cents import cents, has_cents, share_cents
 from coreplan.support.cents import rounded as rounded
 
 if TYPE_CHECKING:
@@ -67,10 +66,10 @@ class Money:
         if not has_cents(self.value):
             return self
         value = cents(self.value)
-        revenue, works, hindrance = _share(value, (self.revenue, -self.works, -self.hindrance))
-        hindrances = _share(hindrance, [-each for each in self.hindrances])
-        revenue_of = _share(revenue, self.revenue_of)
-        works_of = _share(works, [-each for each in self.works_of])
+        revenue, works, hindrance = share_cents(value, (self.revenue, -self.works, -self.hindrance))
+        hindrances = share_cents(hindrance, [-each for each in self.hindrances])
+        revenue_of = share_cents(revenue, self.revenue_of)
+        works_of = share_cents(works, [-each for each in self.works_of])
         return Money(
             value / 100,
             revenue / 100,
@@ -80,20 +79,6 @@ class Money:
             tuple(each / 100 for each in revenue_of),
             tuple(-each / 100 + 0.0 for each in works_of),
         )
-
-
-def _share(total: int, amounts: Sequence[float]) -> list[int]:
-    """Round amounts to cents whose sum is a given total: up where the rest is largest."""
-    exact = [Decimal(repr(float(amount))) * 100 for amount in amounts]
-    down = [int(each.to_integral_value(ROUND_FLOOR)) for each in exact]
-    missing = total - sum(down)
-    # Rounding of the total can ask for one more, or for one less.
-    order = sorted(range(len(exact)), key=lambda k: (down[k] - exact[k], k))
-    for k in order[: max(0, missing)]:
-        down[k] += 1
-    for k in order[: max(0, -missing)]:
-        down[k] -= 1
-    return down
 
 
 def split_value(policy: Policy, time_limit: float = math.inf) -> Money:

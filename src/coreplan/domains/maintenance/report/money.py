@@ -259,6 +259,12 @@ def _coordination_words(plan: ReportedPlan, found: Coordination, worth: Worth) -
     return " ".join(said)
 
 
+def _own(money: Money) -> list[float]:
+    """For each contractor: its revenue, less the cost of its works."""
+    parts = zip(money.revenue_of, money.works_of, strict=True)
+    return [rounded(revenue - works) for revenue, works in parts]
+
+
 def _coordination_rows(
     plan: ReportedPlan, found: Coordination, worth: Worth
 ) -> list[dict[str, Any]]:
@@ -282,7 +288,8 @@ def _coordination_rows(
     sign = worth.sign
     total = "Expected cost" if worth.costs else "Expected earnings"
     add(total, sign * found.value, sign * found.alone, sign, total=True)
-    for name, alone in found.own_alone.items():
-        own = None if found.own is None else sign * found.own[name]
+    together_own = None if together_parts is None else _own(together_parts)
+    for number, (name, alone) in enumerate(zip(found.own_alone, _own(alone_parts), strict=True)):
+        own = None if together_own is None else sign * together_own[number]
         add(name, own, sign * alone, sign, name=True)
     return rows
