@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.text import Text
 
+from coreplan import Contractor, MaintenanceProblem, Status, Task, solve
+from coreplan.analysis.plan import PlanReport
 from coreplan.support.cents import amount_text, cents, rounded
 from coreplan.view.terminal import WordConsole, break_lines, fit_apart
-from coreplan.view.words import MoneyWorth, Worth
+from coreplan.view.words import MoneyWorth, Worth, plan_in_words
 
 WORDS = st.lists(st.text(st.characters(categories=["L", "N", "P"]), min_size=1, max_size=12))
 
@@ -85,3 +87,23 @@ def test_bounds_in_words() -> None:
     assert money.between(-inf, inf) == "no plan yet"
     assert money.between(-10, 1e-6 - 10).endswith("(less than 0.01 % left)")
     assert Worth().between(1, 2) == "at least 1, at most 2"
+
+
+def test_differences_agree_with_what_is_shown() -> None:
+    """What can be saved is the difference of the two amounts that stand beside it."""
+    problem = MaintenanceProblem((Contractor("Alpha", (Task("a1", 1, cost=1),)),), horizon=2)
+    report = PlanReport(
+        problem="works",
+        value=-141.657,
+        estimate=None,
+        money=None,
+        upper_bound=-141.6545,
+        best_known=-141.6545,
+        search_status=Status.TIME_LIMIT,
+        seconds=0.0,
+        policy=solve(problem).policy,
+    )
+    text = " ".join(plan_in_words(report))
+    assert "your plan is expected to cost 141.66" in text
+    assert "at most 0.01 (" in text
+    assert "no plan can cost less than 141.65" in text
