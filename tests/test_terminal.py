@@ -85,7 +85,9 @@ def test_bounds_in_words() -> None:
     assert money.between(-inf, -5) == "costs at least 5.00; no plan yet"
     assert money.between(-5, inf) == "costs at most 5.00"
     assert money.between(-inf, inf) == "no plan yet"
-    assert money.between(-10, 1e-6 - 10).endswith("(less than 0.01 % left)")
+    assert money.between(-10, 1e-4 - 10).endswith("(less than 0.01 % left)")
+    proven = "proven best; the plan is being completed"
+    assert money.between(-10, -10) == f"costs 10.00: {proven}"
     assert Worth().between(1, 2) == "at least 1, at most 2"
 
 

@@ -13,7 +13,7 @@ from coreplan.model.calendar import Calendar
 from coreplan.model.problem import PlanningProblem
 from coreplan.model.timmdp import TIMMDP
 from coreplan.policies.policy import Policy
-from coreplan.solving.result import Result, Status
+from coreplan.solving.result import Result, Status, is_closed
 from coreplan.support.cents import amount_text, rounded
 from coreplan.support.late import provides
 
@@ -307,6 +307,8 @@ class MoneyWorth(Worth):
         """Say during a search between which amounts the best plan costs or earns."""
         can_cost = lower < 0 if math.isfinite(lower) else upper < 0
         verb, sign = ("costs", -1) if can_cost else ("earns", 1)
+        if math.isfinite(lower) and is_closed(lower, upper):
+            return f"{verb} {self.number(sign * lower)}: proven best; the plan is being completed"
         parts = [
             f"{side} {self.number(sign * bound)}"
             for side, bound in zip(
