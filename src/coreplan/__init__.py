@@ -10,6 +10,7 @@ Here are the names that most users start with. The rest is in the packages below
 import logging
 from typing import TYPE_CHECKING, Any
 
+from coreplan import plot as plot
 from coreplan import view as view
 from coreplan.analysis import compare, evaluate_plan, simulate
 from coreplan.analysis import tables as tables

@@ -123,6 +123,19 @@ def _share(total: int, amounts: Sequence[float]) -> list[int]:
     return down
 
 
+def share_cents(total: float, amounts: Sequence[float]) -> list[float]:
+    """Round amounts to whole cents whose sum is a given total in whole cents.
+
+    Examples
+    --------
+    >>> share_cents(1.0, [1 / 3, 1 / 3, 1 / 3])
+    [0.34, 0.33, 0.33]
+    """
+    if not all(map(_has_cents, (total, *amounts))):
+        return list(amounts)
+    return [each / 100 for each in _share(_cents(total), amounts)]
+
+
 def split_value(policy: Policy, time_limit: float = math.inf) -> Money:
     """Compute the exact expected revenue, cost of works and hindrance of a maintenance plan.
 
