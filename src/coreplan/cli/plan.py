@@ -10,6 +10,7 @@ import click
 
 from coreplan.cli.options import solver_options
 from coreplan.cli.outputs import Outputs
+from coreplan.cli.plan_exports import check_exports, export_options, write_exports
 from coreplan.cli.shared import (
     Command,
     calendar_options,
@@ -48,6 +49,7 @@ RULES_SHOWN = 8
     coreplan plan works.yaml --time-limit 60 --save-policy plan.json
     coreplan plan works.yaml --policy plan.json --rules 20
     coreplan plan works.yaml --stage 7 --state now.yaml
+    coreplan plan works.yaml --start-date 2026-03-02 --export plan.xlsx --export plan.ics
     coreplan plan works.yaml --json > plan_data.json
     """,
     short_help="Show who does what when, what it costs, and what to do about delays.",
@@ -75,6 +77,7 @@ RULES_SHOWN = 8
 )
 @calendar_options
 @save_policy_option
+@export_options
 @json_option
 def plan(
     file: str,
@@ -88,6 +91,8 @@ def plan(
     start_date: datetime.date | None,
     step: str | None,
     save_policy: str | None,
+    export_files: tuple[str, ...],
+    force: bool,
     as_json: bool,
 ) -> int:
     """Show a plan for the problem in FILE (- for the standard input).
@@ -108,6 +113,7 @@ def plan(
         check_writable(save_policy, [each for each in inputs.values() if each is not None])
     problem = read_problem(file)
     calendar = find_calendar(file, start_date, step)
+    check_exports(export_files, inputs.values(), problem, calendar, force=force)
     options: dict[str, Any] = {
         "time_limit": time_limit,
         "memory_limit": memory_limit,
@@ -136,6 +142,7 @@ def plan(
             policy.save(save_policy)
             if console is not None:
                 console.print(f"the plan is in {save_policy}", markup=False)
+    write_exports(outputs, export_files, policy, calendar, console)
     with outputs.one("the plan"):
         if console is not None:
             with console.status("computing what is done when"):

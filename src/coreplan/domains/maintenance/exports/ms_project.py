@@ -24,6 +24,7 @@ HOURS = 8
 _SHIFTS = (("08:00:00", "12:00:00"), ("13:00:00", "17:00:00"))
 _BEGIN, _END = _SHIFTS[0][0], _SHIFTS[-1][1]
 _DURATION_FORMATS = {"day": 7, "week": 9}
+_NOTHING = "PT0H0M0S"
 _FIXED_DURATION, _START_NO_EARLIER_THAN, _PRORATED = 1, 4, 2
 
 Element = tuple[str, Any]
@@ -127,11 +128,18 @@ def _task(
         ("Milestone", 0),
         ("Summary", 0),
     ]
-    if work.cost is not None:
-        # Amounts are counted in cents.
-        cents = str(round(100 * work.cost))
-        parts += [("FixedCost", cents), ("FixedCostAccrual", _PRORATED), ("Cost", cents)]
+    # Amounts are counted in cents.
+    cents = None if work.cost is None else f"{round(100 * work.cost)}"
+    if cents is not None:
+        parts += [("FixedCost", cents), ("FixedCostAccrual", _PRORATED)]
+    parts.append(("PercentComplete", 0))
+    if cents is not None:
+        parts.append(("Cost", cents))
     parts += [
+        ("ActualDuration", _NOTHING),
+        ("ActualWork", _NOTHING),
+        ("RemainingDuration", _hours(begin, end, calendar)),
+        ("RemainingWork", _hours(begin, end, calendar)),
         ("ConstraintType", _START_NO_EARLIER_THAN),
         ("CalendarUID", -1),
         ("ConstraintDate", f"{calendar.first_day(begin)}T{_BEGIN}"),
@@ -163,7 +171,10 @@ def _assignment(
         ("UID", key),
         ("TaskUID", task),
         ("ResourceUID", resource),
+        ("PercentWorkComplete", 0),
+        ("ActualWork", _NOTHING),
         ("Finish", f"{calendar.last_day(end - 1)}T{_END}"),
+        ("RemainingWork", _hours(begin, end, calendar)),
         ("Start", f"{calendar.first_day(begin)}T{_BEGIN}"),
         ("Units", "1"),
         ("Work", _hours(begin, end, calendar)),
