@@ -1,4 +1,4 @@
-"""The option ``--export`` of commands that show a plan: the same plan in files for other programs."""
+"""The option ``--export`` of commands that show a plan: files of it for other programs."""
 
 from __future__ import annotations
 

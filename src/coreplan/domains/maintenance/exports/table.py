@@ -43,19 +43,30 @@ class ExportColumn:
 
 def list_columns(plan: ExportedPlan) -> list[ExportColumn]:
     """The columns of the list of all works: the plan, then what it was made from."""
-    unit, per = _units(plan)
+    return [*plan_columns(plan), *input_columns(plan)]
+
+
+def plan_columns(plan: ExportedPlan) -> list[ExportColumn]:
+    """The columns with the plan, for the works of all contractors."""
     return [
         ExportColumn("contractor", "text", lambda work: plain(work.contractor)),
         ExportColumn("work", "text", lambda work: plain(work.task.name)),
-        *_progress(plan, unit),
+        *_progress(plan),
         *_plan_columns(plan),
+        *_own_columns(plan),
+    ]
+
+
+def input_columns(plan: ExportedPlan) -> list[ExportColumn]:
+    """The columns with what the plan was made from, as in a works list."""
+    unit, per = _units(plan)
+    return [
         ExportColumn(f"duration{unit}", "count", lambda work: work.task.duration),
         *_delay_columns(unit),
         ExportColumn("revenue", "money", lambda work: work.task.revenue or None),
         ExportColumn(f"cost per {per}", "money", lambda work: cost_cell(work.task.cost)),
         ExportColumn("earliest start", "when", lambda work: _window(plan, work, 0)),
         ExportColumn("latest start", "when", lambda work: _window(plan, work, 1)),
-        *_own_columns(plan),
     ]
 
 
@@ -64,7 +75,7 @@ def contractor_columns(plan: ExportedPlan) -> list[ExportColumn]:
     unit, _ = _units(plan)
     return [
         ExportColumn("work", "text", lambda work: plain(work.task.name)),
-        *_progress(plan, unit),
+        *_progress(plan),
         *_plan_columns(plan),
         ExportColumn(f"duration{unit}", "count", lambda work: work.task.duration),
         *_delay_columns(unit),
@@ -94,7 +105,7 @@ def _units(plan: ExportedPlan) -> tuple[str, str]:
     )
 
 
-def _progress(plan: ExportedPlan, unit: str) -> Sequence[ExportColumn]:
+def _progress(plan: ExportedPlan) -> Sequence[ExportColumn]:
     """What is done and under way; nothing for a plan from the very beginning."""
     if not plan.in_progress:
         return ()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import datetime
 import importlib
 import re
+import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +21,8 @@ from coreplan.domains.maintenance.exports.table import (
     Kind,
     contractor_columns,
     cost_cell,
-    list_columns,
+    input_columns,
+    plan_columns,
 )
 from coreplan.domains.maintenance.exports.texts import cut, plain
 from coreplan.domains.maintenance.parts import Hindrance
@@ -31,8 +33,9 @@ from coreplan.support.version import __version__
 from coreplan.view.words import describe_calendar, describe_problem, percent
 
 LONGEST_SHEET_NAME = 31
-NARROWEST, WIDEST = 9, 42
-"""The widths of columns, in characters."""
+NARROWEST, WIDEST, WIDEST_NUMBERS = 9, 42, 16
+"""The widths of columns, in characters; longer texts take several lines."""
+_LINE_HEIGHT, _MOST_LINES = 15.0, 8
 _NOT_IN_SHEET_NAMES = re.compile(r"[\[\]:*?/\\]")
 _FORMS: dict[Kind, str] = {"when": "d mmm yyyy", "chance": "0 %", "money": "#,##0.00"}
 _DATE_WIDTH = 12
@@ -49,6 +52,7 @@ class _Styles:
     over: Any
     head: Any
     right: Any
+    left: Any
     text: Any
 
 
@@ -60,9 +64,18 @@ def plan_workbook(plan: ExportedPlan, path: str | Path) -> bytes:
     book.properties.title = cut(plan.name, 255)
     styles = _make_styles()
     names = _sheet_names(plan)
-    columns = list_columns(plan)
+    shown = plan_columns(plan)
+    # What no work has would only make the list wide.
+    inputs = [
+        column
+        for column in input_columns(plan)
+        if any(column.value(work) is not None for work in plan.works)
+    ]
+    columns = [*shown, *inputs]
     rows = [[column.value(work) for column in columns] for work in plan.works]
-    _fill(book.create_sheet(WORKS_SHEETS[0]), columns, rows, styles, fixed=2)
+    sheet = book.create_sheet(WORKS_SHEETS[0])
+    _fill(sheet, columns, rows, styles, fixed=2)
+    sheet.print_area = f"A1:{sheet.cell(len(rows) + 1, len(shown)).coordinate}"
     own = contractor_columns(plan)
     for contractor, name in zip(plan.problem.contractors, names, strict=True):
         sheet = book.create_sheet(name)
@@ -79,12 +92,13 @@ def plan_workbook(plan: ExportedPlan, path: str | Path) -> bytes:
 def _make_styles() -> _Styles:
     styles = importlib.import_module("openpyxl.styles")
     return _Styles(
-        bold=styles.Font(bold=True),
+        bold=styles.Font(name="Calibri", size=11, bold=True),
         shade=styles.PatternFill("solid", fgColor=_SHADE),
         under=styles.Border(bottom=styles.Side("thin", color=_LINE)),
         over=styles.Border(top=styles.Side("thin", color=_LINE)),
         head=styles.Alignment(wrap_text=True, vertical="top"),
         right=styles.Alignment(wrap_text=True, vertical="top", horizontal="right"),
+        left=styles.Alignment(vertical="top", horizontal="left"),
         text=styles.Alignment(wrap_text=True, vertical="top"),
     )
 
@@ -140,9 +154,15 @@ def _fill(
         _write_row(sheet, len(rows) + 2, total, kinds, styles)
         for cell in sheet[len(rows) + 2]:
             cell.font, cell.border = styles.bold, styles.over
+    widths = []
     for k, column in enumerate(columns):
         shown = [row[k] for row in (*rows, total or [None] * len(columns))]
-        sheet.column_dimensions[sheet.cell(1, k + 1).column_letter].width = _width(column, shown)
+        widths.append(_width(column, shown))
+        sheet.column_dimensions[sheet.cell(1, k + 1).column_letter].width = widths[-1]
+    titles = [column.title for column in columns]
+    for number, row in enumerate([titles, *rows], 1):
+        texts = zip(row, widths, columns, strict=True)
+        _set_height(sheet, number, [(text, size) for text, size, of in texts if _wraps(text, of)])
     last = sheet.cell(len(rows) + 1, len(columns)).coordinate
     sheet.freeze_panes = sheet.cell(2, fixed + 1).coordinate
     sheet.auto_filter.ref = f"A1:{last}"
@@ -160,7 +180,7 @@ def _write_row(
             # Whatever it looks like, it is a text: neither a formula nor an error.
             cell.value = cut(cell_text(value), LONGEST_CELL)
             cell.data_type = "s"
-            cell.alignment = styles.text
+            cell.alignment = styles.left if kind == "money" else styles.text
             continue
         cell.value = value
         is_date = isinstance(value, datetime.date)
@@ -172,26 +192,39 @@ def _write_row(
 
 
 def _chance_form(chance: float) -> str:
-    """Per cent, with the decimals that keep a small or large chance from looking certain."""
+    """Per cent; a chance that is nearly 0 or 1 has decimals, so that it does not look certain."""
     share = 100 * chance
-    return (
-        "0 %"
-        if abs(share - round(share)) < 1e-9 or 1 <= share <= 99
-        else "0.0###  %".replace("  ", " ")
-    )
+    nearly_certain = (0 < share < 1) or (99 < share < 100)
+    return "0.0### %" if nearly_certain else _FORMS["chance"]
 
 
 def _width(column: ExportColumn, values: Iterable[Any]) -> float:
     """The width of a column: that of its longest value, and of the longest word of its title."""
-    longest = max(map(len, column.title.split()))
+    longest = max(map(len, column.title.split()), default=0)
+    most = WIDEST
     for value in values:
         if isinstance(value, str):
             longest = max(longest, len(value))
+            most = WIDEST_NUMBERS if column.kind == "money" else most
         elif isinstance(value, datetime.date):
             longest = max(longest, _DATE_WIDTH)
         elif column.kind == "money" and value is not None:
             longest = max(longest, len(f"{value:,.2f}"))
-    return float(min(max(longest + 2, NARROWEST), WIDEST))
+    return float(min(max(longest + 3, NARROWEST), most))  # with room for the filter's button
+
+
+def _wraps(value: Any, column: ExportColumn) -> bool:
+    return isinstance(value, str) and (column.kind != "money" or value == column.title)
+
+
+def _set_height(sheet: Any, number: int, texts: Iterable[tuple[str, float]]) -> None:
+    """Make a row as high as its longest text needs; not all programs do this by themselves."""
+    lines = 1
+    for text, width in texts:
+        room = max(1, int(width) - 1)
+        lines = max(lines, len(textwrap.wrap(text[: room * _MOST_LINES], room)))
+    if lines > 1:
+        sheet.row_dimensions[number].height = _LINE_HEIGHT * min(lines, _MOST_LINES)
 
 
 def _set_up_page(sheet: Any) -> None:
@@ -250,7 +283,7 @@ def _letters(k: int, most: int) -> str:
 def _fill_totals(sheet: Any, plan: ExportedPlan, styles: _Styles) -> None:
     """What the plan is for, what it is expected to cost, and how to read the other sheets."""
     calendar = plan.calendar
-    rows: list[tuple[str, Any]] = [("plan of", plan.name)]
+    rows: list[tuple[str | None, Any]] = [("plan of", plan.name)]
     rows.append(("size", describe_problem(plan.problem)))
     if calendar is not None:
         rows.append(("time", describe_calendar(calendar)))
@@ -269,14 +302,14 @@ def _fill_totals(sheet: Any, plan: ExportedPlan, styles: _Styles) -> None:
         costs = money.value <= 0
         rows.append(("expected cost in all" if costs else "expected gain in all", abs(money.value)))
         if plan.stage:
-            rows.append(("", "Money spent before this plan begins is not included."))
-    rows += [("", line) for line in _explanations(plan)]
-    rows.append(("", f"Made by coreplan {__version__}."))
+            rows.append((None, "Money spent before this plan begins is not included."))
+    rows += [(None, line) for line in _explanations(plan)]
+    rows.append((None, f"Made by coreplan {__version__}."))
     for number, (label, value) in enumerate(rows, 1):
         _write_row(sheet, number, [label, value], ["text", "money"], styles)
         cell = sheet.cell(number, 2)
         if not isinstance(value, str):
-            cell.alignment = styles.text
+            cell.alignment = styles.left
             if isinstance(value, int):
                 cell.number_format = "0"
         sheet.cell(number, 1).font = styles.bold

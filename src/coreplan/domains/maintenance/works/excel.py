@@ -209,7 +209,7 @@ def write_workbook(
         for row in rows:
             sheet.append([cell_text(cell) for cell in row])
         for cell in sheet[1]:
-            cell.font = styles.Font(bold=True)
+            cell.font = styles.Font(name="Calibri", size=11, bold=True)
             sheet.column_dimensions[column_letters(cell.column - 1)].width = widths
         sheet.freeze_panes = "A2"
     write_bytes(workbook_bytes(book, path), path)
