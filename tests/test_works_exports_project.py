@@ -1,4 +1,4 @@
-"""Exports to Microsoft Project: the file follows the published schema, and its dates are the plan's."""
+"""Exports to Microsoft Project: files follow the published schema, with the dates of the plan."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def every(root: ElementTree.Element, name: str) -> list[dict[str, str]]:
 @pytest.mark.parametrize("plan", [small_plan, later_plan, hostile_plan])
 @pytest.mark.parametrize("calendar", [WEEKS, DAYS], ids=["weeks", "days"])
 def test_files_follow_the_schema(plan: object, calendar: Calendar) -> None:
-    """All elements are known, in their order, with values of their types; numbers refer to others."""
+    """All elements are known, in order, with values of their types; numbers refer to others."""
     root = project(plan(), calendar)  # type: ignore[operator]
     assert list(faults(root)) == []
     tasks, resources = every(root, "Task"), every(root, "Resource")
