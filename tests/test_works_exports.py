@@ -19,6 +19,7 @@ from coreplan.domains.maintenance import export_plan
 from coreplan.domains.maintenance.exports import FORMATS, write_export
 from coreplan.domains.maintenance.exports.content import exported_plan
 from coreplan.domains.maintenance.exports.icalendar import LONGEST_LINE, plan_icalendar
+from coreplan.domains.maintenance.exports.table import notes_of
 from coreplan.domains.maintenance.exports.works_csv import plan_csv
 from coreplan.domains.maintenance.works.columns import WORKS, recognise
 from coreplan.errors import SolverError
@@ -131,7 +132,7 @@ def test_errors_say_what_to_do(tmp_path: Path) -> None:
             with pytest.raises(CoreplanError, match=rf"pip install 'coreplan\[{extra}\]'"):
                 export_plan(policy, tmp_path / f"plan{ending}")
     with pytest.raises(ModelError, match="no work 'Alpha/a9'"):
-        export_plan(policy, tmp_path / "plan.csv", columns={"place": {"Alpha/a9": "A40"}})
+        export_plan(policy, tmp_path / "plan.csv", details={"Alpha/a9": {"place": "A40"}})
     with pytest.raises(FormatError, match="cannot be written"):
         export_plan(policy, tmp_path / "nowhere" / "plan.csv")
     assert not list(tmp_path.iterdir())
@@ -203,15 +204,20 @@ def test_an_exported_list_can_be_read_again(tmp_path: Path, calendar: Calendar |
 
 def test_own_columns() -> None:
     """Columns of the user's own follow the plan, as they were given, and notes repeat them."""
-    places = {"Alpha/a1": "A40, km 3", "Beta/b1": "=cmd"}
-    more = {"columns": {"place": places, "budget code": {"Alpha/a1": 17}}}
+    more = {
+        "details": {
+            "Alpha/a1": {"place": "A40, km 3", "budget code": 17, "Planned End": "before"},
+            "Beta/b1": {"place": "=cmd"},
+        }
+    }
     rows = csv_rows(small_plan(), **more)
     titles = list(rows[0])
+    assert "Planned End" not in titles  # of an earlier export: the new one has its own
     assert titles[titles.index("expected cost") + 1 :][:2] == ["place", "budget code"]
     assert [row["place"] for row in rows] == ["A40, km 3", "", "'=cmd"]
     assert [row["budget code"] for row in rows] == ["17", "", ""]
     made = exported_plan(small_plan(), **more)
-    assert made.notes(made.works[0])[-2:] == ["place: A40, km 3.", "budget code: 17."]
+    assert notes_of(made, made.works[0])[-2:] == ["place: A40, km 3.", "budget code: 17."]
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t"])

@@ -146,8 +146,8 @@ def test_an_exported_workbook_can_be_read_again(tmp_path: Path, calendar: Calend
 
 def test_hostile_names_are_texts() -> None:
     """No cell of any sheet is a formula or an error, whatever the names are."""
-    columns = {"place": {"works/works": "=1+1"}, "=day": {"works/works": datetime.date(2026, 3, 2)}}
-    content = plan_workbook(exported_plan(hostile_plan(), WEEKS, columns), "plan.xlsx")
+    more = {"works/works": {"place": "=1+1", "=day": datetime.date(2026, 3, 2)}}
+    content = plan_workbook(exported_plan(hostile_plan(), WEEKS, more), "plan.xlsx")
     made = importlib.import_module("openpyxl").load_workbook(io.BytesIO(content))
     texts = 0
     for sheet in made:

@@ -46,7 +46,7 @@ def export_plan(
     plan: Policy | Result,
     *paths: str | Path,
     calendar: Calendar | None = None,
-    columns: Mapping[str, Mapping[str, Any]] | None = None,
+    details: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> None:
     """Write a plan of works for other programs, each file in the format of its ending.
 
@@ -63,9 +63,9 @@ def export_plan(
     calendar
         The dates of the steps. The formats ``.ics`` and ``.xml`` need them; the others show the
         numbers of the steps without a calendar.
-    columns
-        More columns for the lists, by their titles, with the values by ``contractor/work``: for
-        instance ``{"place": works_list.places}``.
+    details
+        More columns for the lists: values by ``contractor/work`` and title, for instance
+        ``{"Alpha/a1": {"place": "A40"}}``.
 
     Raises
     ------
@@ -91,7 +91,7 @@ def export_plan(
     """
     for path in paths:
         check_export(path, calendar)
-    content = exported_plan(plan, calendar, columns)
+    content = exported_plan(plan, calendar, details)
     for path in paths:
         write_export(content, path)
 

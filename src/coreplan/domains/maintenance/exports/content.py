@@ -164,7 +164,6 @@ class ExportedPlan:
                 "Chances are taken from the likeliest courses only, "
                 f"{percent(self.covered)} of all."
             )
-        said += [f"{plain(title)}: {plain(value)}." for title, value in work.more.items()]
         return said
 
     def _range(self, first: int | None, last: int) -> str:
@@ -182,7 +181,7 @@ class ExportedPlan:
 def exported_plan(
     plan: Policy | Result,
     calendar: Calendar | None = None,
-    columns: Mapping[str, Mapping[str, Any]] | None = None,
+    details: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> ExportedPlan:
     """Collect what all exports of a plan need; see :func:`export_plan`."""
     policy = plan.policy if isinstance(plan, Result) else plan
@@ -194,8 +193,12 @@ def exported_plan(
     problem = policy.problem
     if not isinstance(problem, MaintenanceProblem):
         raise ModelError("exports need a plan of works, of a maintenance problem (mpp/1)")
-    columns = columns or {}
-    _check_columns(problem, columns)
+    details = details or {}
+    known = [f"{each.name}/{task.name}" for each in problem.contractors for task in each.tasks]
+    for name in details:
+        if name not in known:
+            raise ModelError(unknown_name(name, "work", known, "the problem"))
+    columns = dict.fromkeys(title for values in details.values() for title in values)
     course = {(each.contractor, each.task): each for each in planned_schedule(policy).works}
     exact: Timeline | None = None
     covered = 1.0
@@ -215,25 +218,13 @@ def exported_plan(
             course.get((when.contractor, task.name)),
             when,
             cost,
-            {
-                title: given[f"{when.contractor}/{task.name}"]
-                for title, given in columns.items()
-                if f"{when.contractor}/{task.name}" in given
-            },
+            details.get(f"{when.contractor}/{task.name}", {}),
         )
         for task, when, cost in zip(tasks, times, costs, strict=True)
     )
     return ExportedPlan(
         problem, policy.stage, works, calendar, money, covered, tuple(columns), policy
     )
-
-
-def _check_columns(problem: MaintenanceProblem, columns: Mapping[str, Mapping[str, Any]]) -> None:
-    known = [f"{each.name}/{task.name}" for each in problem.contractors for task in each.tasks]
-    for values in columns.values():
-        for name in values:
-            if name not in known:
-                raise ModelError(unknown_name(name, "work", known, "the problem"))
 
 
 def _costs(

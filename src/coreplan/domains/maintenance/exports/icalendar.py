@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Iterator
 
 from coreplan.domains.maintenance.exports.content import ExportedPlan, ExportedWork
+from coreplan.domains.maintenance.exports.table import notes_of
 from coreplan.domains.maintenance.exports.texts import plain
 from coreplan.model.calendar import Calendar
 from coreplan.support.version import __version__
@@ -62,7 +63,7 @@ def _event(
     yield f"DTSTART;VALUE=DATE:{_date(begin)}"
     yield f"DTEND;VALUE=DATE:{_date(after)}"
     yield f"SUMMARY:{_text(f'{plain(work.task.name)} ({contractor})')}"
-    notes = [f"Contractor: {contractor}", *plan.notes(work)]
+    notes = [f"Contractor: {contractor}", *notes_of(plan, work)]
     yield f"DESCRIPTION:{_text(chr(10).join(notes))}"
     yield f"CATEGORIES:{_text(contractor)}"
     yield "TRANSP:TRANSPARENT"  # the people who read the calendar stay available

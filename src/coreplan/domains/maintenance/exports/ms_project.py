@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from coreplan.domains.maintenance.exports.content import ExportedPlan, ExportedWork
+from coreplan.domains.maintenance.exports.table import notes_of
 from coreplan.domains.maintenance.exports.texts import cut, plain
 from coreplan.model.calendar import Calendar
 from coreplan.view.svg import safe
@@ -144,7 +145,7 @@ def _task(
         ("CalendarUID", -1),
         ("ConstraintDate", f"{calendar.first_day(begin)}T{_BEGIN}"),
     ]
-    notes = plan.notes(work)
+    notes = notes_of(plan, work)
     if notes:
         parts.append(("Notes", "\n".join(notes)))
     return "Task", parts

@@ -43,7 +43,13 @@ class ExportColumn:
 
 def list_columns(plan: ExportedPlan) -> list[ExportColumn]:
     """The columns of the list of all works: the plan, then what it was made from."""
-    return [*plan_columns(plan), *input_columns(plan)]
+    return [*shown_columns(plan), *input_columns(plan)]
+
+
+def shown_columns(plan: ExportedPlan) -> list[ExportColumn]:
+    """The columns with the plan, then the user's own."""
+    columns = plan_columns(plan)
+    return [*columns, *_own_columns(plan, columns)]
 
 
 def plan_columns(plan: ExportedPlan) -> list[ExportColumn]:
@@ -53,7 +59,6 @@ def plan_columns(plan: ExportedPlan) -> list[ExportColumn]:
         ExportColumn("work", "text", lambda work: plain(work.task.name)),
         *_progress(plan),
         *_plan_columns(plan),
-        *_own_columns(plan),
     ]
 
 
@@ -73,13 +78,23 @@ def input_columns(plan: ExportedPlan) -> list[ExportColumn]:
 def contractor_columns(plan: ExportedPlan) -> list[ExportColumn]:
     """The columns of the list for one contractor: what it does when, and what that costs."""
     unit, _ = _units(plan)
-    return [
+    columns = [
         ExportColumn("work", "text", lambda work: plain(work.task.name)),
         *_progress(plan),
         *_plan_columns(plan),
         ExportColumn(f"duration{unit}", "count", lambda work: work.task.duration),
         *_delay_columns(unit),
-        *_own_columns(plan),
+    ]
+    return [*columns, *_own_columns(plan, columns)]
+
+
+def notes_of(plan: ExportedPlan, work: ExportedWork) -> list[str]:
+    """What a planner should know about a work, with the values of the user's own columns."""
+    own = _own_columns(plan, plan_columns(plan))
+    values = [(column.title, column.value(work)) for column in own]
+    return [
+        *plan.notes(work),
+        *(f"{title}: {plain(value)}." for title, value in values if value is not None),
     ]
 
 
@@ -170,13 +185,21 @@ def _delay_columns(unit: str) -> Sequence[ExportColumn]:
     )
 
 
-def _own_columns(plan: ExportedPlan) -> Sequence[ExportColumn]:
-    """The user's own columns, for instance places and budget codes."""
+def _own_columns(plan: ExportedPlan, others: Sequence[ExportColumn]) -> Sequence[ExportColumn]:
+    """The user's own columns, for instance places and budget codes.
+
+    Those with a title of the export are left out: they come from a list that was exported before.
+    """
 
     def value_of(title: str) -> Callable[[ExportedWork], Any]:
         return lambda work: _own(work.more.get(title))
 
-    return [ExportColumn(plain(title), "any", value_of(title)) for title in plan.columns]
+    taken = {each.title.casefold() for each in (*others, *input_columns(plan))}
+    return [
+        ExportColumn(plain(title), "any", value_of(title))
+        for title in plan.columns
+        if plain(title).casefold() not in taken
+    ]
 
 
 def _own(value: Any) -> Any:

@@ -22,7 +22,7 @@ from coreplan.domains.maintenance.exports.table import (
     contractor_columns,
     cost_cell,
     input_columns,
-    plan_columns,
+    shown_columns,
 )
 from coreplan.domains.maintenance.exports.texts import cut, plain
 from coreplan.domains.maintenance.parts import Hindrance
@@ -64,7 +64,7 @@ def plan_workbook(plan: ExportedPlan, path: str | Path) -> bytes:
     book.properties.title = cut(plan.name, 255)
     styles = _make_styles()
     names = _sheet_names(plan)
-    shown = plan_columns(plan)
+    shown = shown_columns(plan)
     # What no work has would only make the list wide.
     inputs = [
         column
