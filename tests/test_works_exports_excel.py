@@ -91,7 +91,7 @@ def test_a_sheet_for_each_contractor() -> None:
     """A contractor's works come in order of their starts, with the sum of their costs."""
     policy = solve(read_problem(example_path("ring_road.yaml"))).policy
     assert policy is not None
-    made = book(policy, WEEKS)
+    made = book(policy, Calendar(MONDAY, "week", source="/home/me/works.calendar.yaml"))
     plan = exported_plan(policy)
     assert plan.money is not None
     total = 0
@@ -106,6 +106,7 @@ def test_a_sheet_for_each_contractor() -> None:
     assert round(100 * said["expected cost of works"]) == total
     assert said["expected cost in all"] == pytest.approx(-policy.evaluate(), abs=0.005)
     assert said["plan of"] == "ring road"
+    assert said["time"] == "steps are weeks; the first begins on 2 Mar 2026"  # not its file
 
 
 def test_a_plan_from_a_later_step_says_what_is_left_out() -> None:

@@ -10,7 +10,7 @@ import importlib
 import re
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -286,7 +286,8 @@ def _fill_totals(sheet: Any, plan: ExportedPlan, styles: _Styles) -> None:
     rows: list[tuple[str | None, Any]] = [("plan of", plan.name)]
     rows.append(("size", describe_problem(plan.problem)))
     if calendar is not None:
-        rows.append(("time", describe_calendar(calendar)))
+        # Without the calendar's file: a path means nothing to those who get the workbook.
+        rows.append(("time", describe_calendar(replace(calendar, source=None))))
         rows.append(("first day of this plan", calendar.first_day(plan.stage)))
         rows.append(("last day of this plan", calendar.last_day(plan.problem.horizon - 1)))
     else:
