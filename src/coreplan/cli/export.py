@@ -52,7 +52,10 @@ from coreplan.view.terminal import make_console
     help="Write to this file; else to the standard output.",
 )
 def export(file: str, target: str, shift: bool, clock: bool, output: str | None) -> None:
-    """Write the problem in FILE in another tool's language."""
+    """Write the problem in FILE in another tool's language.
+
+    A plan of works is written for Excel, calendars and other programs by coreplan plan --export.
+    """
     if shift and target != "prism":
         raise click.UsageError("--shift is for --to prism")
     if clock and target == "prism":

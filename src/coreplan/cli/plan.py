@@ -10,6 +10,7 @@ import click
 
 from coreplan.cli.options import solver_options
 from coreplan.cli.outputs import Outputs
+from coreplan.cli.plan_exports import check_exports, export_options, write_exports
 from coreplan.cli.search_log import SearchLog, verbose_option
 from coreplan.cli.shared import (
     Command,
@@ -49,6 +50,7 @@ RULES_SHOWN = 8
     coreplan plan works.yaml --schedule schedule.yaml
     coreplan plan works.yaml --stage 7 --state now.yaml
     coreplan plan works.yaml --policy plan.json --stage 7 --state now.yaml
+    coreplan plan works.yaml --start-date 2026-03-02 --export plan.xlsx --export plan.ics
     coreplan plan works.yaml --json > plan_data.json
     """,
     short_help="Show who does what when, what it costs, and what to do about delays.",
@@ -70,6 +72,7 @@ RULES_SHOWN = 8
 @calendar_options
 @save_policy_option
 @verbose_option
+@export_options
 @json_option
 def plan(
     file: str,
@@ -82,6 +85,8 @@ def plan(
     step: str | None,
     save_policy: str | None,
     verbose: bool,
+    export_files: tuple[str, ...],
+    force: bool,
     as_json: bool,
 ) -> int:
     """Show a plan for the problem in FILE (- for the standard input).
@@ -101,6 +106,7 @@ def plan(
         check_writable(save_policy, sources)
     problem = read_problem(file)
     calendar = find_calendar(file, start_date, step)
+    check_exports(export_files, sources, problem, calendar, force=force)
     given = which.read(problem)
     options: dict[str, Any] = {"time_limit": time_limit, "memory_limit": memory_limit}
     options |= {**given.beginning, **asked}
@@ -128,6 +134,7 @@ def plan(
             policy.save(save_policy)
             if console is not None:
                 console.print(f"the plan is in {save_policy}", markup=False)
+    write_exports(outputs, export_files, policy, calendar, console)
     with outputs.one("the plan"):
         if console is not None:
             with console.status("computing what is done when"):

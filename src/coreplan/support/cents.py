@@ -38,6 +38,19 @@ def cents(amount: float) -> int:
     return int(Decimal(repr(float(amount))).quantize(Decimal("0.01"), ROUND_HALF_UP) * 100)
 
 
+def shared_out(total: float, amounts: Sequence[float]) -> list[float]:
+    """Round amounts to whole cents whose sum is a given total in whole cents.
+
+    Examples
+    --------
+    >>> shared_out(1.0, [1 / 3, 1 / 3, 1 / 3])
+    [0.34, 0.33, 0.33]
+    """
+    if not all(map(has_cents, (total, *amounts))):
+        return list(amounts)
+    return [each / 100 for each in share_cents(cents(total), amounts)]
+
+
 def share_cents(total: int, amounts: Sequence[float]) -> list[int]:
     """Round amounts to cents whose sum is a given total: up where the rest is largest."""
     exact = [Decimal(repr(float(amount))) * 100 for amount in amounts]

@@ -7,6 +7,7 @@ the view for terminals, which is slow to import.
 from coreplan.domains.maintenance import report as report
 from coreplan.domains.maintenance import words as words
 from coreplan.domains.maintenance.coordination import Coordination, value_of_coordination
+from coreplan.domains.maintenance.exports import export_plan
 from coreplan.domains.maintenance.formats import mpp as mpp
 from coreplan.domains.maintenance.formats.schedule import read_schedule, write_schedule
 from coreplan.domains.maintenance.influence import Influence, Sensitivity, sensitivity
@@ -37,6 +38,7 @@ __all__ = [
     "Sensitivity",
     "Task",
     "WorksList",
+    "export_plan",
     "planned_schedule",
     "read_schedule",
     "read_works",

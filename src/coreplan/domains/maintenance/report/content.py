@@ -11,7 +11,7 @@ from coreplan.analysis.distribution import RUNS, ReturnDistribution, return_dist
 from coreplan.analysis.simulation import Simulation
 from coreplan.analysis.simulator import simulate
 from coreplan.domains.maintenance.courses import MOST_PIECES, Courses, find_courses
-from coreplan.domains.maintenance.parts import Cost, Task
+from coreplan.domains.maintenance.parts import Cost
 from coreplan.domains.maintenance.problem import MaintenanceProblem
 from coreplan.domains.maintenance.report.money import (
     coordination_data,
@@ -21,7 +21,12 @@ from coreplan.domains.maintenance.report.money import (
     worth_of,
 )
 from coreplan.domains.maintenance.states import ContractorState
-from coreplan.domains.maintenance.timeline import Timeline, WorkTimeline, timeline
+from coreplan.domains.maintenance.timeline import (
+    Timeline,
+    WorkTimeline,
+    expected_cost,
+    timeline,
+)
 from coreplan.errors import SolverError
 from coreplan.model.calendar import Calendar, write_date
 from coreplan.policies.policy import Policy
@@ -250,15 +255,10 @@ def _works(
                 "completed": 1 - undone.get((problem.contractors[i].name, task.name), 0.0)
                 if when is None
                 else when.completed,
-                "expected": None if when is None else _expected_cost(task, when),
+                "expected": None if when is None else expected_cost(task, when),
             }
         )
     return listed
-
-
-def _expected_cost(task: Task, when: WorkTimeline) -> float:
-    cost = task.cost if isinstance(task.cost, tuple) else (task.cost,) * len(when.working)
-    return math.fsum(chance * each for chance, each in zip(when.working, cost, strict=True))
 
 
 def _rules(problem: MaintenanceProblem) -> list[dict[str, Any]]:
