@@ -17,7 +17,8 @@ from coreplan.domains.maintenance.formats.calendar import (
     read_calendar,
     write_calendar,
 )
-from coreplan.model.calendar import Calendar, parse_date, write_date
+from coreplan.model.calendar import Calendar
+from coreplan.model.dates import parse_date, write_date
 
 MONDAY = datetime.date(2026, 3, 2)
 DAYS = st.dates(datetime.date(1900, 1, 1), datetime.date(2200, 1, 1))
@@ -60,11 +61,16 @@ def test_dates_as_people_write_them(day: datetime.date) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("2/3/2026", "day and month could be swapped"),
-        ("02-03-2026", "day and month could be swapped"),
+        ("2/3/2026", "could be 2 Mar 2026 or 3 Feb 2026; write 2026-03-02 or 2026-02-03"),
+        ("02-03-2026", "--dates dmy .the day. or --dates mdy .the month."),
         ("2026-02-30", "is not a valid date"),
         ("31.4.2026", "is not a valid date"),
-        ("2 Mrz 2026", "is not a valid date"),
+        ("2 Foo 2026", "is not a valid date"),
+        ("6-4-26", "has a year of two digits"),
+        ("6 april", "has no year"),
+        ("wk 14", "has no year; write the week with its year: 2026-W14"),
+        ("wk 54 2026", "2026 has no week 54"),
+        ("2025-W53", "2025 has no week 53"),
         ("soon", "is not a date; expected one like 2026-03-02"),
         ("", "is not a date; expected one like 2026-03-02"),
         ("2026-03-02 12:30", "is not a date; expected one like 2026-03-02"),

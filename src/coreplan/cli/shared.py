@@ -20,7 +20,8 @@ from coreplan.errors import ModelError
 from coreplan.files.reading import STANDARD_INPUT, read_document
 from coreplan.files.writing import is_special
 from coreplan.formats import plan_notation
-from coreplan.model.calendar import DEFAULT_STEP, STEPS, Calendar, parse_date
+from coreplan.model.calendar import DEFAULT_STEP, STEPS, Calendar
+from coreplan.model.dates import parse_date
 from coreplan.model.indexed import JointState
 from coreplan.model.problem import PlanningProblem
 from coreplan.view.terminal import ConsoleLog, make_console

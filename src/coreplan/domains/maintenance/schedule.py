@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coreplan import _core
+from coreplan.domains.maintenance.closures import closure_in_words, closures_against
 from coreplan.domains.maintenance.feasibility import TooManySetsError
-from coreplan.domains.maintenance.parts import Contractor, Task
+from coreplan.domains.maintenance.parts import Closure, Contractor, Task
 from coreplan.domains.maintenance.problem import MaintenanceProblem
 from coreplan.domains.maintenance.states import (
     CONTINUE,
@@ -40,6 +41,9 @@ from coreplan.solving.compile import unroll_problem
 from coreplan.solving.limits import Limits
 from coreplan.support.checks import check_integer, found, is_integer, unknown_name
 from coreplan.support.late import provides
+
+MOST_RANGES = 4
+"""The most ranges of possible steps that a message names."""
 
 Schedule = Mapping[str, Mapping[str, int]]
 """The planned starts: contractor → work → step."""
@@ -213,7 +217,9 @@ def check_schedule(
     for contractor, start in zip(problem.contractors, given, strict=True):
         if contractor.name not in schedule:
             continue
-        dynamics = Dynamics(contractor, problem.horizon, problem.must_complete)
+        dynamics = Dynamics(
+            contractor, problem.horizon, problem.must_complete, closed=problem.closed
+        )
         with suppress(TooManySetsError):  # indexing the problem reports it
             problems = list(_check_steps(contractor, schedule[contractor.name], dynamics))
             yield from problems
@@ -252,6 +258,8 @@ def _check_steps(
             reason = f"the plan covers {_range(0, last_step)}"
         elif not first <= step <= last:
             reason = f"its window is {_range(first, last)}"
+        elif against := closures_against(task, step, dynamics.closed):
+            reason = _closed(against[0], task, step)
         else:
             continue
         possible = _possible(dynamics, 1 << numbers[name], numbers[name], 0)
@@ -360,11 +368,25 @@ def _impossible(
 
 def _possible(dynamics: Dynamics, todo: int, task: int, idle_from: int) -> str:
     """The steps in which a work may start before the remaining ones, as advice."""
+    ranges = []
     for choice in dynamics.choices(LocalState(todo, IDLE, 0)):
         first, last = max(choice.first, idle_from), choice.last
         if choice.action == START + task and first <= last:
-            return f"choose {_range(first, last)}"
+            ranges.append(_range(first, last))
+    if ranges:
+        more = f" and {len(ranges) - MOST_RANGES} more ranges" if len(ranges) > MOST_RANGES else ""
+        return f"choose {' or '.join(ranges[:MOST_RANGES])}{more}"
     return "no step is possible: plan the works before it earlier, or leave it out"
+
+
+def _closed(closure: Closure, task: Task, step: int) -> str:
+    """Why a closure forbids a start."""
+    period = f"the closed period {closure_in_words(closure)}"
+    if closure.first <= step <= closure.last:
+        return f"it is in {period}"
+    longest = max(steps for _, steps in task.durations)
+    delayed = ", delayed," if longest > task.duration else ""
+    return f"it could{delayed} still run in {period}, and works are not interrupted"
 
 
 def _range(first: int, last: int) -> str:

@@ -8,7 +8,8 @@ from typing import Any
 from coreplan.errors import ModelError
 from coreplan.files.reading import STANDARD_INPUT, Document, read_document
 from coreplan.files.writing import write_document
-from coreplan.model.calendar import DEFAULT_STEP, Calendar, check_calendar, parse_date
+from coreplan.model.calendar import DEFAULT_STEP, Calendar, check_calendar
+from coreplan.model.dates import parse_date
 
 FORMAT = "calendar/1"
 ENDING = ".calendar.yaml"

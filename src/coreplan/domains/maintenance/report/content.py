@@ -23,7 +23,8 @@ from coreplan.domains.maintenance.report.money import (
 from coreplan.domains.maintenance.states import ContractorState
 from coreplan.domains.maintenance.timeline import Timeline, WorkTimeline, timeline
 from coreplan.errors import SolverError
-from coreplan.model.calendar import Calendar, write_date
+from coreplan.model.calendar import Calendar
+from coreplan.model.dates import write_date
 from coreplan.policies.policy import Policy
 from coreplan.support.version import __version__
 from coreplan.view.report import EXTRA_TIME
