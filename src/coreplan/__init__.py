@@ -32,7 +32,7 @@ from coreplan.errors import (
 )
 from coreplan.formats import read_problem, write_problem
 from coreplan.model import TIMMDP, Agent, Condition, Entry, RewardFunction
-from coreplan.model.calendar import Calendar
+from coreplan.model.calendar import Calendar, ClosedPeriod
 from coreplan.policies import Policy
 from coreplan.solving import CoreOptions, Progress, Result, Status, register_algorithm, solve
 from coreplan.support.moved import let_old_names_work, moved_name
@@ -99,6 +99,7 @@ __all__ = [
     "TIMMDP",
     "Agent",
     "Calendar",
+    "ClosedPeriod",
     "Condition",
     "Contractor",
     "ContractorState",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,18 +12,20 @@ from coreplan.analysis.plan import evaluate_plan
 from coreplan.cli.options import solver_options
 from coreplan.cli.shared import (
     Command,
+    calendar_options,
     check_one_input,
     file_argument,
     json_option,
     memory_limit_option,
     plan_options,
     print_json,
+    read_dated_problem,
     read_own_plan,
+    read_standing,
     shown_log,
     standing_options,
     time_limit_option,
 )
-from coreplan.formats import read_problem, read_state
 from coreplan.policies.policy import Policy
 from coreplan.solving.result import Status
 from coreplan.view.terminal import LiveLog, make_console
@@ -51,6 +54,7 @@ from coreplan.view.words import describe_problem, plan_in_words, remark_on_plan
 @memory_limit_option
 @solver_options("core", only=("threads",))
 @standing_options("Follow it", default=None)
+@calendar_options
 @click.option(
     "--estimate",
     "runs",
@@ -76,6 +80,8 @@ def evaluate(
     asked: dict[str, Any],
     stage: int | None,
     state_file: str | None,
+    start_date: datetime.date | None,
+    step: str | None,
     runs: int | None,
     seed: int,
     as_json: bool,
@@ -89,14 +95,14 @@ def evaluate(
         raise click.UsageError("give one plan: --policy FILE or --schedule FILE")
     sources = {"FILE": file, "--policy": policy_file, "--schedule": schedule_file}
     check_one_input({**sources, "--state": state_file})
-    problem = read_problem(file)
-    state = None if state_file is None else read_state(state_file, problem)
+    problem, calendar = read_dated_problem(file, start_date, step)
+    state = read_standing(state_file, problem, calendar)
     plan: Policy | Mapping[str, Any]
     remark = ""
     if policy_file is not None:
         plan = Policy.load(policy_file, problem)
     else:
-        plan = read_own_plan(str(schedule_file), problem, stage=stage or 0, state=state)
+        plan = read_own_plan(str(schedule_file), problem, calendar, stage=stage or 0, state=state)
         remark = remark_on_plan(problem, plan)
     options: dict[str, Any] = {
         "bound": bound,

@@ -14,11 +14,12 @@ from coreplan.cli.shared import (
     json_option,
     memory_limit_option,
     print_json,
+    read_dated_problem,
+    read_standing,
     standing_options,
     time_limit_option,
 )
 from coreplan.errors import ModelError
-from coreplan.formats import read_problem, read_state
 from coreplan.policies.policy import Policy
 from coreplan.solving.solver import solve as solve_problem
 from coreplan.view.terminal import make_console
@@ -99,8 +100,8 @@ def explain(
     difference.
     """
     check_one_input({"FILE": file, "--policy": policy_file, "--state": state_file})
-    problem = read_problem(file)
-    state = None if state_file is None else read_state(state_file, problem)
+    problem, calendar = read_dated_problem(file)
+    state = read_standing(state_file, problem, calendar)
     if policy_file is None:
         limits: dict[str, Any] = {"time_limit": time_limit, "memory_limit": memory_limit}
         result = solve_problem(problem, stage=stage or 0, state=state, **limits)

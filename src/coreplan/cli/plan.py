@@ -16,17 +16,17 @@ from coreplan.cli.shared import (
     check_one_input,
     check_writable,
     file_argument,
-    find_calendar,
     json_option,
     memory_limit_option,
     print_json,
+    read_dated_problem,
+    read_standing,
     save_policy_option,
     shown_log,
     standing_options,
     time_limit_option,
 )
 from coreplan.domains.maintenance.view import plan_view as plan_view  # the view of works
-from coreplan.formats import read_problem, read_state
 from coreplan.model.calendar import Calendar
 from coreplan.model.problem import PlanningProblem
 from coreplan.policies.policy import Policy
@@ -106,13 +106,12 @@ def plan(
     check_one_input(inputs)
     if save_policy is not None:
         check_writable(save_policy, [each for each in inputs.values() if each is not None])
-    problem = read_problem(file)
-    calendar = find_calendar(file, start_date, step)
+    problem, calendar = read_dated_problem(file, start_date, step)
     options: dict[str, Any] = {
         "time_limit": time_limit,
         "memory_limit": memory_limit,
         "stage": stage,
-        "state": None if state_file is None else read_state(state_file, problem),
+        "state": read_standing(state_file, problem, calendar),
     }
     options |= asked
     policy = None if policy_file is None else Policy.load(policy_file, problem)

@@ -18,14 +18,13 @@ from coreplan.cli.shared import (
     check_one_input,
     check_writable,
     file_argument,
-    find_calendar,
     json_option,
     memory_limit_option,
     print_json,
+    read_dated_problem,
     shown_log,
     time_limit_option,
 )
-from coreplan.formats import read_problem
 from coreplan.policies.policy import Policy
 from coreplan.solving.result import Result, Status
 from coreplan.solving.solver import solve as solve_problem
@@ -107,8 +106,7 @@ def report(
         raise click.BadParameter(
             f"{output!r} already exists; add --force to overwrite it", param_hint="'--output'"
         )
-    problem = read_problem(file)
-    calendar = find_calendar(file, start_date, step)
+    problem, calendar = read_dated_problem(file, start_date, step)
     if calendar is not None:
         calendar.last_day(
             problem.horizon - 1

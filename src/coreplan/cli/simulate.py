@@ -19,15 +19,15 @@ from coreplan.cli.shared import (
     calendar_options,
     check_one_input,
     file_argument,
-    find_calendar,
     json_option,
     memory_limit_option,
     plan_options,
     print_json,
+    read_dated_problem,
     read_own_plan,
     shown_log,
 )
-from coreplan.formats import read_problem
+from coreplan.model.calendar import Calendar
 from coreplan.policies.policy import Policy
 from coreplan.solving.compile import AnyProblem
 from coreplan.solving.solver import solve
@@ -106,9 +106,8 @@ def simulate(
     if policy_file is not None and schedule_file is not None:
         raise click.UsageError("give one plan: --policy FILE or --schedule FILE")
     check_one_input({"FILE": file, "--policy": policy_file, "--schedule": schedule_file})
-    problem = read_problem(file)
-    calendar = find_calendar(file, start_date, step)
-    policy = _given_plan(problem, policy_file, schedule_file)
+    problem, calendar = read_dated_problem(file, start_date, step)
+    policy = _given_plan(problem, calendar, policy_file, schedule_file)
     console = make_console()
     if not as_json:
         console.print(f"{problem.name}: {describe_problem(problem)}", markup=False)
@@ -143,13 +142,16 @@ def simulate(
 
 
 def _given_plan(
-    problem: AnyProblem, policy_file: str | None, schedule_file: str | None
+    problem: AnyProblem,
+    calendar: Calendar | None,
+    policy_file: str | None,
+    schedule_file: str | None,
 ) -> Policy | None:
     if policy_file is not None:
         return Policy.load(policy_file, problem)
     if schedule_file is None:
         return None
-    return problem.read_plan(read_own_plan(schedule_file, problem))
+    return problem.read_plan(read_own_plan(schedule_file, problem, calendar))
 
 
 @contextmanager

@@ -167,12 +167,12 @@ def check_period(name: object, first: object, last: object, no: object) -> Itera
     sound = True
     for key, day in (("from", first), ("to", last)):
         if not isinstance(day, datetime.date) or isinstance(day, datetime.datetime):
-            yield Diagnostic((key,), f"found {found(day)}; expected a date, for instance 2026-07-20")
+            yield Diagnostic(
+                (key,), f"found {found(day)}; expected a date, for instance 2026-07-20"
+            )
             sound = False
     if sound and last < first:  # type: ignore[operator]
-        yield Diagnostic(
-            ("to",), f"the last day {last} is before the first day {first}; swap them"
-        )
+        yield Diagnostic(("to",), f"the last day {last} is before the first day {first}; swap them")
     if no not in NO:
         hint = nearest(no, NO) if isinstance(no, str) else ""
         yield Diagnostic(

@@ -307,7 +307,9 @@ def _read_week(text: str, number: int, year: int | None, start: datetime.date | 
     if not 1 <= number <= 53:
         raise _no_week(text, f"a year has no week {number}")
     if start is None:
-        raise ModelError(f"{found(text)} has no year; write the week with its year: 2026-W{number:02}")
+        raise ModelError(
+            f"{found(text)} has no year; write the week with its year: 2026-W{number:02}"
+        )
     # The first day of a plan may be within its week. Week 53 comes every five or six years.
     for each in range(start.isocalendar().year, start.isocalendar().year + 8):
         week = _week(number, each)

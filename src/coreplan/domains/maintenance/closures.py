@@ -47,7 +47,9 @@ def start_ranges(
     ranges = []
     first, end = task.window or (0, horizon - 1)
     for begin, last in sorted(forbidden_starts(each, task) for each in closed):
-        if first < begin <= end:
+        if begin > end:
+            break
+        if first < begin:
             ranges.append((first, begin - 1))
         first = max(first, last + 1)
     if first <= end:

@@ -41,7 +41,9 @@ class Misfit:
         beside, shorten = "", ""
         if self.closed:
             periods = "period" if len(self.closed) == 1 else "periods"
-            beside = f" beside the closed {periods} {_some(list(map(closure_in_words, self.closed)))}"
+            beside = (
+                f" beside the closed {periods} {_some(list(map(closure_in_words, self.closed)))}"
+            )
             shorten = "shorten a closed period, "
         return (
             f"contractor {found(self.contractor.name)} cannot finish all its works by {end}"

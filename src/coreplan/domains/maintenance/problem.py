@@ -184,9 +184,9 @@ class MaintenanceProblem(PlanningProblem):
         """
         if self.closed:
             raise ModelError(
-                f"problem {found(self.name)} has {count_periods(self.closed)}, which {FORMAT} files "
-                "do not have; keep them in the calendar beside the file, and write the problem "
-                "without them"
+                f"problem {found(self.name)} has {count_periods(self.closed)}, which {FORMAT} "
+                "files do not have; keep them in the calendar beside the file, and write the "
+                "problem without them"
             )
         return dict(tidy(mpp_to_dict(self)))
 

@@ -284,8 +284,9 @@ def _add_conditions(
     """Add the conditions of rewards on tasks, in the order of their numbers."""
     agent.tasks = (None, None, *(task.name for task in contractor.tasks))
     agent.stuck = (
-        f"{contractor.name} cannot finish all its works by step {dynamics.horizon - 1}; plan more steps, "
-        f"widen a window, {'shorten a closed period, ' if dynamics.closed else ''}or drop a work"
+        f"{contractor.name} cannot finish all its works by step {dynamics.horizon - 1}; plan more "
+        f"steps, widen a window, {'shorten a closed period, ' if dynamics.closed else ''}or drop a "
+        "work"
     )
     for k, task in enumerate(contractor.tasks):
         guard(len(states))
