@@ -13,7 +13,7 @@ from coreplan.errors import ModelError
 from coreplan.files.reading import STANDARD_INPUT
 from coreplan.model.calendar import Calendar, ClosedPeriod
 from coreplan.model.dated_steps import DatedSteps, is_dated
-from coreplan.model.dates import ORDERS, DateStyle, parse_date, parse_days
+from coreplan.model.dates import ORDERS, DateStyle, find_order, parse_date, parse_days
 from coreplan.view.terminal import make_console
 
 AnyCallable = TypeVar("AnyCallable", bound=Callable[..., Any])
@@ -89,7 +89,9 @@ class WrittenPeriod(NamedTuple):
 
     def closed(self, start: datetime.date) -> ClosedPeriod:
         """The period, for a plan that begins on this day."""
-        style = DateStyle(asked_order(), start)
+        # One of the two dates may show the order of the other one.
+        order = asked_order() or find_order((self.first, self.last)).order
+        style = DateStyle(order, start)
         first = parse_days(self.first, style).first
         last = parse_days(self.last, style._replace(start=first)).last
         return ClosedPeriod(self.name, first, last, self.no)
@@ -117,7 +119,8 @@ class Period(click.ParamType):  # type: ignore[type-arg, unused-ignore]
         try:
             period.closed(datetime.date(2026, 1, 1))  # any day: it completes weeks without a year
         except ModelError as error:
-            self.fail(f"{value!r}: {error}; give a period like {self.EXAMPLE}", param, ctx)
+            hint = "" if is_dated(days) else f"; give a period like {self.EXAMPLE}"
+            self.fail(f"{value!r}: {error}{hint}", param, ctx)
         return period
 
 
@@ -133,12 +136,14 @@ class StageAsWritten(click.ParamType):  # type: ignore[type-arg, unused-ignore]
         if isinstance(value, int):
             return value
         text = str(value)
+        if text.isascii() and text.isdecimal() and len(text) < 10:
+            return int(text)
         if not is_dated(text):
-            return click.IntRange(min=0).convert(text, param, ctx)
+            self.fail(f"{text!r} is neither the number of a step, from 0, nor a date", param, ctx)
         try:
             parse_date(text, DateStyle(asked_order(), datetime.date(2026, 1, 1)))
         except ModelError as error:
-            self.fail(f"{error}, or a number from 0", param, ctx)
+            self.fail(str(error), param, ctx)
         return text
 
 

@@ -14,6 +14,7 @@ from coreplan.model.dates import (
     find_order,
     is_ambiguous,
     parse_date,
+    parse_days,
     write_date,
 )
 from coreplan.support.checks import found
@@ -69,8 +70,15 @@ class DatedSteps:
                 f"{found(example.strip())} is {write_date(parse_date(example, self._style))}"
             )
 
-    def read(self, text: str) -> int:
+    def read(self, text: str, *, last: bool = False) -> int:
         """The step that a date is in.
+
+        Parameters
+        ----------
+        text
+            The date or week.
+        last
+            Whether the step is the last one of a work. Then a week number is its last day.
 
         Raises
         ------
@@ -78,7 +86,8 @@ class DatedSteps:
             If the text is no date, if the dates of the steps are not known, or if the date is
             before the plan.
         """
-        day = parse_date(text, self._style)
+        days = parse_days(text, self._style)
+        day = days.last if last else days.first
         if self.calendar is None:
             raise ModelError(
                 f"found the date {found(text)}, but the first day of step 0 is not known; give it "
@@ -90,7 +99,8 @@ class DatedSteps:
             raise ModelError(
                 f"{found(text)} is before the first day of the plan, {self.calendar.label(0)}"
             )
-        if self.calendar.first_day(stage) != day:
+        begins = self.calendar.first_day(stage) == day
+        if not begins and not (last and self.calendar.last_day(stage) == day):
             self._within[day] = stage
         return stage
 

@@ -254,10 +254,10 @@ def _from_numbers(text: str, parts: tuple[int, int, int], order: str | None) -> 
     first, second, year = parts
     shown = order_shown_by(text)
     if shown is not None and order is not None and shown != order:
-        other = ORDERS[shown]
+        day, month = (first, second) if shown == "dmy" else (second, first)
         raise ModelError(
-            f"{found(text)} has {other}, but dates are read with {ORDERS[order]}; write it as "
-            f"year-month-day, for instance {_EXAMPLE}"
+            f"{found(text)} has {ORDERS[shown]}, but dates are read with {ORDERS[order]} "
+            f"(--dates {order}); write {year:04}-{month:02}-{day:02}"
         )
     order = shown or order
     if order is None and is_ambiguous(text):

@@ -25,7 +25,10 @@ def _steps(problem: MaintenanceProblem, given: Any, steps: DatedSteps) -> Any:
     if not any(map(is_dated, _texts(problem, given))):
         return given
     read = {
-        work: [steps.read(end) if is_dated(end) else end for end in ends]
+        work: [
+            steps.read(end, last=position > 0) if is_dated(end) else end
+            for position, end in enumerate(ends)
+        ]
         if isinstance(ends, list)
         else ends
         for work, ends in times.items()
