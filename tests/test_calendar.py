@@ -113,6 +113,50 @@ def test_wrong_files(tmp_path: Path) -> None:
     assert [line.removeprefix(f"{path}:").split(":")[0] for line in lines] == ["2", "3", "4"]
 
 
+def test_closed_periods_in_files(tmp_path: Path) -> None:
+    """Closed periods are read with dates and weeks, and written back as dates."""
+    path = tmp_path / "x.calendar.yaml"
+    path.write_text(
+        "format: calendar/1\nstart: 2 mrt 2026\nclosed:\n"
+        "  - {name: holiday, from: wk 52, to: wk 1}\n"
+        "  - {from: 06-04-2026, no: start}\n"
+        "  - {from: 14-05-2026, to: 15-05-2026, no: work}\n",
+        encoding="utf-8",
+    )
+    calendar = read_calendar(path)
+    days = [(each.first.isoformat(), each.last.isoformat(), each.no) for each in calendar.closed]
+    assert days == [
+        ("2026-12-21", "2027-01-10", "work"),
+        ("2026-04-06", "2026-04-06", "start"),
+        ("2026-05-14", "2026-05-15", "work"),
+    ]
+    write_calendar(calendar, path)
+    assert read_calendar(path) == calendar
+
+
+def test_wrong_closed_periods(tmp_path: Path) -> None:
+    """All that is wrong with closed periods is said, by line."""
+    path = tmp_path / "x.calendar.yaml"
+    path.write_text(
+        "format: calendar/1\nstart: 2026-03-02\nclosed:\n"
+        "  - {from: 2026-03-05, to: 2026-03-04}\n"
+        "  - {to: 2026-03-04}\n"
+        "  - {from: 06-04-2026}\n"
+        "  - {from: 2026-03-05, no: works}\n"
+        "  - {from: 2026-03-05, until: 2026-03-06}\n"
+        "  - {from: 2026-03-05, name: 3}\n"
+        "  - 2026-03-05\n",
+        encoding="utf-8",
+    )
+    with pytest.raises(FormatError) as caught:
+        read_calendar(path)
+    lines = [line.removeprefix(f"{path}:").split(":")[0] for line in str(caught.value).splitlines()]
+    assert lines == ["4", "5", "6", "7", "8", "9", "10"]
+    path.write_text("format: calendar/1\nstart: 2026-03-02\nclosed: {from: 1}\n", "utf-8")
+    with pytest.raises(FormatError, match="expected the closed periods, a list"):
+        read_calendar(path)
+
+
 def test_finding_calendars(tmp_path: Path) -> None:
     """The calendar beside a file is found; options are stronger than it; a step needs a start."""
     problem = tmp_path / "works.v2.yaml"

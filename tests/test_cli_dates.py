@@ -205,7 +205,10 @@ def test_lists_whose_dates_are_not_decided(run: Run, tmp_path: Path) -> None:
     ran = run(*given, "--dates", "mdy", "--json")
     assert "the month first (--dates mdy): '06-04-2026' is 4 Jun 2026" in ran.out
     titles = LIST.replace("cost per week", "cost 06-04-2026;cost 13-04-2026")
-    works.write_text(titles.replace(";2;3;", ";2;3;3;").replace(";1;2;", ";1;2;2;").replace(";4;", ";4;4;"), encoding="utf-8")
+    works.write_text(
+        titles.replace(";2;3;", ";2;3;3;").replace(";1;2;", ";1;2;2;").replace(";4;", ";4;4;"),
+        encoding="utf-8",
+    )
     ran = run("import", works, "--start-date", "2026-W15", "-o", tmp_path / "q.yaml", "--json")
     assert "dates in titles are read with the day first (as '13-04-2026' shows)" in ran.out
     works.write_text(titles.replace("cost 13-04-2026", "cost 12-04-2026"), encoding="utf-8")
