@@ -22,7 +22,7 @@ from coreplan.model.dates import DateStyle, Days, find_order, parse_date, parse_
 
 FORMAT = "calendar/1"
 ENDING = ".calendar.yaml"
-_NO_DAY = datetime.date(1, 1, 1)  # stands in where the missing key has been reported
+_NO_DAY = datetime.date(1, 1, 1)  # stands in where a mistake has been reported
 
 
 def calendar_path(problem_file: str | Path) -> Path:
@@ -121,10 +121,11 @@ def _take_period(
                 days.append(parse_days(each, style))
                 # A last week without a year is the next one after the first day.
                 style = style._replace(start=days[0].first)
-                continue
             except ModelError as error:
                 document.fail((*path, key if key in fields else "from"), str(error))
-        days.append(Days(each, each))
+                days.append(Days(_NO_DAY, _NO_DAY))
+        else:
+            days.append(Days(each, each))
     first, last = days[0].first, days[1].last
     name: Any = fields.get("name", "")
     return name, first, last, fields.get("no", "work")
