@@ -102,10 +102,12 @@ def _schedule_of(
                     document.fail((name, work), str(error))
 
     def make() -> dict[str, dict[str, int]]:
-        refuse_schedule(problem, schedule, stage, state)
+        refuse_schedule(problem, schedule, stage, state, steps.calendar)
         return {
             name: {work: int(step) for work, step in planned.items()}
             for name, planned in schedule.items()
         }
 
-    return document.finish(make, lambda: check_schedule(problem, schedule, stage, state))
+    return document.finish(
+        make, lambda: check_schedule(problem, schedule, stage, state, steps.calendar)
+    )
