@@ -103,6 +103,11 @@ def test_schedules_and_states_by_date(run: Run, works: Path) -> None:
     ran = run("evaluate", works, "--schedule", schedule, "--json")
     assert ran.code == 0 and "'06-04-2026' is 6 Apr 2026" in ran.err
     assert json.loads(ran.out)["value"] == pytest.approx(-3 - 6 - 0.9)
+    schedule.write_text("Alpha: {bridge: 2026-03-09, tunnel: 2026-03-16}\n", encoding="utf-8")
+    ran = run("evaluate", works, "--schedule", schedule)
+    said = "cannot start work 'tunnel' in 16 Mar – 22 Mar 2026: it works on 'bridge' in 9 Mar – 22"
+    assert ran.code == 2 and said in " ".join(ran.err.split())
+    schedule.write_text("Alpha: {bridge: 06-04-2026, tunnel: 16-03-2026}\n", encoding="utf-8")
     for command in (("simulate", "--schedule"), ("solve", "--start")):
         assert run(command[0], works, command[1], schedule, "--json").code == 0
     state = works.with_name("now.yaml")

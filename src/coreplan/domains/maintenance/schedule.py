@@ -354,8 +354,8 @@ def _why_not(
     for each in starts:
         if each.task == task and each.step < step:
             reason = (
-                f"the work has to start by {spans(each.step, each.step)}, or delays could keep the contractor "
-                "from finishing all its works (must_complete)"
+                f"the work has to start by {spans(each.step, each.step)}, or delays could keep the "
+                "contractor from finishing all its works (must_complete)"
             )
             return reason, each.idle_from, each.todo
         if each.step <= step < each.end:
@@ -378,8 +378,8 @@ def _impossible(
 ) -> Diagnostic:
     return Diagnostic(
         (contractor.name, task.name),
-        f"contractor {found(contractor.name)} cannot start work {found(task.name)} in {spans(step, step)}: "
-        f"{reason}; {possible}",
+        f"contractor {found(contractor.name)} cannot start work {found(task.name)} in "
+        f"{spans(step, step)}: {reason}; {possible}",
     )
 
 
