@@ -40,6 +40,7 @@ if TYPE_CHECKING:  # what __getattr__ finds, for type checkers
     from coreplan.model import Entry as Entry
     from coreplan.model import RewardFunction as RewardFunction
     from coreplan.model.calendar import Calendar as Calendar
+    from coreplan.model.calendar import ClosedPeriod as ClosedPeriod
     from coreplan.policies import Policy as Policy
     from coreplan.solving import CoreOptions as CoreOptions
     from coreplan.solving import Progress as Progress
@@ -109,6 +110,7 @@ __all__ = [
     "TIMMDP",
     "Agent",
     "Calendar",
+    "ClosedPeriod",
     "Condition",
     "Contractor",
     "ContractorState",
@@ -143,6 +145,7 @@ __all__ = [
 _HOMES = {
     "Agent": "model",
     "Calendar": "model.calendar",
+    "ClosedPeriod": "model.calendar",
     "compare": "analysis",
     "Condition": "model",
     "Contractor": "domains.maintenance",

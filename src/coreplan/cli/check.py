@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import click
 
-from coreplan.cli.shared import BAD_INPUT, OK, Command, json_option, print_json
+from coreplan.cli.shared import BAD_INPUT, OK, Command, json_option, print_json, read_dated_problem
 from coreplan.errors import FormatError
-from coreplan.formats import read_problem
 from coreplan.view.terminal import make_console, print_error, problem_dicts
 from coreplan.view.words import describe_problem
 
@@ -26,7 +25,7 @@ def check(files: tuple[str, ...], as_json: bool) -> int:
     reports = []
     for file in files:
         try:
-            problem = read_problem(file)
+            problem, _ = read_dated_problem(file)
         except FormatError as error:
             reports.append({"file": file, "ok": False, "problems": problem_dicts(error.problems)})
             if not as_json:

@@ -22,10 +22,10 @@ from coreplan.cli.shared import (
     memory_limit_option,
     print_former,
     print_json,
+    read_dated_problem,
     shown_log,
 )
 from coreplan.errors import SolverError
-from coreplan.formats import read_problem
 from coreplan.solving.registry import ALGORITHMS, options_of
 from coreplan.support.checks import unknown_name
 from coreplan.view.compare_table import print_comparison
@@ -82,7 +82,7 @@ def compare_algorithms(
     shows the results so far. The exit code is 1 if results contradict each other, and 3 if no
     algorithm found a plan in time.
     """
-    problem = read_problem(file)
+    problem, _ = read_dated_problem(file)
     options: dict[str, Any] = {
         "time_limit": time_limit,
         "memory_limit": memory_limit,

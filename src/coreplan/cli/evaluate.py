@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from typing import Any
 
 import click
@@ -11,14 +12,15 @@ from coreplan.cli.options import solver_options
 from coreplan.cli.search_log import SearchLog, verbose_option
 from coreplan.cli.shared import (
     Command,
+    calendar_options,
     file_argument,
     json_option,
     memory_limit_option,
     print_json,
+    read_dated_problem,
     time_limit_option,
 )
 from coreplan.cli.which_plan import WhichPlan, which_plan_options
-from coreplan.formats import read_problem
 from coreplan.solving.result import Status
 from coreplan.view.terminal import make_console
 from coreplan.view.words import WHY_STOPPED, describe_problem, plan_in_words, remark_on_start
@@ -46,6 +48,7 @@ from coreplan.view.words import WHY_STOPPED, describe_problem, plan_in_words, re
 @time_limit_option
 @memory_limit_option
 @solver_options("core", only=("threads",))
+@calendar_options
 @click.option(
     "--estimate",
     "runs",
@@ -69,6 +72,8 @@ def evaluate(
     time_limit: float | None,
     memory_limit: float | None,
     asked: dict[str, Any],
+    start_date: datetime.date | None,
+    step: str | None,
     runs: int | None,
     seed: int,
     verbose: bool,
@@ -80,8 +85,8 @@ def evaluate(
     with the best bound so far.
     """
     which.sources(file)
-    problem = read_problem(file)
-    plan = which.read(problem)
+    problem, calendar = read_dated_problem(file, start_date, step)
+    plan = which.read(problem, calendar)
     policy = plan.policy
     assert policy is not None  # a plan is required
     options: dict[str, Any] = {

@@ -14,10 +14,10 @@ from coreplan.cli.shared import (
     memory_limit_option,
     print_former,
     print_json,
+    read_dated_problem,
     time_limit_option,
 )
 from coreplan.cli.which_plan import WhichPlan, which_plan_options
-from coreplan.formats import read_problem
 from coreplan.solving.solver import solve as solve_problem
 from coreplan.view.terminal import make_console
 from coreplan.view.words import describe_problem
@@ -83,8 +83,8 @@ def explain(
     difference.
     """
     which.sources(file)
-    problem = read_problem(file)
-    given = which.read(problem)
+    problem, calendar = read_dated_problem(file)
+    given = which.read(problem, calendar)
     policy = given.policy
     if policy is None:
         limits: dict[str, Any] = {"time_limit": time_limit, "memory_limit": memory_limit}

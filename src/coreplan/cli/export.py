@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import click
 
-from coreplan.cli.shared import Command, check_writable, file_argument
+from coreplan.cli.shared import Command, check_writable, file_argument, read_dated_problem
 from coreplan.files.writing import write_text
-from coreplan.formats import read_problem
 from coreplan.interop.dpomdp import to_dpomdp
 from coreplan.interop.prism import to_prism
 from coreplan.interop.spudd import to_spudd
@@ -64,7 +63,7 @@ def export(file: str, target: str, shift: bool, clock: bool, output: str | None)
         )
     if output is not None:
         check_writable(output, [file], "the export", "--output")
-    problem = read_problem(file)
+    problem, _ = read_dated_problem(file)
     if target == "prism":
         text = to_prism(problem, shift=shift).text
     elif target == "spudd":

@@ -14,8 +14,8 @@ from coreplan.cli.shared import (
     json_option,
     memory_limit_option,
     print_json,
+    read_dated_problem,
 )
-from coreplan.formats import read_problem
 from coreplan.solving.compile import compile_problem
 from coreplan.solving.limits import Limits
 from coreplan.view.terminal import make_console, print_sizes
@@ -36,7 +36,7 @@ from coreplan.view.words import describe_problem
 @json_option
 def info(file: str, memory_limit: float | None, asked: dict[str, Any], as_json: bool) -> None:
     """Show how large the problem in FILE is, before and after merging equivalent states."""
-    problem = read_problem(file)
+    problem, _ = read_dated_problem(file)
     compiled = compile_problem(problem, limits=Limits(memory_limit=memory_limit), **asked)
     if as_json:
         agents = [

@@ -17,16 +17,15 @@ from coreplan.cli.shared import (
     calendar_options,
     check_writable,
     file_argument,
-    find_calendar,
     json_option,
     memory_limit_option,
     print_json,
+    read_dated_problem,
     save_policy_option,
     time_limit_option,
 )
 from coreplan.cli.which_plan import WhichPlan, which_plan_options
 from coreplan.domains.maintenance.view import plan_view as plan_view  # the view of works
-from coreplan.formats import read_problem
 from coreplan.model.calendar import Calendar
 from coreplan.model.problem import PlanningProblem
 from coreplan.policies.policy import Policy
@@ -104,10 +103,9 @@ def plan(
     sources = which.sources(file)
     if save_policy is not None:
         check_writable(save_policy, sources)
-    problem = read_problem(file)
-    calendar = find_calendar(file, start_date, step)
+    problem, calendar = read_dated_problem(file, start_date, step)
     check_exports(export_files, sources, problem, calendar, force=force)
-    given = which.read(problem)
+    given = which.read(problem, calendar)
     options: dict[str, Any] = {"time_limit": time_limit, "memory_limit": memory_limit}
     options |= {**given.beginning, **asked}
     policy = given.policy

@@ -18,14 +18,13 @@ from coreplan.cli.shared import (
     calendar_options,
     check_writable,
     file_argument,
-    find_calendar,
     json_option,
     memory_limit_option,
     print_json,
+    read_dated_problem,
     time_limit_option,
 )
 from coreplan.cli.which_plan import WhichPlan, which_plan_options
-from coreplan.formats import read_problem
 from coreplan.solving.result import Result, Status
 from coreplan.solving.solver import solve as solve_problem
 from coreplan.support.interrupts import seconds_to_finish
@@ -102,13 +101,12 @@ def report(
         raise click.BadParameter(
             f"{output!r} already exists; add --force to overwrite it", param_hint="'--output'"
         )
-    problem = read_problem(file)
-    calendar = find_calendar(file, start_date, step)
+    problem, calendar = read_dated_problem(file, start_date, step)
     if calendar is not None:
         calendar.last_day(
             problem.horizon - 1
         )  # before the long work: reports an invalid date early
-    given = which.read(problem)
+    given = which.read(problem, calendar)
     policy = given.policy
     options: dict[str, Any] = {"time_limit": time_limit, "memory_limit": memory_limit, **asked}
     console = make_console(patient=True)

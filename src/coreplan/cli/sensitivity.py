@@ -14,16 +14,15 @@ from coreplan.cli.shared import (
     Command,
     calendar_options,
     file_argument,
-    find_calendar,
     json_option,
     memory_limit_option,
     print_json,
+    read_dated_problem,
 )
 from coreplan.domains.maintenance.changes import KINDS, Change
 from coreplan.domains.maintenance.influence import check_maintenance_problem
 from coreplan.domains.maintenance.influence import sensitivity as find_influences
 from coreplan.domains.maintenance.view.influences import change_in_words, sensitivity_in_words
-from coreplan.formats import read_problem
 from coreplan.view.terminal import make_console
 from coreplan.view.words import describe_calendar, describe_problem
 
@@ -76,9 +75,8 @@ def sensitivity(
     For each of them, coreplan proves how much less the best plan would cost without it: a number,
     or a range if the time was too short. Ctrl-C stops with the results so far.
     """
-    problem = read_problem(file)
+    problem, calendar = read_dated_problem(file, start_date, step)
     check_maintenance_problem(problem)
-    calendar = find_calendar(file, start_date, step)
     options: dict[str, Any] = {
         "only": only,
         "relax": relax,

@@ -8,6 +8,7 @@ import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,14 +16,26 @@ from typing import Any, TypeVar
 import click
 from rich.console import Console
 
+from coreplan.cli.dates import (
+    DateAsWritten,
+    StageAsWritten,
+    asked_order,
+    check_stage,
+    dated_steps,
+    stage_of,
+    tell,
+    with_dates,
+)
 from coreplan.domains.maintenance.formats.calendar import find_calendar_file, read_calendar
-from coreplan.errors import ModelError
+from coreplan.errors import FormatError, ModelError
 from coreplan.files.reading import STANDARD_INPUT, read_document
 from coreplan.files.writing import is_special
-from coreplan.formats import plan_notation
-from coreplan.model.calendar import DEFAULT_STEP, STEPS, Calendar, parse_date
+from coreplan.formats import plan_notation, read_plan, read_problem, read_state
+from coreplan.model.calendar import DEFAULT_STEP, STEPS, Calendar
+from coreplan.model.closing import with_closed_periods
 from coreplan.model.indexed import JointState
 from coreplan.model.problem import PlanningProblem
+from coreplan.policies.policy import Policy
 from coreplan.view.terminal import ConsoleLog, make_console
 
 AnyCallable = TypeVar("AnyCallable", bound=Callable[..., Any])
@@ -111,23 +124,6 @@ class StageRange(click.ParamType):  # type: ignore[type-arg, unused-ignore]
         if colon and not last:
             self.fail(f"{value!r} lacks the last stage; try {first}:{int(first) + 1}", param, ctx)
         return int(first), int(last) if last else int(first) + 1
-
-
-class DateAsWritten(click.ParamType):  # type: ignore[type-arg, unused-ignore]
-    """A date as people write it: 2026-03-02."""
-
-    name = "DATE"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> datetime.date:
-        """Take a text apart."""
-        if isinstance(value, datetime.date):
-            return value
-        try:
-            return parse_date(str(value))
-        except ModelError as error:
-            self.fail(str(error), param, ctx)
 
 
 class Command(click.Command):
@@ -232,7 +228,12 @@ def plan_options(command: AnyCallable, instead: str = "") -> AnyCallable:
 
 
 def read_own_plan(
-    path: str, problem: PlanningProblem, *, stage: int = 0, state: JointState | None = None
+    path: str,
+    problem: PlanningProblem,
+    calendar: Calendar | None = None,
+    *,
+    stage: int = 0,
+    state: JointState | None = None,
 ) -> Mapping[str, Any]:
     """Read the file of ``--schedule``: a plan in the notation of the problem's domain."""
     notation = plan_notation(problem)
@@ -241,7 +242,10 @@ def read_own_plan(
             f"--schedule needs an mpp/1 problem, and this is a {problem.file_format} problem; give "
             "the plan with --policy"
         )
-    return read_document(path, lambda document: notation.read(document, stage, state))
+    steps = dated_steps(calendar)
+    made = read_document(path, lambda document: notation.read(document, stage, state, steps))
+    tell(steps.notes(), path)
+    return made
 
 
 def standing_options(verb: str, default: int | None = 0) -> Callable[[AnyCallable], AnyCallable]:
@@ -256,9 +260,10 @@ def standing_options(verb: str, default: int | None = 0) -> Callable[[AnyCallabl
     """
     stage = click.option(
         "--stage",
-        type=click.IntRange(min=0),
+        type=StageAsWritten(),
         metavar="T",
-        help=f"{verb} from this stage on, with --state.",
+        help=f"{verb} from this stage on, with --state: a number from 0 or, if the dates of the "
+        "steps are known, a date or a week.",
     )
     state = click.option(
         "--state",
@@ -271,12 +276,17 @@ def standing_options(verb: str, default: int | None = 0) -> Callable[[AnyCallabl
 
     def add(command: AnyCallable) -> AnyCallable:
         @wraps(command)
-        def checked(*arguments: Any, stage: int | None, state_file: str | None, **more: Any) -> Any:
+        def checked(
+            *arguments: Any, stage: int | str | None, state_file: str | None, **more: Any
+        ) -> Any:
+            if isinstance(stage, str):
+                calendar = find_calendar(more["file"], more.get("start_date"), more.get("step"))
+                stage = stage_of(stage, more["file"], calendar, with_option="start_date" in more)
             _check_standing(stage, state_file)
             stage = default if stage is None else stage
             return command(*arguments, stage=stage, state_file=state_file, **more)
 
-        return stage(state(checked))  # type: ignore[return-value]
+        return stage(state(with_dates(checked)))  # type: ignore[return-value]
 
     return add
 
@@ -306,7 +316,7 @@ def calendar_options(command: AnyCallable) -> AnyCallable:
         help="The first day of step 0, for instance 2026-03-02: dates are shown instead of step "
         "numbers.",
     )
-    return start(step(command))
+    return start(step(with_dates(command)))
 
 
 def find_calendar(file: str, start_date: datetime.date | None, step: str | None) -> Calendar | None:
@@ -318,16 +328,64 @@ def find_calendar(file: str, start_date: datetime.date | None, step: str | None)
         If the calendar next to the file is invalid.
     """
     beside = find_calendar_file(file)
-    if start_date is not None and step is not None:
-        return Calendar(start_date, step)
-    known = None if beside is None else read_calendar(beside)
+    known = None if beside is None else read_calendar(beside, asked_order())
+    if start_date is None and step is not None and known is None:
+        raise click.UsageError("--step needs --start-date, the first day of step 0")
+    if known is None:
+        return None if start_date is None else Calendar(start_date, step or DEFAULT_STEP)
     if start_date is not None:
-        return Calendar(start_date, DEFAULT_STEP if known is None else known.step)
-    if step is not None:
-        if known is None:
-            raise click.UsageError("--step needs --start-date, the first day of step 0")
-        return Calendar(known.start, step, known.source)
-    return known
+        # Closed periods are days: they stay where they are.
+        return Calendar(start_date, step or known.step, closed=known.closed)
+    return known if step is None else replace(known, step=step)
+
+
+def read_dated_problem(
+    file: str, start_date: datetime.date | None = None, step: str | None = None
+) -> tuple[PlanningProblem, Calendar | None]:
+    """Read a problem with the dates of its steps; periods that the calendar closes are closed.
+
+    Raises
+    ------
+    FormatError
+        If the file or the calendar next to it is invalid, or if a contractor cannot complete its
+        works outside the closed periods.
+    """
+    problem = read_problem(file)
+    calendar = find_calendar(file, start_date, step)
+    check_stage(problem.horizon, calendar)
+    if calendar is None or not calendar.closed:
+        return problem, calendar
+    source = str(find_calendar_file(file))
+    try:
+        return with_closed_periods(problem, calendar), calendar
+    except ModelError as error:
+        raise FormatError(source, error.problems) from None
+
+
+def read_standing(
+    state_file: str | None, problem: PlanningProblem, calendar: Calendar | None
+) -> dict[str, Any] | None:
+    """Read the file of ``--state``; None without one."""
+    if state_file is None:
+        return None
+    steps = dated_steps(calendar)
+    state = read_state(state_file, problem, steps)
+    tell(steps.notes(), state_file)
+    return state
+
+
+def read_starting_plan(
+    path: str,
+    problem: PlanningProblem,
+    calendar: Calendar | None,
+    stage: int,
+    state: JointState | None,
+) -> Policy | Mapping[str, Any]:
+    """Read a plan to start from: a policy/1 file, or a plan in the notation of the domain."""
+    steps = dated_steps(calendar)
+    made = read_plan(path, problem, stage=stage, state=state, steps=steps)
+    tell(steps.notes(), path)
+    return made
 
 
 def check_one_input(sources: Mapping[str, str | None]) -> None:

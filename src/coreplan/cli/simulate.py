@@ -19,13 +19,12 @@ from coreplan.cli.shared import (
     Command,
     calendar_options,
     file_argument,
-    find_calendar,
     json_option,
     memory_limit_option,
     print_json,
+    read_dated_problem,
 )
 from coreplan.cli.which_plan import WhichPlan, which_plan_options
-from coreplan.formats import read_problem
 from coreplan.solving.solver import solve
 from coreplan.support.interrupts import seconds_to_finish
 from coreplan.view.simulation_text import simulation_in_words
@@ -102,9 +101,8 @@ def simulate(
     so far.
     """
     which.sources(file)
-    problem = read_problem(file)
-    calendar = find_calendar(file, start_date, step)
-    given = which.read(problem)
+    problem, calendar = read_dated_problem(file, start_date, step)
+    given = which.read(problem, calendar)
     policy = given.policy
     console = make_console()
     if not as_json:

@@ -16,15 +16,16 @@ from coreplan.cli.shared import (
     check_one_input,
     check_writable,
     file_argument,
-    find_calendar,
     json_option,
     memory_limit_option,
     print_json,
+    read_dated_problem,
+    read_standing,
+    read_starting_plan,
     save_policy_option,
     standing_options,
     time_limit_option,
 )
-from coreplan.formats import read_plan, read_problem, read_state
 from coreplan.model.calendar import Calendar
 from coreplan.solving.compile import AnyProblem
 from coreplan.solving.registry import ALGORITHMS
@@ -115,11 +116,10 @@ def solve(
         check_writable(save_policy, sources)
     if certificate is not None:
         check_writable(certificate, sources, "the certificate", "--certificate")
-    problem = read_problem(file)
-    calendar = find_calendar(file, start_date, step)
-    state = None if state_file is None else read_state(state_file, problem)
+    problem, calendar = read_dated_problem(file, start_date, step)
+    state = read_standing(state_file, problem, calendar)
     if start_file is not None:
-        asked["start"] = read_plan(start_file, problem, stage=stage, state=state)
+        asked["start"] = read_starting_plan(start_file, problem, calendar, stage, state)
     return solve_and_print(
         problem,
         as_json,

@@ -13,9 +13,10 @@ from coreplan.cli.shared import (
     check_one_input,
     plan_options,
     read_own_plan,
+    read_standing,
     standing_options,
 )
-from coreplan.formats import read_state
+from coreplan.model.calendar import Calendar
 from coreplan.model.indexed import JointState
 from coreplan.model.problem import PlanningProblem
 from coreplan.policies.policy import Policy
@@ -60,9 +61,9 @@ class WhichPlan:
         check_one_input(files)
         return [each for each in files.values() if each is not None]
 
-    def read(self, problem: PlanningProblem) -> PlanFrom:
-        """Read the files."""
-        state = None if self.state_file is None else read_state(self.state_file, problem)
+    def read(self, problem: PlanningProblem, calendar: Calendar | None = None) -> PlanFrom:
+        """Read the files; with a calendar, they may give steps by their dates."""
+        state = read_standing(self.state_file, problem, calendar)
         policy, remark = None, ""
         if self.policy_file is not None:
             policy = Policy.load(self.policy_file, problem)
@@ -70,7 +71,7 @@ class WhichPlan:
                 policy = policy.starting_from(self.stage, state)
         elif self.schedule_file is not None:
             stage = self.stage or 0
-            plan = read_own_plan(self.schedule_file, problem, stage=stage, state=state)
+            plan = read_own_plan(self.schedule_file, problem, calendar, stage=stage, state=state)
             policy = problem.read_plan(plan, stage=stage, state=state)
             remark = remark_on_plan(problem, plan)
         return PlanFrom(policy, self.stage or 0, state, remark)

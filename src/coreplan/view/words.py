@@ -75,6 +75,10 @@ def _describe_timmdp(problem: TIMMDP) -> str:
     )
 
 
+MOST_PERIODS = 5
+"""The most closed periods that a line names."""
+
+
 def describe_calendar(calendar: Calendar) -> str:
     """The length and the first day of steps in one line, with the calendar's file.
 
@@ -85,7 +89,14 @@ def describe_calendar(calendar: Calendar) -> str:
     'steps are weeks; the first begins on 2 Mar 2026'
     """
     said = "" if calendar.source is None else f" ({calendar.source})"
-    return f"steps are {calendar.step}s; the first begins on {calendar.label(0)}{said}"
+    shown = f"steps are {calendar.step}s; the first begins on {calendar.label(0)}{said}"
+    for no, what in (("work", "no work in"), ("start", "no start in")):
+        periods = [period.label for period in calendar.closed if period.no == no]
+        if periods:
+            shown += f"; {what} {', '.join(periods[:MOST_PERIODS])}"
+            more = len(periods) - MOST_PERIODS
+            shown += f" and {more} more" if more > 0 else ""
+    return shown
 
 
 def when(stage: int, calendar: Calendar | None = None) -> str:

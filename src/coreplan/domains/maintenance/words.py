@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from coreplan.domains.maintenance.closures import count_periods
 from coreplan.domains.maintenance.coordination import Coordination
 from coreplan.domains.maintenance.money import Money, amount_text
 from coreplan.domains.maintenance.problem import MaintenanceProblem
@@ -34,6 +35,8 @@ def _describe(problem: MaintenanceProblem) -> str:
         count(problem.horizon, "step"),
         count(len(problem.network), "hindrance rule"),
     ]
+    if problem.closed:
+        parts.append(count_periods(problem.closed))
     if problem.must_complete:
         parts.append("every work must be completed")
     return ", ".join(parts)

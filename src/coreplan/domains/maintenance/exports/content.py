@@ -20,7 +20,8 @@ from coreplan.domains.maintenance.timeline import (
     timeline,
 )
 from coreplan.errors import ModelError, SolverError
-from coreplan.model.calendar import Calendar, write_date
+from coreplan.model.calendar import Calendar
+from coreplan.model.dates import write_date
 from coreplan.policies.graph import MOST_SITUATIONS, plan_graph
 from coreplan.policies.policy import Policy
 from coreplan.solving.result import Result

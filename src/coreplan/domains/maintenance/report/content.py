@@ -10,6 +10,7 @@ from typing import Any
 from coreplan.analysis.distribution import RUNS, ReturnDistribution, return_distribution
 from coreplan.analysis.simulation import Simulation
 from coreplan.analysis.simulator import simulate
+from coreplan.domains.maintenance.closures import closure_in_words
 from coreplan.domains.maintenance.courses import MOST_PIECES, Courses, find_courses
 from coreplan.domains.maintenance.parts import Cost
 from coreplan.domains.maintenance.problem import MaintenanceProblem
@@ -28,7 +29,8 @@ from coreplan.domains.maintenance.timeline import (
     timeline,
 )
 from coreplan.errors import SolverError
-from coreplan.model.calendar import Calendar, write_date
+from coreplan.model.calendar import Calendar
+from coreplan.model.dates import write_date
 from coreplan.policies.policy import Policy
 from coreplan.support.version import __version__
 from coreplan.view.report import EXTRA_TIME
@@ -83,6 +85,7 @@ def report_data(
         "first": policy.stage,
         "horizon": policy.horizon,
         "dates": speak.dates(),
+        "closed": _closed(problem, policy.stage),
         "contractors": [contractor.name for contractor in problem.contractors],
         "works": _works(problem, times, simulated, speak),
         "rules": _rules(problem),
@@ -173,6 +176,20 @@ class _Words:
         if self._calendar is None:
             said.append("Steps are counted from 0.")
         return " ".join(said)
+
+
+def _closed(problem: MaintenanceProblem, stage: int) -> list[dict[str, Any]]:
+    """The closed steps of the plan, for the chart."""
+    return [
+        {
+            "begin": max(each.first, stage),
+            "end": min(each.last + 1, problem.horizon),
+            "no": each.no,
+            "name": closure_in_words(each),
+        }
+        for each in problem.closed
+        if each.last >= stage and each.first < problem.horizon
+    ]
 
 
 def _plan_help(courses: Sequence[Courses], speak: _Words) -> str:

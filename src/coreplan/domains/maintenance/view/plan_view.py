@@ -57,7 +57,10 @@ class MaintenanceView:
         """Print the chart, the costs and the rules."""
         policy, names = self._policy, self._problem.agent_names
         marks = marks_for(encoding)
-        yield from gantt(self._works, names, policy.stage, policy.horizon, width, marks, calendar)
+        closed = self._problem.closed
+        yield from gantt(
+            self._works, names, policy.stage, policy.horizon, width, marks, calendar, closed
+        )
         yield ""
         if self._money is not None:
             yield from money_table(self._problem, self._money, width)

@@ -11,11 +11,13 @@ from typing import Any
 
 from coreplan.domains.maintenance.parts import Contractor, Task
 from coreplan.domains.maintenance.problem import MaintenanceProblem, check_maintenance
+from coreplan.domains.maintenance.works.date_columns import DateColumns
 from coreplan.domains.maintenance.works.rows import NO_END, RowReader
 from coreplan.domains.maintenance.works.sheet import Sheet, open_sheets
 from coreplan.domains.maintenance.works.table import ProblemLog, Row
 from coreplan.errors import Diagnostic, ModelError, PlaceStep, shorten
 from coreplan.model.calendar import DEFAULT_STEP, Calendar
+from coreplan.model.dates import ORDERS, DateStyle
 from coreplan.support.checks import MOST_STAGES, check_integer, found
 from coreplan.support.frozen import FrozenMapping
 
@@ -54,6 +56,7 @@ def read_works(
     name: str | None = None,
     start_date: datetime.date | None = None,
     step: str | None = None,
+    dates: str | None = None,
 ) -> WorksList:
     """Make a problem from a list of works and a list of hindrance (CSV or Excel).
 
@@ -72,6 +75,9 @@ def read_works(
         The problem's name; by default that of the file.
     start_date, step
         The first day of step 0, and the length of a step (``week``, the default, or ``day``).
+    dates
+        What comes first in a date such as 06-04-2026: ``dmy`` (the day) or ``mdy`` (the month); by
+        default what the other dates of its column show.
 
     Raises
     ------
@@ -98,9 +104,12 @@ def read_works(
         calendar = Calendar(start_date, DEFAULT_STEP if step is None else step)
     elif step is not None:
         raise ModelError("found step without start_date; give start_date, too")
+    if dates is not None and dates not in ORDERS:
+        raise ModelError(f"found dates = {found(dates)}; expected 'dmy' or 'mdy'")
+    style = DateStyle(dates, None if calendar is None else calendar.start)
     log = ProblemLog()
-    table, other = open_sheets(works, hindrance, log)
-    reading = _Reading(table, other, horizon, must_complete, calendar, log)
+    table, other = open_sheets(works, hindrance, log, style)
+    reading = _Reading(table, other, horizon, must_complete, calendar, log, style)
     made = reading.finish(name or (Path(table.table.file).stem or "works"))
     return WorksList(made, calendar, FrozenMapping(reading.places), tuple(reading.notes))
 
@@ -116,6 +125,7 @@ class _Reading:
         must_complete: bool,
         calendar: Calendar | None,
         log: ProblemLog,
+        style: DateStyle,
     ) -> None:
         self._works = works
         self._hindrance = hindrance
@@ -126,7 +136,9 @@ class _Reading:
         for sheet in sheets:
             sheet.check_units(calendar)
             sheet.order_costs(horizon, calendar)
-        self._parts = RowReader(works, hindrance, calendar, log)
+        columns = DateColumns(sheets, style)
+        self.notes += columns.notes
+        self._parts = RowReader(works, hindrance, calendar, log, columns)
         self.places = self._parts.places
         self._horizon = horizon if horizon is not None else self._guess_horizon(sheets)
         self._say_what_is_left_out(sheets)

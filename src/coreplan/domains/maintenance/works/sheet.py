@@ -12,6 +12,7 @@ from coreplan.domains.maintenance.works.columns import (
     WORKS,
     Column,
     Heading,
+    date_in_title,
     recognise,
     suggest,
 )
@@ -28,6 +29,16 @@ from coreplan.domains.maintenance.works.table import (
 from coreplan.errors import shorten
 from coreplan.files.reading import read_bytes
 from coreplan.model.calendar import Calendar
+from coreplan.model.dates import (
+    ORDERS,
+    UNDECIDED,
+    DateStyle,
+    ambiguity,
+    find_order,
+    is_ambiguous,
+    parse_date,
+    write_date,
+)
 from coreplan.support.checks import found
 
 WORKS_SHEETS = ("works", "work", "tasks", "works list")
@@ -54,8 +65,15 @@ class Sheet:
         The positions of the works that hinder each other.
     """
 
-    def __init__(self, table: Table, kinds: tuple[Column, ...], log: ProblemLog) -> None:
+    def __init__(
+        self,
+        table: Table,
+        kinds: tuple[Column, ...],
+        log: ProblemLog,
+        style: DateStyle = UNDECIDED,
+    ) -> None:
         self.table = table
+        self._style = style
         self._log = log
         self._kinds = kinds
         self.notes = list(table.notes)
@@ -133,6 +151,7 @@ class Sheet:
     def _read_header(self, row: Row) -> None:
         self.header_row = row.number
         first: dict[Heading, int] = {}
+        style = self._style_of_titles(row)
         for column, cell in enumerate(row.cells):
             try:
                 title = "" if is_blank(cell) else read_name(cell)
@@ -144,7 +163,10 @@ class Sheet:
             self._titles.append(title)
             if not title:
                 continue
-            heading = recognise(title, self._kinds)
+            heading = recognise(title, self._kinds, style)
+            if heading is None and (text := date_in_title(title)) and is_ambiguous(text):
+                self.fail(ambiguity(text), row, column)
+                continue
             if heading is None:
                 self.fail(lambda title=title: suggest(title, self._kinds), row, column)  # type: ignore[misc]
                 continue
@@ -165,6 +187,24 @@ class Sheet:
                 self.columns[heading.key] = column
             first.setdefault(same, column)
         self._check_required(row)
+
+    def _style_of_titles(self, row: Row) -> DateStyle:
+        """How the dates in titles are read: as the option says, or as one of them shows."""
+        if self._style.order is not None:
+            return self._style
+        titles = [cell for cell in row.cells if isinstance(cell, str)]
+        texts = [text for text in map(date_in_title, titles) if text is not None]
+        order = find_order(texts)
+        example = next(filter(is_ambiguous, texts), None)
+        if order.order is None or example is None:
+            return self._style
+        style = self._style._replace(order=order.order)
+        self.notes.append(
+            f"{self.where}: dates in titles are read with {ORDERS[order.order]} (as "
+            f"{found(order.shown_by)} shows): {found(example)} is "
+            f"{write_date(parse_date(example, style))}"
+        )
+        return style
 
     def _check_required(self, row: Row) -> None:
         for column in self._kinds:
@@ -282,7 +322,10 @@ class Sheet:
 
 
 def open_sheets(
-    works: str | Path, hindrance: str | Path | None, log: ProblemLog
+    works: str | Path,
+    hindrance: str | Path | None,
+    log: ProblemLog,
+    style: DateStyle = UNDECIDED,
 ) -> tuple[Sheet, Sheet | None]:
     """Open the list of works, and the list of hindrance if it is given."""
     file, content = read_bytes(works, MOST_LIST_BYTES)
@@ -293,8 +336,8 @@ def open_sheets(
         other, _ = _open(file, content, HINDRANCE_SHEETS, HINDRANCE)
     elif book is not None and (name := book.find_sheet(HINDRANCE_SHEETS, only=False)):
         other = book.read(name)
-    made = Sheet(table, WORKS, log)
-    return made, None if other is None else Sheet(other, HINDRANCE, log)
+    made = Sheet(table, WORKS, log, style)
+    return made, None if other is None else Sheet(other, HINDRANCE, log, style)
 
 
 def _open(
