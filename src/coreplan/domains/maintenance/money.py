@@ -100,6 +100,19 @@ def rounded(amount: float) -> float:
     return _cents(amount) / 100 if _has_cents(amount) else amount
 
 
+def shares(total: float, amounts: Sequence[float]) -> tuple[float, ...]:
+    """Round amounts to whole cents that add up to their rounded total, as shown.
+
+    Examples
+    --------
+    >>> shares(0.01, [0.004, 0.0041])
+    (0.0, 0.01)
+    """
+    if not _has_cents(total):
+        return tuple(amounts)
+    return tuple(each / 100 for each in _share(_cents(total), amounts))
+
+
 def _has_cents(amount: float) -> bool:
     return math.isfinite(amount) and abs(amount) < LARGE
 

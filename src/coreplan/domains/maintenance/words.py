@@ -67,6 +67,28 @@ def expected_money(value: float) -> str:
     return f"expected to earn {amount_text(value)} in all: revenue, less works and hindrance"
 
 
+def money_left_out(stage: int, calendar: Calendar | None = None) -> str:
+    """Say that the amounts of a plan from a later step leave out the money before; else empty.
+
+    Examples
+    --------
+    >>> money_left_out(4)
+    'This plan begins in step 4. Costs and revenue before that step are left out.'
+    >>> money_left_out(0)
+    ''
+    """
+    if not stage:
+        return ""
+    if calendar is None:
+        return (
+            f"This plan begins in {when(stage)}. Costs and revenue before that step are left out."
+        )
+    return (
+        f"This plan begins on {when(stage, calendar)}. Costs and revenue before that day are left "
+        "out."
+    )
+
+
 @provides("Coordination.text")
 def coordination_in_words(worth: Coordination) -> list[str]:
     """The value of coordination: the gain, its parts, and the contractors who gain or give up."""

@@ -144,7 +144,8 @@ def _proof(plan: ReportedPlan, worth: Worth) -> str:
     known = f"no plan{among} can {can} than {amount_text(worth.sign * bound)}"
     if worth.kind == "estimated":
         return f"Not proven to be the best plan: {known}."
-    gap = max(0.0, bound - worth.value)
+    # The difference of what is shown, so that readers can check it.
+    gap = max(0.0, rounded(bound) - rounded(worth.value))
     relative = _part(gap / abs(worth.value)) if worth.value else ""
     gained = "saved" if worth.costs else "gained"
     return (
@@ -236,22 +237,28 @@ def _as_result(plan: ReportedPlan, value: float) -> Result:
 def _coordination_words(plan: ReportedPlan, found: Coordination, worth: Worth) -> str:
     """Say how much the plan gains over every contractor planning alone."""
     gained = "saves" if worth.costs else "gains"
-    if found.gain < 0:
-        said = [f"Planning alone would be better by {amount_text(-found.gain)}."]
+    # Differences of what is shown, so that readers can check them.
+    alone = rounded(found.alone)
+    gain = rounded(rounded(found.value) - alone)
+    if gain < 0:
+        said = [f"Planning alone would be better by {amount_text(-gain)}."]
     else:
-        part = _part(found.gain / abs(found.alone)) if found.alone else ""
-        said = [f"This plan {gained} {amount_text(found.gain)}{part} compared with planning alone."]
+        part = _part(gain / abs(alone)) if alone else ""
+        said = [f"This plan {gained} {amount_text(gain)}{part} compared with planning alone."]
     said.append(
-        f"If every contractor planned for its own costs and revenue only, all works together "
-        f"would be expected to {worth.verb} {amount_text(worth.sign * found.alone)}, hindrance "
-        "included."
+        "Planning alone means that every contractor plans for its own costs and revenue only, and "
+        "starts each work as early as it can unless a later start is better for itself. All works "
+        f"together would then be expected to {worth.verb} "
+        f"{amount_text(worth.sign * found.alone)}, hindrance included."
     )
     known = plan.upper_bound is not None and not plan.decentralised
-    if known and not _is_proven(plan, worth) and amount_text(found.high) != amount_text(found.low):
-        said.append(
-            f"The best plan {gained} between {amount_text(found.low)} and "
-            f"{amount_text(found.high)}."
-        )
+    if known and not _is_proven(plan, worth):
+        low = max(0.0, gain)
+        high = max(low, rounded(rounded(found.upper_bound) - alone))
+        if amount_text(low) != amount_text(high):
+            said.append(
+                f"The best plan {gained} between {amount_text(low)} and {amount_text(high)}."
+            )
     return " ".join(said)
 
 
@@ -278,7 +285,14 @@ def _coordination_rows(
     sign = worth.sign
     total = "Expected cost" if worth.costs else "Expected earnings"
     add(total, sign * found.value, sign * found.alone, sign, total=True)
-    for name, alone in found.own_alone.items():
-        own = None if found.own is None else sign * found.own[name]
-        add(name, own, sign * alone, sign, name=True)
+    own = None if together_parts is None else _own(together_parts)
+    for k, (name, alone) in enumerate(zip(found.own_alone, _own(alone_parts), strict=True)):
+        add(name, None if own is None else sign * own[k], sign * alone, sign, name=True)
     return rows
+
+
+def _own(money: Money) -> list[float]:
+    """The revenue of each contractor, less the cost of its works; in cents that add up."""
+    return [
+        revenue - works for revenue, works in zip(money.revenue_of, money.works_of, strict=True)
+    ]
