@@ -88,24 +88,25 @@ def _delays(findings: Findings, rules: Sequence[DecisionRule], name: str) -> dic
     """What the contractor does if works are delayed, and what others do if its works are."""
     followed = [rule for rule in rules if rule.other_contractor == name]
     caused = [rule for rule in rules if rule.other_contractor != name]
-    partly = ""
+    partly = where = ""
     if findings.rules.covered < 1:
         partly = f" (in the likeliest courses, {percent(findings.rules.covered)} of all)"
+        where = " in these courses"
     return {
         "title": f"What to do about delays{partly}",
-        "help": "A delay of your own work also pushes back your next works, by at most its length.",
+        "help": "A delay of your own work can also push back your next works.",
         "lists": [
             rules_list(
                 findings,
                 followed,
-                "No delay of another contractor changes your starts.",
+                f"No delay of another contractor changes your starts{where}.",
                 MOST_RULES,
                 "What you do",
             ),
             rules_list(
                 findings,
                 caused,
-                "Delays of your works do not change when others start theirs.",
+                f"Delays of your works do not change when others start theirs{where}.",
                 MOST_RULES,
                 "What others do if your works are delayed",
             ),
@@ -156,6 +157,5 @@ def _summary(findings: Findings, own: int) -> dict[str, Any]:
         "amounts": amounts,
         "note": "",
         "later": later(findings),
-        "value": value,
         "costs": costs,
     }

@@ -91,7 +91,7 @@ class Findings:
 
     @cached_property
     def beginning(self) -> Mapping[Place, int]:
-        """The remaining steps of the works that are under way at first; 0 for works already done."""
+        """The remaining steps of works that are under way at first; 0 for works already done."""
         policy = self.plan.policy
         state = policy.indexed.name_state(policy.indexed.find_state(policy.stage, None))
         left: dict[Place, int] = {}
