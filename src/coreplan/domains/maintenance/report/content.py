@@ -180,7 +180,12 @@ def rules_list(
     left = len(rules) - most
     return {
         "title": title,
-        "rules": grouped_rules(rules[:most], findings.problem, findings.calendar),
+        "rules": [
+            [condition, consequences]
+            for condition, consequences in grouped_rules(
+                rules[:most], findings.problem, findings.calendar
+            )
+        ],
         "none": none,
         "more": f"{count(left, 'less important rule')} left out." if left > 0 else "",
     }
