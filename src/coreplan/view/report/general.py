@@ -156,7 +156,10 @@ def _tree(data: dict[str, Any]) -> str:
     held = data["words"]["held"]
     note = f'<p class="notice">{escape(held)}</p>' if held else ""
     lines = "\n".join(map(escape, data["tree"]))
-    return f'{note}<div class="scroll" tabindex="0" role="group" aria-label="Plan tree, can be scrolled"><pre>{lines}</pre></div>'
+    return (
+        f'{note}<div class="scroll" tabindex="0" role="group" '
+        f'aria-label="Plan tree, can be scrolled"><pre>{lines}</pre></div>'
+    )
 
 
 def _likely(data: dict[str, Any]) -> str:

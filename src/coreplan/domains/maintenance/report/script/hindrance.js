@@ -16,6 +16,13 @@ const heatRows = () => {
     return row;
   });
 };
+/** The least width of the columns on the screen and on paper, as in the style sheet. */
+const heatWidth = (columns) => {
+  const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
+  const names = matchMedia("(max-width: 40rem)").matches ? 8.5 : 12;
+  const least = (columns * 0.9 + names + 3.5) * rem;
+  return Math.min(380, Math.max($("heat").clientWidth, least) - (names + 4.5) * rem);
+};
 const drawHeat = () => {
   const width = Math.ceil((horizon - first) / mostColumns);
   const columns = Math.ceil((horizon - first) / width);
@@ -33,7 +40,7 @@ const drawHeat = () => {
   const most = Math.max(...shown.flatMap((row) => row.cells.map(Math.abs)), 0);
   const table = element("table", { class: "heat" });
   table.style.setProperty("--columns", columns);
-  const ticks = new Set(ticksOf(380).map((stage) => Math.floor((stage - first) / width)));
+  const ticks = new Set(ticksOf(heatWidth(columns)).map((stage) => Math.floor((stage - first) / width)));
   const head = element("tr", {}, element("th", { scope: "col" }, "works"));
   const labels = [];
   for (let k = 0; k < columns; k++) {
@@ -43,7 +50,7 @@ const drawHeat = () => {
       element(
         "th",
         { scope: "col", title: labels[k] },
-        ticks.has(k) ? tick(from) : element("span", { class: "visually-hidden" }, labels[k]),
+        ticks.has(k) ? tick(from) : hidden(labels[k]),
       ),
     );
   }
@@ -56,7 +63,7 @@ const drawHeat = () => {
       element(
         "th",
         { scope: "row" },
-        ...rules[row.number].works.map((work) => named(works[work].name)),
+        ...rules[row.number].works.map((work) => named(nameOf(work))),
       ),
     );
     row.cells.forEach((amount, k) => {
@@ -69,7 +76,7 @@ const drawHeat = () => {
           "data-rule": row.number,
           "data-column": k,
         },
-        amount ? element("span", { class: "visually-hidden" }, money(row.amounts[k])) : "",
+        amount ? hidden(money(row.amounts[k])) : "",
       );
       cell.style.setProperty("--share", amount ? 10 + (80 * Math.abs(amount)) / most : 0);
       line.append(cell);
@@ -135,7 +142,7 @@ const drawHeat = () => {
     $("heat").scrollLeft = begin.offsetLeft - $("heat").clientWidth + begin.offsetWidth * 3;
 };
 const readCell = (cell) => {
-  const names = rules[cell.dataset.rule].works.map((work) => works[work].name);
+  const names = rules[cell.dataset.rule].works.map(nameOf);
   $("heat").querySelector(".current")?.classList.remove("current");
   cell.classList.add("current");
   fill(

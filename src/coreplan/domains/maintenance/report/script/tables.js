@@ -131,7 +131,7 @@ const drawCosts = () => {
       element("summary", {}, "In numbers"),
       table(
         [
-          ["", false],
+          [hidden("share of cases"), false],
           [distribution.title, true],
         ],
         rows,
@@ -169,7 +169,7 @@ const drawTogether = () => {
     $("together"),
     table(
       [
-        ["", false],
+        [hidden("part"), false],
         ["this plan", true],
         ["planning alone", true],
         [data.costs ? "saved" : "gained", true],

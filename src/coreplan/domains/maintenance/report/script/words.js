@@ -44,6 +44,8 @@ const element = (tag, attributes = {}, ...children) => {
   made.append(...children);
   return made;
 };
+/** A text for those who hear the page. */
+const hidden = (text) => element("span", { class: "visually-hidden" }, text);
 const named = (text) => element("bdi", { dir: "auto", title: text }, text);
 /** A name within a sentence, cut if it is very long. */
 const inText = (text) => element("bdi", { dir: "auto", title: text }, short(text));
@@ -70,6 +72,13 @@ const place = (made, from, to) => {
   made.style.left = `${(from - first) * scale}%`;
   made.style.width = `${(to - from) * scale}%`;
   return made;
+};
+const namesakes = new Map();
+for (const { name } of works) namesakes.set(name, (namesakes.get(name) ?? 0) + 1);
+/** A work's name; with the contractor's name if several contractors have a work of this name. */
+const nameOf = (number) => {
+  const { name, contractor } = works[number];
+  return namesakes.get(name) > 1 ? `${contractors[contractor]}/${name}` : name;
 };
 const workInText = (number) => [
   inText(works[number].name),
