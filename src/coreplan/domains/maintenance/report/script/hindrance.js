@@ -19,9 +19,9 @@ const heatRows = () => {
 /** The least width of the columns on the screen and on paper, as in the style sheet. */
 const heatWidth = (columns) => {
   const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
-  const names = matchMedia("(max-width: 40rem)").matches ? 8.5 : 12;
-  const least = (columns * 0.9 + names + 3.5) * rem;
-  return Math.min(380, Math.max($("heat").clientWidth, least) - (names + 4.5) * rem);
+  const [least, others] = matchMedia("(max-width: 40rem)").matches ? [10.5, 10.5] : [16, 16.5];
+  const width = Math.max($("heat").clientWidth, (columns * 0.9 + least) * rem);
+  return Math.min(380, width - others * rem);
 };
 const drawHeat = () => {
   const width = Math.ceil((horizon - first) / mostColumns);
