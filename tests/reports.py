@@ -65,6 +65,13 @@ def report_of(problem: MaintenanceProblem, **options: Any) -> tuple[Policy, Repo
     return result.policy, make_report(result, **options)
 
 
+def column_of(data: dict[str, Any], title: str) -> list[dict[str, Any]]:
+    """The cells of a column of the table of works."""
+    table = data["works_table"]
+    [k] = [k for k, column in enumerate(table["columns"]) if column["title"] == title]
+    return [row[k] for row in table["rows"]]
+
+
 class Page(HTMLParser):
     """The elements of a page, and the text of its scripts and styles, as a browser has them."""
 

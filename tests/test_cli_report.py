@@ -10,6 +10,7 @@ import pytest
 from cli_runs import Run, one_json, shell
 from clocks import ticking
 from coreplan import cli
+from coreplan.cli.contractor_pages import files_beside
 from helpers import random_mpp
 from reports import Page
 
@@ -133,3 +134,53 @@ def test_help_shows_examples() -> None:
     assert "coreplan report works.yaml -o plan.html" in done.stdout
     for option in ("--policy", "--time-limit", "--start-date", "--step", "--title", "--force"):
         assert option in done.stdout
+
+
+def test_pages_of_contractors(run: Run, small: Path, tmp_path: Path) -> None:
+    """One page for each contractor is written beside the report, or one page alone."""
+    page = tmp_path / "plan.html"
+    code, out, err = run("report", small, "-o", page, "--each-contractor")
+    assert (code, err) == (0, "")
+    files = [tmp_path / f"plan-{name}.html" for name in ("alpha", "beta")]
+    assert out.splitlines()[-1] == (
+        f"the pages of 2 contractors are beside it: {files[0]} to {files[1]}"
+    )
+    for file, name in zip(files, ("Alpha", "Beta"), strict=True):
+        assert Page(file.read_text(encoding="utf-8")).data["contractor"] == name
+    alone = tmp_path / "alone.html"
+    code, out, _ = run("report", small, "-o", alone, "--contractor", "Beta")
+    assert (code, "The works of Beta are expected to " in out) == (0, True)
+    assert alone.read_bytes() == files[1].read_bytes()
+    code, out, _ = run("report", small, "-o", page, "--each-contractor", "--force", "--json")
+    said = one_json(out)
+    assert said["contractors"] == {"Alpha": str(files[0]), "Beta": str(files[1])}
+
+
+def test_pages_of_contractors_that_cannot_be_written(run: Run, small: Path, tmp_path: Path) -> None:
+    """Unknown contractors, existing pages and plans without contractors are errors: code 2."""
+    page = tmp_path / "plan.html"
+    (tmp_path / "plan-beta.html").write_text("precious")
+    for arguments, said in (
+        ((small, "--contractor", "beta"), "no contractor 'beta'; did you mean 'Beta'?"),
+        ((small, "--contractor", "Beta", "--each-contractor"), "use only one of"),
+        ((small, "--each-contractor"), "plan-beta.html' already exists; add --force"),
+        ((cli.example_path("two_robots.yaml"), "--contractor", "r1"), "a maintenance problem"),
+    ):
+        code, out, err = run("report", arguments[0], "-o", page, *arguments[1:])
+        assert (code, out) == (2, ""), arguments
+        assert said in err.replace("\n", " ")
+    assert not page.exists()
+    assert (tmp_path / "plan-beta.html").read_text() == "precious"
+
+
+def test_names_of_files_of_contractors() -> None:
+    """Every contractor has its own file beside the report, whatever its name."""
+    names = ["Van Dijk", "van-dijk", "/../x", "***", "x" * 500, "שלום", "plan"]
+    found = files_beside("out/plan.html", names)
+    assert list(found) == names
+    files = list(found.values())
+    assert len({file.casefold() for file in files}) == len(files)
+    assert all(Path(file).parent == Path("out") and len(file) < 90 for file in files)
+    assert files[:4] == [
+        f"out/plan-{name}.html" for name in ("van-dijk", "van-dijk-2", "x", "contractor-4")
+    ]

@@ -181,11 +181,10 @@ def test_closed_steps_are_marked() -> None:
     problem = MaintenanceProblem((Contractor("Alpha", (task,)),), 5, (), True, "x", closed)
     policy = solve(problem).policy
     for marks in (BLOCKS, PLAIN):
-        *_, row, legend = gantt(
-            timeline(policy).works, ["Alpha"], 0, 5, 80, marks, None, problem.closed
-        )
-        chart = row.plain.split()[1]
+        lines = gantt(timeline(policy).works, ["Alpha"], 0, 5, 80, marks, None, problem.closed)
+        _, _, row, *legend = (line.plain for line in lines)
+        chart = row.split()[1]
         cells = [chart[4 * step] for step in range(5)]
         idle = marks.idle
         assert cells == [idle, marks.sure, marks.closed, marks.no_start, idle]
-        assert f"{marks.closed} closed; {marks.no_start} no start" in legend.plain
+        assert f"{marks.closed} closed; {marks.no_start} no start" in " ".join(legend)

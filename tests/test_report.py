@@ -18,6 +18,7 @@ from coreplan import (
     Calendar,
     Contractor,
     ContractorState,
+    Delay,
     MaintenanceProblem,
     ModelError,
     Policy,
@@ -33,10 +34,15 @@ from coreplan.analysis import return_distribution
 from coreplan.cli import example_path
 from coreplan.domains.maintenance import Closure, schedule_policy, value_of_coordination
 from coreplan.domains.maintenance.courses import find_courses
+from coreplan.domains.maintenance.decision_rules import decision_rules
 from coreplan.domains.maintenance.money import split_value
+from coreplan.domains.maintenance.planned import planned_schedule
+from coreplan.domains.maintenance.timeline import timeline
+from coreplan.domains.maintenance.view.rules_text import rule_lines
 from coreplan.formats import read_result
+from coreplan.model.dates import write_date
 from helpers import agrees, from_file, random_mpp, scale
-from reports import HOSTILE, TITLE, Page, hostile_problem, report_of
+from reports import HOSTILE, TITLE, Page, column_of, hostile_problem, report_of
 from strategies import mpp_dicts
 
 
@@ -82,9 +88,14 @@ def test_numbers_come_from_the_plan(raw: dict[str, Any]) -> None:
     assert data["summary"]["proven"]
     for row, expected in zip(data["hindrance"], money.hindrances, strict=True):
         assert same(sum(amount for _, amount in row), expected)
-    assert same(sum(work["expected"] for work in data["works"]), money.works)
-    earned = sum(work["completed"] * work["revenue"] for work in data["works"])
+    expected = [cell["money"] for cell in column_of(data, "expected cost")]
+    assert math.fsum(expected) == pytest.approx(cents.works, abs=1e-6)
+    completed = [cell["percent"] for cell in column_of(data, "completed")]
+    earned = sum(
+        chance * work["revenue"] for chance, work in zip(completed, data["works"], strict=True)
+    )
     assert same(earned, money.revenue)
+    assert math.fsum(data["hindrance_sums"]) == pytest.approx(cents.hindrance, abs=1e-6)
     worth = value_of_coordination(problem, result)
     assert same(data["coordination"]["alone"], worth.policy_alone.evaluate())
     assert same(data["coordination"]["gain"], policy.evaluate() - worth.policy_alone.evaluate())
@@ -135,14 +146,14 @@ def test_sentences_of_a_proven_plan() -> None:
     assert data["summary"]["proof"] == "Proven to be the best plan: no plan costs less."
     worth = value_of_coordination(problem, result)
     assert (
-        "as early as possible where it makes no difference; all works together would then be "
-        f"expected to cost {-worth.alone:,.2f}, hindrance included."
+        f"would then be expected to cost {-worth.alone:,.2f}, hindrance included."
         in data["coordination"]["words"]
     )
     part = 100 * worth.gain / -worth.alone
     assert (
-        f"This plan saves {worth.gain:,.2f} ({part:.3g} %) compared with planning alone."
-        in data["coordination"]["words"]
+        f"This plan saves {worth.gain:,.2f} ({part:.3g} %) compared with planning alone. Planning "
+        "alone means that every contractor starts its works when that is best for itself, and as "
+        "early as possible where it makes no difference; " in data["coordination"]["words"]
     )
     assert data["subtitle"] == "4 contractors, 9 works, 12 steps"
     assert data["words"]["held"] == ""
@@ -193,7 +204,7 @@ def test_dates() -> None:
     assert data["subtitle"] == "4 contractors, 9 works, 21 Dec 2026 – 14 Mar 2027"
     assert data["dates"]["first"] == [calendar.label(stage) for stage in range(12)]
     assert (data["dates"]["last"][0], data["dates"]["last"][11]) == ("27 Dec 2026", "14 Mar 2027")
-    assert "21 Dec 2026" in {work["starts"] for work in data["works"]}
+    assert "21 Dec 2026" in {cell["text"] for cell in column_of(data, "start")}
     assert make_report(result).data["dates"] is None
 
 
@@ -227,7 +238,14 @@ def test_plans_from_a_later_stage() -> None:
         4,
         "4 contractors, 9 works, 8 steps, from step 4",
     )
-    assert data["works"][names.index("ring east")]["starts"] == "under way"
+    starts = [cell["text"] for cell in column_of(data, "start")]
+    assert starts[names.index("ring east")] == "under way"
+    assert starts[names.index("cycle path")] == "done"
+    ends = [cell["text"] for cell in column_of(data, "end")]
+    assert ends[names.index("ring east")] == "step 6"
+    later = "All amounts count from step 4 on: money spent or earned before is not included."
+    assert data["summary"]["later"] == later
+    assert make_report(solve(problem)).data["summary"]["later"] == ""
 
 
 def test_large_plans_are_cut() -> None:
@@ -251,7 +269,7 @@ def test_out_of_exact_reach(monkeypatch: pytest.MonkeyPatch) -> None:
 
         raise SolverError("too large")
 
-    monkeypatch.setattr("coreplan.domains.maintenance.report.content.timeline", never)
+    monkeypatch.setattr("coreplan.domains.maintenance.report.findings.timeline", never)
     proven = make_report(result).data
     headline = f"The plan is expected to cost at most {-result.value:,.2f} in all."
     assert proven["summary"]["headline"] == headline
@@ -261,7 +279,9 @@ def test_out_of_exact_reach(monkeypatch: pytest.MonkeyPatch) -> None:
     assert amounts_of(proven)["Works"] == shown.money.in_cents().works
     assert "estimated from 100,000 simulated courses" in proven["summary"]["note"]
     assert proven["hindrance"] == []
-    assert (proven["works"][0]["starts"], proven["works"][0]["completed"]) == (None, 1)
+    assert column_of(proven, "start")[0].keys() == {"text"}
+    assert column_of(proven, "completed")[0] == {"percent": 1}
+    assert column_of(proven, "expected cost")[0] == {"text": ""}
     simulated = make_report(result.policy).data
     headline = f"The plan is expected to cost about {-shown.mean:,.2f} in all."
     assert simulated["summary"]["headline"] == headline
@@ -309,6 +329,131 @@ def test_the_page_loads_nothing() -> None:
     assert page.elements[0] == ("html", {"lang": "en"})
 
 
+def test_shown_sums_add_up() -> None:
+    """The amounts of the summary and of every column of the comparison add up to the cent."""
+    problem = from_file(random_mpp(4, 2, 9, seed=3))
+    result = solve(problem)
+    data = make_report(result).data
+
+    def whole(amount: float) -> int:
+        assert amount == round(amount, 2)
+        return round(100 * amount)
+
+    amounts = {words: whole(amount) for words, amount in amounts_of(data).items()}
+    *parts, total = amounts
+    sign = -1 if data["costs"] else 1
+    signs = {"Revenue": sign, "Works": -sign, "Hindrance": -sign}
+    assert sum(signs[part] * amounts[part] for part in parts) == amounts[total]
+    rows = {row["words"]: row for row in data["coordination"]["rows"]}
+    names = [row["words"] for row in data["coordination"]["rows"] if row.get("name")]
+    for column in ("together", "alone"):
+        shown = {words: whole(row[column]) for words, row in rows.items()}
+        assert sum(signs[part] * shown[part] for part in parts) == shown[total]
+        own = signs["Works"] * shown["Works"] + signs["Revenue"] * shown.get("Revenue", 0)
+        assert sum(shown[name] for name in names) == own
+    saved = {words: whole(row["saved"]) for words, row in rows.items()}
+    assert sum(saved[part] for part in parts) == saved[total]
+    assert f"{abs(saved[total]) / 100:,.2f}" in data["coordination"]["words"]
+    assert whole(data["works_table"]["columns"][7]["total"]) == amounts["Works"]
+
+
+def test_rules_for_delays_are_those_of_the_terminal() -> None:
+    """The page has every rule for delays in the words that the terminal prints."""
+    problem, result = ring_road()
+    assert result.policy is not None
+    calendar = Calendar(date(2026, 3, 2))
+    data = make_report(result, calendar=calendar).data
+    found = decision_rules(result.policy)
+    printed = [str(line).strip() for line in rule_lines(problem, found, calendar, 40)]
+    [shown] = data["delays"]["lists"]
+    lines = []
+    for condition, consequences in shown["rules"]:
+        if len(consequences) == 1:
+            lines.append(f"- {condition}, {consequences[0]}")
+        else:
+            lines += [f"- {condition}:", *(f"- {each}" for each in consequences)]
+    assert printed == [f"{data['delays']['title']}:", *lines]
+    assert len(lines) > 10
+
+
+def test_ends_of_works() -> None:
+    """Starts and ends are those without delays; the latest end stands below if it is later."""
+    problem, result = ring_road()
+    assert result.policy is not None
+    data = make_report(result, calendar=Calendar(date(2026, 3, 2))).data
+    planned = planned_schedule(result.policy)
+    times = {(work.contractor, work.work): work for work in timeline(result.policy).works}
+    calendar = Calendar(date(2026, 3, 2))
+    works = [
+        (contractor.name, task.name)
+        for contractor in problem.contractors
+        for task in contractor.tasks
+    ]
+    course = {(work.contractor, work.task): work for work in planned.works}
+    for name, start, end in zip(
+        works, column_of(data, "start"), column_of(data, "end"), strict=True
+    ):
+        assert start["text"] == calendar.label(course[name].start)
+        last = calendar.last_day(course[name].end - 1)
+        assert end["text"] == write_date(last)
+        latest = calendar.last_day(times[name].last_end or 0)
+        assert (latest > last) == ("note" in end)
+        if "note" in end:
+            assert end["note"] == f"latest: {write_date(latest)}"
+
+
+def test_an_end_after_the_plan() -> None:
+    """A work that may not end in the planned time says so instead of giving a last day."""
+    task = Task("a1", 2, cost=1, delay=Delay(0.5, 3), revenue=100)
+    late = MaintenanceProblem((Contractor("Alpha", (task,)),), 4)
+    [end] = column_of(make_report(solve(late)).data, "end")
+    assert end == {"text": "step 3", "note": "latest: after step 3"}
+
+
+def test_the_page_of_a_contractor() -> None:
+    """It has the contractor's works, dates, rules and own money, and no amount of anyone else."""
+    problem, result = ring_road()
+    report = make_report(result, each_contractor=True)
+    whole = report.data
+    assert list(report.contractors) == list(problem.agent_names)
+    rows = {row["words"]: row for row in whole["coordination"]["rows"]}
+    for name, page in report.contractors.items():
+        data = page.data
+        assert Page(page.html).data == data
+        assert data["contractor"] == data["contractors"][0] == name
+        own = [task.name for task in problem.contractor(name).tasks]
+        assert [cell["name"] for cell in column_of(data, "work")] == own
+        assert f"expected to cost {rows[name]['together']:,.2f}." in data["summary"]["headline"]
+        total = data["works_table"]["columns"][-1]["total"]
+        assert total == rows[name]["together"]
+        for work in data["works"]:
+            if work["contractor"]:
+                assert (work["cost"], work["revenue"]) == (0, 0)
+        assert data["rules"] == data["hindrance"] == []
+        assert not {"coordination", "distribution", "value"} & set(data)
+        for other, row in rows.items():
+            if other != name and row["together"]:
+                assert f"{row['together']:,.2f}" not in json.dumps(data)
+        followed, caused = data["delays"]["lists"]
+        assert all(each.startswith(f"{name} ") for _, group in followed["rules"] for each in group)
+        assert not any(
+            each.startswith(f"{name} ") for _, group in caused["rules"] for each in group
+        )
+    alone = make_report(result, contractor="Van Dijk")
+    assert alone.html == report.contractors["Van Dijk"].html
+    assert alone.contractors == {}
+
+
+def test_pages_of_nobody() -> None:
+    """An unknown contractor is refused, and so is a plan without contractors."""
+    _, result = ring_road()
+    with pytest.raises(ModelError, match=r"no contractor 'van dijk'; did you mean 'Van Dijk'\?"):
+        make_report(result, contractor="van dijk")
+    robots = solve(read_problem(example_path("two_robots.yaml")))
+    with pytest.raises(ModelError, match="needs a plan of a maintenance problem"):
+        make_report(robots, each_contractor=True)
+
+
 def test_the_same_plan_gives_the_same_page(tmp_path: Path) -> None:
     """Reports are deterministic: the same bytes, also in the file."""
     problem, result = ring_road()
@@ -331,7 +476,8 @@ def test_nothing_to_do() -> None:
     problem = MaintenanceProblem((Contractor("Alpha"),), horizon=3)
     data = make_report(solve(problem)).data
     assert data["summary"]["headline"] == "The plan is expected to cost 0.00 in all."
-    assert data["words"]["plan"].startswith("No work in this plan can be delayed")
+    assert not data["open"]
+    assert data["delays"]["lists"][0]["none"] == "No work in this plan can be delayed."
     certain = MaintenanceProblem((Contractor("Alpha", (Task("a1", 1, cost=2),)),), 2, (), True)
     shown = make_report(solve(certain)).data["distribution"]
     assert shown["words"] == "The plan costs 2.00 in every case."

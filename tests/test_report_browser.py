@@ -8,14 +8,19 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import axe_playwright_python
 import pytest
 
 from browsers import Watched
 from coreplan import (
     Calendar,
+    Contractor,
+    Delay,
+    Hindrance,
     MaintenanceProblem,
     Policy,
     SolverError,
+    Task,
     make_report,
     read_problem,
     solve,
@@ -23,7 +28,7 @@ from coreplan import (
 from coreplan.cli import example_path
 from followed import Run, follow
 from helpers import from_file, random_mpp
-from reports import HOSTILE, TITLE, hostile_problem, report_of
+from reports import HOSTILE, TITLE, column_of, hostile_problem, report_of
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -84,16 +89,69 @@ class Driver:
         else:
             del self.said[work]
 
+    def amounts(self) -> dict[str, float]:
+        """The amounts in the text about the course, by their words."""
+        course = self.page.inner_text("#course")
+        found = re.findall(r"(costs|earns|works|hindrance|revenue) (-?[\d,]+\.\d\d)", course)
+        assert found, course
+        return {words: float(amount.replace(",", "")) for words, amount in found}
+
     def check(self) -> None:
-        """The chart shows what `act` does, and the text what that costs."""
+        """The chart shows what `act` does, and the texts say the same, and what it costs."""
         expected, earned = self.followed()
         assert self.shown() == expected
-        course = self.page.inner_text("#course")
-        verb = "costs" if "costs" in course else "earns"
-        amount = re.search(rf"{verb} (-?[\d,]+\.\d\d) in all", course)
-        assert amount, course
-        shown = float(amount[1].replace(",", ""))
-        assert shown == pytest.approx(-earned if verb == "costs" else earned, abs=0.0051)
+        amounts = self.amounts()
+        shown = -amounts["costs"] if "costs" in amounts else amounts["earns"]
+        assert shown == pytest.approx(earned, abs=0.0051)
+        parts = amounts.get("revenue", 0) - amounts["works"] - amounts["hindrance"]
+        assert parts == pytest.approx(shown, abs=1e-6)
+        self.check_words({run[:2]: run[2] for run in expected})
+
+    def check_words(self, starts: dict[tuple[str, str], int]) -> None:
+        """The sentence above the chart names the delays entered, and the list what they change."""
+        heading = self.page.inner_text("#shown")
+        told = {
+            state: {
+                f"{task} ({contractor})"
+                for bar in self.bars()
+                if state in bar["state"].split()
+                for contractor, task in [self.names[int(bar["work"])]]
+            }
+            for state in ("late", "good")
+        }
+        late, good = told["late"], told["good"]
+        if late or good:
+            named = re.split(r", | and |(?: is| are) (?:delayed|on time)", heading)
+            assert {each.removeprefix("The chart shows the plan if ") for each in named} >= (
+                late | good
+            )
+            assert heading.endswith(", and no other work is delayed.")
+        else:
+            assert "if " not in heading or heading == (
+                "The chart shows the plan if no work is delayed."
+            )
+        # One piece of news per moment, and of all that is said about a work the last holds.
+        items = self.page.eval_on_selector_all(
+            "#path > li", "all => all.map((e) => e.firstChild.data.split(':')[0])"
+        )
+        assert len(items) == len(set(items))
+        last: dict[str, str] = {}
+        for line in self.page.locator("#path ul li").all_inner_texts():
+            work = re.match(r"(.+? \(.+?\)) (starts|is not started)", line)
+            assert work, line
+            if work[1] in last:
+                assert last[work[1]].endswith("; this changes again below.")
+            last[work[1]] = line
+        for work, line in last.items():
+            assert line.endswith("."), line
+            assert not line.endswith("below."), line
+            [start] = [
+                begin for (who, task), begin in starts.items() if work == f"{task} ({who})"
+            ] or [None]
+            if "is not started" in line:
+                assert start is None
+            elif "in step" in line:
+                assert f"starts in step {start}" in line
 
 
 def open_report(
@@ -176,7 +234,8 @@ def test_words_for_what_was_said(browser: Browser, tmp_path: Path) -> None:
     for (contractor, task), start in moved.items():
         shift = start - before[contractor, task]
         words = f"{calendar.steps(abs(shift))} {'later' if shift > 0 else 'earlier'}"
-        assert f"{task} ({contractor}) starts {words}, on {calendar.label(start)}." in told
+        dates = f"on {calendar.label(start)} instead of {calendar.label(before[contractor, task])}"
+        assert f"{task} ({contractor}) starts {dates} ({words})." in told
     assert "The chance of the delays entered is 15 %." in page.inner_text("#course")
     assert page.get_attribute(f'button[data-work="{work}"]', "aria-label") == (
         "sluice road, AquaWegen; 2 Mar – 22 Mar 2026; delayed by 1 week"
@@ -185,6 +244,32 @@ def test_words_for_what_was_said(browser: Browser, tmp_path: Path) -> None:
     driver.said = {}
     driver.check()
     assert page.inner_text("#path") == ""
+    watched.check(path)
+
+
+def test_news_of_one_day_stands_in_one_place(browser: Browser, tmp_path: Path) -> None:
+    """Delays that become known on the same day are one piece of news, with one advice each."""
+    task = Task("a1", 2, cost=1, delay=Delay(0.3, 1))
+    other = Task("b1", 2, cost=1, delay=Delay(0.3, 3))
+    third = Task("c1", 1, cost=[9, 9, *[3] * 8])
+    problem = MaintenanceProblem(
+        (Contractor("Alpha", (task,)), Contractor("Beta", (other,)), Contractor("C", (third,))),
+        10,
+        (Hindrance(("Alpha/a1", "C/c1"), cost=50), Hindrance(("Beta/b1", "C/c1"), cost=50)),
+        must_complete=True,
+    )
+    policy, report = report_of(problem)
+    page, watched, path = open_report(browser, tmp_path, report.html)
+    driver = Driver(page, policy)
+    driver.check()
+    starts = [run[2] for run in driver.shown()]
+    assert starts[0] == starts[1]
+    driver.click(0)
+    driver.click(1)
+    driver.check()
+    [item] = page.locator("#path > li").all_inner_texts()
+    assert "a1 (Alpha) is delayed by 1 step, b1 (Beta) is delayed by 3 steps. Then:" in item
+    assert item.count("c1 (C) starts") == 1
     watched.check(path)
 
 
@@ -218,6 +303,20 @@ def test_keyboard(browser: Browser, tmp_path: Path) -> None:
         driver.said = {work: said}
         driver.check()
         assert page.evaluate(focused) == str(work)
+        # The name stays readable: it lies above the bar.
+        assert page.evaluate(
+            """() => {
+              const label = document.activeElement.parentElement.querySelectorAll(".label");
+              const box = document.activeElement.getBoundingClientRect();
+              const own = [...label].find((each) =>
+                Math.abs(each.getBoundingClientRect().left - box.left) < 1);
+              own.style.pointerEvents = "auto";
+              const name = own.querySelector("bdi").getBoundingClientRect();
+              const top = document.elementFromPoint(name.left + 2, name.top + name.height / 2);
+              own.style.pointerEvents = "";
+              return own.contains(top);
+            }"""
+        )
     page.keyboard.press("Escape")
     assert page.query_selector("#panel-choices button") is None
 
@@ -253,8 +352,10 @@ def test_numbers_on_the_page(browser: Browser, tmp_path: Path) -> None:
     rows = data["coordination"]["rows"]
     expected = [row[key] for row in rows for key in ("together", "alone", "saved")]
     assert numbers("#together td") == pytest.approx(expected, abs=0.0051)
-    expected = [work["expected"] for work in data["works"]]
-    assert numbers("#works td:nth-child(7)") == pytest.approx(expected, abs=0.0051)
+    expected = [cell["money"] for cell in column_of(data, "expected cost")]
+    expected.append(data["works_table"]["columns"][7]["total"])
+    assert numbers("#works td:nth-child(8)") == pytest.approx(expected, abs=1e-6)
+    assert sum(expected[:-1]) == pytest.approx(amounts[0], abs=1e-6)
     expected = [amount for _, amount in data["distribution"]["quantiles"]]
     assert numbers("#costs td") == pytest.approx(expected, abs=0.0051)
     columns = page.eval_on_selector_all(
@@ -291,7 +392,8 @@ def test_hindrance(browser: Browser, tmp_path: Path) -> None:
         for step, amount in row
     }
     assert expected
-    assert cells() == pytest.approx(expected, abs=0.0051)
+    # Cells are rounded so that they add up to the sum beside them.
+    assert cells() == pytest.approx(expected, abs=0.0101)
     page.click("text=The course above")
     for work in [int(bar["work"]) for bar in driver.bars() if bar["tag"] == "BUTTON"][:4]:
         driver.click(work)
@@ -302,7 +404,11 @@ def test_hindrance(browser: Browser, tmp_path: Path) -> None:
             for step in range(problem.horizon):
                 if all(step in working.get(name, ()) for name in names):
                     hindered[number, step] = rule.cost
-        assert cells() == pytest.approx(hindered)
+        assert cells() == pytest.approx(hindered, abs=0.0101)
+        sums = page.eval_on_selector_all(
+            "#heat tbody .number", "all => all.map((e) => e.innerText.replaceAll(',', ''))"
+        )
+        assert sum(map(float, sums)) == pytest.approx(driver.amounts()["hindrance"], abs=1e-6)
     watched.check(path)
 
 
@@ -314,7 +420,7 @@ def test_hindrance_out_of_reach(
     def never(policy: Policy, time_limit: float) -> None:
         raise SolverError("too large")
 
-    monkeypatch.setattr("coreplan.domains.maintenance.report.content.timeline", never)
+    monkeypatch.setattr("coreplan.domains.maintenance.report.findings.timeline", never)
     _, html = ring_road()
     page, watched, path = open_report(browser, tmp_path, html)
     assert page.inner_text("#heat-choices") == "The course above"
@@ -458,6 +564,126 @@ def test_contrast(browser: Browser, tmp_path: Path, scheme: str) -> None:
     brightness = sum(int(part) for part in re.findall(r"\d+", background)[:3])
     assert (brightness < 150) == (scheme == "dark")
     assert page.evaluate(CONTRAST) == []
+
+
+AXE = str(Path(axe_playwright_python.__file__).with_name("axe.min.js"))
+RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]}
+SCREENS: list[Any] = [
+    pytest.param({"viewport": {"width": 1280, "height": 900}}, id="desktop"),
+    pytest.param({"viewport": PHONE, "has_touch": True, "is_mobile": True}, id="phone"),
+    pytest.param({"color_scheme": "dark"}, id="dark"),
+]
+
+
+@pytest.mark.parametrize("context", SCREENS)
+@pytest.mark.parametrize("kind", ["whole", "contractor", "later", "general"])
+def test_accessibility(
+    browser: Browser, tmp_path: Path, context: dict[str, Any], kind: str
+) -> None:
+    """axe-core finds no violation of WCAG 2 A or AA, before and after delays are entered."""
+    html = page_of_kind(kind)
+    page, _, _ = open_report(browser, tmp_path, html, **context)
+    page.evaluate(Path(AXE).read_text(encoding="utf-8"))
+    for _ in range(2):
+        found = page.evaluate("(options) => axe.run(document, options)", RULES)
+        assert found["passes"]
+        assert [
+            (each["id"], node["html"], node["failureSummary"])
+            for each in found["violations"]
+            for node in each["nodes"]
+        ] == []
+        for bar in page.query_selector_all("#chart button.open")[:2]:
+            page.evaluate("(bar) => bar.click()", bar)
+        if page.query_selector("#heat"):
+            page.focus("#heat")
+            page.keyboard.press("ArrowRight")
+
+
+def page_of_kind(kind: str) -> str:
+    """A page of the whole plan, of a contractor, of a later plan, or of a plan of robots."""
+    if kind == "general":
+        return make_report(solve(read_problem(example_path("two_robots.yaml")))).html
+    raw = random_mpp(3, 3, 8, seed=4)
+    raw["must_complete"] = kind != "later"
+    problem = from_file(raw)
+    assert isinstance(problem, MaintenanceProblem)
+    calendar = Calendar(date(2026, 3, 2))
+    if kind == "later":
+        return make_report(solve(problem, stage=2), calendar=calendar).html
+    who = problem.agent_names[1] if kind == "contractor" else None
+    return make_report(solve(problem), calendar=calendar, contractor=who).html
+
+
+def test_the_page_of_a_contractor(browser: Browser, tmp_path: Path) -> None:
+    """It shows the contractor's row first, its works and money only, and follows clicks."""
+    problem = read_problem(example_path("ring_road.yaml"))
+    result = solve(problem)
+    assert result.policy is not None
+    report = make_report(result, contractor="Van Dijk")
+    page, watched, path = open_report(browser, tmp_path, report.html)
+    assert page.inner_text("h1") == "Plan for Van Dijk"
+    assert page.inner_text("#headline") == report.data["summary"]["headline"]
+    names = page.locator("#chart .who bdi").all_inner_texts()
+    assert names[0] == "Van Dijk"
+    assert page.inner_text("#works-title") == "Your works"
+    assert page.query_selector("#hindrance, #possible, #coordination") is None
+    driver = Driver(page, result.policy)
+    # The page numbers works by its own rows.
+    driver.names = [
+        (report.data["contractors"][work["contractor"]], work["name"])
+        for work in report.data["works"]
+    ]
+    driver.click(driver.names.index(("AquaWegen", "sluice road")))
+    assert driver.shown() == driver.followed()[0]
+    assert re.match(r"In this course your work costs [\d,.]+\. That is", page.inner_text("#course"))
+    watched.check(path)
+
+
+def test_words_for_fingers(browser: Browser, tmp_path: Path) -> None:
+    """On a touch screen people tap; elsewhere they click."""
+    _, html = ring_road()
+    for context, word, other in (
+        ({}, "Click", "tap"),
+        ({"has_touch": True, "is_mobile": True}, "Tap", "click"),
+    ):
+        page, _, _ = open_report(browser, tmp_path, html, **context)
+        assert page.inner_text("#panel-text").startswith(f"{word} a work")
+        shown = page.inner_text("main")
+        assert f"{word} a work with a striped end" in shown
+        assert not re.search(rf"\b{other}\b", shown, re.IGNORECASE)
+
+
+def test_hindrance_by_keyboard(browser: Browser, tmp_path: Path) -> None:
+    """Arrow keys read the cells of the table of hindrance one after the other."""
+    raw = random_mpp(3, 3, 8, seed=4)
+    raw["must_complete"] = True
+    _, report = report_of(from_file(raw))
+    page, _, _ = open_report(browser, tmp_path, report.html)
+    page.focus("#heat")
+    page.keyboard.press("ArrowRight")
+    cell = "document.querySelector('#heat .current')"
+    assert page.evaluate(f"{cell} === document.querySelector('#heat td.some')")
+    seen = page.inner_text("#heat-reading")
+    assert page.get_attribute("#heat .current", "title") in seen
+    before = int(page.get_attribute("#heat .current", "data-column") or "")
+    page.keyboard.press("ArrowRight")
+    assert page.get_attribute("#heat .current", "data-column") == str(before + 1)
+    assert page.inner_text("#heat-reading") != seen
+
+
+def test_paper_has_the_rules_and_no_instructions(browser: Browser, tmp_path: Path) -> None:
+    """A printed page says what it shows and what to do about delays, and asks for no clicks."""
+    policy, html = ring_road()
+    page, _, _ = open_report(browser, tmp_path, html)
+    driver = Driver(page, policy)
+    driver.click(driver.names.index(("AquaWegen", "sluice road")))
+    page.emulate_media(media="print")
+    shown = page.inner_text("body")
+    assert "The chart shows the plan if sluice road (AquaWegen) is delayed" in shown
+    assert "if no work is delayed" not in shown
+    assert not re.search(r"\b(click|tap)\b", shown, re.IGNORECASE)
+    for condition in ("sluice road is delayed", "bridge deck, started in step 2, is delayed"):
+        assert condition in page.inner_text("#delays")
 
 
 def test_print(browser: Browser, tmp_path: Path) -> None:

@@ -10,6 +10,12 @@ from typing import Any
 import click
 
 from coreplan.analysis.plan import PlanReport, evaluate_plan
+from coreplan.cli.contractor_pages import (
+    check_contractors,
+    contractor_options,
+    files_beside,
+    said_of,
+)
 from coreplan.cli.options import solver_options
 from coreplan.cli.outputs import Outputs
 from coreplan.cli.search_log import SearchLog, verbose_option
@@ -47,6 +53,8 @@ HURRIED_PIECES = 1_000
     coreplan report works.yaml -o plan.html --policy plan.json --no-bound
     coreplan report works.yaml -o plan.html --schedule schedule.yaml
     coreplan report works.yaml -o plan.html --stage 7 --state now.yaml
+    coreplan report works.yaml -o plan.html --each-contractor
+    coreplan report works.yaml -o dijk.html --contractor "Van Dijk"
     """,
     short_help="Write a plan as one HTML file: to read, click through and print.",
 )
@@ -70,6 +78,7 @@ HURRIED_PIECES = 1_000
 @memory_limit_option
 @solver_options("core")
 @calendar_options
+@contractor_options
 @click.option("--title", metavar="TEXT", help="Title of the report.  [default: the problem's name]")
 @click.option("--force", is_flag=True, help="Overwrite an existing HTML file.")
 @verbose_option
@@ -84,6 +93,8 @@ def report(
     asked: dict[str, Any],
     start_date: datetime.date | None,
     step: str | None,
+    contractor: str | None,
+    each_contractor: bool,
     title: str | None,
     force: bool,
     verbose: bool,
@@ -96,12 +107,15 @@ def report(
     much the plan may cost, and what coordination is worth. Ctrl-C stops the search and reports the
     best plan so far, with the parts that can be computed in a moment.
     """
-    check_writable(output, which.sources(file), "the report", "--output")
-    if Path(output).is_file() and not force:
-        raise click.BadParameter(
-            f"{output!r} already exists; add --force to overwrite it", param_hint="'--output'"
-        )
+    sources = which.sources(file)
+    check_writable(output, sources, "the report", "--output")
+    _check_new(output, force)
     problem, calendar = read_dated_problem(file, start_date, step)
+    check_contractors(problem, contractor, each_contractor, output)
+    beside = files_beside(output, problem.agent_names if each_contractor else ())
+    for page in beside.values():
+        check_writable(page, sources, "the page of a contractor", "--each-contractor")
+        _check_new(page, force)
     if calendar is not None:
         calendar.last_day(
             problem.horizon - 1
@@ -133,22 +147,48 @@ def report(
     made: Report | None = None
     try:
         with outputs.one(f"the report in {output}"):
-            made = make_report(plan, calendar=calendar, title=title, **_hurry())
+            made = make_report(
+                plan,
+                calendar=calendar,
+                title=title,
+                contractor=contractor,
+                each_contractor=each_contractor,
+                **_hurry(),
+            )
             made.save(output)
+        for name, page in beside.items():
+            with outputs.one(f"the page of a contractor in {page}"):
+                if made is not None:
+                    made.contractors[name].save(page)
     finally:  # the result is worth printing even if the report fails
         with outputs.one("the result"):
             if as_json:
-                print_json(_to_dict(plan, made, None if outputs.code else output))
+                known = _to_dict(plan, made, None if outputs.code else output)
+                print_json(known | {"contractors": {} if outputs.code else beside})
             elif made is None or outputs.code:
                 console.print(plan.summary(), markup=False)
             else:
                 summary = made.data["summary"]
+                headline = summary["headline"]
+                if contractor is not None:
+                    headline = headline.replace("Your works", f"The works of {contractor}", 1)
                 held = made.data["words"]["held"]
-                for line in (summary["headline"], summary["proof"], summary.get("note"), held):
+                remarks = (summary.get("later"), summary.get("note"), held)
+                for line in (headline, summary["proof"], *remarks):
                     if line:
                         console.print(line, markup=False)
                 console.print(f"the report is in {output}", markup=False)
+                if beside:
+                    console.print(said_of(list(beside.values())), markup=False)
     return outputs.code
+
+
+def _check_new(output: str, force: bool) -> None:
+    """Raise an error if a file would be overwritten without being asked for."""
+    if Path(output).is_file() and not force:
+        raise click.BadParameter(
+            f"{output!r} already exists; add --force to overwrite it", param_hint="'--output'"
+        )
 
 
 def _hurry() -> dict[str, Any]:
@@ -163,17 +203,20 @@ def _to_dict(
     plan: Result | PlanReport, made: Report | None, output: str | None
 ) -> dict[str, object]:
     """The result and the path of the report, as JSON."""
+    closed = plan.optimal if isinstance(plan, PlanReport) else plan.status is Status.OPTIMAL
+    known = {"value": plan.value, "upper_bound": plan.upper_bound, "optimal": closed}
     if made is None:
-        closed = plan.optimal if isinstance(plan, PlanReport) else plan.status is Status.OPTIMAL
-        known = {"value": plan.value, "upper_bound": plan.upper_bound, "optimal": closed}
         return {"report": None, "bytes": None, **known, "coordination": None, "complete": False}
     summary = made.data["summary"]
+    gain = None
+    if "contractor" not in made.data:
+        gain = made.data["coordination"]["gain"]
+        known = {key: summary[key] for key in ("value", "upper_bound")}
+        known["optimal"] = summary["proven"]
     return {
         "report": output,
         "bytes": len(made.html.encode()),
-        "value": summary["value"],
-        "upper_bound": summary["upper_bound"],
-        "optimal": summary["proven"],
-        "coordination": made.data["coordination"]["gain"],
+        **known,
+        "coordination": gain,
         "complete": not made.data["words"]["held"],
     }

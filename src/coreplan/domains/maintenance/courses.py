@@ -92,6 +92,16 @@ class Courses:
         """Whether the graph holds all courses."""
         return all(len(piece.following) == 2**piece.open for piece in self.pieces if piece.open)
 
+    @cached_property
+    def without_delays(self) -> tuple[Start, ...]:
+        """The starts of the course in which no work is delayed, which is always held."""
+        piece = self.pieces[0]
+        starts = list(piece.starts)
+        while piece.open:
+            piece = self.pieces[piece.following[()]]
+            starts += piece.starts
+        return tuple(starts)
+
 
 def find_courses(policy: Policy, most_pieces: int = MOST_PIECES) -> tuple[Courses, ...]:
     """Find the courses of a maintenance plan, for each independent part of the policy.

@@ -6,12 +6,14 @@ register its own function.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import singledispatch
 from pathlib import Path
 from typing import Any
 
 from coreplan.analysis.plan import PlanReport
+from coreplan.errors import ModelError
 from coreplan.files.writing import write_text
 from coreplan.model.calendar import Calendar
 from coreplan.model.problem import PlanningProblem
@@ -36,10 +38,13 @@ class Report:
         The page; it loads nothing.
     data
         Its content as plain values.
+    contractors
+        The pages of the contractors by name, if each one was asked for.
     """
 
     html: str = field(repr=False)
     data: dict[str, Any] = field(repr=False, compare=False)
+    contractors: Mapping[str, Report] = field(default_factory=dict, repr=False, compare=False)
 
     def save(self, path: str | Path) -> None:
         """Write the page to a file, as a whole or not at all."""
@@ -58,6 +63,8 @@ class ReportOptions:
     most_pieces: int | None = None
     seed: int = 1
     time_limit: float = EXTRA_TIME
+    contractor: str | None = None
+    each_contractor: bool = False
 
 
 def make_report(
@@ -68,6 +75,8 @@ def make_report(
     most_pieces: int | None = None,
     seed: int = 1,
     time_limit: float = EXTRA_TIME,
+    contractor: str | None = None,
+    each_contractor: bool = False,
 ) -> Report:
     """Make one HTML file of a plan; the file needs no network.
 
@@ -92,11 +101,16 @@ def make_report(
     time_limit
         The most seconds for each part besides the plan itself: money, coordination, simulation.
         If it is too short for exact numbers, the page shows estimates or leaves the part out.
+    contractor
+        The name of a contractor of a maintenance problem: the page is for this contractor only,
+        with its works, dates and costs, and without the costs of others.
+    each_contractor
+        Whether to make such a page for each contractor as well, see :attr:`Report.contractors`.
 
     Raises
     ------
     ModelError
-        If the result has no policy.
+        If the result has no policy, or if there is no such contractor.
 
     Examples
     --------
@@ -107,13 +121,17 @@ def make_report(
     'The plan is expected to earn 14.00 in all.'
     """
     reported = ReportedPlan.of(plan)
-    options = ReportOptions(calendar, title, most_pieces, seed, time_limit)
+    options = ReportOptions(
+        calendar, title, most_pieces, seed, time_limit, contractor, each_contractor
+    )
     return report_of(reported.policy.problem, reported, options)
 
 
 @singledispatch
 def report_of(problem: PlanningProblem, plan: ReportedPlan, options: ReportOptions) -> Report:
     """Make the report of a plan for one kind of problem."""
+    if options.contractor is not None or options.each_contractor:
+        raise ModelError("a page of one contractor needs a plan of a maintenance problem (mpp/1)")
     data = general_data(
         plan,
         title=options.title,

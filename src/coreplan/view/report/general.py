@@ -156,7 +156,10 @@ def _tree(data: dict[str, Any]) -> str:
     held = data["words"]["held"]
     note = f'<p class="notice">{escape(held)}</p>' if held else ""
     lines = "\n".join(map(escape, data["tree"]))
-    return f'{note}<div class="scroll" tabindex="0"><pre>{lines}</pre></div>'
+    return (
+        f'{note}<div class="scroll" tabindex="0" role="group" '
+        f'aria-label="Plan tree, can be scrolled"><pre>{lines}</pre></div>'
+    )
 
 
 def _likely(data: dict[str, Any]) -> str:
@@ -178,11 +181,12 @@ def _section(title: str, content: str) -> str:
 
 
 def _table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    label = escape(f"Table of {' and '.join(titles[:2])}, can be scrolled")
     head = "".join(f'<th scope="col"><bdi>{escape(each)}</bdi></th>' for each in titles)
     body = "".join(
         f"<tr>{''.join(f'<td><bdi>{escape(each)}</bdi></td>' for each in row)}</tr>" for row in rows
     )
     return (
-        '<div class="scroll" tabindex="0"><table>'
+        f'<div class="scroll" tabindex="0" role="group" aria-label="{label}"><table>'
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )

@@ -2,180 +2,118 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from typing import Any
 
-from coreplan.analysis.distribution import RUNS, ReturnDistribution, return_distribution
-from coreplan.analysis.simulation import Simulation
-from coreplan.analysis.simulator import simulate
+from coreplan.analysis.distribution import ReturnDistribution, return_distribution
 from coreplan.domains.maintenance.closures import closure_in_words
-from coreplan.domains.maintenance.courses import MOST_PIECES, Courses, find_courses
+from coreplan.domains.maintenance.courses import Courses
+from coreplan.domains.maintenance.decision_rules import DecisionRule
 from coreplan.domains.maintenance.parts import Cost
 from coreplan.domains.maintenance.problem import MaintenanceProblem
+from coreplan.domains.maintenance.report.findings import Findings, Shown
 from coreplan.domains.maintenance.report.money import (
     coordination_data,
     distribution_data,
-    problem_of,
     summary_data,
-    worth_of,
 )
-from coreplan.domains.maintenance.states import ContractorState
-from coreplan.domains.maintenance.timeline import (
-    Timeline,
-    WorkTimeline,
-    expected_cost,
-    timeline,
-)
-from coreplan.errors import SolverError
-from coreplan.model.calendar import Calendar
-from coreplan.model.dates import write_date
-from coreplan.policies.policy import Policy
-from coreplan.support.version import __version__
-from coreplan.view.report import EXTRA_TIME
-from coreplan.view.report.plan import ReportedPlan
+from coreplan.domains.maintenance.report.words import Words, can_be_delayed, held
+from coreplan.domains.maintenance.report.works import works_table
+from coreplan.domains.maintenance.view.rules_text import grouped_rules, rules_heading
+from coreplan.domains.maintenance.words import spent_before
 from coreplan.view.words import count
+
+MOST_RULES = 40
+"""The most rules for delays on a page, the most important ones first."""
+SECTIONS = ("summary", "plan", "delays", "hindrance", "costs", "coordination", "works")
+"""The sections of the page, from top to bottom: files in ``sections/``, drawn by the script."""
 
 
 def report_data(
-    plan: ReportedPlan,
-    *,
-    calendar: Calendar | None = None,
-    title: str | None = None,
-    most_pieces: int = MOST_PIECES,
-    seed: int = 1,
-    time_limit: float = EXTRA_TIME,
+    findings: Findings, *, title: str | None = None, seed: int = 1, time_limit: float
 ) -> dict[str, Any]:
-    """Compute everything that the page shows, as values for JSON.
+    """Compute everything that the page of a whole plan shows, as values for JSON.
 
     Parameters
     ----------
-    plan
-        The plan.
-    calendar
-        The dates of the steps, if they are known.
+    findings
+        The plan with its chances, money and courses.
     title
         Title of the report; by default the problem's name.
-    most_pieces
-        The most pieces of courses that the page holds, see
-        :mod:`coreplan.domains.maintenance.courses`.
     seed
         Seed of the random numbers, used if costs have to be simulated.
     time_limit
-        The most seconds for each part besides the plan itself.
+        The most seconds for each part.
     """
-    problem, policy = problem_of(plan), plan.policy
-    speak = _Words(policy, calendar)
-    times: Timeline | None = None
-    with suppress(SolverError):
-        times = timeline(policy, time_limit)
-    simulated = simulate(policy, RUNS, seed, time_limit=time_limit) if times is None else None
-    worth = worth_of(plan, None if times is None else times.money, simulated)
-    if simulated is None:
-        returns = return_distribution(policy, seed=seed, time_limit=time_limit)
+    plan, problem, worth = findings.plan, findings.problem, findings.worth
+    words = Words(plan.policy, findings.calendar)
+    if findings.simulated is None:
+        returns = return_distribution(plan.policy, seed=seed, time_limit=time_limit)
     else:
-        returns = ReturnDistribution.of_runs(simulated.returns)
-    courses = find_courses(policy, most_pieces)
+        returns = ReturnDistribution.of_runs(findings.simulated.returns)
+    shown = Shown(problem, range(len(problem.contractors)))
     return {
+        "sections": list(SECTIONS),
         "title": title or problem.name,
-        "subtitle": speak.size(problem),
-        "unit": speak.unit,
+        "subtitle": words.size(problem, len(problem.contractors), len(shown.places)),
         "costs": worth.costs,
-        "first": policy.stage,
-        "horizon": policy.horizon,
-        "dates": speak.dates(),
-        "closed": _closed(problem, policy.stage),
-        "contractors": [contractor.name for contractor in problem.contractors],
-        "works": _works(problem, times, simulated, speak),
-        "rules": _rules(problem),
-        **_beginning(policy),
-        "courses": [_pieces(problem, each) for each in courses],
-        "hindrance": _hindrance(times),
-        "summary": summary_data(plan, worth, calendar),
+        **chart_data(findings, shown, findings.courses, words),
+        "rules": [
+            {"works": [shown.named[name] for name in rule.tasks], "cost": _plain_cost(rule.cost)}
+            for rule in problem.network
+        ],
+        "hindrance": _hindrance(findings),
+        "hindrance_sums": list(worth.money.in_cents().hindrances),
+        "summary": summary_data(plan, worth) | {"later": later(findings)},
+        "delays": delays_data(findings),
         "distribution": distribution_data(returns, worth),
         "coordination": coordination_data(plan, worth, time_limit),
+        "works_table": works_table(findings, shown.places, words),
         "words": {
-            "plan": _plan_help(courses, speak),
-            "held": _held(courses),
-            "hindrance": _heat_help(times, speak),
-            "works": speak.works_help(times),
-            "footer": speak.footer(),
+            "plan": words.plan_help(findings.courses),
+            "held": held(findings.courses),
+            "hindrance": words.heat_help(findings.times),
+            "works": words.works_help(findings.times),
+            "footer": words.footer(),
         },
     }
 
 
-# -- words ------------------------------------------------------------------------------------
+def later(findings: Findings) -> str:
+    """Say which money is left out if the plan begins after the first step; else empty."""
+    return spent_before(findings.problem, findings.plan.policy, findings.calendar)
 
 
-class _Words:
-    """Sentences and labels that depend on the calendar."""
+# -- the chart --------------------------------------------------------------------------------
 
-    def __init__(self, policy: Policy, calendar: Calendar | None) -> None:
-        self._calendar = calendar
-        self._first = policy.stage
-        self._horizon = policy.horizon
-        self.unit = "step" if calendar is None else calendar.step
 
-    def dates(self) -> dict[str, list[str]] | None:
-        """First and last days of all steps; None without a calendar."""
-        calendar = self._calendar
-        if calendar is None:
-            return None
-        stages = range(self._first, self._horizon)
-        return {
-            "first": [calendar.label(stage) for stage in stages],
-            "last": [write_date(calendar.last_day(stage)) for stage in stages],
-        }
+def chart_data(
+    findings: Findings, shown: Shown, courses: Sequence[Courses], words: Words
+) -> dict[str, Any]:
+    """What the chart needs: contractors, works, and the courses of the plan.
 
-    def at(self, stage: int) -> str:
-        """Name a step: its number, or its first day."""
-        return f"step {stage}" if self._calendar is None else self._calendar.label(stage)
-
-    def size(self, problem: MaintenanceProblem) -> str:
-        """Describe the size of the problem and its time."""
-        works = sum(len(contractor.tasks) for contractor in problem.contractors)
-        parts = [count(len(problem.contractors), "contractor"), count(works, "work")]
-        if self._calendar is None:
-            steps = count(problem.horizon - self._first, "step")
-            if self._first:
-                steps += f", from step {self._first}"
-            parts.append(steps)
-        else:
-            parts.append(self._calendar.range_label(self._first, problem.horizon - 1))
-        return ", ".join(parts)
-
-    def starts(self, work: WorkTimeline) -> str:
-        """Write the earliest and the latest start of a work."""
-        if work.under_way:
-            return "under way"
-        if work.first_start is None or work.last_start is None:
-            return "not started"
-        if work.first_start == work.last_start:
-            return self.at(work.first_start)
-        if self._calendar is None:
-            return f"steps {work.first_start} to {work.last_start}"
-        return f"{self.at(work.first_start)} to {self.at(work.last_start)}"
-
-    def works_help(self, times: Timeline | None) -> str:
-        """Explain the columns of the table of works."""
-        if times is None:
-            return (
-                "“Completed” is the share of simulated courses in which the work is completed. "
-                "Starts and costs are missing: too many courses are possible to compute them "
-                "exactly."
-            )
-        return (
-            "“Starts” are the earliest and the latest start in this plan; they depend on earlier "
-            "delays. “Completed” is the chance that the work is completed in the planned time."
-        )
-
-    def footer(self) -> str:
-        """Write the last line of the page."""
-        said = [f"Made by coreplan {__version__}. This file needs no network."]
-        if self._calendar is None:
-            said.append("Steps are counted from 0.")
-        return " ".join(said)
+    Parameters
+    ----------
+    shown
+        The contractors whose works the data has.
+    courses
+        The courses of these contractors.
+    """
+    policy, problem = findings.plan.policy, findings.problem
+    left = {place: steps for place, steps in findings.beginning.items() if place in shown.number}
+    return {
+        "unit": words.unit,
+        "first": policy.stage,
+        "horizon": policy.horizon,
+        "dates": words.dates(),
+        "closed": _closed(problem, policy.stage),
+        "contractors": [problem.contractors[i].name for i in shown.contractors],
+        "works": [_work(findings, shown, i, k) for i, k in shown.places],
+        "running": [[shown.number[place], steps] for place, steps in left.items() if steps],
+        "done": [shown.number[place] for place, steps in left.items() if not steps],
+        "courses": [_pieces(shown, each) for each in courses],
+        "open": can_be_delayed(courses),
+    }
 
 
 def _closed(problem: MaintenanceProblem, stage: int) -> list[dict[str, Any]]:
@@ -192,133 +130,35 @@ def _closed(problem: MaintenanceProblem, stage: int) -> list[dict[str, Any]]:
     ]
 
 
-def _plan_help(courses: Sequence[Courses], speak: _Words) -> str:
-    if not any(piece.open for each in courses for piece in each.pieces):
-        return "No work in this plan can be delayed: the chart shows what will be done."
-    return (
-        "At first, the chart shows the plan without delays. A striped end shows how much longer a "
-        f"work takes if it is delayed; this becomes known one {speak.unit} after its start. Click "
-        "a work with a striped end to mark it as delayed, click again to mark it as on time. The "
-        "chart then shows what the plan does in that case."
-    )
-
-
-def _held(courses: Sequence[Courses]) -> str:
-    if all(each.complete for each in courses):
-        return ""
-    covered = math.prod(each.covered for each in courses)
-    return (
-        "This page holds only the courses with the fewest delays, which together have a chance of "
-        f"{100 * covered:.3g} %: the plan has too many courses for one page. If your delays lead "
-        "to another course, the page tells you."
-    )
-
-
-def _heat_help(times: Timeline | None, speak: _Words) -> str:
-    if times is None:
-        return (
-            "The table shows the hindrance of the course above. The expected hindrance is out of "
-            "reach: too many courses are possible to compute it exactly."
-        )
-    return (
-        "The table shows the expected cost of hindrance, for traffic and neighbours, in each "
-        f"{speak.unit}: the stronger the colour, the higher the cost."
-    )
-
-
-# -- the problem ------------------------------------------------------------------------------
+def _work(findings: Findings, shown: Shown, i: int, k: int) -> dict[str, Any]:
+    task = findings.problem.contractors[i].tasks[k]
+    ways = task.durations
+    return {
+        "contractor": shown.row[i],
+        "name": task.name,
+        "steps": ways[0][1],
+        "late": ways[1][1] - ways[0][1] if len(ways) > 1 else 0,
+        "chance": ways[1][0] if len(ways) > 1 else 0,
+        "cost": _plain_cost(task.cost),
+        "revenue": task.revenue,
+    }
 
 
 def _plain_cost(cost: Cost) -> float | list[float]:
     return list(cost) if isinstance(cost, tuple) else cost
 
 
-def _numbers(problem: MaintenanceProblem) -> Mapping[tuple[int, int], int]:
-    """The number of each work on the page, by contractor and task."""
-    places = [
-        (i, k)
-        for i, contractor in enumerate(problem.contractors)
-        for k in range(len(contractor.tasks))
-    ]
-    return {place: number for number, place in enumerate(places)}
-
-
-def _works(
-    problem: MaintenanceProblem,
-    times: Timeline | None,
-    simulated: Simulation | None,
-    speak: _Words,
-) -> list[dict[str, Any]]:
-    undone = {
-        (each.contractor, each.task): each.undone
-        for each in (() if simulated is None else simulated.completions)
-    }
-    listed: list[dict[str, Any]] = []
-    for i, k in _numbers(problem):
-        task = problem.contractors[i].tasks[k]
-        when = None if times is None else times.works[len(listed)]
-        ways = task.durations
-        listed.append(
-            {
-                "contractor": i,
-                "name": task.name,
-                "steps": ways[0][1],
-                "late": ways[1][1] - ways[0][1] if len(ways) > 1 else 0,
-                "chance": ways[1][0] if len(ways) > 1 else 0,
-                "always": len(ways) == 1 and ways[0][1] > task.duration,
-                "cost": _plain_cost(task.cost),
-                "revenue": task.revenue,
-                "starts": None if when is None else speak.starts(when),
-                "completed": 1 - undone.get((problem.contractors[i].name, task.name), 0.0)
-                if when is None
-                else when.completed,
-                "expected": None if when is None else expected_cost(task, when),
-            }
-        )
-    return listed
-
-
-def _rules(problem: MaintenanceProblem) -> list[dict[str, Any]]:
-    number = {
-        f"{problem.contractors[i].name}/{problem.contractors[i].tasks[k].name}": work
-        for (i, k), work in _numbers(problem).items()
-    }
-    return [
-        {"works": [number[name] for name in rule.tasks], "cost": _plain_cost(rule.cost)}
-        for rule in problem.network
-    ]
-
-
-def _beginning(policy: Policy) -> dict[str, Any]:
-    """The works that are under way or done when the plan begins."""
-    problem = policy.problem
-    assert isinstance(problem, MaintenanceProblem)
-    number = _numbers(problem)
-    state = policy.indexed.name_state(policy.indexed.find_state(policy.stage, None))
-    running, done = [], []
-    for i, contractor in enumerate(problem.contractors):
-        at = state[contractor.name]
-        assert isinstance(at, ContractorState)
-        for k, task in enumerate(contractor.tasks):
-            if task.name == at.doing:
-                running.append([number[i, k], at.remaining])
-            elif task.name in at.done:
-                done.append(number[i, k])
-    return {"running": running, "done": done}
-
-
-def _pieces(problem: MaintenanceProblem, courses: Courses) -> dict[str, Any]:
+def _pieces(shown: Shown, courses: Courses) -> dict[str, Any]:
     """The courses of a part: for each piece its open works, all starts, and the next pieces."""
-    number = _numbers(problem)
     return {
-        "contractors": list(courses.contractors),
+        "contractors": [shown.row[i] for i in courses.contractors],
         "pieces": [
             [
                 piece.open,
                 [
                     each
                     for start in piece.starts
-                    for each in (number[start.contractor, start.task], start.stage)
+                    for each in (shown.number[start.contractor, start.task], start.stage)
                 ],
                 {" ".join(map(str, delayed)): k for delayed, k in piece.following.items()},
             ]
@@ -327,10 +167,52 @@ def _pieces(problem: MaintenanceProblem, courses: Courses) -> dict[str, Any]:
     }
 
 
-def _hindrance(times: Timeline | None) -> list[list[list[float]]]:
+# -- rules for delays, and hindrance ----------------------------------------------------------
+
+
+def delays_data(findings: Findings) -> dict[str, Any]:
+    """The rules for delays of the whole plan."""
+    known = findings.rules
+    heading = rules_heading(known)
+    help_text = ""
+    if known.rules:
+        help_text = (
+            "The most important rules come first. A delay also pushes back the contractor's own "
+            "next works; that is not a rule."
+        )
+    none = f"{heading}."
+    if not can_be_delayed(findings.courses):
+        none = "No work in this plan can be delayed."
+    return {
+        "title": heading if known.rules else "What to do about delays",
+        "help": help_text,
+        "lists": [rules_list(findings, known.rules, none, MOST_RULES)],
+    }
+
+
+def rules_list(
+    findings: Findings, rules: Sequence[DecisionRule], none: str, most: int, title: str = ""
+) -> dict[str, Any]:
+    """Rules in the words of the terminal: conditions, each with its consequences."""
+    left = len(rules) - most
+    return {
+        "title": title,
+        "rules": [
+            [condition, consequences]
+            for condition, consequences in grouped_rules(
+                rules[:most], findings.problem, findings.calendar
+            )
+        ],
+        "none": none,
+        "more": f"{count(left, 'less important rule')} left out." if left > 0 else "",
+    }
+
+
+def _hindrance(findings: Findings) -> list[list[list[float]]]:
     """For each rule, the steps with a cost and their expected costs."""
-    if times is None:
+    if findings.times is None:
         return []
     return [
-        [[stage, amount] for stage, amount in enumerate(row) if amount] for row in times.hindrance
+        [[stage, amount] for stage, amount in enumerate(row) if amount]
+        for row in findings.times.hindrance
     ]

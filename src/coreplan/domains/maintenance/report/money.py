@@ -13,9 +13,8 @@ from coreplan.analysis.simulation import QUANTILES, Simulation
 from coreplan.domains.maintenance.coordination import Coordination, value_of_coordination
 from coreplan.domains.maintenance.money import Money, amount_text, rounded
 from coreplan.domains.maintenance.problem import MaintenanceProblem
-from coreplan.domains.maintenance.words import PLANNING_ALONE, spent_before
+from coreplan.domains.maintenance.words import PLANNING_ALONE
 from coreplan.errors import LimitError, SolverError
-from coreplan.model.calendar import Calendar
 from coreplan.solving.result import Result, Status, is_closed
 from coreplan.view.report.plan import ReportedPlan
 
@@ -91,9 +90,7 @@ def _part(share: float) -> str:
     return f" ({100 * share:.3g} %)" if math.isfinite(share) else ""
 
 
-def summary_data(
-    plan: ReportedPlan, worth: Worth, calendar: Calendar | None = None
-) -> dict[str, Any]:
+def summary_data(plan: ReportedPlan, worth: Worth) -> dict[str, Any]:
     """The expected total, its parts, and whether the plan is proven to be the best."""
     nearly = {"exact": "", "proven": "at least ", "estimated": "about "}[worth.kind]
     if worth.costs and worth.kind == "proven":
@@ -110,9 +107,9 @@ def summary_data(
     total = "Expected cost" if worth.costs else "Expected earnings"
     amount = worth.sign * money.value
     amounts.append({"words": total, "amount": amount, "note": rule, "total": True})
-    notes = [spent_before(problem_of(plan), plan.policy, calendar)]
+    note = ""
     if worth.runs is not None:
-        notes.append(
+        note = (
             f"The amounts are estimated from {worth.runs:,} simulated courses: too many courses "
             "are possible to compute them exactly."
         )
@@ -122,7 +119,7 @@ def summary_data(
         "proof": _proof(plan, worth),
         "proven": _is_proven(plan, worth),
         "amounts": amounts,
-        "note": " ".join(each for each in notes if each),
+        "note": note,
         "value": worth.value,
         "upper_bound": plan.upper_bound,
     }
@@ -148,6 +145,7 @@ def _proof(plan: ReportedPlan, worth: Worth) -> str:
     known = f"no plan{among} can {can} than {amount_text(worth.sign * bound)}"
     if worth.kind == "estimated":
         return f"Not proven to be the best plan: {known}."
+    # The difference of what is shown, so that readers can check it.
     gap = max(0.0, rounded(bound) - rounded(worth.value))
     relative = _part(gap / abs(worth.value)) if worth.value else ""
     gained = "saved" if worth.costs else "gained"
@@ -240,29 +238,27 @@ def _as_result(plan: ReportedPlan, value: float) -> Result:
 def _coordination_words(plan: ReportedPlan, found: Coordination, worth: Worth) -> str:
     """Say how much the plan gains over every contractor planning alone."""
     gained = "saves" if worth.costs else "gains"
-    if found.gain < 0:
-        said = [f"Planning alone would be better by {amount_text(-found.gain)}."]
+    # Differences of what is shown, so that readers can check them.
+    alone = rounded(found.alone)
+    gain = rounded(rounded(found.value) - alone)
+    if gain < 0:
+        said = [f"Planning alone would be better by {amount_text(-gain)}."]
     else:
-        part = _part(found.gain / abs(found.alone)) if found.alone else ""
-        gain = rounded(rounded(found.value) - rounded(found.alone))
+        part = _part(gain / abs(alone)) if alone else ""
         said = [f"This plan {gained} {amount_text(gain)}{part} compared with planning alone."]
     said.append(
         f"Planning alone means that {PLANNING_ALONE}; all works together would then be expected to "
         f"{worth.verb} {amount_text(worth.sign * found.alone)}, hindrance included."
     )
     known = plan.upper_bound is not None and not plan.decentralised
-    if known and not _is_proven(plan, worth) and amount_text(found.high) != amount_text(found.low):
-        said.append(
-            f"The best plan {gained} between {amount_text(found.low)} and "
-            f"{amount_text(found.high)}."
-        )
+    if known and not _is_proven(plan, worth):
+        low = max(0.0, gain)
+        high = max(low, rounded(rounded(found.upper_bound) - alone))
+        if amount_text(low) != amount_text(high):
+            said.append(
+                f"The best plan {gained} between {amount_text(low)} and {amount_text(high)}."
+            )
     return " ".join(said)
-
-
-def _own(money: Money) -> list[float]:
-    """For each contractor: its revenue, less the cost of its works."""
-    parts = zip(money.revenue_of, money.works_of, strict=True)
-    return [rounded(revenue - works) for revenue, works in parts]
 
 
 def _coordination_rows(
@@ -288,8 +284,14 @@ def _coordination_rows(
     sign = worth.sign
     total = "Expected cost" if worth.costs else "Expected earnings"
     add(total, sign * found.value, sign * found.alone, sign, total=True)
-    together_own = None if together_parts is None else _own(together_parts)
-    for number, (name, alone) in enumerate(zip(found.own_alone, _own(alone_parts), strict=True)):
-        own = None if together_own is None else sign * together_own[number]
-        add(name, own, sign * alone, sign, name=True)
+    own = None if together_parts is None else _own(together_parts)
+    for k, (name, alone) in enumerate(zip(found.own_alone, _own(alone_parts), strict=True)):
+        add(name, None if own is None else sign * own[k], sign * alone, sign, name=True)
     return rows
+
+
+def _own(money: Money) -> list[float]:
+    """The revenue of each contractor, less the cost of its works; in cents that add up."""
+    return [
+        revenue - works for revenue, works in zip(money.revenue_of, money.works_of, strict=True)
+    ]

@@ -22,18 +22,24 @@ def rule_lines(
     """The most important rules for delays, as lines for the terminal."""
     if most == 0:
         return []
-    partly = ""
-    if rules.covered < 1:
-        partly = f" (in the likeliest courses, {percent(rules.covered)} of all)"
     if not rules.rules:
-        text = f"Delays do not change when other contractors start their works{partly}."
-        return [Text(text)]
-    lines = [Text(f"What to do about delays{partly}:", "bold")]
+        return [Text(f"{rules_heading(rules)}.")]
+    lines = [Text(f"{rules_heading(rules)}:", "bold")]
     lines += [Text(f"  {line}") for line in rules_in_words(rules.rules[:most], problem, calendar)]
     if len(rules.rules) > most:
         left = count(len(rules.rules) - most, "less important rule")
         lines.append(Text(f"  and {left} (--rules)", "dim"))
     return lines
+
+
+def rules_heading(rules: DecisionRules) -> str:
+    """What stands above the rules; if a plan has none, a sentence that says so."""
+    partly = ""
+    if rules.covered < 1:
+        partly = f" (in the likeliest courses, {percent(rules.covered)} of all)"
+    if not rules.rules:
+        return f"Delays do not change when other contractors start their works{partly}"
+    return f"What to do about delays{partly}"
 
 
 def rule_in_words(
@@ -47,17 +53,24 @@ def rules_in_words(
     rules: Sequence[DecisionRule], problem: MaintenanceProblem, calendar: Calendar | None = None
 ) -> list[str]:
     """Rules as lines of a list, grouped by delay; a group stands where its first rule stood."""
-    groups: dict[str, list[str]] = {}
-    for rule in rules:
-        condition = _condition(rule, problem, calendar)
-        groups.setdefault(condition, []).append(_consequence(rule, problem, calendar))
     lines = []
-    for condition, consequences in groups.items():
+    for condition, consequences in grouped_rules(rules, problem, calendar):
         if len(consequences) == 1:
             lines.append(f"- {condition}, {consequences[0]}")
         else:
             lines += [f"- {condition}:", *(f"    - {each}" for each in consequences)]
     return lines
+
+
+def grouped_rules(
+    rules: Sequence[DecisionRule], problem: MaintenanceProblem, calendar: Calendar | None = None
+) -> list[tuple[str, list[str]]]:
+    """Rules in words, as a condition with its consequences for each delay."""
+    groups: dict[str, list[str]] = {}
+    for rule in rules:
+        condition = _condition(rule, problem, calendar)
+        groups.setdefault(condition, []).append(_consequence(rule, problem, calendar))
+    return list(groups.items())
 
 
 def _condition(rule: DecisionRule, problem: MaintenanceProblem, calendar: Calendar | None) -> str:

@@ -28,12 +28,14 @@ const become = (next) => {
   tell(before);
 };
 const tell = (before) => {
-  const lines = changes(before, course).map(plain);
+  const lines = changes(before, course).map(({ words }) => plain(words));
   const now = course.unknown.length
     ? "This page does not hold the whole plan for these delays."
-    : `This course ${total(moneyOf(course).value)}.`;
+    : `${subject} ${total(moneyOf(course).value)}.`;
   $("news").textContent = [...lines, now].join(". ");
 };
+// What the money of a course is about: all works, or those of one contractor.
+const subject = data.contractor === undefined ? "This course" : "In this course your work";
 const cycle = { open: true, late: false, good: null };
 
 const states = {
@@ -142,7 +144,8 @@ const drawChart = () => {
   rows.append(axis(false));
   const byContractor = contractors.map(() => []);
   for (const run of course.runs.values()) byContractor[works[run.work].contractor].push(run);
-  contractors.forEach((who, number) => {
+  for (const number of rowsShown) {
+    const who = contractors[number];
     const lane = element("div", { class: "lane", "data-contractor": number });
     for (const period of closed) {
       const shade = element("div", { class: `closed ${period.no}`, title: closedWords(period), "aria-hidden": "true" });
@@ -160,8 +163,8 @@ const drawChart = () => {
     rows.append(
       element("div", { class: "row" }, element("div", { class: "who" }, named(who)), lane),
     );
-  });
-  if (contractors.length > 10) rows.append(axis(true));
+  }
+  if (rowsShown.length > 10) rows.append(axis(true));
   fill(chart, rows);
   drawTicks(chart);
   chart.scrollLeft = left;

@@ -64,47 +64,54 @@ const overlap = (course, rule) => {
   }
   return begin < end ? [begin, end] : null;
 };
+/** The money of a course in cents that add up, also of each hindrance rule. */
 const moneyOf = (course) => {
-  let [revenue, own, hindrance] = [0, 0, 0];
+  let [earned, own] = [0, 0];
   for (const run of course.runs.values()) {
     own += costOver(works[run.work].cost, run.begin, run.end);
-    if (run.complete) revenue += works[run.work].revenue;
+    if (run.complete) earned += works[run.work].revenue;
   }
-  for (const rule of rules) {
+  const each = rules.map((rule) => {
     const both = overlap(course, rule);
-    if (both) hindrance += costOver(rule.cost, ...both);
-  }
-  return { revenue, works: own, hindrance, value: revenue - own - hindrance };
+    return both ? costOver(rule.cost, ...both) : 0;
+  });
+  const hindered = each.reduce((a, b) => a + b, 0);
+  const value = rounded(earned - own - hindered);
+  const [revenue, minusWorks, minusHindrance] = shares(value, [earned, -own, -hindered]);
+  const hindrance = -minusHindrance;
+  return { revenue, works: -minusWorks, hindrance, value, rules: shares(hindrance, each) };
 };
-const total = (value) =>
-  data.costs ? `costs ${money(-value)} in all` : `earns ${money(value)} in all`;
-
+const total = (value) => {
+  const costs = value < 0 || (value === 0 && data.costs);
+  return `${costs ? "costs" : "earns"} ${money(Math.abs(value))}`;
+};
 const compare = (value) => {
-  const more = (moneyOf(nothingSaid).value - value) * (data.costs ? 1 : -1);
-  const words = money(Math.abs(more));
-  if (!/[1-9]/.test(words)) return "That is the same as without delays.";
-  return `That is ${words} ${more > 0 ? "more" : "less"} than without delays.`;
+  const more = rounded(moneyOf(nothingSaid).value - value) * (data.costs ? 1 : -1);
+  if (!more) return "That is the same as without delays.";
+  return `That is ${money(Math.abs(more))} ${more > 0 ? "more" : "less"} than without delays.`;
 };
 
-/** Sentences about the works that start at another time in the second course. */
+/** The works that start at another time in the second course, each with a sentence. */
 const changes = (before, after) => {
   const lines = [];
-  const unknownFrom = new Map();
-  for (const { part, stage } of after.unknown) {
-    for (const who of part.contractors) unknownFrom.set(who, stage);
-  }
+  const unknown = new Set(after.unknown.flatMap(({ part }) => part.contractors));
   works.forEach((work, number) => {
+    if (!isShown(number)) return;
     const [was, is] = [before.runs.get(number), after.runs.get(number)];
-    if (!was && is) lines.push([is.begin, [...workInText(number), ` starts ${at(is.begin)}`]]);
-    if (was && !is && !unknownFrom.has(work.contractor)) {
-      lines.push([horizon, [...workInText(number), " is not started"]]);
+    const name = workInText(number);
+    if (!was && is) {
+      lines.push({ number, begin: is.begin, words: [...name, ` starts ${at(is.begin)}`] });
+    }
+    if (was && !is && !unknown.has(work.contractor)) {
+      const words = ` is not started, instead of starting ${at(was.begin)}`;
+      lines.push({ number, begin: horizon, words: [...name, words] });
     }
     if (was && is && was.begin !== is.begin) {
       const shift = is.begin - was.begin;
-      const words = `${steps(Math.abs(shift))} ${shift > 0 ? "later" : "earlier"}`;
-      lines.push([is.begin, [...workInText(number), ` starts ${words}, ${at(is.begin)}`]]);
+      const moved = `${steps(Math.abs(shift))} ${shift > 0 ? "later" : "earlier"}`;
+      const words = ` starts ${at(is.begin)} instead of ${when(was.begin)} (${moved})`;
+      lines.push({ number, begin: is.begin, words: [...name, words] });
     }
   });
-  lines.sort((a, b) => a[0] - b[0]);
-  return lines.map(([, words]) => words);
+  return lines.sort((a, b) => a.begin - b.begin);
 };

@@ -1,10 +1,11 @@
 // Drawing the whole page, and reacting to clicks and keys.
 
+const shows = (section) => data.sections.includes(section);
 const draw = () => {
   drawChart();
   drawPanel();
   drawPath();
-  if (heatOfCourse) drawHeat();
+  if (heatOfCourse && shows("hindrance")) drawHeat();
 };
 const reset = () => {
   earlier.push([said, selected]);
@@ -21,16 +22,29 @@ document.addEventListener("keydown", (event) => {
   selected = null;
   draw();
 });
-$("undo").addEventListener("click", undo);
-$("reset").addEventListener("click", reset);
-$("heat").addEventListener("click", readHeat);
-$("heat").addEventListener("pointerover", readHeat);
+const startPlan = () => {
+  fill($("plan-help"), ...forDevice(data.words.plan));
+  $("plan-help").hidden = !data.words.plan;
+  $("held").textContent = data.words.held;
+  $("held").hidden = !data.words.held;
+  $("panel").hidden = !data.open;
+  $("undo").addEventListener("click", undo);
+  $("reset").addEventListener("click", reset);
+  drawLegend();
+  draw();
+  new ResizeObserver(() => drawTicks($("chart"))).observe($("chart"));
+};
+
+// How each section of the page is drawn; a page has some of them.
+const sections = {
+  summary: drawSummary,
+  plan: startPlan,
+  delays: drawDelays,
+  hindrance: startHeat,
+  costs: drawCosts,
+  coordination: drawTogether,
+  works: drawWorks,
+};
 document.querySelector("main").hidden = false;
-drawSummary();
-drawLegend();
-draw();
-drawHeat();
-drawCosts();
-drawTogether();
-drawWorks();
-new ResizeObserver(() => drawTicks($("chart"))).observe($("chart"));
+drawHead();
+for (const section of data.sections) sections[section]();
