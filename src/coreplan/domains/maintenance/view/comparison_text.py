@@ -20,7 +20,7 @@ from coreplan.domains.maintenance.plan_comparison import (
 from coreplan.domains.maintenance.problem_changes import ProblemChange
 from coreplan.model.calendar import Calendar
 from coreplan.view.terminal import fit
-from coreplan.view.words import count, percent, printable, steps, when
+from coreplan.view.words import count, percent, printable, steps, when_starts
 
 MOST_CHANGES = 20
 """The most differences of the problems that the terminal shows."""
@@ -201,9 +201,8 @@ def _part(what: str, value: Any, calendar: Calendar | None) -> str:
     if isinstance(value, Delay):
         chance = f"{100 * value.probability:.3g} %"
         return f"with a chance of {chance} by {steps(value.duration, calendar)}"
-    # A window is about starts: its last step is named by its first day.
-    first, last = value
-    return f"from {when(first, calendar)} to {when(last, calendar)}"
+    starts = when_starts(*value, calendar)
+    return f"in {starts}" if calendar is None else starts
 
 
 def _prices(before: Cost, after: Cost) -> str:
