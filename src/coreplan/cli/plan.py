@@ -25,7 +25,10 @@ from coreplan.cli.shared import (
     standing_options,
     time_limit_option,
 )
+from coreplan.domains.maintenance.influence import check_maintenance_problem
+from coreplan.domains.maintenance.reasons import find_reasons
 from coreplan.domains.maintenance.view import plan_view as plan_view  # the view of works
+from coreplan.domains.maintenance.view.reasons_text import reasons_lines
 from coreplan.formats import read_problem, read_state
 from coreplan.model.calendar import Calendar
 from coreplan.model.problem import PlanningProblem
@@ -47,6 +50,7 @@ RULES_SHOWN = 8
     coreplan plan works.yaml --start-date 2026-03-02 --step week
     coreplan plan works.yaml --time-limit 60 --save-policy plan.json
     coreplan plan works.yaml --policy plan.json --rules 20
+    coreplan plan works.yaml --why
     coreplan plan works.yaml --stage 7 --state now.yaml
     coreplan plan works.yaml --json > plan_data.json
     """,
@@ -73,6 +77,11 @@ RULES_SHOWN = 8
     metavar="NUMBER",
     help="Number of rules for delays to print, the most important first.",
 )
+@click.option(
+    "--why",
+    is_flag=True,
+    help="Also explain every start: what an earlier or a later one would cost, and why.",
+)
 @calendar_options
 @save_policy_option
 @json_option
@@ -85,6 +94,7 @@ def plan(
     stage: int,
     state_file: str | None,
     most_rules: int,
+    why: bool,
     start_date: datetime.date | None,
     step: str | None,
     save_policy: str | None,
@@ -107,6 +117,8 @@ def plan(
     if save_policy is not None:
         check_writable(save_policy, [each for each in inputs.values() if each is not None])
     problem = read_problem(file)
+    if why:
+        check_maintenance_problem(problem)
     calendar = find_calendar(file, start_date, step)
     options: dict[str, Any] = {
         "time_limit": time_limit,
@@ -144,11 +156,15 @@ def plan(
             console.print()
             for line in view.lines(console.width, marks, calendar, most_rules):
                 console.print(line, markup=False)
+            if why:
+                _print_reasons(console, policy, calendar)
             check_printed(console)
             return outputs.code
         shown: dict[str, Any] = {}
         try:
             shown = view_plan(problem, policy).to_dict()
+            if why:
+                shown["why"] = find_reasons(policy).to_dict()
         finally:  # the result is worth printing even if the plan cannot be shown
             print_json(_head(problem, policy, result, calendar) | shown)
     return outputs.code
@@ -161,6 +177,15 @@ def _solve(problem: PlanningProblem, console: Any, options: dict[str, Any]) -> R
         return solve_problem(
             problem, algorithm=DEFAULT_ALGORITHM, callback=LiveLog(console), **options
         )
+
+
+def _print_reasons(console: Any, policy: Policy, calendar: Calendar | None) -> None:
+    """Print why every work starts when it does, in the same order as the chart."""
+    with console.status("finding out why works start when they do"):
+        reasons = find_reasons(policy)
+    console.print()
+    for line in reasons_lines(reasons, console.width, calendar):
+        console.print(line, markup=False)
 
 
 def _head(

@@ -6,6 +6,7 @@ import logging
 import math
 import os
 import sys
+import textwrap
 from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
@@ -25,6 +26,8 @@ INTERVAL = 0.5
 """The least number of seconds between two lines of the log."""
 
 HEADER_EVERY = 20
+LEAST_WIDTH = 16
+"""The fewest characters of a line of folded text."""
 _LONGEST = 160
 _COLUMNS = (
     f"{'time':>8}  {'joint states':>14}  {'joint actions':>15}  "
@@ -177,6 +180,32 @@ def fit(text: str, width: int, ellipsis: str = "…") -> str:
     if cell_len(text) > width:
         text = set_cell_size(text, max(0, width - 1)).rstrip() + ellipsis
     return set_cell_size(text, width)
+
+
+def fold(text: str, width: int, first: str = "", then: str = "") -> list[str]:
+    """Break a text into lines between words; only a word that is too long is broken.
+
+    Parameters
+    ----------
+    text
+        The text.
+    width
+        The most characters of a line.
+    first, then
+        What the first line and the others begin with.
+
+    Examples
+    --------
+    >>> fold("the bridge starts on 4 May", 20, "- ", "  ")
+    ['- the bridge starts', '  on 4 May']
+    """
+    return textwrap.wrap(
+        text.strip(),
+        max(LEAST_WIDTH, width),
+        initial_indent=first,
+        subsequent_indent=then,
+        break_on_hyphens=False,
+    )
 
 
 def problem_dicts(problems: Iterable[Diagnostic]) -> list[dict[str, object]]:

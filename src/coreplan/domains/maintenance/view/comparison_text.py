@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,7 +18,7 @@ from coreplan.domains.maintenance.plan_comparison import (
 )
 from coreplan.domains.maintenance.problem_changes import ProblemChange
 from coreplan.model.calendar import Calendar
-from coreplan.view.terminal import fit
+from coreplan.view.terminal import fit, fold
 from coreplan.view.words import count, percent, printable, steps, when_starts
 
 MOST_CHANGES = 20
@@ -226,10 +225,10 @@ def comparison_lines(
     comparison: PlanComparison, width: int, calendar: Calendar | None = None
 ) -> list[Text]:
     """The comparison for the terminal: the conclusion, costs, changed problem data, works."""
-    lines = [Text(each, "bold") for each in _fold(headline(comparison), width)]
+    lines = [Text(each, "bold") for each in fold(headline(comparison), width)]
     for which, plan in (("old", comparison.old), ("new", comparison.new)):
         if plan.result is not None:
-            lines += [Text(each, "dim") for each in _fold(proof_in_words(plan, which), width)]
+            lines += [Text(each, "dim") for each in fold(proof_in_words(plan, which), width)]
     costs = comparison.cost_lines(in_cents=True)
     if costs:
         table = cost_rows(costs)
@@ -238,7 +237,7 @@ def comparison_lines(
         lines += [Text(""), Text("Changed in the problem:", "bold")]
         for change in comparison.changes[:MOST_CHANGES]:
             text = problem_change_in_words(change, calendar)
-            lines += [Text(each) for each in _fold(text, width, "  ", "      ")]
+            lines += [Text(each) for each in fold(text, width, "  ", "      ")]
         left = len(comparison.changes) - MOST_CHANGES
         if left > 0:
             lines.append(Text(f"  and {count(left, 'more change')} (--json)", "dim"))
@@ -262,19 +261,8 @@ def comparison_lines(
         lines += _table(
             [("planned start", f"old, {unit}", f"new, {unit}", ""), *rows], width, words=True
         )
-    lines += [Text(each) for each in _fold(works_summary(comparison), width)]
+    lines += [Text(each) for each in fold(works_summary(comparison), width)]
     return lines
-
-
-def _fold(text: str, width: int, first: str = "", then: str = "") -> list[str]:
-    """Break a text into lines between words; a word that is too long is broken."""
-    return textwrap.wrap(
-        text.strip(),
-        max(_LEAST_NAME, width),
-        initial_indent=first,
-        subsequent_indent=then,
-        break_on_hyphens=False,
-    )
 
 
 def _table(
@@ -287,7 +275,7 @@ def _table(
     lines = []
     for number, (name, *cells) in enumerate(rows):
         # A long name goes on below: two names must not look the same.
-        head, *more = _fold(name, first, _indent(name), f"{_indent(name)}  ") or [""]
+        head, *more = fold(name, first, _indent(name), f"{_indent(name)}  ") or [""]
         texts = [fit(head, first)]
         for k, (cell, wide) in enumerate(zip(cells, widths, strict=True)):
             pad = " " * (wide - cell_len(cell))
