@@ -200,7 +200,8 @@ def _part(what: str, value: Any, calendar: Calendar | None) -> str:
     if isinstance(value, Delay):
         chance = f"{100 * value.probability:.3g} %"
         return f"with a chance of {chance} by {steps(value.duration, calendar)}"
-    starts = when_starts(*value, calendar)
+    first, last = value
+    starts = when_starts(first, last, calendar)
     return f"in {starts}" if calendar is None else starts
 
 
