@@ -84,9 +84,14 @@ def best_lead(indexed: IndexedProblem, sign: int) -> tuple[Fraction, Fraction]:
 
 
 def best_of(
-    indexed: IndexedProblem, rank: Callable[[str, str, int], tuple[int, ...]]
+    indexed: IndexedProblem,
+    rank: Callable[[str, str, int], tuple[int, ...]],
+    bonus: Callable[[str, str, int], float] = lambda *_: 0.0,
 ) -> tuple[Fraction, ...]:
-    """The optimal value, and the best sums over all starts among the optimal plans, in order."""
+    """The optimal value, and the best sums over all starts among the optimal plans, in order.
+
+    The value has a bonus for each start.
+    """
     agents = indexed.agents
     everyone = range(len(agents))
 
@@ -113,6 +118,7 @@ def best_of(
             for i in everyone:
                 task = agents[i].tasks[actions[i]]
                 if task is not None:
+                    total[0] += Fraction(bonus(agents[i].name, task, stage))
                     for k, each in enumerate(rank(agents[i].name, task, stage)):
                         total[1 + k] += each
             for outcome in itertools.product(*(agents[i].outcomes(choices[i]) for i in everyone)):

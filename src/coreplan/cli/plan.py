@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from coreplan.cli.old_plan import keep_options, priced, read_old_starts
 from coreplan.cli.options import solver_options
 from coreplan.cli.outputs import Outputs
 from coreplan.cli.shared import (
@@ -26,13 +27,17 @@ from coreplan.cli.shared import (
     time_limit_option,
 )
 from coreplan.domains.maintenance.influence import check_maintenance_problem
+from coreplan.domains.maintenance.old_starts import start_changes, without_price
 from coreplan.domains.maintenance.reasons import find_reasons
 from coreplan.domains.maintenance.view import plan_view as plan_view  # the view of works
+from coreplan.domains.maintenance.view.changes_text import changes_in_words
 from coreplan.domains.maintenance.view.reasons_text import reasons_lines
+from coreplan.errors import SolverError
 from coreplan.formats import read_problem, read_state
 from coreplan.model.calendar import Calendar
 from coreplan.model.problem import PlanningProblem
 from coreplan.policies.policy import Policy
+from coreplan.solving.preference import OldStarts
 from coreplan.solving.result import Result
 from coreplan.solving.solver import DEFAULT_ALGORITHM
 from coreplan.solving.solver import solve as solve_problem
@@ -51,6 +56,7 @@ RULES_SHOWN = 8
     coreplan plan works.yaml --time-limit 60 --save-policy plan.json
     coreplan plan works.yaml --policy plan.json --rules 20
     coreplan plan works.yaml --why
+    coreplan plan works.yaml --keep march.yaml --change-cost 2.50
     coreplan plan works.yaml --stage 7 --state now.yaml
     coreplan plan works.yaml --json > plan_data.json
     """,
@@ -68,6 +74,7 @@ RULES_SHOWN = 8
 @memory_limit_option
 @solver_options("core")
 @standing_options("Plan")
+@keep_options(price=True)
 @click.option(
     "--rules",
     "most_rules",
@@ -93,6 +100,8 @@ def plan(
     asked: dict[str, Any],
     stage: int,
     state_file: str | None,
+    keep_file: str | None,
+    change_cost: float | None,
     most_rules: int,
     why: bool,
     start_date: datetime.date | None,
@@ -107,12 +116,17 @@ def plan(
     actions and those that follow, depending on what happens. Ctrl-C during the search shows the
     best plan so far, with the parts that can be computed in a moment.
     """
-    solving = (time_limit, memory_limit, asked or None, state_file, stage or None)
+    solving = (time_limit, memory_limit, asked or None, state_file, stage or None, keep_file)
     if policy_file is not None and any(each is not None for each in solving):
         raise click.UsageError(
             "--policy shows a finished plan; it cannot be combined with options for solving"
         )
-    inputs = {"FILE": file, "--policy": policy_file, "--state": state_file}
+    inputs = {
+        "FILE": file,
+        "--policy": policy_file,
+        "--state": state_file,
+        "--keep": keep_file,
+    }
     check_one_input(inputs)
     if save_policy is not None:
         check_writable(save_policy, [each for each in inputs.values() if each is not None])
@@ -127,6 +141,9 @@ def plan(
         "state": None if state_file is None else read_state(state_file, problem),
     }
     options |= asked
+    old = None if keep_file is None else read_old_starts(keep_file, problem)
+    if old is not None:
+        options["keep"] = old
     policy = None if policy_file is None else Policy.load(policy_file, problem)
     result = None
     console = None
@@ -136,9 +153,9 @@ def plan(
         if calendar is not None:
             console.print(describe_calendar(calendar), markup=False)
     if policy is None:
-        result = _solve(problem, console, options)
-        policy = result.policy
-        assert policy is not None
+        result = _solve(priced(problem, old, change_cost), console, options)
+        assert result.policy is not None
+        policy = without_price(result.policy)
     outputs = Outputs()
     if console is not None and result is not None:
         with outputs.one("the result"):
@@ -156,6 +173,8 @@ def plan(
             console.print()
             for line in view.lines(console.width, marks, calendar, most_rules):
                 console.print(line, markup=False)
+            if old is not None:
+                _print_changes(console, policy, old, change_cost, calendar)
             if why:
                 _print_reasons(console, policy, calendar)
             check_printed(console)
@@ -163,6 +182,8 @@ def plan(
         shown: dict[str, Any] = {}
         try:
             shown = view_plan(problem, policy).to_dict()
+            if old is not None:
+                shown["changes"] = _changes(policy, old, change_cost)
             if why:
                 shown["why"] = find_reasons(policy).to_dict()
         finally:  # the result is worth printing even if the plan cannot be shown
@@ -177,6 +198,35 @@ def _solve(problem: PlanningProblem, console: Any, options: dict[str, Any]) -> R
         return solve_problem(
             problem, algorithm=DEFAULT_ALGORITHM, callback=LiveLog(console), **options
         )
+
+
+def _print_changes(
+    console: Any,
+    policy: Policy,
+    old: OldStarts,
+    change_cost: float | None,
+    calendar: Calendar | None,
+) -> None:
+    """Print how much the plan changes the old one, and what the changes cost."""
+    console.print()
+    try:
+        changes = start_changes(policy, old)
+        value = None if change_cost is None else policy.evaluate()
+    except SolverError as error:
+        console.print(f"the changes of the old plan cannot be counted: {error}", markup=False)
+        return
+    for line in changes_in_words(changes, change_cost, value, calendar):
+        console.print(line, markup=False)
+
+
+def _changes(policy: Policy, old: OldStarts, change_cost: float | None) -> dict[str, Any] | None:
+    """The changes of the old plan for JSON; None if they cannot be counted."""
+    try:
+        changes = start_changes(policy, old)
+    except SolverError:
+        return None
+    cost = 0.0 if change_cost is None else change_cost * changes.difference
+    return changes.to_dict() | {"change_cost": change_cost, "cost": cost}
 
 
 def _print_reasons(console: Any, policy: Policy, calendar: Calendar | None) -> None:

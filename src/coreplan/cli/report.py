@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from coreplan.analysis.plan import PlanReport, evaluate_plan
+from coreplan.cli.old_plan import keep_options, read_old_starts
 from coreplan.cli.options import solver_options
 from coreplan.cli.outputs import Outputs
 from coreplan.cli.shared import (
@@ -75,6 +76,7 @@ HURRIED_PIECES = 1_000
 @time_limit_option
 @memory_limit_option
 @solver_options("core")
+@keep_options(price=False)
 @calendar_options
 @click.option("--title", metavar="TEXT", help="Title of the report.  [default: the problem's name]")
 @click.option("--force", is_flag=True, help="Overwrite an existing HTML file.")
@@ -87,6 +89,7 @@ def report(
     time_limit: float | None,
     memory_limit: float | None,
     asked: dict[str, Any],
+    keep_file: str | None,
     start_date: datetime.date | None,
     step: str | None,
     title: str | None,
@@ -100,8 +103,11 @@ def report(
     much the plan may cost, and what coordination is worth. Ctrl-C stops the search and reports the
     best plan so far, with the parts that can be computed in a moment.
     """
-    check_one_input({"FILE": file, "--policy": policy_file})
-    sources = [file] if policy_file is None else [file, policy_file]
+    if keep_file is not None and policy_file is not None:
+        raise click.UsageError("--policy reports a finished plan; leave out --keep")
+    inputs = {"FILE": file, "--policy": policy_file, "--keep": keep_file}
+    check_one_input(inputs)
+    sources = [each for each in inputs.values() if each is not None]
     check_writable(output, sources, "the report", "--output")
     if Path(output).is_file() and not force:
         raise click.BadParameter(
@@ -115,6 +121,8 @@ def report(
         )  # before the long work: reports an invalid date early
     policy = None if policy_file is None else Policy.load(policy_file, problem)
     options: dict[str, Any] = {"time_limit": time_limit, "memory_limit": memory_limit, **asked}
+    if keep_file is not None:
+        options["keep"] = read_old_starts(keep_file, problem)
     console = make_console(patient=True)
     if not as_json:
         console.print(f"{problem.name}: {describe_problem(problem)}", markup=False)
