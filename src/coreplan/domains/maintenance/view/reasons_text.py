@@ -11,7 +11,8 @@ from coreplan.view.terminal import fold
 from coreplan.view.words import printable, when
 
 NOTE = (
-    "Costs are expected costs if nothing is delayed before; everything else is then planned anew."
+    "Costs are compared with the best plan from the same moment on, if nothing is delayed before; "
+    "all other works are planned anew."
 )
 """What all sentences have in common."""
 
