@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import datetime
 import math
+import signal
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from coreplan import (
     MaintenanceProblem,
     ModelError,
     Policy,
+    Progress,
     Task,
     read_problem,
     solve,
@@ -280,6 +282,35 @@ def test_limits_leave_bounds() -> None:
     assert "A limit was reached" in text
     stopped = find_reasons(policy, callback=lambda _: True)
     assert not stopped.complete
+
+
+def test_ctrl_c_leaves_bounds() -> None:
+    """Ctrl-C ends the search with what is known by then; nothing wrong is claimed."""
+    made = problem(
+        ("Alpha", Task("a1", 2, cost=3)),
+        ("Beta", Task("b1", 2, cost=1)),
+        rules=(Hindrance(("Alpha/a1", "Beta/b1"), 7.5),),
+    )
+    policy = solve(made).policy
+    assert policy is not None
+    pressed = 0
+
+    def press(_: Progress) -> None:
+        nonlocal pressed
+        pressed += 1
+        if pressed == 1:
+            signal.raise_signal(signal.SIGINT)
+
+    found = find_reasons(policy, callback=press)
+    assert pressed >= 1
+    assert not found.complete
+    exact = {each.work: each for each in find_reasons(policy).reasons}
+    for reason in found.reasons:
+        known = exact[reason.work]
+        for shift, true in ((reason.earlier, known.earlier), (reason.later, known.later)):
+            assert shift.possible == true.possible
+            assert shift.low <= true.high
+            assert true.low <= shift.high
 
 
 def test_bounds_are_called_bounds() -> None:

@@ -31,6 +31,8 @@ from coreplan.formats import read_plan, read_problem
 from coreplan.policies.policy import Policy
 from coreplan.solving.result import Result
 from coreplan.solving.solver import solve as solve_problem
+from coreplan.support.interrupts import seconds_to_finish
+from coreplan.view.plan_view import EXACT_SECONDS
 from coreplan.view.terminal import LiveLog, make_console
 from coreplan.view.words import describe_calendar
 
@@ -124,7 +126,9 @@ def compare_plan(
         _solve(read[problem], console, options, as_json) if plan is None else plan
         for plan, problem in zip(given, problems, strict=True)
     ]
-    comparison = compare_plans(plans[0], plans[1])
+    # After Ctrl-C, only what can be computed in a moment.
+    left = min(EXACT_SECONDS, seconds_to_finish() / 2)
+    comparison = compare_plans(plans[0], plans[1], time_limit=left)
     outputs = Outputs()
     if not as_json:
         with outputs.one("the comparison"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import math
 import sys
 from typing import Any
 
@@ -28,7 +29,7 @@ from coreplan.cli.shared import (
 )
 from coreplan.domains.maintenance.influence import check_maintenance_problem
 from coreplan.domains.maintenance.old_starts import start_changes, without_price
-from coreplan.domains.maintenance.reasons import find_reasons
+from coreplan.domains.maintenance.reasons import Reasons, find_reasons
 from coreplan.domains.maintenance.view import plan_view as plan_view  # the view of works
 from coreplan.domains.maintenance.view.changes_text import changes_in_words
 from coreplan.domains.maintenance.view.reasons_text import reasons_lines
@@ -41,11 +42,14 @@ from coreplan.solving.preference import OldStarts
 from coreplan.solving.result import Result
 from coreplan.solving.solver import DEFAULT_ALGORITHM
 from coreplan.solving.solver import solve as solve_problem
+from coreplan.support.interrupts import seconds_to_finish
 from coreplan.view.plan_view import view_plan
 from coreplan.view.terminal import LiveLog, check_printed, make_console, print_summary
 from coreplan.view.words import describe_calendar, describe_problem
 
 RULES_SHOWN = 8
+SHORTEST = 0.1
+"""Least number of seconds for the reasons of a plan after Ctrl-C."""
 
 
 @click.command(
@@ -185,7 +189,7 @@ def plan(
             if old is not None:
                 shown["changes"] = _changes(policy, old, change_cost)
             if why:
-                shown["why"] = find_reasons(policy).to_dict()
+                shown["why"] = _find_reasons(policy).to_dict()
         finally:  # the result is worth printing even if the plan cannot be shown
             print_json(_head(problem, policy, result, calendar) | shown)
     return outputs.code
@@ -229,10 +233,16 @@ def _changes(policy: Policy, old: OldStarts, change_cost: float | None) -> dict[
     return changes.to_dict() | {"change_cost": change_cost, "cost": cost}
 
 
+def _find_reasons(policy: Policy) -> Reasons:
+    """The reasons for all starts; after Ctrl-C, what can be computed in a moment."""
+    left = seconds_to_finish()
+    return find_reasons(policy, time_limit=None if math.isinf(left) else max(left / 2, SHORTEST))
+
+
 def _print_reasons(console: Any, policy: Policy, calendar: Calendar | None) -> None:
     """Print why every work starts when it does, in the same order as the chart."""
     with console.status("finding out why works start when they do"):
-        reasons = find_reasons(policy)
+        reasons = _find_reasons(policy)
     console.print()
     for line in reasons_lines(reasons, console.width, calendar):
         console.print(line, markup=False)

@@ -29,7 +29,7 @@ from coreplan.solving.options import CoreOptions
 from coreplan.solving.result import OPTIMAL_TOLERANCE, Status
 from coreplan.solving.solver import solve
 from coreplan.support.clock import now
-from coreplan.support.interrupts import interrupted_since
+from coreplan.support.interrupts import catch_interrupts
 
 WORK_LIMIT = 60.0
 """The work of the solver for all reasons of a plan, in units of about a second."""
@@ -223,7 +223,9 @@ def find_reasons(
     problem = policy.problem
     if not isinstance(problem, MaintenanceProblem):
         raise ModelError("reasons for starts of works need a plan of a maintenance problem (mpp/1)")
-    return _Search(problem, policy, work_limit, time_limit, callback).run()
+    search = _Search(problem, policy, work_limit, time_limit, callback)
+    with catch_interrupts(search.stop):
+        return search.run()
 
 
 @dataclass(frozen=True)
@@ -282,6 +284,10 @@ class _Search:
             ),
             not self._stopped,
         )
+
+    def stop(self) -> None:
+        """Begin no more solves, and let the running one end soon."""
+        self._asked_to_stop = True
 
     # -- costs -----------------------------------------------------------------------------------
 
@@ -392,12 +398,7 @@ class _Search:
 
     def _is_over(self) -> bool:
         timed_out = self._time_limit is not None and now() - self._begin >= self._time_limit
-        return (
-            timed_out
-            or self._work_left <= 0
-            or self._asked_to_stop
-            or interrupted_since(self._begin)
-        )
+        return timed_out or self._work_left <= 0 or self._asked_to_stop
 
     # -- situations ------------------------------------------------------------------------------
 
