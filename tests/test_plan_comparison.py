@@ -21,11 +21,9 @@ from coreplan import (
     ModelError,
     Policy,
     Task,
-    cli,
     solve,
     write_problem,
 )
-from coreplan.cli.compare_plan import compare_plan
 from coreplan.domains.maintenance.plan_comparison import PlanComparison, compare_plans
 from coreplan.domains.maintenance.problem_changes import find_problem_changes
 from coreplan.domains.maintenance.report.comparison import comparison_report
@@ -223,10 +221,9 @@ def test_changed_problem_data() -> None:
 
 
 @pytest.fixture
-def compare(run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
+def compare(run: Run) -> Run:
     """Run the command."""
-    monkeypatch.setitem(cli.cli.commands, "compare-plan", compare_plan)
-    return lambda *arguments: run("compare-plan", *arguments)
+    return lambda *arguments: run("compare", "plan", *arguments)
 
 
 @pytest.fixture

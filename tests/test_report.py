@@ -134,7 +134,8 @@ def test_sentences_of_a_proven_plan() -> None:
     assert data["summary"]["proof"] == "Proven to be the best plan: no plan costs less."
     worth = value_of_coordination(problem, result)
     assert (
-        f"would be expected to cost {-worth.alone:,.2f}, hindrance included."
+        "as early as possible where it makes no difference; all works together would then be "
+        f"expected to cost {-worth.alone:,.2f}, hindrance included."
         in data["coordination"]["words"]
     )
     part = 100 * worth.gain / -worth.alone

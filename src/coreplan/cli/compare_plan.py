@@ -10,6 +10,7 @@ import click
 
 from coreplan.cli.options import solver_options
 from coreplan.cli.outputs import Outputs
+from coreplan.cli.search_log import SearchLog
 from coreplan.cli.shared import (
     Command,
     calendar_options,
@@ -33,7 +34,7 @@ from coreplan.solving.result import Result
 from coreplan.solving.solver import solve as solve_problem
 from coreplan.support.interrupts import seconds_to_finish
 from coreplan.view.plan_view import EXACT_SECONDS
-from coreplan.view.terminal import LiveLog, make_console
+from coreplan.view.terminal import make_console
 from coreplan.view.words import describe_calendar
 
 PLANS = ("policy/1", "schedule/1")
@@ -198,9 +199,11 @@ def _read_plan(path: str, problem: MaintenanceProblem) -> Policy:
 def _solve(
     problem: MaintenanceProblem, console: Any, options: dict[str, Any], quiet: bool
 ) -> Result:
-    if not quiet:
-        options = {**options, "callback": LiveLog(console)}
-    result = solve_problem(problem, **options)
+    if quiet:
+        result = solve_problem(problem, **options)
+    else:
+        with SearchLog(console, problem, verbose=False).shown() as callback:
+            result = solve_problem(problem, callback=callback, **options)
     if result.policy is None:
         raise ModelError(f"no plan was found for {problem.name}")
     return result

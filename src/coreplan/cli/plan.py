@@ -12,6 +12,7 @@ import click
 from coreplan.cli.old_plan import keep_options, priced, read_old_starts
 from coreplan.cli.options import solver_options
 from coreplan.cli.outputs import Outputs
+from coreplan.cli.search_log import SearchLog, verbose_option
 from coreplan.cli.shared import (
     Command,
     calendar_options,
@@ -23,10 +24,9 @@ from coreplan.cli.shared import (
     memory_limit_option,
     print_json,
     save_policy_option,
-    shown_log,
-    standing_options,
     time_limit_option,
 )
+from coreplan.cli.which_plan import WhichPlan, which_plan_options
 from coreplan.domains.maintenance.influence import check_maintenance_problem
 from coreplan.domains.maintenance.old_starts import start_changes, without_price
 from coreplan.domains.maintenance.reasons import Reasons, find_reasons
@@ -34,7 +34,7 @@ from coreplan.domains.maintenance.view import plan_view as plan_view  # the view
 from coreplan.domains.maintenance.view.changes_text import changes_in_words
 from coreplan.domains.maintenance.view.reasons_text import reasons_lines
 from coreplan.errors import SolverError
-from coreplan.formats import read_problem, read_state
+from coreplan.formats import read_problem
 from coreplan.model.calendar import Calendar
 from coreplan.model.problem import PlanningProblem
 from coreplan.policies.policy import Policy
@@ -44,8 +44,8 @@ from coreplan.solving.solver import DEFAULT_ALGORITHM
 from coreplan.solving.solver import solve as solve_problem
 from coreplan.support.interrupts import seconds_to_finish
 from coreplan.view.plan_view import view_plan
-from coreplan.view.terminal import LiveLog, check_printed, make_console, print_summary
-from coreplan.view.words import describe_calendar, describe_problem
+from coreplan.view.terminal import check_printed, make_console
+from coreplan.view.words import describe_calendar, describe_problem, remark_on_start
 
 RULES_SHOWN = 8
 SHORTEST = 0.1
@@ -59,25 +59,20 @@ SHORTEST = 0.1
     coreplan plan works.yaml --start-date 2026-03-02 --step week
     coreplan plan works.yaml --time-limit 60 --save-policy plan.json
     coreplan plan works.yaml --policy plan.json --rules 20
+    coreplan plan works.yaml --schedule schedule.yaml
     coreplan plan works.yaml --why
     coreplan plan works.yaml --keep march.yaml --change-cost 2.50
     coreplan plan works.yaml --stage 7 --state now.yaml
+    coreplan plan works.yaml --policy plan.json --stage 7 --state now.yaml
     coreplan plan works.yaml --json > plan_data.json
     """,
     short_help="Show who does what when, what it costs, and what to do about delays.",
 )
 @file_argument
-@click.option(
-    "--policy",
-    "policy_file",
-    type=click.Path(),
-    metavar="FILE",
-    help="Show this plan (a policy/1 file) instead of solving the problem.",
-)
+@which_plan_options("Show the plan")
 @time_limit_option
 @memory_limit_option
 @solver_options("core")
-@standing_options("Plan")
 @keep_options(price=True)
 @click.option(
     "--rules",
@@ -95,15 +90,14 @@ SHORTEST = 0.1
 )
 @calendar_options
 @save_policy_option
+@verbose_option
 @json_option
 def plan(
     file: str,
-    policy_file: str | None,
+    which: WhichPlan,
     time_limit: float | None,
     memory_limit: float | None,
     asked: dict[str, Any],
-    stage: int,
-    state_file: str | None,
     keep_file: str | None,
     change_cost: float | None,
     most_rules: int,
@@ -111,6 +105,7 @@ def plan(
     start_date: datetime.date | None,
     step: str | None,
     save_policy: str | None,
+    verbose: bool,
     as_json: bool,
 ) -> int:
     """Show a plan for the problem in FILE (- for the standard input).
@@ -120,50 +115,44 @@ def plan(
     actions and those that follow, depending on what happens. Ctrl-C during the search shows the
     best plan so far, with the parts that can be computed in a moment.
     """
-    solving = (time_limit, memory_limit, asked or None, state_file, stage or None, keep_file)
-    if policy_file is not None and any(each is not None for each in solving):
+    solving = (time_limit, memory_limit, asked or None, keep_file)
+    if which.is_given and any(each is not None for each in solving):
         raise click.UsageError(
-            "--policy shows a finished plan; it cannot be combined with options for solving"
+            f"{which.option} shows a finished plan; it cannot be combined with options for solving"
         )
-    inputs = {
-        "FILE": file,
-        "--policy": policy_file,
-        "--state": state_file,
-        "--keep": keep_file,
-    }
-    check_one_input(inputs)
+    check_one_input({"FILE": file, "--keep": keep_file})
+    sources = [*which.sources(file), *([] if keep_file is None else [keep_file])]
     if save_policy is not None:
-        check_writable(save_policy, [each for each in inputs.values() if each is not None])
+        check_writable(save_policy, sources)
     problem = read_problem(file)
     if why:
         check_maintenance_problem(problem)
     calendar = find_calendar(file, start_date, step)
-    options: dict[str, Any] = {
-        "time_limit": time_limit,
-        "memory_limit": memory_limit,
-        "stage": stage,
-        "state": None if state_file is None else read_state(state_file, problem),
-    }
-    options |= asked
+    given = which.read(problem)
+    options: dict[str, Any] = {"time_limit": time_limit, "memory_limit": memory_limit}
+    options |= {**given.beginning, **asked}
     old = None if keep_file is None else read_old_starts(keep_file, problem)
     if old is not None:
         options["keep"] = old
-    policy = None if policy_file is None else Policy.load(policy_file, problem)
+    policy = given.policy
     result = None
-    console = None
+    console = log = None
     if not as_json:
         console = make_console(patient=save_policy is not None)
+        log = SearchLog(console, problem, verbose)
         console.print(f"{problem.name}: {describe_problem(problem)}", markup=False)
         if calendar is not None:
             console.print(describe_calendar(calendar), markup=False)
+        if given.remark:
+            console.print(given.remark, markup=False)
     if policy is None:
-        result = _solve(priced(problem, old, change_cost), console, options)
+        result = _solve(priced(problem, old, change_cost), log, options)
         assert result.policy is not None
         policy = without_price(result.policy)
     outputs = Outputs()
-    if console is not None and result is not None:
+    if log is not None and result is not None:
         with outputs.one("the result"):
-            print_summary(console, result)
+            log.summary(result)
     if save_policy is not None:
         with outputs.one(f"the plan in {save_policy}"):
             policy.save(save_policy)
@@ -174,6 +163,9 @@ def plan(
             with console.status("computing what is done when"):
                 view = view_plan(problem, policy)
             marks = getattr(sys.stdout, "encoding", None)
+            remark = remark_on_start(problem, policy, calendar)
+            if remark:
+                console.print(remark, markup=False)
             console.print()
             for line in view.lines(console.width, marks, calendar, most_rules):
                 console.print(line, markup=False)
@@ -195,13 +187,11 @@ def plan(
     return outputs.code
 
 
-def _solve(problem: PlanningProblem, console: Any, options: dict[str, Any]) -> Result:
-    if console is None:
+def _solve(problem: PlanningProblem, log: SearchLog | None, options: dict[str, Any]) -> Result:
+    if log is None:
         return solve_problem(problem, algorithm=DEFAULT_ALGORITHM, **options)
-    with shown_log(console):
-        return solve_problem(
-            problem, algorithm=DEFAULT_ALGORITHM, callback=LiveLog(console), **options
-        )
+    with log.shown() as callback:
+        return solve_problem(problem, algorithm=DEFAULT_ALGORITHM, callback=callback, **options)
 
 
 def _print_changes(

@@ -13,6 +13,7 @@ from coreplan.analysis.plan import PlanReport, evaluate_plan
 from coreplan.cli.old_plan import keep_options, read_old_starts
 from coreplan.cli.options import solver_options
 from coreplan.cli.outputs import Outputs
+from coreplan.cli.search_log import SearchLog, verbose_option
 from coreplan.cli.shared import (
     Command,
     calendar_options,
@@ -23,16 +24,15 @@ from coreplan.cli.shared import (
     json_option,
     memory_limit_option,
     print_json,
-    shown_log,
     time_limit_option,
 )
+from coreplan.cli.which_plan import WhichPlan, which_plan_options
 from coreplan.formats import read_problem
-from coreplan.policies.policy import Policy
 from coreplan.solving.result import Result, Status
 from coreplan.solving.solver import solve as solve_problem
 from coreplan.support.interrupts import seconds_to_finish
 from coreplan.view.report import Report, make_report
-from coreplan.view.terminal import LiveLog, make_console
+from coreplan.view.terminal import make_console
 from coreplan.view.words import describe_problem
 
 SHORTEST = 0.1
@@ -48,6 +48,8 @@ HURRIED_PIECES = 1_000
     coreplan report works.yaml -o plan.html --start-date 2026-03-02 --title "Ring road 2026"
     coreplan report works.yaml -o plan.html --time-limit 60 --force
     coreplan report works.yaml -o plan.html --policy plan.json --no-bound
+    coreplan report works.yaml -o plan.html --schedule schedule.yaml
+    coreplan report works.yaml -o plan.html --stage 7 --state now.yaml
     """,
     short_help="Write a plan as one HTML file: to read, click through and print.",
 )
@@ -60,18 +62,12 @@ HURRIED_PIECES = 1_000
     required=True,
     help="The HTML file to write.",
 )
-@click.option(
-    "--policy",
-    "policy_file",
-    type=click.Path(),
-    metavar="FILE",
-    help="Report this plan (a policy/1 file) instead of solving the problem.",
-)
+@which_plan_options("Report the plan")
 @click.option(
     "--bound/--no-bound",
     default=True,
     show_default=True,
-    help="With --policy: search for a better plan, and prove how much could be gained at most.",
+    help="With a given plan: search for a better plan, and prove how much could be gained at most.",
 )
 @time_limit_option
 @memory_limit_option
@@ -80,11 +76,12 @@ HURRIED_PIECES = 1_000
 @calendar_options
 @click.option("--title", metavar="TEXT", help="Title of the report.  [default: the problem's name]")
 @click.option("--force", is_flag=True, help="Overwrite an existing HTML file.")
+@verbose_option
 @json_option
 def report(
     file: str,
     output: str,
-    policy_file: str | None,
+    which: WhichPlan,
     bound: bool,
     time_limit: float | None,
     memory_limit: float | None,
@@ -94,6 +91,7 @@ def report(
     step: str | None,
     title: str | None,
     force: bool,
+    verbose: bool,
     as_json: bool,
 ) -> int:
     """Solve the problem in FILE and write its plan as one HTML file that needs no network.
@@ -103,11 +101,10 @@ def report(
     much the plan may cost, and what coordination is worth. Ctrl-C stops the search and reports the
     best plan so far, with the parts that can be computed in a moment.
     """
-    if keep_file is not None and policy_file is not None:
-        raise click.UsageError("--policy reports a finished plan; leave out --keep")
-    inputs = {"FILE": file, "--policy": policy_file, "--keep": keep_file}
-    check_one_input(inputs)
-    sources = [each for each in inputs.values() if each is not None]
+    if keep_file is not None and which.is_given:
+        raise click.UsageError(f"{which.option} reports a finished plan; leave out --keep")
+    check_one_input({"FILE": file, "--keep": keep_file})
+    sources = [*which.sources(file), *([] if keep_file is None else [keep_file])]
     check_writable(output, sources, "the report", "--output")
     if Path(output).is_file() and not force:
         raise click.BadParameter(
@@ -119,7 +116,8 @@ def report(
         calendar.last_day(
             problem.horizon - 1
         )  # before the long work: reports an invalid date early
-    policy = None if policy_file is None else Policy.load(policy_file, problem)
+    given = which.read(problem)
+    policy = given.policy
     options: dict[str, Any] = {"time_limit": time_limit, "memory_limit": memory_limit, **asked}
     if keep_file is not None:
         options["keep"] = read_old_starts(keep_file, problem)
@@ -128,17 +126,19 @@ def report(
         console.print(f"{problem.name}: {describe_problem(problem)}", markup=False)
         if calendar is not None and calendar.source is not None:
             console.print(f"dates from {calendar.source}", markup=False)
-        options["callback"] = LiveLog(console)
+        if given.remark:
+            console.print(given.remark, markup=False)
 
     def solve_or_evaluate() -> Result | PlanReport:
         if policy is None:
-            return solve_problem(problem, **options)
+            return solve_problem(problem, **given.beginning, **options)
         return evaluate_plan(problem, policy, bound=bound, **options)
 
     if as_json:
         plan = solve_or_evaluate()
     else:
-        with shown_log(console):
+        with SearchLog(console, problem, verbose).shown() as callback:
+            options["callback"] = callback
             plan = solve_or_evaluate()
             console.print("computing what the report shows", style="dim")
     outputs = Outputs()
@@ -155,7 +155,8 @@ def report(
                 console.print(plan.summary(), markup=False)
             else:
                 summary = made.data["summary"]
-                for line in (summary["headline"], summary["proof"], made.data["words"]["held"]):
+                held = made.data["words"]["held"]
+                for line in (summary["headline"], summary["proof"], summary.get("note"), held):
                     if line:
                         console.print(line, markup=False)
                 console.print(f"the report is in {output}", markup=False)

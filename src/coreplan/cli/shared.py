@@ -142,13 +142,48 @@ class Command(click.Command):
 
 
 class Group(click.Group):
-    """A group of commands, listed in the order in which they were added."""
+    """A group of commands, listed in the order in which they were added.
+
+    Parameters
+    ----------
+    notes
+        Lines below the examples: a title, and a text.
+    """
+
+    def __init__(self, *arguments: Any, notes: Mapping[str, str] | None = None, **more: Any):
+        super().__init__(*arguments, **more)
+        self._sections: dict[str, list[str]] = {}
+        self._notes = notes or {}
+
+    def add_section(self, title: str, commands: Iterable[click.Command]) -> None:
+        """Add commands that the help lists below a title of their own."""
+        for command in commands:
+            self.add_command(command)
+            self._sections.setdefault(title, []).append(command.name or "")
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names of the commands."""
         return list(self.commands)
 
-    format_epilog = Command.format_epilog
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands, section by section."""
+        if not self._sections:
+            super().format_commands(ctx, formatter)
+            return
+        width = max(len(name) for names in self._sections.values() for name in names)
+        for title, names in self._sections.items():
+            with formatter.section(title):
+                rows = [
+                    (f"{name:<{width}}", self.commands[name].short_help or "") for name in names
+                ]
+                formatter.write_dl(rows)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples, and the notes below them."""
+        Command.format_epilog(self, ctx, formatter)  # type: ignore[arg-type]
+        for title, text in self._notes.items():
+            with formatter.section(title):
+                formatter.write_text(text)
 
 
 file_argument = click.argument("file", type=click.Path())
@@ -173,22 +208,25 @@ save_policy_option = click.option(
 )
 
 
-def plan_options(command: AnyCallable) -> AnyCallable:
-    """The options that give a plan: policy_file and schedule_file."""
+def plan_options(command: AnyCallable, instead: str = "") -> AnyCallable:
+    """The options that give a plan: policy_file and schedule_file.
+
+    `instead` says what happens without them, for the help.
+    """
     policy = click.option(
         "--policy",
         "policy_file",
         type=click.Path(),
         metavar="FILE",
-        help="The plan, a policy/1 file.",
+        help=f"The plan, a saved one (policy/1){instead}.",
     )
     schedule = click.option(
         "--schedule",
         "schedule_file",
         type=click.Path(),
         metavar="FILE",
-        help="The plan, a file with the step in which each contractor starts each work, for "
-        "instance 'Alpha: {a1: 0, a2: 4}'.",
+        help=f"The plan, a file with the step in which each contractor starts each work{instead}; "
+        "for instance 'Alpha: {a1: 0, a2: 4}'.",
     )
     return policy(schedule(command))
 
@@ -324,6 +362,13 @@ def check_writable(
 def print_json(value: object) -> None:
     """Print one line of JSON, in ASCII: correct in every encoding of the terminal."""
     click.echo(json.dumps(value, allow_nan=False))
+
+
+def print_former(former: str, now: str) -> None:
+    """Warn that a command has another name now."""
+    make_console(stderr=True).print(
+        f"warning: {former} is now {now}; the next version drops the old name", markup=False
+    )
 
 
 @contextmanager

@@ -14,27 +14,23 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from coreplan.analysis.simulator import SimulationProgress
 from coreplan.analysis.simulator import simulate as simulate_policy
 from coreplan.cli.options import solver_options
+from coreplan.cli.search_log import SearchLog, verbose_option
 from coreplan.cli.shared import (
     Command,
     calendar_options,
-    check_one_input,
     file_argument,
     find_calendar,
     json_option,
     memory_limit_option,
-    plan_options,
     print_json,
-    read_own_plan,
-    shown_log,
 )
+from coreplan.cli.which_plan import WhichPlan, which_plan_options
 from coreplan.formats import read_problem
-from coreplan.policies.policy import Policy
-from coreplan.solving.compile import AnyProblem
 from coreplan.solving.solver import solve
 from coreplan.support.interrupts import seconds_to_finish
 from coreplan.view.simulation_text import simulation_in_words
-from coreplan.view.terminal import LiveLog, make_console, print_summary
-from coreplan.view.words import describe_calendar, describe_problem
+from coreplan.view.terminal import make_console
+from coreplan.view.words import describe_calendar, describe_problem, remark_on_start
 
 SHORTEST = 0.1
 """Least number of seconds for which a plan is simulated after Ctrl-C."""
@@ -45,12 +41,13 @@ SHORTEST = 0.1
     epilog="""
     coreplan simulate works.yaml --runs 100000
     coreplan simulate works.yaml --policy plan.json --runs 1000000 --seed 7
+    coreplan simulate works.yaml --policy plan.json --stage 4 --state now.yaml
     coreplan simulate works.yaml --schedule schedule.yaml --json
     """,
     short_help="Simulate a plan many times and summarise the outcomes.",
 )
 @file_argument
-@plan_options
+@which_plan_options("Follow the plan")
 @click.option(
     "--runs",
     type=click.IntRange(min=2),
@@ -81,11 +78,11 @@ SHORTEST = 0.1
 )
 @memory_limit_option
 @calendar_options
+@verbose_option
 @json_option
 def simulate(
     file: str,
-    policy_file: str | None,
-    schedule_file: str | None,
+    which: WhichPlan,
     runs: int,
     seed: int,
     confidence: float,
@@ -94,6 +91,7 @@ def simulate(
     memory_limit: float | None,
     start_date: datetime.date | None,
     step: str | None,
+    verbose: bool,
     as_json: bool,
 ) -> None:
     """Simulate a plan for the problem in FILE many times, and summarise the outcomes.
@@ -103,25 +101,28 @@ def simulate(
     coreplan first searches for the best one. Ctrl-C stops the search or the runs with the results
     so far.
     """
-    if policy_file is not None and schedule_file is not None:
-        raise click.UsageError("give one plan: --policy FILE or --schedule FILE")
-    check_one_input({"FILE": file, "--policy": policy_file, "--schedule": schedule_file})
+    which.sources(file)
     problem = read_problem(file)
     calendar = find_calendar(file, start_date, step)
-    policy = _given_plan(problem, policy_file, schedule_file)
+    given = which.read(problem)
+    policy = given.policy
     console = make_console()
     if not as_json:
         console.print(f"{problem.name}: {describe_problem(problem)}", markup=False)
         if calendar is not None:
             console.print(describe_calendar(calendar), markup=False)
+        if given.remark:
+            console.print(given.remark, markup=False)
     if policy is None:
-        options: dict[str, Any] = {"time_limit": time_limit, "memory_limit": memory_limit, **asked}
+        options: dict[str, Any] = {"time_limit": time_limit, "memory_limit": memory_limit}
+        options |= {**given.beginning, **asked}
         if as_json:
             result = solve(problem, **options)
         else:
-            with shown_log(console):
-                result = solve(problem, callback=LiveLog(console), **options)
-            print_summary(console, result)
+            log = SearchLog(console, problem, verbose)
+            with log.shown() as callback:
+                result = solve(problem, callback=callback, **options)
+            log.summary(result)
         policy = result.policy
         assert policy is not None  # every solver returns one
     left = seconds_to_finish()
@@ -140,16 +141,9 @@ def simulate(
         return
     for line in simulation_in_words(shown, calendar):
         console.print(line, markup=False)
-
-
-def _given_plan(
-    problem: AnyProblem, policy_file: str | None, schedule_file: str | None
-) -> Policy | None:
-    if policy_file is not None:
-        return Policy.load(policy_file, problem)
-    if schedule_file is None:
-        return None
-    return problem.read_plan(read_own_plan(schedule_file, problem))
+    remark = remark_on_start(problem, policy, calendar)
+    if remark:
+        console.print(remark, markup=False)
 
 
 @contextmanager

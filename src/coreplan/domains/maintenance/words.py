@@ -18,6 +18,7 @@ from coreplan.view.words import (
     first_steps_of,
     parts_in_words,
     remark_on_plan,
+    remark_on_start,
     steps,
     total_in_words,
     when,
@@ -67,11 +68,21 @@ def expected_money(value: float) -> str:
     return f"expected to earn {amount_text(value)} in all: revenue, less works and hindrance"
 
 
+PLANNING_ALONE = (
+    "every contractor starts its works when that is best for itself, and as early as possible "
+    "where it makes no difference"
+)
+"""The plan that coordination is compared with."""
+
+
 @provides("Coordination.text")
 def coordination_in_words(worth: Coordination) -> list[str]:
     """The value of coordination: the gain, its parts, and the contractors who gain or give up."""
     speak = MoneyWorth() if worth.money_alone is not None else Worth()
-    low, high = speak.number(worth.low), speak.number(worth.high)
+    # Differences of the amounts as they are written, so that readers can check them.
+    least = max(0.0, speak.shown(worth.value) - speak.shown(worth.alone))
+    most = max(least, speak.shown(worth.upper_bound) - speak.shown(worth.alone))
+    low, high = speak.number(least), speak.number(most)
     gains = low if low == high else f"between {low} and {high}"
     lines = [
         f"coordination is worth {gains}: this plan {speak.is_expected(worth.value)}, planning "
@@ -79,10 +90,12 @@ def coordination_in_words(worth: Coordination) -> list[str]:
     ]
     if worth.gain < 0:
         lines.append("this plan is worse than planning alone")
+    lines.append(f"planning alone: {PLANNING_ALONE}")
     if worth.money is not None and worth.money_alone is not None:
+        together, apart = worth.money.in_cents(), worth.money_alone.in_cents()
         parts = []
         for what in ("hindrance", "works", "revenue"):
-            before, after = getattr(worth.money_alone, what), getattr(worth.money, what)
+            before, after = getattr(apart, what), getattr(together, what)
             parts.append(f"{what} {speak.number(before)} alone, {speak.number(after)} together")
         lines.append("; ".join(parts))
     for name, after in (worth.own or {}).items():
@@ -99,7 +112,28 @@ def coordination_in_words(worth: Coordination) -> list[str]:
 
 @total_in_words.register
 def _total(problem: MaintenanceProblem, value: float) -> str:
-    return expected_money(value)
+    parts = "works and hindrance"
+    if any(task.revenue for contractor in problem.contractors for task in contractor.tasks):
+        parts = f"{parts}, less revenue" if value < 0 else f"revenue, less {parts}"
+    return f"The amount is an expected value for all contractors: {parts}."
+
+
+@remark_on_start.register
+def spent_before(
+    problem: MaintenanceProblem, policy: Policy, calendar: Calendar | None = None
+) -> str:
+    """Say that amounts leave out the works of earlier steps; empty if none has started."""
+    state = policy.indexed.name_state(policy.indexed.find_state(policy.stage, None))
+    begun = any(
+        isinstance(at, ContractorState) and (at.done or at.doing is not None)
+        for at in state.values()
+    )
+    if not begun:
+        return ""
+    return (
+        f"All amounts count from {when(policy.stage, calendar)} on: money spent or earned before "
+        "is not included."
+    )
 
 
 @remark_on_plan.register

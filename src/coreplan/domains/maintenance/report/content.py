@@ -84,7 +84,7 @@ def report_data(
         **_beginning(policy),
         "courses": [_pieces(problem, each) for each in courses],
         "hindrance": _hindrance(times),
-        "summary": summary_data(plan, worth),
+        "summary": summary_data(plan, worth, calendar),
         "distribution": distribution_data(returns, worth),
         "coordination": coordination_data(plan, worth, time_limit),
         "words": {

@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from textwrap import wrap
 
 from rich.cells import cell_len
 from rich.text import Text
 
 from coreplan.domains.maintenance.timeline import WorkTimeline
 from coreplan.model.calendar import Calendar
-from coreplan.view.terminal import fit
+from coreplan.view.terminal import break_lines, fit, fit_apart
 from coreplan.view.words import percent, printable, when
 
 SURE = 1 - 1e-9
@@ -95,8 +94,11 @@ def gantt(
         lines.append(Text(fit(printable(name), width, marks.ellipsis).rstrip(), "bold"))
         if not own:
             lines.append(Text("  no works", "dim"))
-        for work in own:
-            line = Text(f"  {fit(printable(work.work), layout.name_width - 2, marks.ellipsis)} ")
+        names = fit_apart(
+            [printable(work.work) for work in own], layout.name_width - 2, marks.ellipsis
+        )
+        for work, shown in zip(own, names, strict=True):
+            line = Text(f"  {shown} ")
             for mark, style in _bar(work, layout, marks):
                 line.append(mark, style)
             words = _in_words(work, calendar)
@@ -106,8 +108,8 @@ def gantt(
             lines.append(line)
             if not layout.with_words:
                 # Starts never vanish: where no room is left beside the chart, they come below.
-                lines += [Text(f"      {each}", "dim") for each in wrap(words, max(8, width - 6))]
-    lines.append(Text(_legend(layout, marks, calendar), "dim"))
+                lines += break_lines(Text(f"      {words}", "dim"), width)
+    lines += break_lines(Text(_legend(layout, marks, calendar), "dim"), width)
     return lines
 
 
