@@ -57,7 +57,7 @@ def test_only_some_are_shown(run: Run, small: Path) -> None:
 
 
 def test_dates(run: Run, tmp_path: Path) -> None:
-    """With a start date, windows are dates and steps are weeks."""
+    """With a start date, windows are dates of starts, not ends of weeks, and steps are weeks."""
     path = tmp_path / "dated.json"
     raw = random_mpp(2, 1, 9)
     raw["agents"][0]["tasks"][0]["window"] = [1, 10**9]
@@ -66,14 +66,14 @@ def test_dates(run: Run, tmp_path: Path) -> None:
     code, out, err = run("sensitivity", path, "--start-date", "2026-03-02")
     assert (code, err) == (0, "")
     assert "steps are weeks; the first begins on 2 Mar 2026" in out
-    assert "If C1/w0 could start at any time (now 9 Mar – 22 Mar 2026), " in out
-    assert "If C0/w0 could start at any time (now 9 Mar 2026 – " in out
+    assert "If C1/w0 could start at any time (now 9 Mar to 16 Mar 2026), " in out
+    assert "If C0/w0 could start at any time (now 9 Mar 2026 to " in out
     assert ", by 1 week), " in out
     code, out, _ = run(
         "sensitivity", path, "--start-date", "2026-03-02", "--step", "day", "--relax"
     )
     assert code == 0
-    assert "If C1/w0 could start 1 day earlier or later (now 3 Mar – 4 Mar 2026), " in out
+    assert "If C1/w0 could start 1 day earlier or later (now 3 Mar to 4 Mar 2026), " in out
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -27,7 +28,7 @@ from coreplan.model.indexed import IndexedProblem
 from coreplan.model.problem import index_problem
 from coreplan.policies import plan_graph
 from coreplan.proof.verify import verify
-from coreplan.solving.preference import lead_of
+from coreplan.solving.preference import closeness_of, lead_of
 from coreplan.solving.tuning import Tuning
 from helpers import from_file
 
@@ -78,6 +79,19 @@ def flat_problems(draw: st.DrawFn, most_agents: int = 3) -> dict[str, Any]:
 
 def best_lead(indexed: IndexedProblem, sign: int) -> tuple[Fraction, Fraction]:
     """The optimal value, and the best lead of all optimal plans: by brute force, exactly."""
+    value, lead = best_of(indexed, lambda _, __, stage: (sign * (indexed.horizon - stage),))
+    return value, sign * lead
+
+
+def best_of(
+    indexed: IndexedProblem,
+    rank: Callable[[str, str, int], tuple[int, ...]],
+    bonus: Callable[[str, str, int], float] = lambda *_: 0.0,
+) -> tuple[Fraction, ...]:
+    """The optimal value, and the best sums over all starts among the optimal plans, in order.
+
+    The value has a bonus for each start.
+    """
     agents = indexed.agents
     everyone = range(len(agents))
 
@@ -89,17 +103,24 @@ def best_lead(indexed: IndexedProblem, sign: int) -> tuple[Fraction, Fraction]:
             and (asked.nexts is None or after in asked.nexts)
         )
 
+    width = len(rank("", "", 0))
+
     @functools.cache
-    def best(stage: int, joint: tuple[int, ...]) -> tuple[Fraction, Fraction]:
+    def best(stage: int, joint: tuple[int, ...]) -> tuple[Fraction, ...]:
         if stage == indexed.horizon:
-            return Fraction(0), Fraction(0)
+            return (Fraction(0),) * (1 + width)
         found = []
         for choices in itertools.product(
             *(agents[i].choices(stage, joint[i]).values() for i in everyone)
         ):
             actions = [agents[i].choice_action[choices[i]] for i in everyone]
-            starts = sum(bool(agents[i].tasks[actions[i]]) for i in everyone)
-            value, lead = Fraction(0), Fraction(sign * starts * (indexed.horizon - stage))
+            total = [Fraction(0)] * (1 + width)
+            for i in everyone:
+                task = agents[i].tasks[actions[i]]
+                if task is not None:
+                    total[0] += Fraction(bonus(agents[i].name, task, stage))
+                    for k, each in enumerate(rank(agents[i].name, task, stage)):
+                        total[1 + k] += each
             for outcome in itertools.product(*(agents[i].outcomes(choices[i]) for i in everyone)):
                 after = tuple(each[1] for each in outcome)
                 chance = Fraction(1)
@@ -117,13 +138,12 @@ def best_lead(indexed: IndexedProblem, sign: int) -> tuple[Fraction, Fraction]:
                     Fraction(0),
                 )
                 rest = best(stage + 1, after)
-                value += chance * (reward + rest[0])
-                lead += chance * rest[1]
-            found.append((value, lead))
+                total[0] += chance * reward
+                total = [one + chance * more for one, more in zip(total, rest, strict=True)]
+            found.append(tuple(total))
         return max(found)
 
-    value, lead = best(indexed.stage, tuple(agent.start for agent in agents))
-    return value, sign * lead
+    return best(indexed.stage, tuple(agent.start for agent in agents))
 
 
 def decisions(policy: Policy) -> dict[Any, dict[str, str]]:
@@ -155,6 +175,60 @@ def test_the_preference_is_optimal_among_the_optima(
     assert result.policy.evaluate() == pytest.approx(float(value), rel=1e-9, abs=1e-9)
     assert result.statistics.others["preference_gap"] == 0
     assert lead_of(result.policy).evaluate() == pytest.approx(float(lead), rel=1e-9, abs=1e-6)
+
+
+@pytest.mark.parametrize("exact", [True, False])
+@given(raw=flat_problems(), data=st.data())
+def test_an_old_plan_is_kept_as_far_as_possible(
+    raw: dict[str, Any], exact: bool, data: st.DataObject
+) -> None:
+    """No optimal plan is closer to the old starts, and no equally close one is earlier."""
+    problem = from_file(raw)
+    indexed = index_problem(problem)
+    keep = {
+        agent["name"]: {
+            task["name"]: data.draw(st.integers(0, raw["horizon"] + 1))
+            for task in agent["tasks"]
+            if data.draw(st.integers(0, 3))
+        }
+        for agent in raw["agents"]
+    }
+
+    def rank(agent: str, task: str, stage: int) -> tuple[int, ...]:
+        old = keep.get(agent, {}).get(task)
+        near = 0 if old is None else abs(indexed.horizon - old) - abs(stage - old)
+        return near, indexed.horizon - stage
+
+    value, near, lead = best_of(indexed, rank)
+    result = solve(problem, keep=keep, exact=exact, tuning=PATIENT)
+    assert result.policy is not None
+    assert result.value == pytest.approx(float(value), rel=1e-9, abs=1e-9)
+    assert result.policy.evaluate() == pytest.approx(float(value), rel=1e-9, abs=1e-9)
+    assert closeness_of(result.policy, keep).evaluate() == pytest.approx(float(near), abs=1e-6)
+    # A much smaller reward decides among these: it may miss what is almost as early.
+    assert lead_of(result.policy).evaluate() == pytest.approx(float(lead), abs=1e-3)
+
+
+def test_a_plan_that_is_still_optimal_is_kept() -> None:
+    """The starts of an optimal plan are kept, whatever plan would be found otherwise."""
+    works = tuple(Task(f"w{k}", duration=2, cost=5, revenue=50) for k in range(3))
+    problem = MaintenanceProblem((Contractor("A", works), Contractor("B", works)), horizon=20)
+    old = solve(problem, prefer="late").policy
+    assert old is not None
+    starts = old.schedule().to_schedule()
+    kept = solve(problem, keep=starts).policy
+    plain = solve(problem).policy
+    assert kept is not None
+    assert plain is not None
+    assert kept.schedule().to_schedule() == starts != plain.schedule().to_schedule()
+
+
+@pytest.mark.parametrize("value", ["mine", {"A": 3}, {"A": {"a": 1.5}}, {"A": {"a": None}}])
+def test_what_is_no_old_plan(value: Any) -> None:
+    """Anything but starts of works is refused with the place of the mistake."""
+    problem = MaintenanceProblem((Contractor("A", (Task("a", 1, cost=1, revenue=2),)),), horizon=3)
+    with pytest.raises(SolverError, match="keep"):
+        solve(problem, keep=value)
 
 
 @given(raw=flat_problems())

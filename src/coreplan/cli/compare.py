@@ -8,6 +8,7 @@ import click
 
 from coreplan.analysis.comparison import Comparison
 from coreplan.analysis.comparison import compare as run_algorithms
+from coreplan.cli.compare_plan import compare_plan
 from coreplan.cli.options import solver_options
 from coreplan.cli.shared import (
     DISAGREE,
@@ -159,12 +160,14 @@ class CompareGroup(Group):
 @click.group(
     cls=CompareGroup,
     epilog="""
+    coreplan compare plan mine.yaml works.yaml
     coreplan compare algorithms works.yaml
     """,
-    short_help="Compare algorithms on a problem.",
+    short_help="Compare two plans, or algorithms on a problem.",
 )
 def compare() -> None:
     """Make a comparison: its kind is the next word."""
 
 
+compare.add_command(compare_plan)
 compare.add_command(compare_algorithms)

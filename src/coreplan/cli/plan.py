@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import datetime
+import math
 import sys
 from typing import Any
 
 import click
 
+from coreplan.cli.old_plan import keep_options, priced, read_old_starts
 from coreplan.cli.options import solver_options
 from coreplan.cli.outputs import Outputs
 from coreplan.cli.plan_exports import check_exports, export_options, write_exports
@@ -15,6 +17,7 @@ from coreplan.cli.search_log import SearchLog, verbose_option
 from coreplan.cli.shared import (
     Command,
     calendar_options,
+    check_one_input,
     check_writable,
     file_argument,
     json_option,
@@ -25,18 +28,28 @@ from coreplan.cli.shared import (
     time_limit_option,
 )
 from coreplan.cli.which_plan import WhichPlan, which_plan_options
+from coreplan.domains.maintenance.influence import check_maintenance_problem
+from coreplan.domains.maintenance.old_starts import start_changes, without_price
+from coreplan.domains.maintenance.reasons import Reasons, find_reasons
 from coreplan.domains.maintenance.view import plan_view as plan_view  # the view of works
+from coreplan.domains.maintenance.view.changes_text import changes_in_words
+from coreplan.domains.maintenance.view.reasons_text import reasons_lines
+from coreplan.errors import SolverError
 from coreplan.model.calendar import Calendar
 from coreplan.model.problem import PlanningProblem
 from coreplan.policies.policy import Policy
+from coreplan.solving.preference import OldStarts
 from coreplan.solving.result import Result
 from coreplan.solving.solver import DEFAULT_ALGORITHM
 from coreplan.solving.solver import solve as solve_problem
+from coreplan.support.interrupts import seconds_to_finish
 from coreplan.view.plan_view import view_plan
 from coreplan.view.terminal import check_printed, make_console
 from coreplan.view.words import describe_calendar, describe_problem, remark_on_start
 
 RULES_SHOWN = 8
+SHORTEST = 0.1
+"""Least number of seconds for the reasons of a plan after Ctrl-C."""
 
 
 @click.command(
@@ -47,6 +60,8 @@ RULES_SHOWN = 8
     coreplan plan works.yaml --time-limit 60 --save-policy plan.json
     coreplan plan works.yaml --policy plan.json --rules 20
     coreplan plan works.yaml --schedule schedule.yaml
+    coreplan plan works.yaml --why
+    coreplan plan works.yaml --keep march.yaml --change-cost 2.50
     coreplan plan works.yaml --stage 7 --state now.yaml
     coreplan plan works.yaml --policy plan.json --stage 7 --state now.yaml
     coreplan plan works.yaml --start-date 2026-03-02 --export plan.xlsx --export plan.ics
@@ -59,6 +74,7 @@ RULES_SHOWN = 8
 @time_limit_option
 @memory_limit_option
 @solver_options("core")
+@keep_options(price=True)
 @click.option(
     "--rules",
     "most_rules",
@@ -67,6 +83,11 @@ RULES_SHOWN = 8
     show_default=True,
     metavar="NUMBER",
     help="Number of rules for delays to print, the most important first.",
+)
+@click.option(
+    "--why",
+    is_flag=True,
+    help="Also explain every start: what an earlier or a later one would cost, and why.",
 )
 @calendar_options
 @save_policy_option
@@ -79,7 +100,10 @@ def plan(
     time_limit: float | None,
     memory_limit: float | None,
     asked: dict[str, Any],
+    keep_file: str | None,
+    change_cost: float | None,
     most_rules: int,
+    why: bool,
     start_date: datetime.date | None,
     step: str | None,
     save_policy: str | None,
@@ -95,19 +119,25 @@ def plan(
     actions and those that follow, depending on what happens. Ctrl-C during the search shows the
     best plan so far, with the parts that can be computed in a moment.
     """
-    solving = (time_limit, memory_limit, asked or None)
+    solving = (time_limit, memory_limit, asked or None, keep_file)
     if which.is_given and any(each is not None for each in solving):
         raise click.UsageError(
             f"{which.option} shows a finished plan; it cannot be combined with options for solving"
         )
-    sources = which.sources(file)
+    check_one_input({"FILE": file, "--keep": keep_file})
+    sources = [*which.sources(file), *([] if keep_file is None else [keep_file])]
     if save_policy is not None:
         check_writable(save_policy, sources)
     problem, calendar = read_dated_problem(file, start_date, step)
+    if why:
+        check_maintenance_problem(problem)
     check_exports(export_files, sources, problem, calendar, force=force)
     given = which.read(problem, calendar)
     options: dict[str, Any] = {"time_limit": time_limit, "memory_limit": memory_limit}
     options |= {**given.beginning, **asked}
+    old = None if keep_file is None else read_old_starts(keep_file, problem, calendar)
+    if old is not None:
+        options["keep"] = old
     policy = given.policy
     result = None
     console = log = None
@@ -120,9 +150,9 @@ def plan(
         if given.remark:
             console.print(given.remark, markup=False)
     if policy is None:
-        result = _solve(problem, log, options)
-        policy = result.policy
-        assert policy is not None
+        result = _solve(priced(problem, old, change_cost), log, options)
+        assert result.policy is not None
+        policy = without_price(result.policy)
     outputs = Outputs()
     if log is not None and result is not None:
         with outputs.one("the result"):
@@ -144,11 +174,19 @@ def plan(
             console.print()
             for line in view.lines(console.width, marks, calendar, most_rules):
                 console.print(line, markup=False)
+            if old is not None:
+                _print_changes(console, policy, old, change_cost, calendar)
+            if why:
+                _print_reasons(console, policy, calendar)
             check_printed(console)
             return outputs.code
         shown: dict[str, Any] = {}
         try:
             shown = view_plan(problem, policy).to_dict()
+            if old is not None:
+                shown["changes"] = _changes(policy, old, change_cost)
+            if why:
+                shown["why"] = _find_reasons(policy).to_dict()
         finally:  # the result is worth printing even if the plan cannot be shown
             print_json(_head(problem, policy, result, calendar) | shown)
     return outputs.code
@@ -159,6 +197,50 @@ def _solve(problem: PlanningProblem, log: SearchLog | None, options: dict[str, A
         return solve_problem(problem, algorithm=DEFAULT_ALGORITHM, **options)
     with log.shown() as callback:
         return solve_problem(problem, algorithm=DEFAULT_ALGORITHM, callback=callback, **options)
+
+
+def _print_changes(
+    console: Any,
+    policy: Policy,
+    old: OldStarts,
+    change_cost: float | None,
+    calendar: Calendar | None,
+) -> None:
+    """Print how much the plan changes the old one, and what the changes cost."""
+    console.print()
+    try:
+        changes = start_changes(policy, old)
+        value = None if change_cost is None else policy.evaluate()
+    except SolverError as error:
+        console.print(f"the changes of the old plan cannot be counted: {error}", markup=False)
+        return
+    for line in changes_in_words(changes, change_cost, value, calendar):
+        console.print(line, markup=False)
+
+
+def _changes(policy: Policy, old: OldStarts, change_cost: float | None) -> dict[str, Any] | None:
+    """The changes of the old plan for JSON; None if they cannot be counted."""
+    try:
+        changes = start_changes(policy, old)
+    except SolverError:
+        return None
+    cost = 0.0 if change_cost is None else change_cost * changes.difference
+    return changes.to_dict() | {"change_cost": change_cost, "cost": cost}
+
+
+def _find_reasons(policy: Policy) -> Reasons:
+    """The reasons for all starts; after Ctrl-C, what can be computed in a moment."""
+    left = seconds_to_finish()
+    return find_reasons(policy, time_limit=None if math.isinf(left) else max(left / 2, SHORTEST))
+
+
+def _print_reasons(console: Any, policy: Policy, calendar: Calendar | None) -> None:
+    """Print why every work starts when it does, in the same order as the chart."""
+    with console.status("finding out why works start when they do"):
+        reasons = _find_reasons(policy)
+    console.print()
+    for line in reasons_lines(reasons, console.width, calendar):
+        console.print(line, markup=False)
 
 
 def _head(

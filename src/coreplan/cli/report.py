@@ -16,12 +16,14 @@ from coreplan.cli.contractor_pages import (
     files_beside,
     said_of,
 )
+from coreplan.cli.old_plan import keep_options, read_old_starts
 from coreplan.cli.options import solver_options
 from coreplan.cli.outputs import Outputs
 from coreplan.cli.search_log import SearchLog, verbose_option
 from coreplan.cli.shared import (
     Command,
     calendar_options,
+    check_one_input,
     check_writable,
     file_argument,
     json_option,
@@ -77,6 +79,7 @@ HURRIED_PIECES = 1_000
 @time_limit_option
 @memory_limit_option
 @solver_options("core")
+@keep_options(price=False)
 @calendar_options
 @contractor_options
 @click.option("--title", metavar="TEXT", help="Title of the report.  [default: the problem's name]")
@@ -91,6 +94,7 @@ def report(
     time_limit: float | None,
     memory_limit: float | None,
     asked: dict[str, Any],
+    keep_file: str | None,
     start_date: datetime.date | None,
     step: str | None,
     contractor: str | None,
@@ -107,7 +111,10 @@ def report(
     much the plan may cost, and what coordination is worth. Ctrl-C stops the search and reports the
     best plan so far, with the parts that can be computed in a moment.
     """
-    sources = which.sources(file)
+    if keep_file is not None and which.is_given:
+        raise click.UsageError(f"{which.option} reports a finished plan; leave out --keep")
+    check_one_input({"FILE": file, "--keep": keep_file})
+    sources = [*which.sources(file), *([] if keep_file is None else [keep_file])]
     check_writable(output, sources, "the report", "--output")
     _check_new(output, force)
     problem, calendar = read_dated_problem(file, start_date, step)
@@ -123,6 +130,8 @@ def report(
     given = which.read(problem, calendar)
     policy = given.policy
     options: dict[str, Any] = {"time_limit": time_limit, "memory_limit": memory_limit, **asked}
+    if keep_file is not None:
+        options["keep"] = read_old_starts(keep_file, problem, calendar)
     console = make_console(patient=True)
     if not as_json:
         console.print(f"{problem.name}: {describe_problem(problem)}", markup=False)

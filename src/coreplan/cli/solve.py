@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from coreplan.cli.old_plan import keep_options, read_old_starts
 from coreplan.cli.options import solver_options
 from coreplan.cli.outputs import Outputs
 from coreplan.cli.search_log import SearchLog, verbose_option
@@ -71,6 +72,7 @@ from coreplan.view.words import (
 @memory_limit_option
 @solver_options()
 @standing_options("Plan")
+@keep_options(price=False)
 @click.option(
     "--start",
     "start_file",
@@ -97,6 +99,7 @@ def solve(
     asked: dict[str, Any],
     stage: int,
     state_file: str | None,
+    keep_file: str | None,
     start_file: str | None,
     save_policy: str | None,
     certificate: str | None,
@@ -109,7 +112,7 @@ def solve(
 
     Ctrl-C stops with the best plan so far; a second Ctrl-C ends at once.
     """
-    inputs = {"FILE": file, "--state": state_file, "--start": start_file}
+    inputs = {"FILE": file, "--state": state_file, "--start": start_file, "--keep": keep_file}
     check_one_input(inputs)
     sources = [each for each in inputs.values() if each is not None]
     if save_policy is not None:
@@ -120,6 +123,8 @@ def solve(
     state = read_standing(state_file, problem, calendar)
     if start_file is not None:
         asked["start"] = read_starting_plan(start_file, problem, calendar, stage, state)
+    if keep_file is not None:
+        asked["keep"] = read_old_starts(keep_file, problem, calendar)
     return solve_and_print(
         problem,
         as_json,

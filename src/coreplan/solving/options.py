@@ -28,10 +28,10 @@ from coreplan.solving.option_fields import (
     SolverOptions,
     option,
 )
-from coreplan.solving.preference import Preference
+from coreplan.solving.preference import OldStarts, Preference
 from coreplan.solving.start import Start, StartPlan
 from coreplan.solving.tuning import Tuning
-from coreplan.support.checks import found, unknown_name
+from coreplan.support.checks import found, is_integer, unknown_name
 
 VariableOrder = Literal["grouped", "interleaved"]
 """The order in which `spudd` tests the bits of the agents' states."""
@@ -65,6 +65,27 @@ class Assigning(Kind):
                 f"{name} is {found(value)}; expected {' or '.join(map(repr, ASSIGNMENTS))}, a "
                 "mapping from reward functions to agents, or a function"
             )
+
+
+class Starts(Kind):
+    """The starts of an old plan."""
+
+    def check(self, name: str, value: object) -> None:
+        """Refuse values that are not starts; unknown agents and tasks are ignored."""
+        if value is None:
+            return
+        expected = "expected starts, {contractor: {work: step}}, or None"
+        if not isinstance(value, Mapping):
+            raise SolverError(f"{name} is {found(value)}; {expected}")
+        for agent, starts in value.items():
+            if not isinstance(starts, Mapping):
+                raise SolverError(f"{name} of {found(agent)} is {found(starts)}; {expected}")
+            for task, step in starts.items():
+                if not is_integer(step):
+                    raise SolverError(
+                        f"{name} has {found(step)} as the start of {found(task)}; expected a "
+                        "step, a whole number"
+                    )
 
 
 # -- shared by several algorithms ------------------------------------------------------------------
@@ -178,6 +199,14 @@ class CoreOptions(_Seeded, _Gaps, _Merging):
         "Choose among equally good optimal plans: the one that starts tasks as early or as late as "
         "possible, or any, which is the quickest.",
         Choice(*get_args(Preference)),
+    )
+    keep: OldStarts | None = option(
+        None,
+        "Choose among equally good optimal plans the one that changes least from these starts of "
+        "an old plan: with the least expected sum of the differences of all starts in steps. Plans "
+        "that are equal in this, too, start as early as possible; `prefer` has no effect.",
+        Starts("starts `{contractor: {work: step}}`, or `None`"),
+        on_command_line=False,
     )
     start: StartPlan | Start | None = option(
         None,
@@ -449,6 +478,7 @@ class CoreKeywords(DecMdpKeywords, total=False):
     work_limit: float | None
     deterministic: bool
     prefer: Preference
+    keep: OldStarts | None
     start: StartPlan | Start | None
     certificate: str | Path | bool | None
     shape: bool

@@ -11,6 +11,12 @@ optimal plan is preferable: a preferable one would be worth more in the problem 
 rewards, in which the new plan is optimal. If the new plan is worth less, the reward was too large,
 and the engine tries a smaller one. The value and its proof are those of the first solution.
 
+Instead of early or late starts, a caller may want the starts of an old plan: the expected sum of
+the differences between each start and the old one is then as small as possible. Plans that are
+equally good in this, too, start as early as possible: once the smallest difference is known, the
+engine adds a much smaller reward for early starts, and takes the new plan only if its difference is
+no larger.
+
 The value of the new plan by the problem's own rewards comes from its evaluation or, if solving is
 quicker, from another solution with rewards twice as large: a plan that is worth V, and V + g with
 the tiny rewards, is then worth V + 2 g, which is at most the optimum P there. Therefore V is at
@@ -22,17 +28,17 @@ from __future__ import annotations
 import copy
 import logging
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import Literal, NamedTuple
 
 from coreplan import _core
 from coreplan.errors import LimitError, SolverError
-from coreplan.model.indexed import IndexedAgent, IndexedCondition, IndexedEntry
+from coreplan.model.indexed import IndexedAgent, IndexedCondition, IndexedEntry, IndexedProblem
 from coreplan.policies.evaluation import evaluate_policy
 from coreplan.policies.policy import Policy
-from coreplan.solving.compile import CompiledProblem
+from coreplan.solving.compile import CompiledProblem, unroll_problem
 from coreplan.solving.limits import Limits
 from coreplan.support.memory import BYTES_PER_MB
 
@@ -41,10 +47,20 @@ logger = logging.getLogger(__name__)
 Preference = Literal["early", "late", "any"]
 """Which of several optimal plans to choose."""
 
+OldStarts = Mapping[str, Mapping[str, int]]
+"""The starts of an old plan: agent → task → stage."""
+
 SIZES = (1e-5, 1e-7)
 """Largest sum of all tiny rewards, as part of the value. Smaller ones are lost in rounding."""
+KEEP_SIZES = (1e-3, *SIZES)
+"""The same for the starts of an old plan, with room for the smaller rewards for early starts."""
+EARLY_PARTS = (0.05, 0.001)
+"""Largest sum of all rewards for early starts among plans that keep as much of an old plan, in
+stages of difference."""
 CLOSED = 2e-9
 """Part of the value within which bounds count as equal here: far less than one start is worth."""
+SAME_STARTS = 1e-7
+"""Stages of difference, for each task, that rounding may make."""
 ROUNDING = 1e-11
 """Part of the value by which two evaluations of equally good plans may differ."""
 ROOM = 2 / 3
@@ -82,6 +98,7 @@ def preferred(
     value: float,
     limits: Limits,
     solve: Callable[[CompiledProblem], Attempt | None],
+    keep: OldStarts | None = None,
 ) -> Preferred | None:
     """The preferred plan among those of optimal value; None if none was found.
 
@@ -95,38 +112,182 @@ def preferred(
         Limits of the whole call; bounds found here are not reported.
     solve
         Solves a given problem, or returns None if a limit is reached.
+    keep
+        The starts of an old plan to stay close to, instead of `prefer`.
     """
     indexed = compiled.indexed
-    most = (indexed.horizon - indexed.stage) * sum(_task_count(each) for each in indexed.agents)
-    if prefer == "any" or most == 0 or not _has_room(limits):
+    tasks = sum(_task_count(each) for each in indexed.agents)
+    most = (indexed.horizon - indexed.stage) * tasks
+    if (prefer == "any" and keep is None) or most == 0 or not _has_room(limits):
         return None
-    scale = max(1.0, abs(value))
-    sign = 1.0 if prefer == "early" else -1.0
-    best = None
-    with limits.aside("preference"), suppress(LimitError, SolverError, MemoryError):
-        for size in (part * scale / most for part in SIZES):
-            attempt = solve(_lean(compiled, sign * size, limits))
-            if attempt is None:
+    search = _Search(compiled, policy, value, limits, solve)
+    with limits.aside("preference"):
+        if keep is None:
+            sign = 1.0 if prefer == "early" else -1.0
+            return search.best(
+                SIZES,
+                most,
+                lambda size: _lean(compiled, sign * size, limits),
+                lambda each: sign * search.evaluate(lead_of(each)),
+            )
+        return _closest(search, keep, most, tasks)
+
+
+def _closest(search: _Search, keep: OldStarts, most: int, tasks: int) -> Preferred | None:
+    """The plan that changes least from old starts; among equal ones, one that starts early."""
+
+    def closeness(policy: Policy) -> float:
+        return search.evaluate(closeness_of(policy, keep))
+
+    found = search.best(KEEP_SIZES, most, lambda size: search.lean_to(keep, size, 0.0), closeness)
+    if found is None or found.gap > 0:
+        return found
+    with suppress(LimitError, SolverError, MemoryError):
+        least = closeness(found.policy)
+        for part in EARLY_PARTS:
+            early = part / most
+            again = search.best(
+                KEEP_SIZES,
+                most,
+                lambda size, early=early: search.lean_to(keep, size, early),  # type: ignore[misc]
+                closeness,
+            )
+            if again is None:
                 break
-            wanted = attempt.make_policy()
-            if attempt.quick:
-                double = solve(_lean(compiled, sign * 2 * size, limits))
-                worth = -math.inf if double is None else 2 * attempt.lower - double.upper
-            else:
-                worth = _evaluate(wanted, limits)
-            if worth < value - ROUNDING * scale:
-                logger.debug("%s", f"the preferred plan is worth {value - worth:.4g} less")
-                continue
-            gap = (attempt.upper - attempt.lower) / size
-            if attempt.upper - attempt.lower <= CLOSED * scale:
-                return Preferred(wanted, 0.0)
-            plans = [policy, wanted]
-            leads = [sign * _evaluate(lead_of(each), limits) for each in plans]
-            if leads[1] <= leads[0]:
-                gap += leads[1] - leads[0]
-            best = Preferred(plans[leads[1] > leads[0]], gap)
-            break
-    return best
+            if closeness(again.policy) >= least - SAME_STARTS * tasks:
+                return Preferred(again.policy, 0.0)
+    return found
+
+
+class _Search:
+    """Looks for the preferred plan by solving the problem with tiny rewards."""
+
+    def __init__(
+        self,
+        compiled: CompiledProblem,
+        policy: Policy,
+        value: float,
+        limits: Limits,
+        solve: Callable[[CompiledProblem], Attempt | None],
+    ) -> None:
+        self._compiled = compiled
+        self._policy = policy
+        self._value = value
+        self._limits = limits
+        self._solve = solve
+        self._scale = max(1.0, abs(value))
+
+    def best(
+        self,
+        sizes: tuple[float, ...],
+        most: int,
+        lean: Callable[[float], CompiledProblem],
+        lead: Callable[[Policy], float],
+    ) -> Preferred | None:
+        """The plan with the largest tiny rewards; None if none was found.
+
+        Parameters
+        ----------
+        sizes
+            Sums of all tiny rewards to try, as parts of the value.
+        most
+            The largest sum of all tiny rewards if the size of one is 1.
+        lean
+            The problem with tiny rewards of a size.
+        lead
+            The tiny rewards of a policy if their size is 1.
+        """
+        with suppress(LimitError, SolverError, MemoryError):
+            for size in (part * self._scale / most for part in sizes):
+                attempt = self._solve(lean(size))
+                if attempt is None:
+                    break
+                wanted = attempt.make_policy()
+                if attempt.quick:
+                    double = self._solve(lean(2 * size))
+                    worth = -math.inf if double is None else 2 * attempt.lower - double.upper
+                else:
+                    worth = self.evaluate(wanted)
+                if worth < self._value - ROUNDING * self._scale:
+                    logger.debug(
+                        "%s", f"the preferred plan is worth {self._value - worth:.4g} less"
+                    )
+                    continue
+                gap = (attempt.upper - attempt.lower) / size
+                if attempt.upper - attempt.lower <= CLOSED * self._scale:
+                    return Preferred(wanted, 0.0)
+                plans = [self._policy, wanted]
+                leads = [lead(each) for each in plans]
+                if leads[1] <= leads[0]:
+                    gap += leads[1] - leads[0]
+                return Preferred(plans[leads[1] > leads[0]], gap)
+        return None
+
+    def evaluate(self, policy: Policy) -> float:
+        """The exact value of a policy, within the limits."""
+        return _evaluate(policy, self._limits)
+
+    def lean_to(self, keep: OldStarts, size: float, early: float) -> CompiledProblem:
+        """The problem with a reward for starts near the old ones, and one for early starts."""
+        compiled, limits = self._compiled, self._limits
+        indexed = _with_starts(compiled.indexed, keep, size, early, keep_entries=True)
+        graphs = unroll_problem(indexed, limits)
+        try:
+            model = _core.compile(graphs, compiled.merged, limits.monitor)
+        except _core.LimitReached as error:
+            raise LimitError(*error.args) from None
+        # The graphs have the same nodes: rewards do not change what can be reached.
+        return replace(compiled, model=model)
+
+
+def closeness_of(policy: Policy, keep: OldStarts) -> Policy:
+    """The same policy in a problem that rewards starts near old ones.
+
+    A start at stage t that was at s costs the distance of both; a task that never starts counts as
+    if it started at the horizon, and that distance is added, as a constant.
+    """
+    leading = copy.copy(policy)
+    leading.indexed = _with_starts(policy.indexed, keep, 1.0, 0.0, keep_entries=False)
+    return leading
+
+
+def _with_starts(
+    indexed: IndexedProblem, keep: OldStarts, size: float, early: float, *, keep_entries: bool
+) -> IndexedProblem:
+    """A problem with a reward for each start: for its distance from the old one, and for its lead.
+
+    Parameters
+    ----------
+    indexed
+        The problem.
+    keep
+        The old starts; those of unknown agents and tasks are ignored.
+    size
+        The reward for a stage of difference less.
+    early
+        The part of it for a stage that is left at a start.
+    keep_entries
+        Whether the problem keeps its own rewards.
+    """
+    entries = list(indexed.entries) if keep_entries else []
+    function = len(indexed.functions)
+    agents = []
+    for i, agent in enumerate(indexed.agents):
+        conditions = list(agent.conditions)
+        old = keep.get(agent.name, {})
+        for task in dict.fromkeys(task for task in agent.tasks if task is not None):
+            starts = [a for a, each in enumerate(agent.tasks) if each == task]
+            for stage in range(indexed.stage, indexed.horizon):
+                reward = early * (indexed.horizon - stage)
+                if task in old:
+                    reward += abs(indexed.horizon - old[task]) - abs(stage - old[task])
+                if reward:
+                    members = ((i, len(conditions)),)
+                    entries.append(IndexedEntry(members, size * reward, (stage,), function))
+            conditions.append(IndexedCondition(None, starts, None))
+        agents.append(replace(agent, conditions=conditions))
+    functions = (*indexed.functions, "starts")
+    return replace(indexed, agents=agents, entries=entries, functions=functions)
 
 
 def lead_of(policy: Policy) -> Policy:

@@ -8,6 +8,7 @@ import math
 import os
 import re
 import sys
+import textwrap
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -31,6 +32,8 @@ SAME_AFTER = 10.0
 """Seconds after which a planner's log repeats amounts that have not changed."""
 
 HEADER_EVERY = 20
+LEAST_WIDTH = 16
+"""The fewest characters of a line of folded text."""
 _LONGEST = 160
 MIDDLE = 6
 """Narrower names are never cut in the middle."""
@@ -275,6 +278,32 @@ def fit(text: str, width: int, ellipsis: str = "…") -> str:
     if cell_len(text) > width:
         text = set_cell_size(text, max(0, width - 1)).rstrip() + ellipsis
     return set_cell_size(text, width)
+
+
+def fold(text: str, width: int, first: str = "", then: str = "") -> list[str]:
+    """Break a text into lines between words; only a word that is too long is broken.
+
+    Parameters
+    ----------
+    text
+        The text.
+    width
+        The most characters of a line.
+    first, then
+        What the first line and the others begin with.
+
+    Examples
+    --------
+    >>> fold("the bridge starts on 4 May", 20, "- ", "  ")
+    ['- the bridge starts', '  on 4 May']
+    """
+    return textwrap.wrap(
+        text.strip(),
+        max(LEAST_WIDTH, width),
+        initial_indent=first,
+        subsequent_indent=then,
+        break_on_hyphens=False,
+    )
 
 
 def fit_apart(names: Sequence[str], width: int, ellipsis: str = "…") -> list[str]:

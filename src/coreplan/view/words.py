@@ -110,17 +110,24 @@ def when(stage: int, calendar: Calendar | None = None) -> str:
     return f"step {stage}" if calendar is None else calendar.label(stage)
 
 
-def when_range(first: int, last: int, calendar: Calendar | None = None) -> str:
-    """Consecutive steps from the first to the last, both included.
+def when_starts(first: int, last: int, calendar: Calendar | None = None) -> str:
+    """The steps from the first to the last in which something may start; dates are first days.
 
     Examples
     --------
-    >>> when_range(3, 5), when_range(3, 3)
+    >>> when_starts(3, 5), when_starts(3, 3)
     ('steps 3 to 5', 'step 3')
+    >>> import datetime
+    >>> when_starts(0, 12, Calendar(datetime.date(2026, 4, 6), "week"))
+    '6 Apr to 29 Jun 2026'
     """
-    if calendar is not None:
-        return calendar.range_label(first, last)
-    return f"step {first}" if first == last else f"steps {first} to {last}"
+    if first == last:
+        return when(first, calendar)
+    if calendar is None:
+        return f"steps {first} to {last}"
+    same_year = calendar.first_day(first).year == calendar.first_day(last).year
+    begin = calendar.short_label(first) if same_year else calendar.label(first)
+    return f"{begin} to {calendar.label(last)}"
 
 
 def steps(number: int, calendar: Calendar | None = None) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from coreplan.domains.maintenance.closures import count_periods
@@ -130,6 +130,10 @@ class MaintenanceProblem(PlanningProblem):
         )
         if problems:
             raise ModelError(problems)
+
+    def parts(self) -> dict[str, Any]:
+        """All parts by name, to make a problem of a class that adds something."""
+        return {each.name: getattr(self, each.name) for each in fields(MaintenanceProblem)}
 
     def contractor(self, name: str) -> Contractor:
         """Return the contractor with this name."""

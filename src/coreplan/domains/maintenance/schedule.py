@@ -43,7 +43,7 @@ from coreplan.solving.compile import unroll_problem
 from coreplan.solving.limits import Limits
 from coreplan.support.checks import check_integer, found, is_integer, unknown_name
 from coreplan.support.late import provides
-from coreplan.view.words import when_range
+from coreplan.view.words import when_starts
 
 Spans = Callable[[int, int], str]
 """Words for consecutive steps: their numbers or, with a calendar, their dates."""
@@ -214,7 +214,7 @@ def check_schedule(
 
     With a calendar, the messages have dates instead of steps.
     """
-    spans = partial(when_range, calendar=calendar)
+    spans = partial(when_starts, calendar=calendar)
     if not isinstance(schedule, Mapping):
         yield Diagnostic(
             (), f"found {found(schedule)}; expected a schedule, {{contractor: {{work: step}}}}"

@@ -121,6 +121,7 @@ def solve_core(task: SolverTask, options: CoreOptions) -> Result:
             lower,
             limits,
             lambda leaning: _solve_again(task, leaning, steps, limited),
+            options.keep,
         )
         if wanted is not None:
             policy = wanted.policy

@@ -12,7 +12,7 @@ from coreplan.model.calendar import Calendar
 from coreplan.solving.result import OPTIMAL_TOLERANCE, Status
 from coreplan.support.checks import MOST_STAGES
 from coreplan.support.late import provides
-from coreplan.view.words import steps, when_range
+from coreplan.view.words import steps, when_starts
 
 _WHY = {
     Status.INTERRUPTED: "interrupted",
@@ -85,7 +85,8 @@ def change_in_words(change: Change, calendar: Calendar | None = None) -> str:
     if change.kind == "windows":
         assert task.window is not None
         first, last = (min(stage, MOST_STAGES) for stage in task.window)
-        now = f"now {when_range(first, last, calendar)}"
+        # A window is about starts: its last step is named by its first day.
+        now = f"now {when_starts(first, last, calendar)}"
         if isinstance(change.after, Task) and change.after.window is not None:
             return f"If {name} could start {steps(1, calendar)} earlier or later ({now})"
         return f"If {name} could start at any time ({now})"

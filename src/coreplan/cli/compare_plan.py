@@ -1,0 +1,211 @@
+"""``coreplan compare plan``: show what differs between two plans, and what that costs or saves."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from coreplan.cli.options import solver_options
+from coreplan.cli.outputs import Outputs
+from coreplan.cli.search_log import SearchLog
+from coreplan.cli.shared import (
+    Command,
+    calendar_options,
+    check_writable,
+    json_option,
+    memory_limit_option,
+    print_json,
+    read_dated_problem,
+    read_starting_plan,
+    time_limit_option,
+)
+from coreplan.domains.maintenance.influence import check_maintenance_problem
+from coreplan.domains.maintenance.plan_comparison import compare_plans
+from coreplan.domains.maintenance.problem import MaintenanceProblem
+from coreplan.domains.maintenance.report.comparison import comparison_report
+from coreplan.domains.maintenance.view.comparison_text import comparison_lines
+from coreplan.errors import ModelError
+from coreplan.files.reading import STANDARD_INPUT, Document, read_document
+from coreplan.model.calendar import Calendar
+from coreplan.policies.policy import Policy
+from coreplan.solving.result import Result
+from coreplan.solving.solver import solve as solve_problem
+from coreplan.support.interrupts import seconds_to_finish
+from coreplan.view.plan_view import EXACT_SECONDS
+from coreplan.view.terminal import make_console
+from coreplan.view.words import describe_calendar
+
+PLANS = ("policy/1", "schedule/1")
+"""The formats of files that are plans; a file without a format is a schedule."""
+
+
+@click.command(
+    cls=Command,
+    name="plan",
+    epilog="""
+    coreplan compare plan mine.yaml works.yaml
+    coreplan compare plan march.yaml april.yaml
+    coreplan compare plan mine.yaml best.json --problem works.yaml
+    coreplan compare plan old.json works.yaml --problem works_in_march.yaml
+    coreplan compare plan mine.yaml works.yaml -o compared.html --start-date 2026-03-02
+    """,
+    short_help="Compare two plans: what moves, for whom, and what it costs or saves.",
+)
+@click.argument("old", type=click.Path())
+@click.argument("new", type=click.Path())
+@click.option(
+    "--problem",
+    "problem_files",
+    type=click.Path(),
+    metavar="FILE",
+    multiple=True,
+    help="The problem of plans that are given as files; twice if OLD and NEW have different ones.  "
+    "[default: the problem on the other side]",
+)
+@time_limit_option
+@memory_limit_option
+@solver_options("core", only=("threads",))
+@calendar_options
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(),
+    metavar="FILE",
+    help="Write the comparison to this HTML file too.",
+)
+@click.option("--title", metavar="TEXT", help="Title of the HTML page.")
+@click.option("--force", is_flag=True, help="Overwrite an existing HTML file.")
+@json_option
+def compare_plan(
+    old: str,
+    new: str,
+    problem_files: tuple[str, ...],
+    time_limit: float | None,
+    memory_limit: float | None,
+    asked: dict[str, Any],
+    start_date: datetime.date | None,
+    step: str | None,
+    output: str | None,
+    title: str | None,
+    force: bool,
+    as_json: bool,
+) -> int:
+    """Compare the plans OLD and NEW: which works move, and what that costs or saves for whom.
+
+    OLD and NEW are files: a schedule, a saved plan (--save-policy), or a problem, which is solved.
+    A schedule or saved plan belongs to the problem on the other side, or to --problem. The time
+    limit is for each problem that is solved. Costs are exact expected values.
+    """
+    files = [old, new, *problem_files]
+    if STANDARD_INPUT in files:
+        raise click.UsageError("OLD, NEW and --problem must be files, not the standard input (-)")
+    if output is not None:
+        check_writable(output, files, "the comparison", "--output")
+        if Path(output).is_file() and not force:
+            raise click.BadParameter(
+                f"{output!r} already exists; add --force to overwrite it", param_hint="'--output'"
+            )
+    problems = _problem_files(old, new, problem_files)
+    # The calendar of the new plan: the old one may have begun before.
+    console = make_console()
+    dated = {path: read_dated_problem(path, start_date, step) for path in dict.fromkeys(problems)}
+    read = {path: check_maintenance_problem(problem) for path, (problem, _) in dated.items()}
+    calendar = dated[problems[1]][1]
+    if not as_json:
+        for which, path, problem in zip(("old", "new"), (old, new), problems, strict=True):
+            console.print(f"{which}: {_describe(path, problem)}", markup=False)
+        if calendar is not None:
+            console.print(describe_calendar(calendar), markup=False)
+    options: dict[str, Any] = {"time_limit": time_limit, "memory_limit": memory_limit, **asked}
+    # Mistakes in plans are reported before the long work.
+    given = [
+        _read_plan(path, read[problem], dated[problem][1]) if path != problem else None
+        for path, problem in zip((old, new), problems, strict=True)
+    ]
+    plans = [
+        _solve(read[problem], console, options, as_json) if plan is None else plan
+        for plan, problem in zip(given, problems, strict=True)
+    ]
+    # After Ctrl-C, only what can be computed in a moment.
+    left = min(EXACT_SECONDS, seconds_to_finish() / 2)
+    comparison = compare_plans(plans[0], plans[1], time_limit=left)
+    outputs = Outputs()
+    if not as_json:
+        with outputs.one("the comparison"):
+            console.print()
+            for line in comparison_lines(comparison, console.width, calendar):
+                console.print(line)
+    if output is not None:
+        with outputs.one(f"the comparison in {output}"):
+            names = (_describe(old, problems[0]), _describe(new, problems[1]))
+            page = comparison_report(comparison, calendar=calendar, title=title, names=names)
+            page.save(output)
+            if not as_json:
+                console.print(f"the comparison is in {output}", markup=False)
+    if as_json:
+        head = {"calendar": None if calendar is None else calendar.to_dict(), "page": output}
+        print_json(comparison.to_dict() | head)
+    return outputs.code
+
+
+def _problem_files(old: str, new: str, given: tuple[str, ...]) -> tuple[str, str]:
+    """The file of the problem of each plan; the plan's own file if that is a problem."""
+    plans = [path for path in (old, new) if _is_plan(path)]
+    if len(given) > len(plans):
+        what = "is a problem" if len(plans) == 1 else "are problems"
+        which = " and ".join(path for path in (old, new) if path not in plans)
+        raise click.UsageError(
+            f"--problem is given {len(given)} times for {len(plans)} plans; {which} {what} already"
+            if plans
+            else f"{which} are problems already; leave out --problem"
+        )
+    if not plans:
+        return old, new
+    if len(plans) == 2:
+        if not given:
+            raise click.UsageError(
+                f"{old} and {new} are plans; name their problem with --problem FILE"
+            )
+        return given[0], given[-1]
+    if plans == [old]:
+        return (given[0] if given else new), new
+    return old, (given[0] if given else old)
+
+
+def _is_plan(path: str) -> bool:
+    """Whether a file is a plan, not a problem."""
+
+    def look(document: Document) -> bool:
+        members = document.root if isinstance(document.root, dict) else {}
+        form = members.get("format")
+        return form in PLANS or not isinstance(form, str)
+
+    return read_document(path, look)
+
+
+def _describe(path: str, problem: str) -> str:
+    """A plan by its file, for people."""
+    if path == problem:
+        return f"the best plan for {path}"
+    return f"{path}, a plan for {problem}"
+
+
+def _read_plan(path: str, problem: MaintenanceProblem, calendar: Calendar | None) -> Policy:
+    plan = read_starting_plan(path, problem, calendar, 0, None)
+    return plan if isinstance(plan, Policy) else problem.read_plan(plan)
+
+
+def _solve(
+    problem: MaintenanceProblem, console: Any, options: dict[str, Any], quiet: bool
+) -> Result:
+    if quiet:
+        result = solve_problem(problem, **options)
+    else:
+        with SearchLog(console, problem, verbose=False).shown() as callback:
+            result = solve_problem(problem, callback=callback, **options)
+    if result.policy is None:
+        raise ModelError(f"no plan was found for {problem.name}")
+    return result
