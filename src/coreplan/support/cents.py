@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from decimal import ROUND_FLOOR, ROUND_HALF_UP, Decimal
 
+EXACT = 1e9
+"""Amounts below this are rounded to millionths first."""
 LARGE = 1e15
 """A number of this size has no exact cents any more."""
 
@@ -34,8 +36,20 @@ def has_cents(amount: float) -> bool:
 
 
 def cents(amount: float) -> int:
-    """An amount in cents, halves away from zero."""
-    return int(Decimal(repr(float(amount))).quantize(Decimal("0.01"), ROUND_HALF_UP) * 100)
+    """An amount in cents, halves away from zero.
+
+    Two ways to compute the same amount may differ in its last digits, which must not show.
+
+    Examples
+    --------
+    >>> cents(1625.825), cents(1625.8249999999998)
+    (162583, 162583)
+    """
+    return int(_digits(amount).quantize(Decimal("0.01"), ROUND_HALF_UP) * 100)
+
+
+def _digits(amount: float) -> Decimal:
+    return Decimal(repr(round(amount, 6) if abs(amount) < EXACT else float(amount)))
 
 
 def shared_out(total: float, amounts: Sequence[float]) -> list[float]:
@@ -53,7 +67,7 @@ def shared_out(total: float, amounts: Sequence[float]) -> list[float]:
 
 def share_cents(total: int, amounts: Sequence[float]) -> list[int]:
     """Round amounts to cents whose sum is a given total: up where the rest is largest."""
-    exact = [Decimal(repr(float(amount))) * 100 for amount in amounts]
+    exact = [_digits(amount) * 100 for amount in amounts]
     down = [int(each.to_integral_value(ROUND_FLOOR)) for each in exact]
     missing = total - sum(down)
     # Rounding of the total can ask for one more, or for one less.
