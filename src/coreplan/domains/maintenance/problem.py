@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from coreplan.domains.maintenance.document import FORMAT, mpp_to_dict
@@ -46,7 +46,7 @@ from coreplan.support.checks import (
     is_number,
     unknown_name,
 )
-from coreplan.support.frozen import freeze_sequence
+from coreplan.support.frozen import FrozenMapping, freeze_sequence
 from coreplan.support.late import late
 
 if TYPE_CHECKING:
@@ -78,6 +78,9 @@ class MaintenanceProblem(PlanningProblem):
         still complete all its tasks afterwards, whatever delays happen.
     name
         The name of the problem.
+    details
+        More about works, for people: contractor/work → title → text. Reports show it. It does not
+        change the problem, and the format ``mpp/1`` does not hold it.
 
     Examples
     --------
@@ -99,8 +102,13 @@ class MaintenanceProblem(PlanningProblem):
     network: tuple[Hindrance, ...] = ()
     must_complete: bool = False
     name: str = "problem"
+    details: Mapping[str, Mapping[str, str]] = field(
+        default_factory=FrozenMapping, compare=False, repr=False
+    )
 
     def __post_init__(self) -> None:
+        details = {work: FrozenMapping(each) for work, each in self.details.items()}
+        object.__setattr__(self, "details", FrozenMapping(details))
         contractors = freeze_sequence(self.contractors, ("agents",), "contractors", Contractor)
         object.__setattr__(self, "contractors", contractors)
         network = freeze_sequence(self.network, ("network",), "hindrances", Hindrance)

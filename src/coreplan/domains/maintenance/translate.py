@@ -68,6 +68,24 @@ class Dynamics:
         self._feasibility: Feasibility | None = None
         if must_complete:
             self._feasibility = Feasibility(self.tasks, horizon, lambda: guard(0))
+        self._forced: tuple[int, int] | None = None
+
+    def force(self, state: ContractorState, stage: int) -> None:
+        """Let a contractor start the work whose start at this stage is decided already."""
+        if state.starting is not None:
+            names = [task.name for task in self.tasks]
+            self._forced = (names.index(state.starting), stage)
+
+    def is_forced(self, task: int) -> bool:
+        """Whether the start of a task is decided already."""
+        return self._forced is not None and self._forced[0] == task
+
+    def forced_until(self, state: LocalState) -> int:
+        """The first stage after the task whose start is decided, if it is not delayed; or 0."""
+        if self._forced is None or not state.todo >> self._forced[0] & 1:
+            return 0
+        k, stage = self._forced
+        return stage + min(steps for _, steps in self.tasks[k].durations)
 
     def latest(self, todo: int) -> int:
         """The latest stage at which it may be idle with these unstarted tasks."""
@@ -86,6 +104,10 @@ class Dynamics:
             last = latest - state.remaining if self._feasibility else self.horizon - 1
             yield Choice(CONTINUE, 0, min(last, self.horizon - 1), [(self._worked(state), 1.0)])
             return
+        if self._forced is not None and state.todo >> self._forced[0] & 1:
+            k, stage = self._forced
+            yield Choice(START + k, stage, stage, self._begun(state, k))
+            return
         # Ties are broken by this order: of equally good plans, people prefer not to wait.
         for k, task in enumerate(self.tasks):
             if not state.todo >> k & 1:
@@ -93,12 +115,15 @@ class Dynamics:
             first, last = task.window or (0, self.horizon - 1)
             if self._feasibility:
                 last = min(last, self._feasibility.latest_start(state.todo, k))
-            begun = [
-                (self._worked(LocalState(state.todo & ~(1 << k), k, steps)), chance)
-                for chance, steps in task.durations
-            ]
-            yield Choice(START + k, first, min(last, self.horizon - 1), begun)
+            yield Choice(START + k, first, min(last, self.horizon - 1), self._begun(state, k))
         yield Choice(WAIT, 0, latest - 1, [(state, 1.0)])
+
+    def _begun(self, state: LocalState, k: int) -> list[tuple[LocalState, float]]:
+        """The states one step after the start of a task, with their chances."""
+        return [
+            (self._worked(LocalState(state.todo & ~(1 << k), k, steps)), chance)
+            for chance, steps in self.tasks[k].durations
+        ]
 
     @staticmethod
     def _worked(state: LocalState) -> LocalState:
@@ -176,6 +201,7 @@ def _index_contractor(
     guard: Guard,
 ) -> IndexedAgent:
     local = to_local(contractor, start)
+    dynamics.force(start, stage)
     try:
         if history:
             first = History(stage, local, known_times(contractor, start, stage))

@@ -35,6 +35,10 @@ def _openpyxl() -> Any:
         ) from None
 
 
+MERGED = "this cell is merged with"
+"""The beginning of the message for a cell that is merged across columns."""
+
+
 class Workbook:
     """An open Excel workbook whose sheets can be read as tables.
 
@@ -80,16 +84,9 @@ class Workbook:
         """The names of the sheets with cells."""
         return [sheet.title for sheet in self._book.worksheets]
 
-    def find_sheet(self, names: Sequence[str], *, only: bool) -> str | None:
-        """Find the sheet with one of these names or, if `only`, a workbook's only sheet."""
-        for sheet in self.sheets:
-            if sheet.strip().casefold() in names:
-                return sheet
-        return self.sheets[0] if only and len(self.sheets) == 1 else None
-
-    def no_sheet(self, name: str) -> FormatError:
+    def no_sheet(self, name: str, advice: str = "") -> FormatError:
         """Make the error for a missing sheet."""
-        message = unknown_name(name, "sheet", self.sheets, "the workbook")
+        message = unknown_name(name, "sheet", self.sheets, "the workbook") + advice
         return FormatError(self.file, [Diagnostic((), message)])
 
     def read(self, name: str) -> Table:
@@ -172,7 +169,7 @@ def _unmerge(
         if last_column > first_column:
             # A title over the table is often merged like this; that row is left out, and its
             # mistakes with it.
-            message = f"this cell is merged with others ({area}); unmerge it"
+            message = f"{MERGED} others ({area}); unmerge it"
             troubles.append((first_row, column, message))
             continue
         start = bisect_right(numbers, first_row)

@@ -11,12 +11,16 @@ from typing import Any
 
 from coreplan.domains.maintenance.parts import Contractor, Task
 from coreplan.domains.maintenance.problem import MaintenanceProblem, check_maintenance
+from coreplan.domains.maintenance.states import ContractorState
+from coreplan.domains.maintenance.works.opening import FileContent, open_sheets
+from coreplan.domains.maintenance.works.progress import Standing, Today, find_standing
 from coreplan.domains.maintenance.works.rows import NO_END, RowReader
-from coreplan.domains.maintenance.works.sheet import Sheet, open_sheets
-from coreplan.domains.maintenance.works.table import ProblemLog, Row
+from coreplan.domains.maintenance.works.sheet import Sheet
+from coreplan.domains.maintenance.works.starts import StartCells
+from coreplan.domains.maintenance.works.table import ProblemLog, Row, place_of
 from coreplan.errors import Diagnostic, ModelError, PlaceStep, shorten
 from coreplan.model.calendar import DEFAULT_STEP, Calendar
-from coreplan.support.checks import MOST_STAGES, check_integer, found
+from coreplan.support.checks import MOST_STAGES, check_integer
 from coreplan.support.frozen import FrozenMapping
 
 MOST_LOOKED_AT = 200
@@ -30,23 +34,49 @@ class WorksList:
     Attributes
     ----------
     problem
-        The problem.
+        The problem; its `details` are those of the list.
     calendar
         The dates of its steps, if a start date was given.
     places
         The places of works, by contractor/work, if the list has them.
     notes
         Remarks for people: what was left out, and what was assumed.
+    details
+        The texts in the columns for people: contractor/work → title → text. These are places,
+        notes and all columns that coreplan does not know.
+    planned
+        The planned starts in the list: contractor → work → step.
+    stage, state
+        With `today`: its step, and the state of every contractor then. Otherwise 0 and None.
+    begun
+        The works that have started, as the list says: contractor/work → place in the list.
     """
 
     problem: MaintenanceProblem
     calendar: Calendar | None = None
     places: Mapping[str, str] = field(default_factory=FrozenMapping)
     notes: tuple[str, ...] = ()
+    details: Mapping[str, Mapping[str, str]] = field(default_factory=FrozenMapping)
+    planned: Mapping[str, Mapping[str, int]] = field(default_factory=FrozenMapping)
+    stage: int = 0
+    state: Mapping[str, ContractorState] | None = None
+    begun: Mapping[str, str] = field(default_factory=FrozenMapping)
+    _starts: StartCells | None = field(default=None, repr=False, compare=False)
+
+    def schedule(self) -> dict[str, dict[str, int]]:
+        """The planned starts of all works that have not started, as a schedule.
+
+        Raises
+        ------
+        WorksListError
+            If planned starts are missing or impossible; with the row of each.
+        """
+        assert self._starts is not None  # read_works gives it
+        return self._starts.schedule(self.problem, self.planned, self.stage, self.state)
 
 
 def read_works(
-    works: str | Path,
+    works: str | Path | FileContent,
     hindrance: str | Path | None = None,
     *,
     horizon: int | None = None,
@@ -54,6 +84,10 @@ def read_works(
     name: str | None = None,
     start_date: datetime.date | None = None,
     step: str | None = None,
+    sheet: str | None = None,
+    hindrance_sheet: str | None = None,
+    today: Today | None = None,
+    calendar: Calendar | None = None,
 ) -> WorksList:
     """Make a problem from a list of works and a list of hindrance (CSV or Excel).
 
@@ -72,6 +106,14 @@ def read_works(
         The problem's name; by default that of the file.
     start_date, step
         The first day of step 0, and the length of a step (``week``, the default, or ``day``).
+    sheet, hindrance_sheet
+        The sheets of the workbook; by default those called ``works`` and ``hindrance`` or, if
+        there is exactly one with the titles of the list, this one.
+    today
+        The day on which the list was true, a date or the number of a step: its columns `status`,
+        `actual start` and `steps left` then give the state of every contractor.
+    calendar
+        The dates of steps, instead of `start_date` and `step`.
 
     Raises
     ------
@@ -83,26 +125,41 @@ def read_works(
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder) / "ring.csv"
-    ...     _ = file.write_text('''contractor; work; duration; cost
-    ...     Alpha; a1; 2; 3,5
-    ...     Beta; b1; 1; 4''')
-    ...     problem = read_works(file, horizon=4).problem
-    >>> problem.name, [contractor.name for contractor in problem.contractors]
+    ...     _ = file.write_text('''contractor; work; duration; cost; status; weeks left
+    ...     Alpha; a1; 2; 3,5; running; 1
+    ...     Beta; b1; 1; 4; not started;''')
+    ...     made = read_works(file, horizon=4, today=1)
+    >>> made.problem.name, [contractor.name for contractor in made.problem.contractors]
     ('ring', ['Alpha', 'Beta'])
+    >>> made.stage, made.state["Alpha"]
+    (1, ContractorState(done=(), doing='a1', remaining=1))
     """
     problems = list(check_integer(horizon, ("horizon",), "the number of steps", 1, MOST_STAGES))
     if horizon is not None and problems:
         raise ModelError(problems)
-    calendar = None
+    if calendar is not None and (start_date is not None or step is not None):
+        raise ModelError("found calendar and also start_date or step; give one or the other")
     if start_date is not None:
         calendar = Calendar(start_date, DEFAULT_STEP if step is None else step)
     elif step is not None:
         raise ModelError("found step without start_date; give start_date, too")
     log = ProblemLog()
-    table, other = open_sheets(works, hindrance, log)
+    table, other = open_sheets(works, hindrance, log, sheet=sheet, hindrance_sheet=hindrance_sheet)
     reading = _Reading(table, other, horizon, must_complete, calendar, log)
     made = reading.finish(name or (Path(table.table.file).stem or "works"))
-    return WorksList(made, calendar, FrozenMapping(reading.places), tuple(reading.notes))
+    stands = reading.standing(made, today)
+    return WorksList(
+        made,
+        calendar,
+        FrozenMapping(reading.places),
+        (*reading.notes, *(() if stands is None else stands.notes)),
+        made.details,
+        reading.planned(),
+        0 if stands is None else stands.stage,
+        None if stands is None else FrozenMapping(stands.state),
+        reading.begun(),
+        reading.starts(),
+    )
 
 
 class _Reading:
@@ -120,6 +177,7 @@ class _Reading:
         self._works = works
         self._hindrance = hindrance
         self._must_complete = must_complete
+        self._calendar = calendar
         self._log = log
         self.notes: list[str] = [*works.notes, *(hindrance.notes if hindrance else ())]
         sheets = [each for each in (works, hindrance) if each is not None]
@@ -129,7 +187,7 @@ class _Reading:
         self._parts = RowReader(works, hindrance, calendar, log)
         self.places = self._parts.places
         self._horizon = horizon if horizon is not None else self._guess_horizon(sheets)
-        self._say_what_is_left_out(sheets)
+        self._say_what_is_kept(sheets)
 
     def _guess_horizon(self, sheets: Iterable[Sheet]) -> int:
         """The number of costs; 0 and a note if no cost is given for each step."""
@@ -156,7 +214,9 @@ class _Reading:
         network = tuple(self._parts.network)
         if not len(self._log):
             try:
-                made = MaintenanceProblem(contractors, horizon, network, self._must_complete, name)
+                made = MaintenanceProblem(
+                    contractors, horizon, network, self._must_complete, name, self._parts.details
+                )
             except ModelError as error:
                 self._place(error.problems)
             else:
@@ -167,6 +227,49 @@ class _Reading:
             self._place(itertools.islice(checks, MOST_LOOKED_AT))
         self._log.raise_any()
         raise AssertionError("a problem that is not placed")  # pragma: no cover
+
+    # -- plan and progress ----------------------------------------------------------------------
+
+    def standing(self, problem: MaintenanceProblem, today: Today | None) -> Standing | None:
+        """The situation of today, or raise a WorksListError with all contradictions."""
+        if today is None:
+            return None
+        groups = self._parts.groups.values()
+        found_now = find_standing(self._works, groups, problem, self._calendar, today)
+        self._log.raise_any()
+        return found_now
+
+    def planned(self) -> FrozenMapping[str, Mapping[str, int]]:
+        """The planned starts: contractor → work → step."""
+        return FrozenMapping(
+            {
+                group.name: FrozenMapping(
+                    {
+                        each.task.name: each.stated.planned
+                        for each in group.works
+                        if each.stated.planned is not None
+                    }
+                )
+                for group in self._parts.groups.values()
+            }
+        )
+
+    def begun(self) -> FrozenMapping[str, str]:
+        """The works that have started, with their places in the list."""
+        return FrozenMapping(
+            {
+                f"{group.name}/{each.task.name}": ", ".join(
+                    place_of(self._works.table, each.row.number, -1)
+                )
+                for group in self._parts.groups.values()
+                for each in group.works
+                if each.stated.has_begun
+            }
+        )
+
+    def starts(self) -> StartCells:
+        """The cells of the planned starts."""
+        return StartCells.of(self._works, self._parts.groups.values())
 
     def _end_window(self, task: Task) -> Task:
         if task.window is None or task.window[1] != NO_END:
@@ -218,15 +321,14 @@ class _Reading:
 
     # -- notes --------------------------------------------------------------------------------
 
-    def _say_what_is_left_out(self, sheets: Iterable[Sheet]) -> None:
+    def _say_what_is_kept(self, sheets: Iterable[Sheet]) -> None:
         for sheet in sheets:
-            for key, what in (("place", "places"), ("note", "remarks")):
-                if any(sheet.value(row, key) is not None for row in sheet.rows):
-                    title = found(sheet.title(key))
-                    self.notes.append(
-                        f"{sheet.where}: column {title} ({what}) stays in the list; the problem "
-                        "file does not have it"
-                    )
+            for title, hint in sheet.unknown.items():
+                kept = "reports show it" if sheet is self._works else "it stays in the list"
+                self.notes.append(
+                    f"{sheet.where}: the column {title!r} is unknown; {kept}, and no plan depends "
+                    f"on it{hint}"
+                )
         if self._hindrance is None:
             self.notes.append("no list of hindrance given: no work hinders another")
 
