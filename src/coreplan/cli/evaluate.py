@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Mapping
 from typing import Any
 
 import click
 
 from coreplan.analysis.plan import evaluate_plan
+from coreplan.cli.inputs import ListOptions, list_options
 from coreplan.cli.options import solver_options
 from coreplan.cli.shared import (
     Command,
+    calendar_options,
     check_one_input,
     file_argument,
     json_option,
@@ -22,7 +25,6 @@ from coreplan.cli.shared import (
     standing_options,
     time_limit_option,
 )
-from coreplan.formats import read_problem, read_state
 from coreplan.policies.policy import Policy
 from coreplan.solving.result import Status
 from coreplan.view.terminal import LiveLog, make_console
@@ -36,6 +38,8 @@ from coreplan.view.words import describe_problem, plan_in_words, remark_on_plan
     coreplan evaluate works.yaml --schedule schedule.yaml --time-limit 60 --json
     coreplan evaluate works.yaml --policy plan.json --no-bound
     coreplan evaluate works.yaml --policy plan.json --estimate 100000 --seed 7
+    coreplan evaluate works.xlsx --start-date 2026-03-02 --horizon 26
+    coreplan evaluate works.xlsx --start-date 2026-03-02 --horizon 26 --today 2026-04-27
     """,
     short_help="Compute how good an existing plan is.",
 )
@@ -65,6 +69,8 @@ from coreplan.view.words import describe_problem, plan_in_words, remark_on_plan
     show_default=True,
     help="Seed of the simulation's random numbers.",
 )
+@calendar_options
+@list_options()
 @json_option
 def evaluate(
     file: str,
@@ -78,22 +84,34 @@ def evaluate(
     state_file: str | None,
     runs: int | None,
     seed: int,
+    start_date: datetime.date | None,
+    step: str | None,
+    lists: ListOptions,
     as_json: bool,
 ) -> None:
     """Compute exactly what a plan for the problem in FILE is expected to earn or cost.
 
+    FILE may be a works list; without --policy and --schedule, its planned starts are the plan.
     Unless --no-bound is given, also prove how much any other plan could gain at most. Ctrl-C stops
     with the best bound so far.
     """
-    if (policy_file is None) == (schedule_file is None):
+    if policy_file is not None and schedule_file is not None:
         raise click.UsageError("give one plan: --policy FILE or --schedule FILE")
     sources = {"FILE": file, "--policy": policy_file, "--schedule": schedule_file}
-    check_one_input({**sources, "--state": state_file})
-    problem = read_problem(file)
-    state = None if state_file is None else read_state(state_file, problem)
+    check_one_input({**sources, "--state": state_file, "--hindrance": lists.hindrance})
+    given = lists.read(file, start_date, step)
+    problem = given.problem
+    own_plan = policy_file is None and schedule_file is None
+    if own_plan and given.works is None:
+        raise click.UsageError(
+            "give one plan: --policy FILE or --schedule FILE, or a works list with planned starts"
+        )
+    stage, state = given.situation(stage, state_file)
     plan: Policy | Mapping[str, Any]
     remark = ""
-    if policy_file is not None:
+    if own_plan and given.works is not None:
+        plan = given.works.schedule()
+    elif policy_file is not None:
         plan = Policy.load(policy_file, problem)
     else:
         plan = read_own_plan(str(schedule_file), problem, stage=stage or 0, state=state)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import datetime
 from typing import Any
 
 import click
 
+from coreplan.cli.inputs import ListOptions, list_options
 from coreplan.cli.sensitivity import sensitivity
 from coreplan.cli.shared import (
     Command,
+    calendar_options,
     check_one_input,
     file_argument,
     json_option,
@@ -18,7 +21,6 @@ from coreplan.cli.shared import (
     time_limit_option,
 )
 from coreplan.errors import ModelError
-from coreplan.formats import read_problem, read_state
 from coreplan.policies.policy import Policy
 from coreplan.solving.solver import solve as solve_problem
 from coreplan.view.terminal import make_console
@@ -28,7 +30,7 @@ EXPLAIN_SECONDS = 10.0
 """Seconds for the values of other actions if no time limit is given."""
 
 
-FORMER = ("--only", "--relax", "--top", "--start-date", "--step", "--threads")
+FORMER = ("--only", "--relax", "--top", "--threads")
 """Options of the command that had this name before and is now ``coreplan sensitivity``."""
 
 
@@ -81,6 +83,8 @@ class ExplainCommand(Command):
 )
 @time_limit_option
 @memory_limit_option
+@calendar_options
+@list_options()
 @json_option
 def explain(
     file: str,
@@ -90,17 +94,21 @@ def explain(
     agents: tuple[str, ...],
     time_limit: float | None,
     memory_limit: float | None,
+    start_date: datetime.date | None,
+    step: str | None,
+    lists: ListOptions,
     as_json: bool,
 ) -> None:
     """Explain one decision of the best plan for the problem in FILE, or of a given plan.
 
-    The explanation shows what the plan does in the current state (by default, at the start), which
-    other actions are possible this once, what each would be worth, and which rewards make the
-    difference.
+    FILE may be a works list. The explanation shows what the plan does in the current state (by
+    default, at the start), which other actions are possible this once, what each would be worth,
+    and which rewards make the difference.
     """
     check_one_input({"FILE": file, "--policy": policy_file, "--state": state_file})
-    problem = read_problem(file)
-    state = None if state_file is None else read_state(state_file, problem)
+    given = lists.read(file, start_date, step)
+    problem = given.problem
+    stage, state = given.situation(stage, state_file)
     if policy_file is None:
         limits: dict[str, Any] = {"time_limit": time_limit, "memory_limit": memory_limit}
         result = solve_problem(problem, stage=stage or 0, state=state, **limits)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from coreplan.cli.inputs import mistakes_as_json
 from coreplan.cli.outputs import Outputs
 from coreplan.cli.shared import (
     BAD_INPUT,
@@ -19,11 +20,11 @@ from coreplan.cli.shared import (
     print_json,
 )
 from coreplan.domains.maintenance.formats.calendar import calendar_path, write_calendar
-from coreplan.domains.maintenance.works import WorksList, WorksListError, read_works
+from coreplan.domains.maintenance.works import WorksList, read_works
 from coreplan.errors import FormatError
 from coreplan.formats import write_problem
 from coreplan.support.checks import MOST_STAGES
-from coreplan.view.terminal import make_console, problem_dicts
+from coreplan.view.terminal import make_console
 from coreplan.view.words import describe_calendar, describe_problem
 
 
@@ -57,6 +58,10 @@ from coreplan.view.words import describe_calendar, describe_problem
 @click.option(
     "--name", metavar="NAME", help="Name of the problem.  [default: the name of the file]"
 )
+@click.option("--sheet", metavar="NAME", help="The sheet of the workbook with the works.")
+@click.option(
+    "--hindrance-sheet", metavar="NAME", help="The sheet of the workbook with the hindrance."
+)
 @calendar_options
 @click.option("--force", is_flag=True, help="Overwrite existing files.")
 @json_option
@@ -67,6 +72,8 @@ def import_works(
     horizon: int | None,
     must_complete: bool,
     name: str | None,
+    sheet: str | None,
+    hindrance_sheet: str | None,
     start_date: datetime.date | None,
     step: str | None,
     force: bool,
@@ -97,15 +104,13 @@ def import_works(
             name=name or Path(output).stem,
             start_date=start_date,
             step=step,
+            sheet=sheet,
+            hindrance_sheet=hindrance_sheet,
         )
     except FormatError as error:
         if not as_json:
             raise
-        problems = problem_dicts(error.problems)
-        if isinstance(error, WorksListError):
-            for each, problem in zip(problems, error.problems, strict=True):
-                each["place"] = ", ".join(map(str, problem.path))
-        print_json({"ok": False, "file": error.file, "problems": problems})
+        print_json({"ok": False, "file": error.file, "problems": mistakes_as_json(error)})
         return BAD_INPUT
     outputs = Outputs()
     write_problem(made.problem, output)

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from coreplan.cli.inputs import ListOptions, list_options
 from coreplan.cli.options import solver_options
 from coreplan.cli.outputs import Outputs
 from coreplan.cli.shared import (
@@ -16,7 +17,6 @@ from coreplan.cli.shared import (
     check_one_input,
     check_writable,
     file_argument,
-    find_calendar,
     json_option,
     memory_limit_option,
     print_json,
@@ -26,7 +26,6 @@ from coreplan.cli.shared import (
     time_limit_option,
 )
 from coreplan.domains.maintenance.view import plan_view as plan_view  # the view of works
-from coreplan.formats import read_problem, read_state
 from coreplan.model.calendar import Calendar
 from coreplan.model.problem import PlanningProblem
 from coreplan.policies.policy import Policy
@@ -48,6 +47,8 @@ RULES_SHOWN = 8
     coreplan plan works.yaml --time-limit 60 --save-policy plan.json
     coreplan plan works.yaml --policy plan.json --rules 20
     coreplan plan works.yaml --stage 7 --state now.yaml
+    coreplan plan works.xlsx --start-date 2026-03-02 --horizon 26 --must-complete
+    coreplan plan works.xlsx --start-date 2026-03-02 --horizon 26 --today 2026-04-27
     coreplan plan works.yaml --json > plan_data.json
     """,
     short_help="Show who does what when, what it costs, and what to do about delays.",
@@ -74,6 +75,7 @@ RULES_SHOWN = 8
     help="Number of rules for delays to print, the most important first.",
 )
 @calendar_options
+@list_options()
 @save_policy_option
 @json_option
 def plan(
@@ -87,32 +89,35 @@ def plan(
     most_rules: int,
     start_date: datetime.date | None,
     step: str | None,
+    lists: ListOptions,
     save_policy: str | None,
     as_json: bool,
 ) -> int:
-    """Show a plan for the problem in FILE (- for the standard input).
+    """Show a plan for the problem or works list in FILE (- for the standard input).
 
     For works (an mpp/1 problem): a chart of who does what when, with possible delays; expected
     costs; and what the plan does differently if works are delayed. For other problems: the first
     actions and those that follow, depending on what happens. Ctrl-C during the search shows the
     best plan so far, with the parts that can be computed in a moment.
     """
-    solving = (time_limit, memory_limit, asked or None, state_file, stage or None)
+    solving = (time_limit, memory_limit, asked or None, state_file, stage or None, lists.today)
     if policy_file is not None and any(each is not None for each in solving):
         raise click.UsageError(
             "--policy shows a finished plan; it cannot be combined with options for solving"
         )
     inputs = {"FILE": file, "--policy": policy_file, "--state": state_file}
+    inputs["--hindrance"] = lists.hindrance
     check_one_input(inputs)
     if save_policy is not None:
         check_writable(save_policy, [each for each in inputs.values() if each is not None])
-    problem = read_problem(file)
-    calendar = find_calendar(file, start_date, step)
+    given = lists.read(file, start_date, step)
+    problem, calendar = given.problem, given.calendar
+    at, state = given.situation(stage, state_file)
     options: dict[str, Any] = {
         "time_limit": time_limit,
         "memory_limit": memory_limit,
-        "stage": stage,
-        "state": None if state_file is None else read_state(state_file, problem),
+        "stage": at,
+        "state": state,
     }
     options |= asked
     policy = None if policy_file is None else Policy.load(policy_file, problem)

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from coreplan.analysis.plan import PlanReport, evaluate_plan
+from coreplan.cli.inputs import ListOptions, list_options
 from coreplan.cli.options import solver_options
 from coreplan.cli.outputs import Outputs
 from coreplan.cli.shared import (
@@ -18,14 +19,12 @@ from coreplan.cli.shared import (
     check_one_input,
     check_writable,
     file_argument,
-    find_calendar,
     json_option,
     memory_limit_option,
     print_json,
     shown_log,
     time_limit_option,
 )
-from coreplan.formats import read_problem
 from coreplan.policies.policy import Policy
 from coreplan.solving.result import Result, Status
 from coreplan.solving.solver import solve as solve_problem
@@ -47,6 +46,7 @@ HURRIED_PIECES = 1_000
     coreplan report works.yaml -o plan.html --start-date 2026-03-02 --title "Ring road 2026"
     coreplan report works.yaml -o plan.html --time-limit 60 --force
     coreplan report works.yaml -o plan.html --policy plan.json --no-bound
+    coreplan report works.xlsx -o plan.html --start-date 2026-03-02 --today 2026-04-27
     """,
     short_help="Write a plan as one HTML file: to read, click through and print.",
 )
@@ -76,6 +76,7 @@ HURRIED_PIECES = 1_000
 @memory_limit_option
 @solver_options("core")
 @calendar_options
+@list_options()
 @click.option("--title", metavar="TEXT", help="Title of the report.  [default: the problem's name]")
 @click.option("--force", is_flag=True, help="Overwrite an existing HTML file.")
 @json_option
@@ -89,32 +90,37 @@ def report(
     asked: dict[str, Any],
     start_date: datetime.date | None,
     step: str | None,
+    lists: ListOptions,
     title: str | None,
     force: bool,
     as_json: bool,
 ) -> int:
     """Solve the problem in FILE and write its plan as one HTML file that needs no network.
 
-    The page shows what the plan costs and whether it is proven best, when each contractor works on
-    what, what the plan does when a work is delayed (click it), where works hinder each other, how
-    much the plan may cost, and what coordination is worth. Ctrl-C stops the search and reports the
-    best plan so far, with the parts that can be computed in a moment.
+    FILE may be a works list. The page shows what the plan costs and whether it is proven best, when
+    each contractor works on what, what the plan does when a work is delayed (click it), where works
+    hinder each other, how much the plan may cost, and what coordination is worth. Ctrl-C stops the
+    search and reports the best plan so far, with the parts that can be computed in a moment.
     """
-    check_one_input({"FILE": file, "--policy": policy_file})
-    sources = [file] if policy_file is None else [file, policy_file]
+    inputs = {"FILE": file, "--policy": policy_file, "--hindrance": lists.hindrance}
+    check_one_input(inputs)
+    sources = [each for each in inputs.values() if each is not None]
     check_writable(output, sources, "the report", "--output")
     if Path(output).is_file() and not force:
         raise click.BadParameter(
             f"{output!r} already exists; add --force to overwrite it", param_hint="'--output'"
         )
-    problem = read_problem(file)
-    calendar = find_calendar(file, start_date, step)
+    given = lists.read(file, start_date, step)
+    problem, calendar = given.problem, given.calendar
+    at, state = given.situation(None, None)
     if calendar is not None:
         calendar.last_day(
             problem.horizon - 1
         )  # before the long work: reports an invalid date early
     policy = None if policy_file is None else Policy.load(policy_file, problem)
     options: dict[str, Any] = {"time_limit": time_limit, "memory_limit": memory_limit, **asked}
+    if state is not None:
+        options |= {"stage": at, "state": state}
     console = make_console(patient=True)
     if not as_json:
         console.print(f"{problem.name}: {describe_problem(problem)}", markup=False)

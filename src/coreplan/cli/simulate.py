@@ -13,13 +13,13 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from coreplan.analysis.simulator import SimulationProgress
 from coreplan.analysis.simulator import simulate as simulate_policy
+from coreplan.cli.inputs import ListOptions, list_options
 from coreplan.cli.options import solver_options
 from coreplan.cli.shared import (
     Command,
     calendar_options,
     check_one_input,
     file_argument,
-    find_calendar,
     json_option,
     memory_limit_option,
     plan_options,
@@ -27,7 +27,6 @@ from coreplan.cli.shared import (
     read_own_plan,
     shown_log,
 )
-from coreplan.formats import read_problem
 from coreplan.policies.policy import Policy
 from coreplan.solving.compile import AnyProblem
 from coreplan.solving.solver import solve
@@ -46,6 +45,7 @@ SHORTEST = 0.1
     coreplan simulate works.yaml --runs 100000
     coreplan simulate works.yaml --policy plan.json --runs 1000000 --seed 7
     coreplan simulate works.yaml --schedule schedule.yaml --json
+    coreplan simulate works.xlsx --start-date 2026-03-02 --today 2026-04-27
     """,
     short_help="Simulate a plan many times and summarise the outcomes.",
 )
@@ -81,6 +81,7 @@ SHORTEST = 0.1
 )
 @memory_limit_option
 @calendar_options
+@list_options()
 @json_option
 def simulate(
     file: str,
@@ -94,9 +95,10 @@ def simulate(
     memory_limit: float | None,
     start_date: datetime.date | None,
     step: str | None,
+    lists: ListOptions,
     as_json: bool,
 ) -> None:
-    """Simulate a plan for the problem in FILE many times, and summarise the outcomes.
+    """Simulate a plan for the problem or works list in FILE many times, and summarise the outcomes.
 
     The summary has the mean with an interval, the distribution of returns, what each agent and each
     pair of agents earns and, for road works, when works are completed. If no plan is given,
@@ -105,10 +107,21 @@ def simulate(
     """
     if policy_file is not None and schedule_file is not None:
         raise click.UsageError("give one plan: --policy FILE or --schedule FILE")
-    check_one_input({"FILE": file, "--policy": policy_file, "--schedule": schedule_file})
-    problem = read_problem(file)
-    calendar = find_calendar(file, start_date, step)
-    policy = _given_plan(problem, policy_file, schedule_file)
+    if policy_file is not None and lists.today is not None:
+        raise click.UsageError("--policy has its own stage and state; leave out --today")
+    check_one_input(
+        {
+            "FILE": file,
+            "--policy": policy_file,
+            "--schedule": schedule_file,
+            "--hindrance": lists.hindrance,
+        }
+    )
+    given = lists.read(file, start_date, step)
+    problem, calendar = given.problem, given.calendar
+    at, state = given.situation(None, None)
+    beginning: dict[str, Any] = {} if state is None else {"stage": at, "state": state}
+    policy = _given_plan(problem, policy_file, schedule_file, beginning)
     console = make_console()
     if not as_json:
         console.print(f"{problem.name}: {describe_problem(problem)}", markup=False)
@@ -116,6 +129,7 @@ def simulate(
             console.print(describe_calendar(calendar), markup=False)
     if policy is None:
         options: dict[str, Any] = {"time_limit": time_limit, "memory_limit": memory_limit, **asked}
+        options |= beginning
         if as_json:
             result = solve(problem, **options)
         else:
@@ -143,13 +157,17 @@ def simulate(
 
 
 def _given_plan(
-    problem: AnyProblem, policy_file: str | None, schedule_file: str | None
+    problem: AnyProblem,
+    policy_file: str | None,
+    schedule_file: str | None,
+    beginning: dict[str, Any],
 ) -> Policy | None:
     if policy_file is not None:
         return Policy.load(policy_file, problem)
     if schedule_file is None:
         return None
-    return problem.read_plan(read_own_plan(schedule_file, problem))
+    plan = read_own_plan(schedule_file, problem, **beginning)
+    return problem.read_plan(plan, **beginning)
 
 
 @contextmanager

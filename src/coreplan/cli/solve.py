@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from coreplan.cli.inputs import ListOptions, list_options
 from coreplan.cli.options import solver_options
 from coreplan.cli.outputs import Outputs
 from coreplan.cli.shared import (
@@ -15,7 +16,6 @@ from coreplan.cli.shared import (
     check_one_input,
     check_writable,
     file_argument,
-    find_calendar,
     json_option,
     memory_limit_option,
     print_json,
@@ -24,7 +24,7 @@ from coreplan.cli.shared import (
     standing_options,
     time_limit_option,
 )
-from coreplan.formats import read_plan, read_problem, read_state
+from coreplan.formats import read_plan
 from coreplan.model.calendar import Calendar
 from coreplan.solving.compile import AnyProblem
 from coreplan.solving.registry import ALGORITHMS
@@ -52,6 +52,7 @@ from coreplan.view.words import (
     coreplan solve works.yaml --certificate proof.json.gz
     coreplan solve works.yaml --start schedule.yaml --time-limit 60
     cat works.yaml | coreplan solve -
+    coreplan solve works.csv --hindrance hindrance.csv --horizon 26 --must-complete
     """,
     short_help="Find an optimal plan.",
 )
@@ -85,6 +86,7 @@ from coreplan.view.words import (
     help="Write a proof of both bounds to this file, for `coreplan verify` (.gz: compressed).",
 )
 @calendar_options
+@list_options()
 @json_option
 def solve(
     file: str,
@@ -99,24 +101,26 @@ def solve(
     certificate: str | None,
     start_date: datetime.date | None,
     step: str | None,
+    lists: ListOptions,
     as_json: bool,
 ) -> int:
-    """Find an optimal plan for the problem in FILE (- for the standard input).
+    """Find an optimal plan for the problem or works list in FILE (- for the standard input).
 
     Ctrl-C stops with the best plan so far; a second Ctrl-C ends at once.
     """
     inputs = {"FILE": file, "--state": state_file, "--start": start_file}
+    inputs["--hindrance"] = lists.hindrance
     check_one_input(inputs)
     sources = [each for each in inputs.values() if each is not None]
     if save_policy is not None:
         check_writable(save_policy, sources)
     if certificate is not None:
         check_writable(certificate, sources, "the certificate", "--certificate")
-    problem = read_problem(file)
-    calendar = find_calendar(file, start_date, step)
-    state = None if state_file is None else read_state(state_file, problem)
+    given = lists.read(file, start_date, step)
+    problem, calendar = given.problem, given.calendar
+    at, state = given.situation(stage, state_file)
     if start_file is not None:
-        asked["start"] = read_plan(start_file, problem, stage=stage, state=state)
+        asked["start"] = read_plan(start_file, problem, stage=at or 0, state=state)
     return solve_and_print(
         problem,
         as_json,
@@ -126,7 +130,7 @@ def solve(
         algorithm=algorithm,
         time_limit=time_limit,
         memory_limit=memory_limit,
-        stage=stage,
+        stage=at,
         state=state,
         **asked,
     )

@@ -25,7 +25,7 @@ from coreplan.support.checks import found
 WORKS_SHEETS = ("works", "work", "tasks", "works list")
 HINDRANCE_SHEETS = ("hindrance", "hindrances", "network", "hinder")
 
-_PROBLEM_ENDINGS = (".json", ".yaml", ".yml", ".gz")
+PROBLEM_ENDINGS = (".json", ".yaml", ".yml")
 _LOOKED_AT = 20_000
 """A list is recognised by this many bytes."""
 
@@ -151,14 +151,15 @@ def _has_titles(table: Table, kinds: tuple[Column, ...]) -> bool:
 
 
 def is_list(file: FileContent) -> bool:
-    """Whether a file is a works list: a workbook, or a table with known titles near its top."""
+    """Whether a file is a works list: by its ending, or by the titles near its top."""
     ending = Path(file.name).suffix.lower()
-    if ending in _PROBLEM_ENDINGS:
+    if ending in PROBLEM_ENDINGS:
         return False
     if ending in (".csv", ".tsv") or is_workbook(file.name, file.content):
         return True
     start = file.content[:_LOOKED_AT].decode("utf-8-sig", "replace")
-    return any(
-        sum(recognise(each.strip(' "'), WORKS) is not None for each in re.split("[,;\t]", line)) > 2
-        for line in start.splitlines()[:HEADER_WITHIN]
-    )
+    for line in start.splitlines()[:HEADER_WITHIN]:
+        headings = [recognise(each.strip(' "'), WORKS) for each in re.split("[,;\t]", line)]
+        if {"contractor", "work"} <= {each.key for each in headings if each is not None}:
+            return True
+    return False
