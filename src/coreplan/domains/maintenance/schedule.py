@@ -310,7 +310,7 @@ def _check_starts(
     busy = dynamics.forced_until(local) or stage + local.remaining
     for k in plan.order:
         step = plan.steps[k]
-        if not local.todo >> k & 1 or dynamics.is_forced(k):
+        if not local.todo >> k & 1 or k == dynamics.forced_task:
             continue  # done, under way, or started now
         if k in begun and begun[k].step == step:
             late = False

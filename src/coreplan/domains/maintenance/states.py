@@ -126,10 +126,26 @@ class History(NamedTuple):
 
 
 class ContractorStates:
-    """The local states of one contractor, with or without start and end times."""
+    """The local states of one contractor, with or without start and end times.
 
-    def __init__(self, contractor: Contractor, states: Iterable[LocalState | History]) -> None:
+    Parameters
+    ----------
+    contractor
+        The contractor.
+    states
+        Its states.
+    starting
+        The number of the task whose start is decided already, if any.
+    """
+
+    def __init__(
+        self,
+        contractor: Contractor,
+        states: Iterable[LocalState | History],
+        starting: int | None = None,
+    ) -> None:
         self._contractor = contractor
+        self._starting = starting
         self._names = [task.name for task in contractor.tasks]
         self.states = list(states)
         self.index = {state: k for k, state in enumerate(self.states)}
@@ -225,7 +241,10 @@ class ContractorStates:
                 }
             )
         doing = None if local.current == IDLE else self._names[local.current]
-        return ContractorState(done, doing, local.remaining, times)
+        starting = None
+        if self._starting is not None and local.todo >> self._starting & 1:
+            starting = self._names[self._starting]
+        return ContractorState(done, doing, local.remaining, times, starting)
 
     def by_task(self) -> FactoredStates:
         """One variable per task: 0 for to do, the number of steps left, or a last value: done."""

@@ -76,9 +76,10 @@ class Dynamics:
             names = [task.name for task in self.tasks]
             self._forced = (names.index(state.starting), stage)
 
-    def is_forced(self, task: int) -> bool:
-        """Whether the start of a task is decided already."""
-        return self._forced is not None and self._forced[0] == task
+    @property
+    def forced_task(self) -> int | None:
+        """The task whose start is decided already, if any."""
+        return None if self._forced is None else self._forced[0]
 
     def forced_until(self, state: LocalState) -> int:
         """The first stage after the task whose start is decided, if it is not delayed; or 0."""
@@ -235,7 +236,8 @@ def _index_states(
                 if after not in number:
                     number[after] = len(order)
                     order.append(after)
-    agent = IndexedAgent(contractor.name, ContractorStates(contractor, order), dynamics.actions, 0)
+    states = ContractorStates(contractor, order, dynamics.forced_task)
+    agent = IndexedAgent(contractor.name, states, dynamics.actions, 0)
     for position, choices in enumerate(rows):
         if position % GUARD_EVERY == 0:
             guard(len(order))
@@ -277,7 +279,8 @@ def _index_histories(
                     outcomes.append((number[following], chance))
                 row.append((choice.action, outcomes))
         rows.append(row)
-    agent = IndexedAgent(contractor.name, ContractorStates(contractor, order), dynamics.actions, 0)
+    states = ContractorStates(contractor, order, dynamics.forced_task)
+    agent = IndexedAgent(contractor.name, states, dynamics.actions, 0)
     for position, row in enumerate(rows):
         if position % GUARD_EVERY == 0:
             guard(len(order))

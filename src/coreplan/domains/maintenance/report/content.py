@@ -80,6 +80,7 @@ def report_data(
         "dates": speak.dates(),
         "contractors": [contractor.name for contractor in problem.contractors],
         "works": _works(problem, times, simulated, speak),
+        "details": _details(problem),
         "rules": _rules(problem),
         **_beginning(policy),
         "courses": [_pieces(problem, each) for each in courses],
@@ -254,6 +255,22 @@ def _works(
             }
         )
     return listed
+
+
+def _details(problem: MaintenanceProblem) -> dict[str, Any]:
+    """The columns that people added to their works: all titles, and the texts of each work."""
+    titles = list(dict.fromkeys(title for each in problem.details.values() for title in each))
+    names = [
+        f"{contractor.name}/{task.name}"
+        for contractor in problem.contractors
+        for task in contractor.tasks
+    ]
+    return {
+        "titles": titles,
+        "texts": [
+            [problem.details.get(name, {}).get(title, "") for title in titles] for name in names
+        ],
+    }
 
 
 def _expected_cost(task: Task, when: WorkTimeline) -> float:

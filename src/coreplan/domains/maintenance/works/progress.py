@@ -107,7 +107,7 @@ def find_standing(
     state = {}
     for group, contractor in zip(groups, problem.contractors, strict=True):
         state[group.name] = reading.contractor(group, contractor)
-    return Standing(reading.stage, state, tuple(reading.notes))
+    return Standing(reading.stage, state, (reading.summary(state), *reading.notes))
 
 
 class _Reading:
@@ -144,6 +144,18 @@ class _Reading:
         """Note a mistake in the first of these columns that the list has."""
         there = [self._sheet.column(key) for key in columns if key in self._sheet.columns]
         self._sheet.fail(message, work.row, there[0] if there else -1)
+
+    def summary(self, state: Mapping[str, ContractorState]) -> str:
+        """The situation in one line."""
+        done = sum(len(each.done) for each in state.values())
+        running = sum(
+            each.doing is not None or each.starting is not None for each in state.values()
+        )
+        works = sum(len(each.tasks) for each in self._problem.contractors)
+        return (
+            f"going on from {self._at(self.stage)}: {done} of {works} works done, {running} "
+            "running; money spent before is left out"
+        )
 
     def _note(self, work: Work, text: str) -> None:
         self.notes.append(

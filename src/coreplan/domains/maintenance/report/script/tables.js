@@ -274,7 +274,8 @@ const drawTogether = () => {
 
 const drawWorks = () => {
   $("works-help").textContent = data.words.works;
-  const rows = works.map((work) =>
+  const { titles, texts } = data.details;
+  const rows = works.map((work, number) =>
     element(
       "tr",
       {},
@@ -294,6 +295,7 @@ const drawWorks = () => {
       element("td", { class: "number" }, work.completed === null ? "" : percent(work.completed)),
       element("td", { class: "number" }, work.expected === null ? "" : money(work.expected)),
       element("td", { class: "number" }, work.revenue ? money(work.revenue) : "–"),
+      ...(titles.length ? texts[number].map((text) => element("td", {}, named(text))) : []),
     ),
   );
   fill(
@@ -308,6 +310,7 @@ const drawWorks = () => {
         ["completed", true],
         ["expected cost", true],
         ["revenue", true],
+        ...titles.map((title) => [named(title), false]),
       ],
       rows,
     ),
