@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from contextlib import suppress
 from typing import Any
 
@@ -70,6 +70,7 @@ def report_data(
     else:
         returns = ReturnDistribution.of_runs(simulated.returns)
     courses = find_courses(policy, most_pieces)
+    beginning = _beginning(policy)
     return {
         "title": title or problem.name,
         "subtitle": speak.size(problem),
@@ -79,10 +80,10 @@ def report_data(
         "horizon": policy.horizon,
         "dates": speak.dates(),
         "contractors": [contractor.name for contractor in problem.contractors],
-        "works": _works(problem, times, simulated, speak),
+        "works": _works(problem, times, simulated, speak, set(beginning["done"])),
         "details": _details(problem),
         "rules": _rules(problem),
-        **_beginning(policy),
+        **beginning,
         "courses": [_pieces(problem, each) for each in courses],
         "hindrance": _hindrance(times),
         "summary": summary_data(plan, worth),
@@ -227,6 +228,7 @@ def _works(
     times: Timeline | None,
     simulated: Simulation | None,
     speak: _Words,
+    done: Set[int],
 ) -> list[dict[str, Any]]:
     undone = {
         (each.contractor, each.task): each.undone
@@ -237,6 +239,14 @@ def _works(
         task = problem.contractors[i].tasks[k]
         when = None if times is None else times.works[len(listed)]
         ways = task.durations
+        starts = None if when is None else speak.starts(when)
+        completed = (
+            1 - undone.get((problem.contractors[i].name, task.name), 0.0)
+            if when is None
+            else when.completed
+        )
+        if len(listed) in done:  # before the plan begins
+            starts, completed = "done", 1.0
         listed.append(
             {
                 "contractor": i,
@@ -247,10 +257,8 @@ def _works(
                 "always": len(ways) == 1 and ways[0][1] > task.duration,
                 "cost": _plain_cost(task.cost),
                 "revenue": task.revenue,
-                "starts": None if when is None else speak.starts(when),
-                "completed": 1 - undone.get((problem.contractors[i].name, task.name), 0.0)
-                if when is None
-                else when.completed,
+                "starts": starts,
+                "completed": completed,
                 "expected": None if when is None else _expected_cost(task, when),
             }
         )
