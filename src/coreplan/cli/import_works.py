@@ -21,7 +21,7 @@ from coreplan.cli.shared import (
 )
 from coreplan.domains.maintenance.formats.calendar import calendar_path, write_calendar
 from coreplan.domains.maintenance.works import WorksList, read_works
-from coreplan.errors import FormatError
+from coreplan.errors import FormatError, shorten
 from coreplan.formats import write_problem
 from coreplan.support.checks import MOST_STAGES
 from coreplan.view.terminal import make_console
@@ -120,12 +120,31 @@ def import_works(
         if outputs.code:
             made = replace(made, calendar=None)
     with outputs.one("the summary"):
-        _report(made, output, beside, as_json)
+        _report(made, works, output, beside, as_json)
     return outputs.code
 
 
-def _report(made: WorksList, output: str, beside: Path, as_json: bool) -> None:
-    notes = list(made.notes)
+def _stays(made: WorksList, works: str, output: str) -> list[str]:
+    """What a problem file cannot hold, and the commands that read it from the list."""
+    notes = []
+    titles = list(dict.fromkeys(title for each in made.details.values() for title in each))
+    if titles:
+        some = ", ".join(shorten(repr(title)) for title in titles[:10])
+        more = ", ..." if len(titles) > 10 else ""
+        notes.append(
+            f"{output} does not hold the columns for people, {some}{more}; coreplan report {works} "
+            "shows them"
+        )
+    if made.begun or any(made.planned.values()):
+        notes.append(
+            f"{output} does not hold planned starts and progress; coreplan evaluate {works} values "
+            f"the planned starts, and coreplan plan {works} --today DATE goes on from the progress"
+        )
+    return notes
+
+
+def _report(made: WorksList, works: str, output: str, beside: Path, as_json: bool) -> None:
+    notes = [*made.notes, *_stays(made, works, output)]
     if made.calendar is None and beside.is_file():
         notes.append(f"{beside} existed before, and its dates still apply to the steps")
     if as_json:
