@@ -296,10 +296,10 @@ def mistaken(
     close = difflib.get_close_matches(plain, names, n=1, cutoff=cutoff)
     if close:
         return repr(close[0]), True
-    words = set(plain.split())
+    parts = set(plain.split())
     for column in columns:
         # Words that are part of no other column: 'latest date' is hardly anything else.
-        if names and column.key in names.values() and words & _TELLING.get(column.key, set()):
+        if names and column.key in names.values() and parts & _TELLING.get(column.key, set()):
             return repr(column.title), False
     return None
 
