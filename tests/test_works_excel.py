@@ -245,6 +245,26 @@ def test_a_text_file_has_no_sheets(tmp_path: Path) -> None:
 
 
 @needs_excel
+def test_numbers_shown_in_per_cent(tmp_path: Path) -> None:
+    """A chance typed as 110% is a number for Excel; the message shows it as people see it."""
+
+    def change(sheet: Any) -> None:
+        sheet["D2"], sheet["D3"], sheet["E3"] = 1.1, 0.25, 1
+        sheet["D2"].number_format = sheet["D3"].number_format = "0%"
+
+    [line] = errors(changed(tmp_path, change))
+    assert "found '110%'; expected the chance of a delay" in line
+    assert line.endswith("from 0 % to 100 %")
+
+    def mend(sheet: Any) -> None:
+        change(sheet)
+        sheet["D2"] = 0.35
+
+    made = read(changed(tmp_path, mend)).problem
+    assert [each.tasks[0].delay for each in made.contractors] == [Delay(0.35, 1), Delay(0.25, 1)]
+
+
+@needs_excel
 def test_cells_beside_the_works(tmp_path: Path) -> None:
     """Numbers and dates beside the works are kept as people write them; faults there do no harm."""
 

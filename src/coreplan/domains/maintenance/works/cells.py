@@ -21,6 +21,15 @@ class NumberStyle(enum.Enum):
     EITHER = "a decimal point or comma"
 
 
+class PerCent(float):
+    """A number that a spreadsheet program shows in per cent: 1.1 is shown as 110%."""
+
+    @property
+    def written(self) -> str:
+        """The text that people see."""
+        return f"{100 * float(self):.12g}%"
+
+
 class CellError(Exception):
     """A cell with unexpected content; the message has what was found and what was expected."""
 
@@ -38,6 +47,8 @@ _LONGEST = 400
 
 def shown(value: object) -> str:
     """Write the content of a cell for a message."""
+    if isinstance(value, PerCent):
+        return found(value.written)
     if isinstance(value, datetime.datetime) and value.time() == datetime.time():
         value = value.date()
     if isinstance(value, datetime.date) and not isinstance(value, datetime.datetime):
@@ -136,7 +147,7 @@ def read_chance(value: Any, style: NumberStyle) -> float:
     else:
         chance = read_number(value, what, style)
     if not 0 <= chance <= 1:
-        is_share = in_per_cent or not 1 < chance <= 100
+        is_share = in_per_cent or isinstance(value, PerCent) or not 1 < chance <= 100
         hint = "" if is_share else f"; if this is per cent, write {chance:g} %"
         raise CellError(
             f"found {shown(value)}; expected {what}, from 0 to 1 or from 0 % to 100 %{hint}"

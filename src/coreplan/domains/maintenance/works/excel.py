@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from coreplan.domains.maintenance.works.cells import NumberStyle
+from coreplan.domains.maintenance.works.cells import NumberStyle, PerCent
 from coreplan.domains.maintenance.works.table import (
     Table,
     column_letters,
@@ -135,7 +135,7 @@ def _value(
     if formula is None:
         if cell.data_type == "e":
             troubles.append((row, column, f"found the error {found(value)}; expected a value"))
-        return value
+        return _as_shown(cell, value)
     if value is None:
         message = (
             f"found the formula {found(formula)} without a saved value; save the file with a "
@@ -146,6 +146,14 @@ def _value(
     if cell.data_type == "e":
         message = f"found the formula {found(formula)}, which gives {found(value)}; correct it"
         troubles.append((row, column, message))
+    return _as_shown(cell, value)
+
+
+def _as_shown(cell: Any, value: Any) -> Any:
+    """Mark a number that is shown in per cent, so that messages can name what people see."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if is_number and "%" in (getattr(cell, "number_format", None) or ""):
+        return PerCent(value)
     return value
 
 

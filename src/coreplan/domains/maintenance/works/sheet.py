@@ -6,7 +6,7 @@ import datetime
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from coreplan.domains.maintenance.works.cells import CellError, read_name
+from coreplan.domains.maintenance.works.cells import CellError, PerCent, read_name
 from coreplan.domains.maintenance.works.columns import (
     FOR_PEOPLE,
     Column,
@@ -364,6 +364,8 @@ def cell_in_words(value: object) -> str:
         value = value.value
     if isinstance(value, datetime.datetime) and value.time() == datetime.time():
         value = value.date()
+    if isinstance(value, PerCent):
+        return value.written
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
