@@ -20,6 +20,8 @@ KINDS = {
     "Python itself": "",
     "import numpy": "import numpy",
     "import coreplan": "import coreplan",
+    "… import solve": "from coreplan import solve",
+    "all layers": "import coreplan.all_layers",
     "import coreplan.cli": "import coreplan.cli",
 }
 

@@ -17,7 +17,7 @@ __all__ = ["browser", "large", "run", "schedule", "small"]  # fixtures
 _COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 # The same examples every time: tests must not fail, or pass, by luck. `make explore` looks for new
 # ones, and so does the profile `thorough`.
-settings.register_profile("default", max_examples=40, derandomize=True, **_COMMON)
+settings.register_profile("default", max_examples=25, derandomize=True, **_COMMON)
 settings.register_profile("quick", max_examples=5, derandomize=True, **_COMMON)
 settings.register_profile("thorough", max_examples=2000, **_COMMON)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))

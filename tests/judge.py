@@ -187,9 +187,22 @@ class Mpp(Model):
         for name, task in self.tasks[agent].items():
             if name in not_started:
                 first, last = task.get("window", (0, math.inf))
-                if first <= stage <= last:
+                if first <= stage <= last and not self._is_closed(task, stage):
                     found.append(START + name)
         return found
+
+    def _is_closed(self, task: dict[str, Any], stage: int) -> bool:
+        """Tell whether closed steps forbid a start; files have none, tests add ``closed``."""
+        durations = [int(task["duration"])]
+        if task.get("delay", {}).get("probability", 0) > 0:
+            durations.append(durations[0] + int(task["delay"]["duration"]))
+        for closure in self.problem.get("closed", []):
+            steps = range(stage, stage + 1)
+            if closure["no"] == "work":
+                steps = range(stage, stage + max(durations))
+            if any(closure["first"] <= step <= closure["last"] for step in steps):
+                return True
+        return False
 
     def _safe(self, agent: int, stage: int, local: Local, action: str) -> bool:
         """Tell whether all tasks can still be completed whatever the outcome of the action."""

@@ -66,7 +66,7 @@ def test_imports_inside_functions_are_for_extras() -> None:
 
 
 def test_only_the_compiled_core_comes_from_the_root() -> None:
-    """The root imports everything, so an import of the root closes a cycle."""
+    """The root knows all layers, so an import of one of its names closes a cycle."""
     for name, tree in modules():
         for node in ast.walk(tree):
             if isinstance(node, ast.ImportFrom) and node.module == "coreplan" != name:
@@ -84,7 +84,7 @@ both = Entry({name: Condition(action="go") for name in "AB"}, -3.0)
 problem = TIMMDP(agents, (RewardFunction(("A", "B"), (*own, both)),), horizon=4)
 """
 WITHOUT_SOLVERS = f"""
-import importlib, pkgutil, sys, types
+import importlib, pkgutil, sys
 from importlib.abc import MetaPathFinder
 
 class Refuse(MetaPathFinder):
@@ -93,10 +93,7 @@ class Refuse(MetaPathFinder):
             raise ImportError(name + " is out of reach")
 
 sys.meta_path.insert(0, Refuse())
-source, certificate = sys.argv[1:]
-# The package itself imports everything, so it is not the real one.
-package = sys.modules["coreplan"] = types.ModuleType("coreplan")
-package.__path__ = [source]
+(certificate,) = sys.argv[1:]
 import coreplan.proof
 for module in pkgutil.iter_modules(coreplan.proof.__path__, "coreplan.proof."):
     importlib.import_module(module.name)
@@ -113,7 +110,7 @@ def test_proofs_are_checked_without_solvers(tmp_path: Path) -> None:
     file = tmp_path / "proof.json"
     assert solve(made["problem"], exact=False, certificate=file).policy is not None
     run = subprocess.run(
-        [sys.executable, "-c", WITHOUT_SOLVERS, str(SOURCE), str(file)],
+        [sys.executable, "-c", WITHOUT_SOLVERS, str(file)],
         capture_output=True,
         text=True,
         check=False,
@@ -200,18 +197,50 @@ def test_old_names_of_the_package_work(old: str) -> None:
     assert place == "coreplan" or new in getattr(module, "__all__", [new])
 
 
-def test_old_names_are_known_to_type_checkers() -> None:
-    """What works when it is run is also typed: under TYPE_CHECKING stands the same table."""
+def test_names_are_known_to_type_checkers() -> None:
+    """What works when it is run is also typed: under TYPE_CHECKING stand the same tables."""
     (tree,) = (tree for name, tree in modules() if name == "coreplan")
-    (typed,) = (node for node in tree.body if isinstance(node, ast.If))
-    known = {
-        each.asname: f"{node.module}.{each.name}"
-        for node in typed.body
-        if isinstance(node, ast.ImportFrom)
-        for each in node.names
-    }
-    known["Problem"] = "coreplan.Diagnostic"  # an assignment
-    assert known == {old: f"coreplan.{new}" for old, new in MOVED_NAMES.items()}
+    names, old_names = (
+        {
+            each.asname: f"{node.module}.{each.name}"
+            for node in typed.body
+            if isinstance(node, ast.ImportFrom)
+            for each in node.names
+        }
+        for typed in tree.body
+        if isinstance(typed, ast.If)
+    )
+    assert names == {name: f"coreplan.{home}.{name}" for name, home in coreplan._HOMES.items()}
+    assert sorted(names) == sorted(coreplan.__all__)
+    old_names["Problem"] = "coreplan.Diagnostic"  # an assignment
+    assert old_names == {old: f"coreplan.{new}" for old, new in MOVED_NAMES.items()}
+
+
+USES = {
+    "import coreplan": "",
+    "the engine": "coreplan.solving.solver.solve",
+    "a result as text": "coreplan.solve(coreplan.read_problem(sys.argv[1])).summary()",
+    "a tree": "str(coreplan.solve(coreplan.read_problem(sys.argv[1])).policy.tree())",
+    "a file": "coreplan.formats.read_problem(sys.argv[1])",
+}
+"""What a user may do first in a process."""
+
+
+@pytest.mark.parametrize("use", USES)
+def test_layers_are_loaded_when_they_are_used(use: str) -> None:
+    """Nothing is loaded by the import alone, and whatever is used first finds what it needs."""
+    script = f"""
+import sys
+import coreplan
+heavy = ("numpy", "coreplan._core", "coreplan.solving", "coreplan.domains", "coreplan.view")
+assert not set(heavy) & set(sys.modules), sorted(set(heavy) & set(sys.modules))
+{USES[use]}
+"""
+    file = Path(__file__).parents[1] / "examples" / "two_works.yaml"
+    run = subprocess.run(
+        [sys.executable, "-c", script, str(file)], capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 0, run.stderr
 
 
 def test_names_that_never_were() -> None:

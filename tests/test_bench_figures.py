@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -37,7 +38,7 @@ from coreplan.bench.figures import (
 )
 from coreplan.bench.figures.style import thinned
 from coreplan.bench.sets import TEST_SETS
-from coreplan.bench.store import Row
+from coreplan.bench.store import PROCESSOR, Row
 from coreplan.bench.variants import IDEAS, Variant, make_variant
 from coreplan.solving.registry import ALGORITHMS
 
@@ -491,3 +492,19 @@ def test_configurations_of_the_evaluation(size: str) -> None:
     assert {solver.algorithm for solver in solvers} == set(ALGORITHMS)
     ideas = {make_variant(each.algorithm, each.options).without for each in solvers}
     assert ideas == {None, *IDEAS}
+
+
+def test_axes_name_the_clock() -> None:
+    """Times are in processor seconds where all solves were measured by them, else in seconds."""
+    rows = made_up_rows(2)
+    by_processor = [replace(row, clock=PROCESSOR) for row in rows]
+    prepare = (
+        runtime_data,
+        lambda rows: scaling_data(rows, "pyra"),
+        convergence_data,
+        limit_data,
+    )
+    for make in prepare:
+        assert make(rows).unit == "s"
+        assert make(by_processor).unit == "processor s"
+        assert make([*by_processor, *rows]).unit == "s"

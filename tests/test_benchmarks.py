@@ -14,6 +14,7 @@ import pytest
 import dec_mdp
 import dec_mdp_madp
 import grouping
+import planning
 import search
 import simulate
 import spudd
@@ -27,7 +28,7 @@ QUICK = ["--quick", "--seeds", "1", "--time-limit", "0.2"]
 @pytest.fixture(autouse=True)
 def counted_time() -> Iterator[None]:
     """Time limits strike after so much work, however busy the machine is."""
-    with ticking(10 * LOOK):
+    with ticking(40 * LOOK):
         yield
 
 
@@ -239,3 +240,12 @@ def test_simulations_are_measured(capsys: pytest.CaptureFixture[str]) -> None:
     for line in lines[2:]:
         assert line.startswith("2 agents, 3 tasks, h=12, ")
         assert abs(float(line.split()[-1])) < 5
+
+
+def test_planning_measures_every_part(tmp_path: Path) -> None:
+    """From a list of works to exports: each part has a time, and all files are made."""
+    seconds, result = planning.measure(2, 0, None, tmp_path)
+    assert tuple(seconds) == planning.PARTS
+    assert result.policy is not None
+    made = {path.name for path in tmp_path.iterdir()}
+    assert {"plan.html", *(f"plan{ending}" for ending in planning.EXPORTS)} <= made

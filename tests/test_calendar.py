@@ -17,7 +17,8 @@ from coreplan.domains.maintenance.formats.calendar import (
     read_calendar,
     write_calendar,
 )
-from coreplan.model.calendar import Calendar, parse_date, write_date
+from coreplan.model.calendar import Calendar
+from coreplan.model.dates import parse_date, write_date
 
 MONDAY = datetime.date(2026, 3, 2)
 DAYS = st.dates(datetime.date(1900, 1, 1), datetime.date(2200, 1, 1))
@@ -60,11 +61,16 @@ def test_dates_as_people_write_them(day: datetime.date) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("2/3/2026", "day and month could be swapped"),
-        ("02-03-2026", "day and month could be swapped"),
+        ("2/3/2026", "could be 2 Mar 2026 or 3 Feb 2026; write 2026-03-02 or 2026-02-03"),
+        ("02-03-2026", "--dates dmy .the day. or --dates mdy .the month."),
         ("2026-02-30", "is not a valid date"),
         ("31.4.2026", "is not a valid date"),
-        ("2 Mrz 2026", "is not a valid date"),
+        ("2 Foo 2026", "is not a valid date"),
+        ("6-4-26", "has a year of two digits"),
+        ("6 april", "has no year"),
+        ("wk 14", "has no year; write the week with its year: 2026-W14"),
+        ("wk 54 2026", "2026 has no week 54"),
+        ("2025-W53", "2025 has no week 53"),
         ("soon", "is not a date; expected one like 2026-03-02"),
         ("", "is not a date; expected one like 2026-03-02"),
         ("2026-03-02 12:30", "is not a date; expected one like 2026-03-02"),
@@ -105,6 +111,50 @@ def test_wrong_files(tmp_path: Path) -> None:
         read_calendar(path)
     lines = str(caught.value).splitlines()
     assert [line.removeprefix(f"{path}:").split(":")[0] for line in lines] == ["2", "3", "4"]
+
+
+def test_closed_periods_in_files(tmp_path: Path) -> None:
+    """Closed periods are read with dates and weeks, and written back as dates."""
+    path = tmp_path / "x.calendar.yaml"
+    path.write_text(
+        "format: calendar/1\nstart: 2 mrt 2026\nclosed:\n"
+        "  - {name: holiday, from: wk 52, to: wk 1}\n"
+        "  - {from: 06-04-2026, no: start}\n"
+        "  - {from: 14-05-2026, to: 15-05-2026, no: work}\n",
+        encoding="utf-8",
+    )
+    calendar = read_calendar(path)
+    days = [(each.first.isoformat(), each.last.isoformat(), each.no) for each in calendar.closed]
+    assert days == [
+        ("2026-12-21", "2027-01-10", "work"),
+        ("2026-04-06", "2026-04-06", "start"),
+        ("2026-05-14", "2026-05-15", "work"),
+    ]
+    write_calendar(calendar, path)
+    assert read_calendar(path) == calendar
+
+
+def test_wrong_closed_periods(tmp_path: Path) -> None:
+    """All that is wrong with closed periods is said, by line."""
+    path = tmp_path / "x.calendar.yaml"
+    path.write_text(
+        "format: calendar/1\nstart: 2026-03-02\nclosed:\n"
+        "  - {from: 2026-03-05, to: 2026-03-04}\n"
+        "  - {to: 2026-03-04}\n"
+        "  - {from: 06-04-2026}\n"
+        "  - {from: 2026-03-05, no: works}\n"
+        "  - {from: 2026-03-05, until: 2026-03-06}\n"
+        "  - {from: 2026-03-05, name: 3}\n"
+        "  - 2026-03-05\n",
+        encoding="utf-8",
+    )
+    with pytest.raises(FormatError) as caught:
+        read_calendar(path)
+    lines = [line.removeprefix(f"{path}:").split(":")[0] for line in str(caught.value).splitlines()]
+    assert lines == ["4", "5", "6", "7", "8", "9", "10"]
+    path.write_text("format: calendar/1\nstart: 2026-03-02\nclosed: {from: 1}\n", "utf-8")
+    with pytest.raises(FormatError, match="expected the closed periods, a list"):
+        read_calendar(path)
 
 
 def test_finding_calendars(tmp_path: Path) -> None:

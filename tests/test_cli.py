@@ -65,6 +65,29 @@ def test_help_of_all(run: Run) -> None:
     assert run("--version").out == f"coreplan, version {coreplan.__version__}\n"
 
 
+def test_help_in_groups(run: Run) -> None:
+    """The help starts with what planners need, and every command stands in one group."""
+    out = run("--help").out
+    begin, *groups = re.split(r"^(?=\w[\w ]*:$)", out, flags=re.MULTILINE)
+    assert "MDP" not in begin
+    assert "Plan works of several contractors" in begin
+    titles = [group.partition(":")[0] for group in groups]
+    wanted = ["Plan", "Check and understand", "Compare", "Research", "Files"]
+    assert [title for title in titles if title in wanted] == wanted
+    listed = [each.name for commands in cli.SECTIONS.values() for each in commands]
+    assert sorted(map(str, listed)) == sorted(cli.cli.commands)
+    assert len(listed) == len(set(listed))
+
+
+@pytest.mark.parametrize("width", ["80", "120"])
+def test_help_fits(run: Run, monkeypatch: pytest.MonkeyPatch, width: str) -> None:
+    """No line of any help is wider than the terminal."""
+    monkeypatch.setenv("COLUMNS", width)
+    for command in ((), *((each,) for each in COMMANDS), ("compare", "algorithms")):
+        for line in run(*command, "--help").out.splitlines():
+            assert len(line) <= int(width) or line.strip().startswith("coreplan "), line
+
+
 def test_usage(run: Run, small: Path) -> None:
     """Commands, options and arguments that do not exist or lack are usage errors: code 2."""
     for arguments in ([], ["slove", small], ["solve"], ["solve", small, "--bogus"], ["check"]):
@@ -73,13 +96,13 @@ def test_usage(run: Run, small: Path) -> None:
         assert "coreplan" in err
 
 
-@pytest.mark.parametrize("command", ["solve", "info", "check", "compare"])
+@pytest.mark.parametrize("command", ["solve", "info", "check", "compare algorithms"])
 def test_files_that_cannot_be_read(run: Run, tmp_path: Path, command: str) -> None:
     """A missing file, a folder and a file that is no problem are errors on stderr: code 2."""
     garbage = tmp_path / "garbage"
     garbage.write_bytes(b"\xff\xfe\x00")
     for path in (tmp_path / "missing.yaml", tmp_path, garbage):
-        code, out, err = run(command, path)
+        code, out, err = run(*command.split(), path)
         assert (code, out) == (2, "")
         assert err.startswith(f"error: {path}")
 
@@ -218,7 +241,7 @@ def test_as_a_program(small: Path) -> None:
 
 
 def test_import_is_light() -> None:
-    """Importing the package imports nothing but itself, numpy and the standard library.
+    """Importing the package imports nothing but itself and the standard library.
 
     How long that takes is measured by ``benchmarks/start.py``.
     """
@@ -232,4 +255,4 @@ print(*set(sys.modules) - before)
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     roots = {name.partition(".")[0] for name in done.stdout.split()}
-    assert roots - sys.stdlib_module_names == {"coreplan", "numpy"}
+    assert roots - sys.stdlib_module_names == {"coreplan"}

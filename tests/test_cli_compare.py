@@ -19,7 +19,7 @@ from coreplan.solving.registry import ALGORITHMS
 
 def test_compare_shows_all_algorithms(run: Run, small: Path) -> None:
     """Without --algorithms there is a row for each that is registered, with value and work."""
-    code, out, err = run("compare", small)
+    code, out, err = run("compare", "algorithms", small)
     assert (code, err) == (0, "")
     assert "small: 2 contractors, 3 works" in out
     value = coreplan.solve(read_problem(small)).value
@@ -28,9 +28,28 @@ def test_compare_shows_all_algorithms(run: Run, small: Path) -> None:
     assert len(re.findall(rf" {re.escape(f'{value:.10g}')} ", out)) >= 2 * (len(ALGORITHMS) - 1)
 
 
+def test_the_former_name(run: Run, small: Path) -> None:
+    """`compare FILE` still compares algorithms, and a warning names the new command."""
+    code, out, err = run("compare", small, "--algorithms", "core")
+    assert code == 0
+    assert re.search(r"^core +", out, re.MULTILINE)
+    assert "warning: coreplan compare FILE is now coreplan compare algorithms FILE" in err
+    code, out, _ = run("compare", "--algorithms", "core", small)
+    assert code == 0
+    assert re.search(r"^core +", out, re.MULTILINE)
+
+
+def test_empty_columns_are_left_out(run: Run, small: Path) -> None:
+    """A kind of work that no algorithm counts has no column."""
+    out = run("compare", "algorithms", small, "--algorithms", "core").out
+    assert re.search(r"^algorithm +value .* cells +MB$", out, re.MULTILINE)
+    assert not re.search(r"^algorithm .* actions ", out, re.MULTILINE)
+    assert " actions " in run("compare", "algorithms", small, "--algorithms", "dp").out
+
+
 def test_compare_as_json(run: Run, small: Path) -> None:
     """With --json exactly one object is printed, with a valid result for each algorithm."""
-    code, out, err = run("compare", small, "--algorithms", "dp, core", "--json")
+    code, out, err = run("compare", "algorithms", small, "--algorithms", "dp, core", "--json")
     assert (code, err) == (0, "")
     report = one_json(out)
     assert [each["algorithm"] for each in report["runs"]] == ["dp", "core"]
@@ -43,19 +62,28 @@ def test_compare_as_json(run: Run, small: Path) -> None:
 @pytest.mark.parametrize("given", ["pd", "", ",", "core,,dp2"])
 def test_algorithms_that_do_not_exist(run: Run, small: Path, given: str) -> None:
     """A name that is no algorithm's is bad usage."""
-    code, out, err = run("compare", small, "--algorithms", given)
+    code, out, err = run("compare", "algorithms", small, "--algorithms", given)
     assert (code, out) == (2, "")
     assert "--algorithms" in err
 
 
 def test_no_algorithm_has_a_plan(run: Run, small: Path) -> None:
     """If every algorithm meets a limit first, the table says so: exit code 3."""
-    code, out, err = run("compare", small, "--algorithms", "core,dp", "--memory-limit", "0.0001")
+    code, out, err = run(
+        "compare", "algorithms", small, "--algorithms", "core,dp", "--memory-limit", "0.0001"
+    )
     assert (code, err) == (3, "")
-    assert re.search(r"^dp +- +- +memory limit", out, re.MULTILINE)
+    assert re.search(r"^dp +memory limit", out, re.MULTILINE)
     assert "core: " in out
     code, out, _ = run(
-        "compare", small, "--algorithms", "core,dp", "--memory-limit", "0.0001", "--json"
+        "compare",
+        "algorithms",
+        small,
+        "--algorithms",
+        "core,dp",
+        "--memory-limit",
+        "0.0001",
+        "--json",
     )
     assert code == 3
     assert one_json(out)["runs"][0]["reason"] == "memory_limit"
@@ -73,8 +101,8 @@ def test_contradictions_are_loud(run: Run, small: Path, monkeypatch: pytest.Monk
         Result("p", name, Status.OPTIMAL, value, value, value, 0.1)
         for name, value in (("core", 10.0), ("dp", 11.0))
     ]
-    monkeypatch.setattr("coreplan.cli.compare.compare_algorithms", fake(*wrong))
-    code, out, err = run("compare", small)
+    monkeypatch.setattr("coreplan.cli.compare.run_algorithms", fake(*wrong))
+    code, out, err = run("compare", "algorithms", small)
     assert code == 1
     assert (
         "CONTRADICTION: dp claims a plan worth 11, but core claims that none is worth more than 10"
@@ -82,7 +110,7 @@ def test_contradictions_are_loud(run: Run, small: Path, monkeypatch: pytest.Monk
     )
     assert "report" in err
     assert "optimal" in out
-    code, out, err = run("compare", small, "--json")
+    code, out, err = run("compare", "algorithms", small, "--json")
     assert (code, err) == (1, "")
     assert len(one_json(out)["contradictions"]) == 1
 
@@ -103,7 +131,7 @@ def test_the_loss_is_shown(run: Run, small: Path, monkeypatch: pytest.MonkeyPatc
         ((central(13.0), apart), "it loses between 2 and 5 against"),
         ((apart,), "the best centralised plan is not known"),
     ):
-        monkeypatch.setattr("coreplan.cli.compare.compare_algorithms", fake(*results))
-        code, out, err = run("compare", small)
+        monkeypatch.setattr("coreplan.cli.compare.run_algorithms", fake(*results))
+        code, out, err = run("compare", "algorithms", small)
         assert (code, err) == (0, "")
         assert said in out

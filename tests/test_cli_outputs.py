@@ -241,7 +241,7 @@ def test_a_plan_on_the_standard_output(tmp_path: Path) -> None:
     ("arguments", "printed"),
     [
         (["plan", WORKS, "--save-policy", FULL, "--json"], '"exact": true'),
-        (["plan", WORKS, "--save-policy", FULL], "expected to earn"),
+        (["plan", WORKS, "--save-policy", FULL], "earns in all"),
         (["report", WORKS, "-o", FULL, "--json"], '"optimal": true'),
         (["report", WORKS, "-o", FULL], "Proven best. This plan "),
         (["trace", WORKS, "-o", FULL, "--json"], '"algorithm": "core-2016"'),

@@ -7,12 +7,13 @@ import re
 import signal
 import subprocess
 import sys
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
 from cli_runs import Run, one_json, run_unread
-from coreplan import Calendar, Policy, read_problem, simulate, solve
+from coreplan import Calendar, Policy, cli, read_problem, simulate, solve
 from waiting import HANG
 
 
@@ -130,3 +131,21 @@ coreplan.cli.main(sys.argv[1:])
         r"^stopped after [\d,]+ of 1,000,000,000,000 runs from seed 1 in ", out, re.MULTILINE
     )
     assert "mean earnings " in out
+
+
+def test_the_rows_add_up_as_shown(run: Run) -> None:
+    """Own costs add up to works, and the costs of hindrance to their sum, to the cent."""
+    problem = cli.example_path("ring_road.yaml")
+    plan = ("--schedule", cli.example_path("ring_road_schedule.yaml"))
+    for seed in range(1, 9):
+        out = run("simulate", problem, *plan, "--runs", 37, "--seed", seed).out
+        found = re.search(r"^works (\S+), hindrance (\S+), revenue 0.00$", out, re.MULTILINE)
+        assert found is not None
+        mean = re.search(r"^mean cost ([\d.,]+), ", out, re.MULTILINE)
+        assert mean is not None
+        assert Decimal(mean.group(1)) == sum(map(Decimal, found.groups()))
+        _, own, together, _ = out.split("\n\n")
+        for table, total in zip((own, together), found.groups(), strict=True):
+            rows = re.findall(r"^.*?  +([\d.]+)  .* to .*$", table, re.MULTILINE)
+            assert rows
+            assert sum(map(Decimal, rows)) == Decimal(total)

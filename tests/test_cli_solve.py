@@ -17,7 +17,7 @@ import pytest
 
 import coreplan
 from cli_runs import SMALL, Run, run_unread, valid_result
-from clocks import ticking
+from clocks import AT_EVERY_LOOK, ticking
 from coreplan import Policy, Result, cli, read_problem
 from helpers import random_mpp
 from waiting import HANG
@@ -55,8 +55,8 @@ If it is to hold, the search then stands still until a second Ctrl-C ends it.
 
 
 def test_solve_prints_header_and_summary(run: Run, small: Path) -> None:
-    """Without --json: what the problem is, how large it is, what was found, what to do first."""
-    code, out, err = run("solve", small)
+    """With -v: what the problem is, how large it is, what was found, what to do first."""
+    code, out, err = run("solve", small, "-v")
     assert (code, err) == (0, "")
     assert coreplan.__version__ in out
     assert "small: 2 contractors, 3 works, 6 steps, 1 hindrance rule" in out
@@ -74,6 +74,48 @@ def test_solve_prints_header_and_summary(run: Run, small: Path) -> None:
     assert "joint states expanded" in run("solve", small, "--algorithm", "dp").out
     assert re.search(r"- Alpha (starts|waits)", out)
     assert re.search(r"- Beta (starts|waits)", out)
+
+
+@pytest.mark.parametrize("command", ["solve", "plan", "simulate", "report"])
+def test_planners_get_no_technical_line(
+    run: Run, small: Path, tmp_path: Path, command: str
+) -> None:
+    """Without -v, commands for works speak of the plan only; with it also of states and work."""
+    more: list[object] = ["-o", tmp_path / "plan.html", "--force"] if command == "report" else []
+    code, out, err = run(command, small, *more)
+    assert (code, err) == (0, "")
+    for word in ("state", "merged", "shrunk", "table cells", " MB", coreplan.__version__):
+        assert word not in out
+    assert "local states: " in run(command, small, *more, "-v").out
+
+
+def test_researchers_get_the_work_in_any_case(run: Run) -> None:
+    """For a ti-mmdp problem, and for a chosen algorithm, the sizes and the work are printed."""
+    assert "local states: " in run("solve", cli.example_path("paper_example.yaml")).out
+
+
+@pytest.mark.parametrize("verbose", [False, True])
+def test_the_log_of_a_search(run: Run, tmp_path: Path, verbose: bool) -> None:
+    """Planners read what the best plan costs at most and at least, and that Ctrl-C is welcome.
+
+    No line is wider than 80 characters, and no column of the researchers' log is empty.
+    """
+    path = tmp_path / "many.json"
+    path.write_text(json.dumps(random_mpp(9, 3, 14, seed=3)))
+    with ticking(AT_EVERY_LOOK):
+        code, out, err = run("solve", path, "--time-limit", 40, *(["-v"] if verbose else []))
+    assert (code, err) == (0, "")
+    log = [line for line in out.splitlines() if re.match(r" *[\d.]+ s ", line)]
+    assert log
+    assert out.count("Ctrl-C stops and keeps the best plan so far") == 1
+    assert all(len(line) <= 80 for line in log)
+    if verbose:
+        assert not any(re.search(r" -( |$)", line) for line in log[-1:])
+        return
+    amount = r"[\d,]+\.\d\d"
+    money = rf"(costs at most|earns at least) {amount}, at (least|most) {amount} \(.* left\)"
+    assert any(re.search(money, line) for line in log)
+    assert "bound" not in out
 
 
 def test_solve_as_json_is_one_object(run: Run, small: Path) -> None:
@@ -131,7 +173,7 @@ def test_log_and_gap(
         code, out, err = run("solve", large, "--algorithm", algorithm, "--time-limit", "2.2")
     assert (code, err) == (0, "")
     (result,) = results
-    times = [float(found) for found in re.findall(r"^ *([\d.]+)s  ", out, re.MULTILINE)]
+    times = [float(found) for found in re.findall(r"^ *([\d.]+) s ", out, re.MULTILINE)]
     assert 1 <= len(times) <= 4
     # Printed with one digit.
     assert all(after - before >= 0.4 for before, after in zip([0.0, *times], times, strict=False))
@@ -478,4 +520,6 @@ def test_every_kind_of_problem_shows_what_to_do_first(name: str) -> None:
         check=True,
     )
     assert "What to do first:" in done.stdout
-    assert ("expected to earn 25.10" in done.stdout) == (name == "two_works.yaml")
+    money = "This plan earns 25.10." in done.stdout
+    assert money == ("an expected value for all contractors" in done.stdout)
+    assert money == (name == "two_works.yaml")

@@ -183,7 +183,7 @@ def test_many_contractors_are_no_obstacle() -> None:
 
 
 def test_words_say_who_gives_up_what() -> None:
-    """The summary names the gain, the parts and what each contractor gives up or gains."""
+    """The summary names the gain, its parts, the other plan, and who gives up or gains what."""
     costs = ({"cost": [3, 3, 4, 4, 4]}, {"cost": [1, 1, 2, 2, 2]})
     agents = [
         {**agent, "tasks": [{**agent["tasks"][0], **cost}]}
@@ -197,9 +197,10 @@ def test_words_say_who_gives_up_what() -> None:
         "coordination is worth 13.00: this plan is expected to earn 25.00, planning alone "
         "is expected to earn 12.00"
     )
-    assert "hindrance 15.00 alone, 0.00 together; works 8.00 alone, 10.00 together" in lines[1]
-    assert len(lines) == 3
-    assert lines[2] in (
+    assert "hindrance 15.00 alone, 0.00 together; works 8.00 alone, 10.00 together" in lines[2]
+    assert "as early as possible where it makes no difference" in lines[1]
+    assert len(lines) == 4
+    assert lines[3] in (
         "Alpha gives up 2.00 for the others",
         "Beta gives up 2.00 for the others",
     )

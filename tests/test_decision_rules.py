@@ -198,7 +198,7 @@ def test_rules_in_words() -> None:
         "Beta starts b1 1 step earlier: in step 3 instead of in step 4"
     )
     assert words(range_, sure).endswith(
-        "Beta starts b1 1.5 steps later on average: in steps 4 to 6 instead of in step 3"
+        "Beta starts b1 on average 1.5 steps later: in steps 4 to 6 instead of in step 3"
     )
     assert "in step 5 (or not at all: 25 %)" in words(Starts(5, 5, 6.75, 0.25), sure)
     assert words(range_, sure, several=True).startswith(", started in step 0, is delayed (")

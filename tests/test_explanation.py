@@ -156,7 +156,9 @@ def test_the_reason_is_said_in_words() -> None:
     assert difference.what == "hindrance of Alpha/a1, Beta/b2"
     assert difference.amount == pytest.approx(-15)
     text = str(told)
-    assert "the plan: Alpha: start a1, Beta: wait; expected value from here on: 25.50" in text
+    assert (
+        "the plan: Alpha: start a1, Beta: wait; from here on it is expected to earn 25.50" in text
+    )
     assert "  Beta: start b2: 15.00 worse" in text.splitlines()
     assert "    - hindrance of Alpha/a1, Beta/b2 costs 15.00 more" in text.splitlines()
     # To leave a1 is to lose its revenue: it may start now or never.

@@ -140,7 +140,7 @@ def test_an_installed_package_is_known_everywhere(tmp_path: Path) -> None:
 
     found = json.loads(run("solve", problem, "--algorithm", "theirs", "--json"))
     assert agrees(found["value"], value)
-    assert "theirs" in run("compare", problem, "--algorithms", "theirs,dp")
+    assert "theirs" in run("compare", "algorithms", problem, "--algorithms", "theirs,dp")
     run("bench", "run", config, "-o", tmp_path / "results.sqlite", "--jobs", 1)
     rows = {row.algorithm: row for row in read_rows(tmp_path / "results.sqlite")}
     assert set(rows) == {"dp", "theirs"}

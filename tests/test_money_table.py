@@ -6,6 +6,7 @@ import itertools
 import re
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
@@ -53,7 +54,7 @@ def test_rows_add_up(raw: dict[str, Any], width: int) -> None:
 
 
 def test_the_dearest_hindrance_comes_first() -> None:
-    """Many entries are cut to the most expensive, with the sum of the rest; long names are cut."""
+    """Many rules are cut to the most expensive, with the sum of the rest; long names fit."""
     many = MOST_HINDRANCES + 3
     names = [f"work {k} " + "x" * 100 for k in range(many)]
     one = Contractor("One", tuple(Task(name, 1, 0) for name in names))
@@ -71,6 +72,21 @@ def test_the_dearest_hindrance_comes_first() -> None:
     assert shown[-1].startswith("hindrance: 3 more rules")
     assert all(len(line) <= 80 for line in lines)
     assert "-0.00" not in "\n".join(lines)
+
+
+@pytest.mark.parametrize("width", [40, 60, 80])
+def test_names_of_hindrance_stay_apart(width: int) -> None:
+    """Rules whose names differ at their ends only are still told apart, and nothing is cut."""
+    names = [f"resurfacing of the northern ring road part {k}" for k in (1, 2)]
+    one = Contractor("One", tuple(Task(name, 1, 0) for name in names))
+    other = Contractor("Other", (Task("bridge deck", 1, 0),))
+    network = tuple(Hindrance((f"One/{name}", "Other/bridge deck"), 1) for name in names)
+    problem = MaintenanceProblem((one, other), 4, network)
+    money = Money(-3.0, 0.0, 0.0, 3.0, (1.0, 2.0), (0.0, 0.0), (0.0, 0.0))
+    lines = [line.plain for line in money_table(problem, money, width)]
+    text = " ".join(re.sub(r"  +[\d.]+$", "", line).strip() for line in lines)
+    for name in names:
+        assert f"hindrance: One/{name} + Other/bridge deck" in text
 
 
 AMOUNTS = st.lists(st.floats(-1e6, 1e6).map(lambda amount: round(amount, 4)), max_size=6)

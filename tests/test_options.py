@@ -31,6 +31,7 @@ from coreplan import (
 from coreplan.bench.config import Solver
 from coreplan.bench.variants import Variant, make_variant
 from coreplan.cli import cli, example_path
+from coreplan.cli.compare import compare_algorithms
 from coreplan.cli.options import offered_options, shown_default
 from coreplan.domains.maintenance import sensitivity
 from coreplan.solving import (
@@ -318,16 +319,16 @@ SPELLINGS = {
 }
 
 
-@pytest.mark.parametrize("command", ["solve", "compare"])
-def test_commands_offer_the_options(command: str) -> None:
-    """`solve` and `compare` have every option that is meant for people, none has a default."""
-    parameters = {each.name: each for each in cli.commands[command].params}
+@pytest.mark.parametrize("command", [cli.commands["solve"], compare_algorithms])
+def test_commands_offer_the_options(command: click.Command) -> None:
+    """`solve` and `compare algorithms` have every option meant for people, without a default."""
+    parameters = {each.name: each for each in command.params}
     spelled = {text for each in parameters.values() for text in (*each.opts, *each.secondary_opts)}
     assert spelled >= SPELLINGS
     for name, (known, _) in offered_options().items():
         shown = parameters[name]
         assert isinstance(shown, click.Option)
-        assert shown.get_default(click.Context(cli.commands[command])) in (None, ())
+        assert shown.get_default(click.Context(command)) in (None, ())
         assert shown.help is not None
         assert shown.help.startswith(known.about.help)
         assert shown.help.endswith(shown_default(known))
@@ -421,11 +422,13 @@ def test_compare_shares_options_out(run: Any) -> None:
     """Each algorithm gets the options that it has; one that none has is refused."""
     example = example_path("two_works.yaml")
     names = ("--algorithms", "core,dp")
-    code, out, _ = run("compare", example, *names, "--threads", 1, "--no-merge", "--json")
+    code, out, _ = run(
+        "compare", "algorithms", example, *names, "--threads", 1, "--no-merge", "--json"
+    )
     assert code == 0
     expected = solve(PROBLEM, algorithm="dp", merge=False).statistics.joint_states_expanded
     assert f'"joint_states_expanded": {expected}' in out
-    code, out, err = run("compare", example, *names, "--memo")
+    code, out, err = run("compare", "algorithms", example, *names, "--memo")
     assert (code, out) == (2, "")
     assert "--memo is not an option of core or dp" in err
 

@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from coreplan import (
     Calendar,
     Contractor,
+    ContractorState,
     MaintenanceProblem,
     ModelError,
     Policy,
@@ -30,7 +31,7 @@ from coreplan import (
 )
 from coreplan.analysis import return_distribution
 from coreplan.cli import example_path
-from coreplan.domains.maintenance import schedule_policy, value_of_coordination
+from coreplan.domains.maintenance import Closure, schedule_policy, value_of_coordination
 from coreplan.domains.maintenance.courses import find_courses
 from coreplan.domains.maintenance.money import split_value
 from coreplan.formats import read_result
@@ -134,7 +135,8 @@ def test_sentences_of_a_proven_plan() -> None:
     assert data["summary"]["proof"] == "Proven to be the best plan: no plan costs less."
     worth = value_of_coordination(problem, result)
     assert (
-        f"would be expected to cost {-worth.alone:,.2f}, hindrance included."
+        "as early as possible where it makes no difference; all works together would then be "
+        f"expected to cost {-worth.alone:,.2f}, hindrance included."
         in data["coordination"]["words"]
     )
     part = 100 * worth.gain / -worth.alone
@@ -193,6 +195,18 @@ def test_dates() -> None:
     assert (data["dates"]["last"][0], data["dates"]["last"][11]) == ("27 Dec 2026", "14 Mar 2027")
     assert "21 Dec 2026" in {work["starts"] for work in data["works"]}
     assert make_report(result).data["dates"] is None
+
+
+def test_closed_periods() -> None:
+    """The page has the closed steps of its plan, by name, and those before it are left out."""
+    task = Task("a1", 1, cost=1)
+    closed = (Closure(0, 1), Closure(2, 3, name="holiday"), Closure(5, 9, "start"))
+    problem = MaintenanceProblem((Contractor("Alpha", (task,)),), 6, (), True, "x", closed)
+    result = solve(problem, stage=2, state={"Alpha": ContractorState()})
+    assert make_report(result).data["closed"] == [
+        {"begin": 2, "end": 4, "no": "work", "name": "holiday"},
+        {"begin": 5, "end": 6, "no": "start", "name": "steps 5 to 9"},
+    ]
 
 
 def test_plans_from_a_later_stage() -> None:

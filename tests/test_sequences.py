@@ -238,7 +238,7 @@ WRONG: list[tuple[AnyProblem, ExecutionSequence, str]] = [
     (
         roads(),
         walk(contractors(A_DONE, IDLE), {"A": "wait", "B": "wait"}, contractors(IDLE, IDLE)),
-        "contractor 'A' cannot be in this state in step 1: found ContractorState(done=())",
+        "contractor 'A' cannot be in this state in step 1: found 'idle'",
     ),
 ]
 

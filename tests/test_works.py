@@ -488,7 +488,7 @@ BAD_CELLS = [
         "2026-03-02",
         "but the first day of step 0 is not known; give it (--start-date)",
     ),
-    ("latest start", "3/4/2026", "day and month could be swapped"),
+    ("latest start", "3/4/2026", "could be 3 Apr 2026 or 4 Mar 2026"),
 ]
 
 

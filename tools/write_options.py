@@ -41,7 +41,7 @@ $ coreplan solve examples/two_works.yaml --prefer late --threads 1
 $ coreplan solve examples/two_works.yaml --algorithm spudd --order interleaved --no-merge
 ```
 
-`coreplan compare` takes the same options and gives each algorithm those that it has.
+`coreplan compare algorithms` takes the same options and gives each algorithm those that it has.
 Configurations of [`coreplan bench`](bench.md) have them by name. Some options are not on the
 command line: they take objects, or switch off one idea of an algorithm to measure what it gains.
 For a plan to start from and a certificate, `coreplan solve` has `--start` and `--certificate`.

@@ -4,40 +4,51 @@ The way of the data: a file or Python description → :class:`TIMMDP` or :class:
 → :func:`solve` → :class:`Result` with a :class:`Policy`.
 
 Here are the names that most users start with. The rest is in the packages below, such as
-:mod:`coreplan.analysis` and :mod:`coreplan.domains.maintenance`.
+:mod:`coreplan.analysis` and :mod:`coreplan.domains.maintenance`. Every name and package is loaded
+when it is first used, so that the import takes little time.
 """
 
+import importlib
 import logging
 from typing import TYPE_CHECKING, Any
 
-from coreplan import view as view
-from coreplan.analysis import compare, evaluate_plan, simulate
-from coreplan.analysis import tables as tables
-from coreplan.domains.maintenance import (
-    Contractor,
-    ContractorState,
-    Delay,
-    Hindrance,
-    MaintenanceProblem,
-    Task,
-    read_works,
-)
-from coreplan.errors import (
-    CoreplanError,
-    Diagnostic,
-    FormatError,
-    LimitError,
-    ModelError,
-    SolverError,
-)
-from coreplan.formats import read_problem, write_problem
-from coreplan.model import TIMMDP, Agent, Condition, Entry, RewardFunction
-from coreplan.model.calendar import Calendar
-from coreplan.policies import Policy
-from coreplan.solving import CoreOptions, Progress, Result, Status, register_algorithm, solve
 from coreplan.support.moved import let_old_names_work, moved_name
 from coreplan.support.version import __version__ as __version__
-from coreplan.view.report import make_report
+
+if TYPE_CHECKING:  # what __getattr__ finds, for type checkers
+    from coreplan.analysis import compare as compare
+    from coreplan.analysis import evaluate_plan as evaluate_plan
+    from coreplan.analysis import simulate as simulate
+    from coreplan.domains.maintenance import Contractor as Contractor
+    from coreplan.domains.maintenance import ContractorState as ContractorState
+    from coreplan.domains.maintenance import Delay as Delay
+    from coreplan.domains.maintenance import Hindrance as Hindrance
+    from coreplan.domains.maintenance import MaintenanceProblem as MaintenanceProblem
+    from coreplan.domains.maintenance import Task as Task
+    from coreplan.domains.maintenance import read_works as read_works
+    from coreplan.errors import CoreplanError as CoreplanError
+    from coreplan.errors import Diagnostic as Diagnostic
+    from coreplan.errors import FormatError as FormatError
+    from coreplan.errors import LimitError as LimitError
+    from coreplan.errors import ModelError as ModelError
+    from coreplan.errors import SolverError as SolverError
+    from coreplan.formats import read_problem as read_problem
+    from coreplan.formats import write_problem as write_problem
+    from coreplan.model import TIMMDP as TIMMDP
+    from coreplan.model import Agent as Agent
+    from coreplan.model import Condition as Condition
+    from coreplan.model import Entry as Entry
+    from coreplan.model import RewardFunction as RewardFunction
+    from coreplan.model.calendar import Calendar as Calendar
+    from coreplan.model.calendar import ClosedPeriod as ClosedPeriod
+    from coreplan.policies import Policy as Policy
+    from coreplan.solving import CoreOptions as CoreOptions
+    from coreplan.solving import Progress as Progress
+    from coreplan.solving import Result as Result
+    from coreplan.solving import Status as Status
+    from coreplan.solving import register_algorithm as register_algorithm
+    from coreplan.solving import solve as solve
+    from coreplan.view.report import make_report as make_report
 
 if TYPE_CHECKING:  # old names, see coreplan.support.moved: type checkers still know them
     from coreplan.analysis import Alternative as Alternative
@@ -99,6 +110,7 @@ __all__ = [
     "TIMMDP",
     "Agent",
     "Calendar",
+    "ClosedPeriod",
     "Condition",
     "Contractor",
     "ContractorState",
@@ -130,6 +142,70 @@ __all__ = [
     "write_problem",
 ]
 
+_HOMES = {
+    "Agent": "model",
+    "Calendar": "model.calendar",
+    "ClosedPeriod": "model.calendar",
+    "compare": "analysis",
+    "Condition": "model",
+    "Contractor": "domains.maintenance",
+    "ContractorState": "domains.maintenance",
+    "CoreOptions": "solving",
+    "CoreplanError": "errors",
+    "Delay": "domains.maintenance",
+    "Diagnostic": "errors",
+    "Entry": "model",
+    "evaluate_plan": "analysis",
+    "FormatError": "errors",
+    "Hindrance": "domains.maintenance",
+    "LimitError": "errors",
+    "MaintenanceProblem": "domains.maintenance",
+    "make_report": "view.report",
+    "ModelError": "errors",
+    "Policy": "policies",
+    "Progress": "solving",
+    "read_problem": "formats",
+    "read_works": "domains.maintenance",
+    "register_algorithm": "solving",
+    "Result": "solving",
+    "RewardFunction": "model",
+    "simulate": "analysis",
+    "solve": "solving",
+    "SolverError": "errors",
+    "Status": "solving",
+    "Task": "domains.maintenance",
+    "TIMMDP": "model",
+    "write_problem": "formats",
+}
+"""Where each of these names is, below the package."""
+_PACKAGES = frozenset(
+    (
+        "analysis",
+        "domains",
+        "errors",
+        "files",
+        "formats",
+        "model",
+        "policies",
+        "proof",
+        "solving",
+        "support",
+        "view",
+    )
+)
+"""What can be used after ``import coreplan`` alone."""
+
 
 def __getattr__(name: str) -> Any:
-    return moved_name(name)
+    if name in _HOMES:
+        value = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+    elif name in _PACKAGES:
+        value = importlib.import_module(f"{__name__}.{name}")
+    else:
+        return moved_name(name)
+    globals()[name] = value  # found at once from now on
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES, *_PACKAGES})

@@ -8,8 +8,10 @@ for colour-blind readers, and by their brightness in print.
 from __future__ import annotations
 
 import importlib.util
+import io
 import itertools
 import math
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -17,16 +19,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from coreplan.analysis.distribution import ReturnDistribution, return_distribution
+from coreplan.domains.maintenance.exports.texts import plain, readable
 from coreplan.domains.maintenance.problem import MaintenanceProblem
-from coreplan.domains.maintenance.timeline import timeline
+from coreplan.domains.maintenance.timeline import WorkTimeline, timeline
 from coreplan.errors import ModelError, SolverError, shorten
 from coreplan.model.calendar import Calendar
 from coreplan.policies.policy import Policy
 from coreplan.solving.limits import Callback, Progress
 from coreplan.solving.result import Result
+from coreplan.support.late import provides
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 WIDTH = 8 / 2.54
 """The width of a new figure in inches: a column of a paper."""
@@ -39,6 +44,12 @@ MOST_STEMS = 40
 MOST_BINS = 30
 MOST_LABELS = 12
 """The most step numbers below a Gantt chart."""
+PAGE_WIDTH, PAGE_HEIGHT = 11.69, 8.27
+"""The size of a chart to print: A4, landscape, in inches."""
+ROW_HEIGHT, CHART_MARGIN = 0.22, 1.1
+"""The height of a row of a chart to print, and that of title, legend and dates."""
+ROWS_OF_PAGE = int((PAGE_HEIGHT - CHART_MARGIN) / ROW_HEIGHT)
+PIXELS_PER_INCH, MOST_PIXELS = 150, 60_000
 
 BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY = (
     "#0072b2",
@@ -144,8 +155,12 @@ _Bars = dict[tuple[str, str], list[_Bar]]
 
 def _likely_bars(policy: Policy) -> _Bars:
     """The bars of the chances in each step; work because of a delay is on top."""
+    return _bars_of_chances(timeline(policy).works)
+
+
+def _bars_of_chances(works: Iterable[WorkTimeline]) -> _Bars:
     bars: _Bars = {}
-    for work in timeline(policy).works:
+    for work in works:
         mine = bars[work.contractor, work.work] = []
         for first, last, (planned, extra) in _runs(zip(work.planned, work.extra, strict=True)):
             mine.append(_Bar(first, last, 0.0, planned, False))
@@ -217,7 +232,7 @@ def _draw_gantt(
                         hatch=HATCH if bar.delayed else None,
                         linewidth=0.5,
                         gid=f"{'delayed' if bar.delayed else 'planned'} "
-                        f"{contractor.name}/{task.name}",
+                        f"{readable(contractor.name)}/{readable(task.name)}",
                     )
                 )
             row += 1
@@ -240,6 +255,92 @@ def _draw_gantt(
         ]
         _legend(axes, size, "height of a bar: its chance" if uncertain else None, handles=keys)
     return axes
+
+
+@provides("exports.chart")
+def chart_file(
+    policy: Policy,
+    works: Sequence[WorkTimeline],
+    kind: str,
+    calendar: Calendar | None,
+    title: str,
+) -> bytes:
+    """The Gantt chart of a plan as the content of a file: a page of A4 or, in a PDF, several.
+
+    Parameters
+    ----------
+    policy, works
+        The plan, and the chances of its works.
+    kind
+        The format: ``png``, ``svg`` or ``pdf``.
+    calendar
+        The dates of the steps, if they are known.
+    title
+        The title of the chart.
+    """
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
+
+    problem = policy.problem
+    assert isinstance(problem, MaintenanceProblem)
+    rows = sum(1 + len(contractor.tasks) for contractor in problem.contractors)
+    # The same plan gives the same file.
+    settings = {"svg.hashsalt": "coreplan", "axes.formatter.use_locale": False}
+    with mpl.rc_context(settings), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph")  # of letters that the font lacks
+        figure = Figure(
+            figsize=(PAGE_WIDTH, CHART_MARGIN + ROW_HEIGHT * rows), layout="constrained"
+        )
+        axes = _draw_gantt(policy, problem, _bars_of_chances(works), figure.add_subplot(), calendar)
+        axes.grid(axis="x", color=PALE, linewidth=0.5, zorder=0)
+        axes.set_axisbelow(True)
+        axes.tick_params(labelsize=9)
+        if calendar is not None:
+            axes.xaxis.set_major_locator(MaxNLocator(MOST_LABELS, integer=True))
+        figure.suptitle(shorten(plain(title), 100), parse_math=False, x=0.01, ha="left")
+        if kind == "pdf" and rows > ROWS_OF_PAGE:
+            return _pages(figure, axes, problem)
+        made = io.BytesIO()
+        height = figure.get_size_inches()[1]
+        figure.savefig(
+            made,
+            format=kind,
+            dpi=min(PIXELS_PER_INCH, MOST_PIXELS / height),
+            metadata=_UNDATED.get(kind, {}),
+        )
+        return made.getvalue()
+
+
+_UNDATED = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
+"""Metadata without the moment of writing."""
+
+
+def _pages(figure: Figure, axes: Axes, problem: MaintenanceProblem) -> bytes:
+    """Cut a long chart into pages, between contractors if they fit on a page."""
+    from matplotlib.backends.backend_pdf import PdfPages
+
+    made = io.BytesIO()
+    with PdfPages(made, metadata=_UNDATED["pdf"]) as pages:
+        for begin, end in _page_rows([1 + len(each.tasks) for each in problem.contractors]):
+            axes.set_ylim(end, begin)
+            figure.set_size_inches(PAGE_WIDTH, CHART_MARGIN + ROW_HEIGHT * (end - begin))
+            pages.savefig(figure)
+    return made.getvalue()
+
+
+def _page_rows(blocks: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """The first row of each page and the row after its last one, for blocks of rows."""
+    begin = row = 0
+    for block in blocks:
+        if row > begin and row + block - begin > ROWS_OF_PAGE:
+            yield begin, row
+            begin = row
+        row += block
+        while row - begin > ROWS_OF_PAGE:
+            yield begin, begin + ROWS_OF_PAGE
+            begin += ROWS_OF_PAGE
+    yield begin, row
 
 
 def _time_axis(axes: Axes, calendar: Calendar | None) -> None:
@@ -422,7 +523,7 @@ def _axes(ax: Axes | None, height: float) -> tuple[Axes, float | None]:
 
 def _one_line(name: str) -> str:
     """A name on one line, cut if it is long."""
-    return shorten(" ".join(name.split()), LONGEST_NAME)
+    return shorten(plain(name), LONGEST_NAME)
 
 
 def _plain(axes: Axes, size: float | None, *kept: str) -> None:

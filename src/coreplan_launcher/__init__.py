@@ -1,7 +1,7 @@
 """The console command ``coreplan``.
 
-It is not part of the package `coreplan`, whose import takes half a second. This module handles
-Ctrl-C before it imports anything else, so that Ctrl-C always ends the command cleanly.
+It is not part of the package `coreplan`: this module handles Ctrl-C before it imports anything
+else, so that Ctrl-C always ends the command cleanly.
 """
 
 from __future__ import annotations

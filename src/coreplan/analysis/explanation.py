@@ -10,13 +10,13 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from coreplan.analysis.simulator import Runs
 from coreplan.errors import LimitError, ModelError, SolverError
 from coreplan.model.indexed import IndexedEntry, JointState
-from coreplan.model.problem import RewardKind
+from coreplan.model.problem import RewardKind, Words
 from coreplan.model.values import plain_state
 from coreplan.policies.evaluation import Beginning, evaluate_entries
 from coreplan.policies.policy import Policy
@@ -128,6 +128,8 @@ class Explanation:
         The other joint actions, the best first.
     left_out
         The number of further joint actions that were not examined or not kept.
+    words
+        The terms of the domain, for texts.
     """
 
     stage: int
@@ -140,6 +142,7 @@ class Explanation:
     overlaps: tuple[str, ...]
     alternatives: tuple[Alternative, ...]
     left_out: int
+    words: Words = field(default=Words(), repr=False)
 
     @property
     def best(self) -> bool:
@@ -211,6 +214,7 @@ def explain(
         tuple(names.overlaps(chosen, None)),
         tuple(kept),
         candidates.count - len(kept),
+        policy.problem.words,
     )
 
 

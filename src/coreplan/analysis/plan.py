@@ -240,11 +240,12 @@ def _begin(
     limits: Limits,
 ) -> tuple[Policy, JointState]:
     """Turn the plan into a policy, and find the joint state in which it starts."""
-    policy = make_plan(problem, plan, stage or 0, state, limits)
-    if isinstance(plan, Policy) and (stage is not None or state is not None):
-        asked = policy.stage if stage is None else stage
+    if stage is None:
+        stage = plan.stage if isinstance(plan, Policy) else 0
+    policy = make_plan(problem, plan, stage, state, limits)
+    if policy.stage != stage:
         check_beginning(
-            policy, index_problem(problem, stage=asked, state=state, guard=limits.guard)
+            policy, index_problem(problem, stage=stage, state=state, guard=limits.guard)
         )
     start = policy.indexed.find_state(policy.stage, None)
     return policy, policy.indexed.name_state(start)

@@ -209,6 +209,11 @@ _MAPPINGS = ("parameters", "options", "result", "versions", "machine")
 _COLUMNS = tuple(each.name for each in fields(Row))
 
 
+def unit_of_time(rows: Iterable[Row]) -> str:
+    """The unit of the rows' times, for axes: processor seconds if all were measured by them."""
+    return "processor s" if {row.clock for row in rows} == {PROCESSOR} else "s"
+
+
 def solve_key(
     digest: str,
     algorithm: str,

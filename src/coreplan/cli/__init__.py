@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import NoReturn
 
 import click
@@ -54,43 +54,51 @@ __all__ = ["cli", "example_path", "main", "run_command_line"]
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="""
     coreplan demo
-    coreplan check works.yaml
-    coreplan solve works.yaml --time-limit 60
+    coreplan template lists --excel
+    coreplan import lists/works.xlsx --start-date 2026-03-02 -o works.yaml
+    coreplan plan works.yaml --time-limit 60
+    coreplan report works.yaml -o plan.html
     """,
+    notes={
+        "For researchers": "Problems can also be transition-independent multi-agent MDPs "
+        "(ti-mmdp/1). `coreplan solve` has all algorithms and their options; `solve -v` shows "
+        "the work of a search."
+    },
 )
 @click.version_option(__version__, prog_name="coreplan")
 def cli() -> None:
-    """Plan for a team of agents under uncertainty: optimal, or with a proven gap.
+    """Plan works of several contractors: who starts what when, so that it costs least.
 
-    Problems are files in the formats mpp/1 (road works: contractors, tasks, delays, hindrance) or
-    ti-mmdp/1 (any transition-independent multi-agent MDP), in YAML or JSON.
+    coreplan takes windows, possible delays, and works that hinder each other into account. It
+    proves that a plan is the best one, or says how much a better plan could still save. Works come
+    from a list (Excel or CSV) or from a problem file (mpp/1, in YAML or JSON).
     """
 
 
-for command in (
-    solve_command,
-    plan_command,
-    evaluate_command,
-    simulate_command,
-    report_command,
-    explain_command,
-    sensitivity_command,
-    compare_command,
-    check_command,
-    info_command,
-    crg_command,
-    schema_command,
-    trace_command,
-    verify_command,
-    cross_check_command,
-    import_command,
-    template_command,
-    export_command,
-    generate_command,
-    bench_command,
-    demo_command,
-):
-    cli.add_command(command)
+SECTIONS: Mapping[str, Sequence[click.Command]] = {
+    "Plan": (plan_command, report_command, solve_command, demo_command),
+    "Check and understand": (
+        check_command,
+        evaluate_command,
+        simulate_command,
+        explain_command,
+        sensitivity_command,
+    ),
+    "Compare": (compare_command,),
+    "Research": (
+        info_command,
+        verify_command,
+        cross_check_command,
+        crg_command,
+        trace_command,
+        generate_command,
+        bench_command,
+    ),
+    "Files": (import_command, template_command, export_command, schema_command),
+}
+"""All commands, as the help groups them."""
+for title, commands in SECTIONS.items():
+    cli.add_section(title, commands)
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:

@@ -1,4 +1,4 @@
-"""``coreplan compare``: solve one problem with several algorithms."""
+"""``coreplan compare``: compare algorithms on one problem; other comparisons are added here."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from coreplan.analysis.comparison import Comparison
-from coreplan.analysis.comparison import compare as compare_algorithms
+from coreplan.analysis.comparison import compare as run_algorithms
 from coreplan.cli.options import solver_options
 from coreplan.cli.shared import (
     DISAGREE,
@@ -15,15 +15,17 @@ from coreplan.cli.shared import (
     LIMIT_STRUCK,
     OK,
     Command,
+    Group,
     Names,
     file_argument,
     json_option,
     memory_limit_option,
+    print_former,
     print_json,
+    read_dated_problem,
     shown_log,
 )
 from coreplan.errors import SolverError
-from coreplan.formats import read_problem
 from coreplan.solving.registry import ALGORITHMS, options_of
 from coreplan.support.checks import unknown_name
 from coreplan.view.compare_table import print_comparison
@@ -38,11 +40,12 @@ def _check_name(name: str) -> str | None:
 
 
 @click.command(
+    "algorithms",
     cls=Command,
     epilog="""
-    coreplan compare works.yaml
-    coreplan compare works.yaml --algorithms core,dp --time-limit 10
-    coreplan compare works.yaml --memory-limit 2G --json
+    coreplan compare algorithms works.yaml
+    coreplan compare algorithms works.yaml --algorithms core,dp --time-limit 10
+    coreplan compare algorithms works.yaml --memory-limit 2G --json
     """,
     short_help="Solve a problem with several algorithms and compare them.",
 )
@@ -64,7 +67,7 @@ def _check_name(name: str) -> str | None:
 @memory_limit_option
 @solver_options()
 @json_option
-def compare(
+def compare_algorithms(
     file: str,
     algorithms: tuple[str, ...] | None,
     time_limit: float,
@@ -79,14 +82,14 @@ def compare(
     shows the results so far. The exit code is 1 if results contradict each other, and 3 if no
     algorithm found a plan in time.
     """
-    problem = read_problem(file)
+    problem, _ = read_dated_problem(file)
     options: dict[str, Any] = {
         "time_limit": time_limit,
         "memory_limit": memory_limit,
         "options": _share_out(asked, algorithms or tuple(ALGORITHMS)),
     }
     if as_json:
-        comparison = compare_algorithms(problem, algorithms, **options)
+        comparison = run_algorithms(problem, algorithms, **options)
         print_json(comparison.to_dict())
         return _exit_code(comparison)
     console = make_console()
@@ -99,7 +102,7 @@ def compare(
         logs.append(LiveLog(console))
 
     with shown_log(console):
-        comparison = compare_algorithms(
+        comparison = run_algorithms(
             problem,
             algorithms,
             callback=lambda progress: logs[-1](progress),
@@ -134,3 +137,34 @@ def _exit_code(comparison: Comparison) -> int:
         return OK
     interrupted = any(run.reason == "interrupted" for run in comparison.runs)
     return INTERRUPTED if interrupted else LIMIT_STRUCK
+
+
+class CompareGroup(Group):
+    """Passes the former form of the command, ``coreplan compare FILE``, on to its new name."""
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
+    ) -> click.Context:
+        """Read the arguments; without the name of a comparison they mean algorithms."""
+        if args and args[0] not in (*self.commands, "-h", "--help"):
+            print_former("coreplan compare FILE", "coreplan compare algorithms FILE")
+            return compare_algorithms.make_context("compare algorithms", args, parent, **extra)
+        return super().make_context(info_name, args, parent, **extra)
+
+
+@click.group(
+    cls=CompareGroup,
+    epilog="""
+    coreplan compare algorithms works.yaml
+    """,
+    short_help="Compare algorithms on a problem.",
+)
+def compare() -> None:
+    """Make a comparison: its kind is the next word."""
+
+
+compare.add_command(compare_algorithms)

@@ -16,8 +16,8 @@ from coreplan.cli.shared import (
     json_option,
     memory_limit_option,
     print_json,
+    read_dated_problem,
 )
-from coreplan.formats import read_problem
 from coreplan.solving.crg import ConditionalReturnGraphs, build_crgs
 from coreplan.solving.limits import Limits
 from coreplan.solving.options import Core2016Options
@@ -113,7 +113,7 @@ def crg(
         raise click.UsageError(
             "--rewards, --bounds, --expected-bounds and --naive are for pictures; add -o FILE"
         )
-    problem = read_problem(file)
+    problem, _ = read_dated_problem(file)
     options = Core2016Options(**asked)
     assignment = options.assignment
     if options.group:

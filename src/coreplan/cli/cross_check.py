@@ -14,10 +14,10 @@ from coreplan.cli.shared import (
     json_option,
     memory_limit_option,
     print_json,
+    read_dated_problem,
     shown_log,
     time_limit_option,
 )
-from coreplan.formats import read_problem
 from coreplan.interop.storm import check_storm, storm_check
 from coreplan.solving.registry import ALGORITHMS
 from coreplan.solving.solver import DEFAULT_ALGORITHM
@@ -76,7 +76,7 @@ def cross_check(
     value must lie between coreplan's bounds. The exit code is 1 if they disagree.
     """
     check_storm(engine)
-    problem = read_problem(file)
+    problem, _ = read_dated_problem(file)
     options: dict[str, Any] = {
         "engine": engine,
         "algorithm": algorithm,

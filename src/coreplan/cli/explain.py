@@ -12,16 +12,14 @@ from coreplan.cli.sensitivity import sensitivity
 from coreplan.cli.shared import (
     Command,
     calendar_options,
-    check_one_input,
     file_argument,
     json_option,
     memory_limit_option,
+    print_former,
     print_json,
-    standing_options,
     time_limit_option,
 )
-from coreplan.errors import ModelError
-from coreplan.policies.policy import Policy
+from coreplan.cli.which_plan import WhichPlan, which_plan_options
 from coreplan.solving.solver import solve as solve_problem
 from coreplan.view.terminal import make_console
 from coreplan.view.words import describe_problem
@@ -46,12 +44,7 @@ class ExplainCommand(Command):
     ) -> click.Context:
         """Read the arguments; former options are read by the other command."""
         if any(each.partition("=")[0] in FORMER for each in args):
-            make_console(stderr=True).print(
-                "warning: coreplan explain with these options is now coreplan sensitivity; the "
-                "next version drops the old name",
-                markup=False,
-                soft_wrap=True,
-            )
+            print_former("coreplan explain with these options", "coreplan sensitivity")
             return sensitivity.make_context(sensitivity.name, args, parent, **extra)
         return super().make_context(info_name, args, parent, **extra)
 
@@ -66,14 +59,7 @@ class ExplainCommand(Command):
     short_help="Explain a decision of a plan: why this, and what else could be done.",
 )
 @file_argument
-@click.option(
-    "--policy",
-    "policy_file",
-    type=click.Path(),
-    metavar="FILE",
-    help="Explain this plan (a policy/1 file) instead of solving the problem.",
-)
-@standing_options("Explain the decision", default=None)
+@which_plan_options("Explain the decision")
 @click.option(
     "--agent",
     "agents",
@@ -88,9 +74,7 @@ class ExplainCommand(Command):
 @json_option
 def explain(
     file: str,
-    policy_file: str | None,
-    stage: int | None,
-    state_file: str | None,
+    which: WhichPlan,
     agents: tuple[str, ...],
     time_limit: float | None,
     memory_limit: float | None,
@@ -105,23 +89,17 @@ def explain(
     default, at the start), which other actions are possible this once, what each would be worth,
     and which rewards make the difference.
     """
-    check_one_input({"FILE": file, "--policy": policy_file, "--state": state_file})
+    which.sources(file, lists.hindrance)
     given = lists.read(file, start_date, step)
-    problem = given.problem
-    stage, state = given.situation(stage, state_file)
-    if policy_file is None:
+    problem, plan = given.problem, which.read(given)
+    policy = plan.policy
+    if policy is None:
         limits: dict[str, Any] = {"time_limit": time_limit, "memory_limit": memory_limit}
-        result = solve_problem(problem, stage=stage or 0, state=state, **limits)
+        result = solve_problem(problem, **plan.beginning, **limits)
         assert result.policy is not None
         policy = result.policy
-    else:
-        policy = Policy.load(policy_file, problem)
-    at = policy.stage if stage is None else stage
-    if state is None and at != policy.stage:
-        raise ModelError(f"give the current state of every agent at stage {at} with --state")
     explanation = policy.explain(
-        at,
-        state,
+        policy.stage,
         agents=agents or None,
         time_limit=EXPLAIN_SECONDS if time_limit is None else time_limit,
     )

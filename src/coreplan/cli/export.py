@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import click
 
-from coreplan.cli.shared import Command, check_writable, file_argument
+from coreplan.cli.shared import Command, check_writable, file_argument, read_dated_problem
 from coreplan.files.writing import write_text
-from coreplan.formats import read_problem
 from coreplan.interop.dpomdp import to_dpomdp
 from coreplan.interop.prism import to_prism
 from coreplan.interop.spudd import to_spudd
@@ -52,7 +51,10 @@ from coreplan.view.terminal import make_console
     help="Write to this file; else to the standard output.",
 )
 def export(file: str, target: str, shift: bool, clock: bool, output: str | None) -> None:
-    """Write the problem in FILE in another tool's language."""
+    """Write the problem in FILE in another tool's language.
+
+    A plan of works is written for Excel, calendars and other programs by coreplan plan --export.
+    """
     if shift and target != "prism":
         raise click.UsageError("--shift is for --to prism")
     if clock and target == "prism":
@@ -61,7 +63,7 @@ def export(file: str, target: str, shift: bool, clock: bool, output: str | None)
         )
     if output is not None:
         check_writable(output, [file], "the export", "--output")
-    problem = read_problem(file)
+    problem, _ = read_dated_problem(file)
     if target == "prism":
         text = to_prism(problem, shift=shift).text
     elif target == "spudd":

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import datetime
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 import click
 
+from coreplan.cli.dates import Period, WrittenPeriod, asked_order
 from coreplan.cli.inputs import mistakes_as_json
 from coreplan.cli.outputs import Outputs
 from coreplan.cli.shared import (
@@ -19,10 +21,16 @@ from coreplan.cli.shared import (
     json_option,
     print_json,
 )
-from coreplan.domains.maintenance.formats.calendar import calendar_path, write_calendar
+from coreplan.domains.maintenance.closing import close_steps, never_starting
+from coreplan.domains.maintenance.formats.calendar import (
+    calendar_path,
+    read_calendar,
+    write_calendar,
+)
 from coreplan.domains.maintenance.works import WorksList, read_works
 from coreplan.errors import FormatError, shorten
 from coreplan.formats import write_problem
+from coreplan.model.calendar import Calendar
 from coreplan.support.checks import MOST_STAGES
 from coreplan.view.terminal import make_console
 from coreplan.view.words import describe_calendar, describe_problem
@@ -34,6 +42,7 @@ from coreplan.view.words import describe_calendar, describe_problem
     epilog="""
     coreplan import works.csv hindrance.csv --horizon 12 -o problem.yaml
     coreplan import works.xlsx --start-date 2026-03-02 --step week -o problem.yaml
+    coreplan import works.csv --start-date 2026-W10 --closed 2026-07-20..2026-08-09 -o problem.yaml
     coreplan import works.csv --horizon 30 --must-complete --name "ring road" -o problem.yaml
     """,
     short_help="Turn works lists (CSV, Excel) into a problem.",
@@ -63,6 +72,16 @@ from coreplan.view.words import describe_calendar, describe_problem
     "--hindrance-sheet", metavar="NAME", help="The sheet of the workbook with the hindrance."
 )
 @calendar_options
+@click.option(
+    "--closed",
+    "periods",
+    type=Period(),
+    multiple=True,
+    metavar="PERIOD",
+    help="A closed period, for instance 2026-07-20..2026-08-09: no work runs in it. With a name "
+    "and ': no start', works may run but not start: 'market: wk 36: no start'. May be repeated; "
+    "written to the calendar.",
+)
 @click.option("--force", is_flag=True, help="Overwrite existing files.")
 @json_option
 def import_works(
@@ -76,6 +95,7 @@ def import_works(
     hindrance_sheet: str | None,
     start_date: datetime.date | None,
     step: str | None,
+    periods: tuple[WrittenPeriod, ...],
     force: bool,
     as_json: bool,
 ) -> int:
@@ -87,6 +107,8 @@ def import_works(
     """
     if step is not None and start_date is None:
         raise click.UsageError("--step needs --start-date, the first day of step 0")
+    if periods and start_date is None:
+        raise click.UsageError("--closed needs --start-date, the first day of step 0")
     sources = [works] if hindrance is None else [works, hindrance]
     check_one_input({"WORKS": works, "HINDRANCE": hindrance})
     beside = calendar_path(output)
@@ -106,12 +128,15 @@ def import_works(
             step=step,
             sheet=sheet,
             hindrance_sheet=hindrance_sheet,
+            dates=asked_order(),
         )
     except FormatError as error:
         if not as_json:
             raise
         print_json({"ok": False, "file": error.file, "problems": mistakes_as_json(error)})
         return BAD_INPUT
+    if made.calendar is not None:
+        made = _close(made, made.calendar, periods, beside)
     outputs = Outputs()
     write_problem(made.problem, output)
     if made.calendar is not None:
@@ -141,6 +166,30 @@ def _stays(made: WorksList, works: str, output: str) -> list[str]:
             f"the planned starts, and coreplan plan {works} --today DATE goes on from the progress"
         )
     return notes
+
+
+def _close(
+    made: WorksList, calendar: Calendar, periods: tuple[WrittenPeriod, ...], beside: Path
+) -> WorksList:
+    """Add the closed periods to the calendar: the given ones or, without them, those from before.
+
+    Raises a ModelError if a contractor cannot complete its works outside of them.
+    """
+    closed = tuple(period.closed(calendar.start) for period in periods)
+    notes = list(made.notes)
+    if not closed and beside.is_file():
+        with suppress(FormatError):  # a damaged calendar is overwritten
+            closed = read_calendar(beside).closed
+        if closed:
+            notes.append(
+                f"{beside} had closed periods, and keeps them: "
+                f"{', '.join(period.label for period in closed)}"
+            )
+    calendar = replace(calendar, closed=closed)
+    never = never_starting(close_steps(made.problem, calendar))
+    if never:
+        notes.append(f"closed periods leave no start to {', '.join(map(shorten, never))}")
+    return replace(made, calendar=calendar, notes=tuple(notes))
 
 
 def _report(made: WorksList, works: str, output: str, beside: Path, as_json: bool) -> None:

@@ -4,37 +4,32 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import wraps
 from pathlib import Path
 from typing import Any
 
 import click
 
-from coreplan.cli.shared import AnyCallable, DateAsWritten, find_calendar
+from coreplan.cli.dates import StageAsWritten, asked_order
+from coreplan.cli.shared import (
+    AnyCallable,
+    find_calendar,
+    on_calendar,
+    read_dated_problem,
+    read_standing,
+)
+from coreplan.domains.maintenance.problem import MaintenanceProblem
 from coreplan.domains.maintenance.works import WorksList, WorksListError, read_works
 from coreplan.domains.maintenance.works.opening import PROBLEM_ENDINGS, FileContent, is_list
 from coreplan.errors import CoreplanError, FormatError
 from coreplan.files.reading import STANDARD_INPUT, decode_file, read_bytes
-from coreplan.formats import parse_problem, read_problem, read_state
+from coreplan.formats import parse_problem
 from coreplan.model.calendar import Calendar
 from coreplan.model.indexed import JointState
 from coreplan.model.problem import PlanningProblem
 from coreplan.support.checks import MOST_STAGES
 from coreplan.view.terminal import make_console, problem_dicts
-
-
-class Today(DateAsWritten):
-    """A date as people write it, or the number of a step."""
-
-    name = "DATE"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Take a text apart."""
-        text = str(value).strip()
-        if isinstance(value, str) and text.isdecimal() and len(text) < 8:
-            return int(text)
-        return value if isinstance(value, int) else super().convert(value, param, ctx)
 
 
 @dataclass(frozen=True)
@@ -54,7 +49,7 @@ class ListOptions:
     sheet: str | None = None
     hindrance: str | None = None
     hindrance_sheet: str | None = None
-    today: datetime.date | int | None = None
+    today: int | str | None = None
     asks_today: bool = True
 
     def read(self, file: str, start_date: datetime.date | None, step: str | None) -> Given:
@@ -64,12 +59,13 @@ class ListOptions:
         """
         if Path(file).suffix.lower() in PROBLEM_ENDINGS:
             self._refuse(file)
-            return Given(read_problem(file), find_calendar(file, start_date, step))
+            return Given(*read_dated_problem(file, start_date, step))
         content = FileContent(*read_bytes(file))
         if not is_list(content):
             self._refuse(file)
             problem = parse_problem(decode_file(*content), content.name)
-            return Given(problem, find_calendar(file, start_date, step))
+            calendar = find_calendar(file, start_date, step)
+            return Given(on_calendar(problem, file, calendar), calendar)
         if file == STANDARD_INPUT == self.hindrance:
             raise click.UsageError("only one of FILE and --hindrance can be the standard input (-)")
         calendar = find_calendar(file, start_date, step)
@@ -83,6 +79,7 @@ class ListOptions:
             hindrance_sheet=self.hindrance_sheet,
             today=self.today,
             calendar=calendar,
+            dates=asked_order(),
         )
         notes = list(works.notes)
         if works.begun and self.today is None:
@@ -98,7 +95,9 @@ class ListOptions:
         console = make_console(stderr=True)
         for note in notes:
             console.print(f"note: {note}", markup=False, soft_wrap=True)
-        return Given(works.problem, calendar, works)
+        problem = on_calendar(works.problem, file, calendar)
+        assert isinstance(problem, MaintenanceProblem)
+        return Given(problem, calendar, replace(works, problem=problem))
 
     def _refuse(self, file: str) -> None:
         """Raise a usage error if options for works lists come with a problem file."""
@@ -143,7 +142,7 @@ class Given:
     ) -> tuple[int | None, JointState | None]:
         """The stage and state to go on from: those of today, or those of the options."""
         if self.works is None or self.works.state is None:
-            return stage, None if state_file is None else read_state(state_file, self.problem)
+            return stage, read_standing(state_file, self.problem, self.calendar)
         if stage or state_file is not None:
             raise click.UsageError(
                 "--today takes the stage and the state from the list; leave out --stage and --state"
@@ -190,9 +189,10 @@ def list_options(*, today: bool = True) -> Callable[[AnyCallable], AnyCallable]:
         options.append(
             click.option(
                 "--today",
-                type=Today(),
-                help="Works list: go on from this day (or step), with the works that the list says "
-                "are done or running.",
+                type=StageAsWritten(),
+                metavar="DATE",
+                help="Works list: go on from this date, week or step, with the works that the list "
+                "says are done or running.",
             )
         )
 

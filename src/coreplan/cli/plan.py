@@ -11,20 +11,20 @@ import click
 from coreplan.cli.inputs import ListOptions, list_options
 from coreplan.cli.options import solver_options
 from coreplan.cli.outputs import Outputs
+from coreplan.cli.plan_exports import check_exports, export_options, write_exports
+from coreplan.cli.search_log import SearchLog, verbose_option
 from coreplan.cli.shared import (
     Command,
     calendar_options,
-    check_one_input,
     check_writable,
     file_argument,
     json_option,
     memory_limit_option,
     print_json,
     save_policy_option,
-    shown_log,
-    standing_options,
     time_limit_option,
 )
+from coreplan.cli.which_plan import WhichPlan, which_plan_options
 from coreplan.domains.maintenance.view import plan_view as plan_view  # the view of works
 from coreplan.model.calendar import Calendar
 from coreplan.model.problem import PlanningProblem
@@ -33,8 +33,8 @@ from coreplan.solving.result import Result
 from coreplan.solving.solver import DEFAULT_ALGORITHM
 from coreplan.solving.solver import solve as solve_problem
 from coreplan.view.plan_view import view_plan
-from coreplan.view.terminal import LiveLog, check_printed, make_console, print_summary
-from coreplan.view.words import describe_calendar, describe_problem
+from coreplan.view.terminal import check_printed, make_console
+from coreplan.view.words import describe_calendar, describe_problem, remark_on_start
 
 RULES_SHOWN = 8
 
@@ -46,25 +46,21 @@ RULES_SHOWN = 8
     coreplan plan works.yaml --start-date 2026-03-02 --step week
     coreplan plan works.yaml --time-limit 60 --save-policy plan.json
     coreplan plan works.yaml --policy plan.json --rules 20
+    coreplan plan works.yaml --schedule schedule.yaml
     coreplan plan works.yaml --stage 7 --state now.yaml
     coreplan plan works.xlsx --start-date 2026-03-02 --horizon 26 --must-complete
     coreplan plan works.xlsx --start-date 2026-03-02 --horizon 26 --today 2026-04-27
+    coreplan plan works.yaml --policy plan.json --stage 7 --state now.yaml
+    coreplan plan works.yaml --start-date 2026-03-02 --export plan.xlsx --export plan.ics
     coreplan plan works.yaml --json > plan_data.json
     """,
     short_help="Show who does what when, what it costs, and what to do about delays.",
 )
 @file_argument
-@click.option(
-    "--policy",
-    "policy_file",
-    type=click.Path(),
-    metavar="FILE",
-    help="Show this plan (a policy/1 file) instead of solving the problem.",
-)
+@which_plan_options("Show the plan")
 @time_limit_option
 @memory_limit_option
 @solver_options("core")
-@standing_options("Plan")
 @click.option(
     "--rules",
     "most_rules",
@@ -77,20 +73,23 @@ RULES_SHOWN = 8
 @calendar_options
 @list_options()
 @save_policy_option
+@verbose_option
+@export_options
 @json_option
 def plan(
     file: str,
-    policy_file: str | None,
+    which: WhichPlan,
     time_limit: float | None,
     memory_limit: float | None,
     asked: dict[str, Any],
-    stage: int,
-    state_file: str | None,
     most_rules: int,
     start_date: datetime.date | None,
     step: str | None,
     lists: ListOptions,
     save_policy: str | None,
+    verbose: bool,
+    export_files: tuple[str, ...],
+    force: bool,
     as_json: bool,
 ) -> int:
     """Show a plan for the problem or works list in FILE (- for the standard input).
@@ -100,52 +99,53 @@ def plan(
     actions and those that follow, depending on what happens. Ctrl-C during the search shows the
     best plan so far, with the parts that can be computed in a moment.
     """
-    solving = (time_limit, memory_limit, asked or None, state_file, stage or None, lists.today)
-    if policy_file is not None and any(each is not None for each in solving):
+    solving = (time_limit, memory_limit, asked or None)
+    if which.is_given and any(each is not None for each in solving):
         raise click.UsageError(
-            "--policy shows a finished plan; it cannot be combined with options for solving"
+            f"{which.option} shows a finished plan; it cannot be combined with options for solving"
         )
-    inputs = {"FILE": file, "--policy": policy_file, "--state": state_file}
-    inputs["--hindrance"] = lists.hindrance
-    check_one_input(inputs)
+    sources = which.sources(file, lists.hindrance)
     if save_policy is not None:
-        check_writable(save_policy, [each for each in inputs.values() if each is not None])
+        check_writable(save_policy, sources)
     given = lists.read(file, start_date, step)
     problem, calendar = given.problem, given.calendar
-    at, state = given.situation(stage, state_file)
-    options: dict[str, Any] = {
-        "time_limit": time_limit,
-        "memory_limit": memory_limit,
-        "stage": at,
-        "state": state,
-    }
-    options |= asked
-    policy = None if policy_file is None else Policy.load(policy_file, problem)
+    check_exports(export_files, sources, problem, calendar, force=force)
+    plan_from = which.read(given)
+    options: dict[str, Any] = {"time_limit": time_limit, "memory_limit": memory_limit}
+    options |= {**plan_from.beginning, **asked}
+    policy = plan_from.policy
     result = None
-    console = None
+    console = log = None
     if not as_json:
         console = make_console(patient=save_policy is not None)
+        log = SearchLog(console, problem, verbose)
         console.print(f"{problem.name}: {describe_problem(problem)}", markup=False)
         if calendar is not None:
             console.print(describe_calendar(calendar), markup=False)
+        if plan_from.remark:
+            console.print(plan_from.remark, markup=False)
     if policy is None:
-        result = _solve(problem, console, options)
+        result = _solve(problem, log, options)
         policy = result.policy
         assert policy is not None
     outputs = Outputs()
-    if console is not None and result is not None:
+    if log is not None and result is not None:
         with outputs.one("the result"):
-            print_summary(console, result)
+            log.summary(result)
     if save_policy is not None:
         with outputs.one(f"the plan in {save_policy}"):
             policy.save(save_policy)
             if console is not None:
                 console.print(f"the plan is in {save_policy}", markup=False)
+    write_exports(outputs, export_files, policy, calendar, console)
     with outputs.one("the plan"):
         if console is not None:
             with console.status("computing what is done when"):
                 view = view_plan(problem, policy)
             marks = getattr(sys.stdout, "encoding", None)
+            remark = remark_on_start(problem, policy, calendar)
+            if remark:
+                console.print(remark, markup=False)
             console.print()
             for line in view.lines(console.width, marks, calendar, most_rules):
                 console.print(line, markup=False)
@@ -159,13 +159,11 @@ def plan(
     return outputs.code
 
 
-def _solve(problem: PlanningProblem, console: Any, options: dict[str, Any]) -> Result:
-    if console is None:
+def _solve(problem: PlanningProblem, log: SearchLog | None, options: dict[str, Any]) -> Result:
+    if log is None:
         return solve_problem(problem, algorithm=DEFAULT_ALGORITHM, **options)
-    with shown_log(console):
-        return solve_problem(
-            problem, algorithm=DEFAULT_ALGORITHM, callback=LiveLog(console), **options
-        )
+    with log.shown() as callback:
+        return solve_problem(problem, algorithm=DEFAULT_ALGORITHM, callback=callback, **options)
 
 
 def _head(

@@ -13,24 +13,23 @@ from coreplan.analysis.plan import PlanReport, evaluate_plan
 from coreplan.cli.inputs import ListOptions, list_options
 from coreplan.cli.options import solver_options
 from coreplan.cli.outputs import Outputs
+from coreplan.cli.search_log import SearchLog, verbose_option
 from coreplan.cli.shared import (
     Command,
     calendar_options,
-    check_one_input,
     check_writable,
     file_argument,
     json_option,
     memory_limit_option,
     print_json,
-    shown_log,
     time_limit_option,
 )
-from coreplan.policies.policy import Policy
+from coreplan.cli.which_plan import WhichPlan, which_plan_options
 from coreplan.solving.result import Result, Status
 from coreplan.solving.solver import solve as solve_problem
 from coreplan.support.interrupts import seconds_to_finish
 from coreplan.view.report import Report, make_report
-from coreplan.view.terminal import LiveLog, make_console
+from coreplan.view.terminal import make_console
 from coreplan.view.words import describe_problem
 
 SHORTEST = 0.1
@@ -47,6 +46,8 @@ HURRIED_PIECES = 1_000
     coreplan report works.yaml -o plan.html --time-limit 60 --force
     coreplan report works.yaml -o plan.html --policy plan.json --no-bound
     coreplan report works.xlsx -o plan.html --start-date 2026-03-02 --today 2026-04-27
+    coreplan report works.yaml -o plan.html --schedule schedule.yaml
+    coreplan report works.yaml -o plan.html --stage 7 --state now.yaml
     """,
     short_help="Write a plan as one HTML file: to read, click through and print.",
 )
@@ -59,18 +60,12 @@ HURRIED_PIECES = 1_000
     required=True,
     help="The HTML file to write.",
 )
-@click.option(
-    "--policy",
-    "policy_file",
-    type=click.Path(),
-    metavar="FILE",
-    help="Report this plan (a policy/1 file) instead of solving the problem.",
-)
+@which_plan_options("Report the plan")
 @click.option(
     "--bound/--no-bound",
     default=True,
     show_default=True,
-    help="With --policy: search for a better plan, and prove how much could be gained at most.",
+    help="With a given plan: search for a better plan, and prove how much could be gained at most.",
 )
 @time_limit_option
 @memory_limit_option
@@ -79,11 +74,12 @@ HURRIED_PIECES = 1_000
 @list_options()
 @click.option("--title", metavar="TEXT", help="Title of the report.  [default: the problem's name]")
 @click.option("--force", is_flag=True, help="Overwrite an existing HTML file.")
+@verbose_option
 @json_option
 def report(
     file: str,
     output: str,
-    policy_file: str | None,
+    which: WhichPlan,
     bound: bool,
     time_limit: float | None,
     memory_limit: float | None,
@@ -93,6 +89,7 @@ def report(
     lists: ListOptions,
     title: str | None,
     force: bool,
+    verbose: bool,
     as_json: bool,
 ) -> int:
     """Solve the problem in FILE and write its plan as one HTML file that needs no network.
@@ -102,41 +99,38 @@ def report(
     hinder each other, how much the plan may cost, and what coordination is worth. Ctrl-C stops the
     search and reports the best plan so far, with the parts that can be computed in a moment.
     """
-    inputs = {"FILE": file, "--policy": policy_file, "--hindrance": lists.hindrance}
-    check_one_input(inputs)
-    sources = [each for each in inputs.values() if each is not None]
-    check_writable(output, sources, "the report", "--output")
+    check_writable(output, which.sources(file, lists.hindrance), "the report", "--output")
     if Path(output).is_file() and not force:
         raise click.BadParameter(
             f"{output!r} already exists; add --force to overwrite it", param_hint="'--output'"
         )
     given = lists.read(file, start_date, step)
     problem, calendar = given.problem, given.calendar
-    at, state = given.situation(None, None)
     if calendar is not None:
         calendar.last_day(
             problem.horizon - 1
         )  # before the long work: reports an invalid date early
-    policy = None if policy_file is None else Policy.load(policy_file, problem)
+    plan_from = which.read(given)
+    policy = plan_from.policy
     options: dict[str, Any] = {"time_limit": time_limit, "memory_limit": memory_limit, **asked}
-    if state is not None:
-        options |= {"stage": at, "state": state}
     console = make_console(patient=True)
     if not as_json:
         console.print(f"{problem.name}: {describe_problem(problem)}", markup=False)
         if calendar is not None and calendar.source is not None:
             console.print(f"dates from {calendar.source}", markup=False)
-        options["callback"] = LiveLog(console)
+        if plan_from.remark:
+            console.print(plan_from.remark, markup=False)
 
     def solve_or_evaluate() -> Result | PlanReport:
         if policy is None:
-            return solve_problem(problem, **options)
+            return solve_problem(problem, **plan_from.beginning, **options)
         return evaluate_plan(problem, policy, bound=bound, **options)
 
     if as_json:
         plan = solve_or_evaluate()
     else:
-        with shown_log(console):
+        with SearchLog(console, problem, verbose).shown() as callback:
+            options["callback"] = callback
             plan = solve_or_evaluate()
             console.print("computing what the report shows", style="dim")
     outputs = Outputs()
@@ -153,7 +147,8 @@ def report(
                 console.print(plan.summary(), markup=False)
             else:
                 summary = made.data["summary"]
-                for line in (summary["headline"], summary["proof"], made.data["words"]["held"]):
+                held = made.data["words"]["held"]
+                for line in (summary["headline"], summary["proof"], summary.get("note"), held):
                     if line:
                         console.print(line, markup=False)
                 console.print(f"the report is in {output}", markup=False)

@@ -8,6 +8,7 @@ import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,14 +16,26 @@ from typing import Any, TypeVar
 import click
 from rich.console import Console
 
+from coreplan.cli.dates import (
+    DateAsWritten,
+    StageAsWritten,
+    asked_order,
+    check_stage,
+    dated_steps,
+    stage_of,
+    tell,
+    with_dates,
+)
 from coreplan.domains.maintenance.formats.calendar import find_calendar_file, read_calendar
-from coreplan.errors import ModelError
+from coreplan.errors import FormatError, ModelError
 from coreplan.files.reading import STANDARD_INPUT, read_document
 from coreplan.files.writing import is_special
-from coreplan.formats import plan_notation
-from coreplan.model.calendar import DEFAULT_STEP, STEPS, Calendar, parse_date
+from coreplan.formats import plan_notation, read_plan, read_problem, read_state
+from coreplan.model.calendar import DEFAULT_STEP, STEPS, Calendar
+from coreplan.model.closing import with_closed_periods
 from coreplan.model.indexed import JointState
 from coreplan.model.problem import PlanningProblem
+from coreplan.policies.policy import Policy
 from coreplan.view.terminal import ConsoleLog, make_console
 
 AnyCallable = TypeVar("AnyCallable", bound=Callable[..., Any])
@@ -113,23 +126,6 @@ class StageRange(click.ParamType):  # type: ignore[type-arg, unused-ignore]
         return int(first), int(last) if last else int(first) + 1
 
 
-class DateAsWritten(click.ParamType):  # type: ignore[type-arg, unused-ignore]
-    """A date as people write it: 2026-03-02."""
-
-    name = "DATE"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> datetime.date:
-        """Take a text apart."""
-        if isinstance(value, datetime.date):
-            return value
-        try:
-            return parse_date(str(value))
-        except ModelError as error:
-            self.fail(str(error), param, ctx)
-
-
 class Command(click.Command):
     """A command whose help keeps the line breaks of its examples."""
 
@@ -142,13 +138,48 @@ class Command(click.Command):
 
 
 class Group(click.Group):
-    """A group of commands, listed in the order in which they were added."""
+    """A group of commands, listed in the order in which they were added.
+
+    Parameters
+    ----------
+    notes
+        Lines below the examples: a title, and a text.
+    """
+
+    def __init__(self, *arguments: Any, notes: Mapping[str, str] | None = None, **more: Any):
+        super().__init__(*arguments, **more)
+        self._sections: dict[str, list[str]] = {}
+        self._notes = notes or {}
+
+    def add_section(self, title: str, commands: Iterable[click.Command]) -> None:
+        """Add commands that the help lists below a title of their own."""
+        for command in commands:
+            self.add_command(command)
+            self._sections.setdefault(title, []).append(command.name or "")
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names of the commands."""
         return list(self.commands)
 
-    format_epilog = Command.format_epilog
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands, section by section."""
+        if not self._sections:
+            super().format_commands(ctx, formatter)
+            return
+        width = max(len(name) for names in self._sections.values() for name in names)
+        for title, names in self._sections.items():
+            with formatter.section(title):
+                rows = [
+                    (f"{name:<{width}}", self.commands[name].short_help or "") for name in names
+                ]
+                formatter.write_dl(rows)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples, and the notes below them."""
+        Command.format_epilog(self, ctx, formatter)  # type: ignore[arg-type]
+        for title, text in self._notes.items():
+            with formatter.section(title):
+                formatter.write_text(text)
 
 
 file_argument = click.argument("file", type=click.Path())
@@ -173,28 +204,36 @@ save_policy_option = click.option(
 )
 
 
-def plan_options(command: AnyCallable) -> AnyCallable:
-    """The options that give a plan: policy_file and schedule_file."""
+def plan_options(command: AnyCallable, instead: str = "") -> AnyCallable:
+    """The options that give a plan: policy_file and schedule_file.
+
+    `instead` says what happens without them, for the help.
+    """
     policy = click.option(
         "--policy",
         "policy_file",
         type=click.Path(),
         metavar="FILE",
-        help="The plan, a policy/1 file.",
+        help=f"The plan, a saved one (policy/1){instead}.",
     )
     schedule = click.option(
         "--schedule",
         "schedule_file",
         type=click.Path(),
         metavar="FILE",
-        help="The plan, a file with the step in which each contractor starts each work, for "
-        "instance 'Alpha: {a1: 0, a2: 4}'.",
+        help=f"The plan, a file with the step in which each contractor starts each work{instead}; "
+        "for instance 'Alpha: {a1: 0, a2: 4}'.",
     )
     return policy(schedule(command))
 
 
 def read_own_plan(
-    path: str, problem: PlanningProblem, *, stage: int = 0, state: JointState | None = None
+    path: str,
+    problem: PlanningProblem,
+    calendar: Calendar | None = None,
+    *,
+    stage: int = 0,
+    state: JointState | None = None,
 ) -> Mapping[str, Any]:
     """Read the file of ``--schedule``: a plan in the notation of the problem's domain."""
     notation = plan_notation(problem)
@@ -203,7 +242,10 @@ def read_own_plan(
             f"--schedule needs an mpp/1 problem, and this is a {problem.file_format} problem; give "
             "the plan with --policy"
         )
-    return read_document(path, lambda document: notation.read(document, stage, state))
+    steps = dated_steps(calendar)
+    made = read_document(path, lambda document: notation.read(document, stage, state, steps))
+    tell(steps.notes(), path)
+    return made
 
 
 def standing_options(verb: str, default: int | None = 0) -> Callable[[AnyCallable], AnyCallable]:
@@ -218,9 +260,10 @@ def standing_options(verb: str, default: int | None = 0) -> Callable[[AnyCallabl
     """
     stage = click.option(
         "--stage",
-        type=click.IntRange(min=0),
+        type=StageAsWritten(),
         metavar="T",
-        help=f"{verb} from this stage on, with --state.",
+        help=f"{verb} from this stage on, with --state: a number from 0 or, if the dates of the "
+        "steps are known, a date or a week.",
     )
     state = click.option(
         "--state",
@@ -233,12 +276,17 @@ def standing_options(verb: str, default: int | None = 0) -> Callable[[AnyCallabl
 
     def add(command: AnyCallable) -> AnyCallable:
         @wraps(command)
-        def checked(*arguments: Any, stage: int | None, state_file: str | None, **more: Any) -> Any:
+        def checked(
+            *arguments: Any, stage: int | str | None, state_file: str | None, **more: Any
+        ) -> Any:
+            if isinstance(stage, str):
+                calendar = find_calendar(more["file"], more.get("start_date"), more.get("step"))
+                stage = stage_of(stage, more["file"], calendar, with_option="start_date" in more)
             _check_standing(stage, state_file)
             stage = default if stage is None else stage
             return command(*arguments, stage=stage, state_file=state_file, **more)
 
-        return stage(state(checked))  # type: ignore[return-value]
+        return stage(state(with_dates(checked)))  # type: ignore[return-value]
 
     return add
 
@@ -268,7 +316,7 @@ def calendar_options(command: AnyCallable) -> AnyCallable:
         help="The first day of step 0, for instance 2026-03-02: dates are shown instead of step "
         "numbers.",
     )
-    return start(step(command))
+    return start(step(with_dates(command)))
 
 
 def find_calendar(file: str, start_date: datetime.date | None, step: str | None) -> Calendar | None:
@@ -280,16 +328,74 @@ def find_calendar(file: str, start_date: datetime.date | None, step: str | None)
         If the calendar next to the file is invalid.
     """
     beside = find_calendar_file(file)
-    if start_date is not None and step is not None:
-        return Calendar(start_date, step)
-    known = None if beside is None else read_calendar(beside)
+    known = None if beside is None else read_calendar(beside, asked_order())
+    if start_date is None and step is not None and known is None:
+        raise click.UsageError("--step needs --start-date, the first day of step 0")
+    if known is None:
+        return None if start_date is None else Calendar(start_date, step or DEFAULT_STEP)
     if start_date is not None:
-        return Calendar(start_date, DEFAULT_STEP if known is None else known.step)
-    if step is not None:
-        if known is None:
-            raise click.UsageError("--step needs --start-date, the first day of step 0")
-        return Calendar(known.start, step, known.source)
-    return known
+        # Closed periods are days: they stay where they are.
+        return Calendar(start_date, step or known.step, closed=known.closed)
+    return known if step is None else replace(known, step=step)
+
+
+def read_dated_problem(
+    file: str, start_date: datetime.date | None = None, step: str | None = None
+) -> tuple[PlanningProblem, Calendar | None]:
+    """Read a problem with the dates of its steps; periods that the calendar closes are closed.
+
+    Raises
+    ------
+    FormatError
+        If the file or the calendar next to it is invalid, or if a contractor cannot complete its
+        works outside the closed periods.
+    """
+    problem = read_problem(file)
+    calendar = find_calendar(file, start_date, step)
+    return on_calendar(problem, file, calendar), calendar
+
+
+def on_calendar(problem: PlanningProblem, file: str, calendar: Calendar | None) -> PlanningProblem:
+    """Check ``--stage``, and close the periods of the calendar next to the file of a problem.
+
+    Raises
+    ------
+    FormatError
+        As :func:`read_dated_problem`, for the calendar.
+    """
+    check_stage(problem.horizon, calendar)
+    if calendar is None or not calendar.closed:
+        return problem
+    try:
+        return with_closed_periods(problem, calendar)
+    except ModelError as error:
+        raise FormatError(str(find_calendar_file(file)), error.problems) from None
+
+
+def read_standing(
+    state_file: str | None, problem: PlanningProblem, calendar: Calendar | None
+) -> dict[str, Any] | None:
+    """Read the file of ``--state``; None without one."""
+    if state_file is None:
+        return None
+    steps = dated_steps(calendar)
+    state = read_state(state_file, problem, steps)
+    tell(steps.notes(), state_file)
+    return state
+
+
+def read_starting_plan(
+    path: str,
+    problem: PlanningProblem,
+    calendar: Calendar | None,
+    stage: int,
+    state: JointState | None,
+) -> Policy | Mapping[str, Any]:
+    """Read a plan to start from: a policy/1 file, or a plan in the notation of the domain."""
+    steps = dated_steps(calendar)
+    made = read_plan(path, problem, stage=stage, state=state, steps=steps)
+    tell(steps.notes(), path)
+    return made
 
 
 def check_one_input(sources: Mapping[str, str | None]) -> None:
@@ -324,6 +430,13 @@ def check_writable(
 def print_json(value: object) -> None:
     """Print one line of JSON, in ASCII: correct in every encoding of the terminal."""
     click.echo(json.dumps(value, allow_nan=False))
+
+
+def print_former(former: str, now: str) -> None:
+    """Warn that a command has another name now."""
+    make_console(stderr=True).print(
+        f"warning: {former} is now {now}; the next version drops the old name", markup=False
+    )
 
 
 @contextmanager

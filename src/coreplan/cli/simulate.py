@@ -15,25 +15,21 @@ from coreplan.analysis.simulator import SimulationProgress
 from coreplan.analysis.simulator import simulate as simulate_policy
 from coreplan.cli.inputs import ListOptions, list_options
 from coreplan.cli.options import solver_options
+from coreplan.cli.search_log import SearchLog, verbose_option
 from coreplan.cli.shared import (
     Command,
     calendar_options,
-    check_one_input,
     file_argument,
     json_option,
     memory_limit_option,
-    plan_options,
     print_json,
-    read_own_plan,
-    shown_log,
 )
-from coreplan.policies.policy import Policy
-from coreplan.solving.compile import AnyProblem
+from coreplan.cli.which_plan import WhichPlan, which_plan_options
 from coreplan.solving.solver import solve
 from coreplan.support.interrupts import seconds_to_finish
 from coreplan.view.simulation_text import simulation_in_words
-from coreplan.view.terminal import LiveLog, make_console, print_summary
-from coreplan.view.words import describe_calendar, describe_problem
+from coreplan.view.terminal import make_console
+from coreplan.view.words import describe_calendar, describe_problem, remark_on_start
 
 SHORTEST = 0.1
 """Least number of seconds for which a plan is simulated after Ctrl-C."""
@@ -44,13 +40,14 @@ SHORTEST = 0.1
     epilog="""
     coreplan simulate works.yaml --runs 100000
     coreplan simulate works.yaml --policy plan.json --runs 1000000 --seed 7
+    coreplan simulate works.yaml --policy plan.json --stage 4 --state now.yaml
     coreplan simulate works.yaml --schedule schedule.yaml --json
     coreplan simulate works.xlsx --start-date 2026-03-02 --today 2026-04-27
     """,
     short_help="Simulate a plan many times and summarise the outcomes.",
 )
 @file_argument
-@plan_options
+@which_plan_options("Follow the plan")
 @click.option(
     "--runs",
     type=click.IntRange(min=2),
@@ -82,11 +79,11 @@ SHORTEST = 0.1
 @memory_limit_option
 @calendar_options
 @list_options()
+@verbose_option
 @json_option
 def simulate(
     file: str,
-    policy_file: str | None,
-    schedule_file: str | None,
+    which: WhichPlan,
     runs: int,
     seed: int,
     confidence: float,
@@ -96,6 +93,7 @@ def simulate(
     start_date: datetime.date | None,
     step: str | None,
     lists: ListOptions,
+    verbose: bool,
     as_json: bool,
 ) -> None:
     """Simulate a plan for the problem or works list in FILE many times, and summarise the outcomes.
@@ -105,37 +103,28 @@ def simulate(
     coreplan first searches for the best one. Ctrl-C stops the search or the runs with the results
     so far.
     """
-    if policy_file is not None and schedule_file is not None:
-        raise click.UsageError("give one plan: --policy FILE or --schedule FILE")
-    if policy_file is not None and lists.today is not None:
-        raise click.UsageError("--policy has its own stage and state; leave out --today")
-    check_one_input(
-        {
-            "FILE": file,
-            "--policy": policy_file,
-            "--schedule": schedule_file,
-            "--hindrance": lists.hindrance,
-        }
-    )
+    which.sources(file, lists.hindrance)
     given = lists.read(file, start_date, step)
     problem, calendar = given.problem, given.calendar
-    at, state = given.situation(None, None)
-    beginning: dict[str, Any] = {} if state is None else {"stage": at, "state": state}
-    policy = _given_plan(problem, policy_file, schedule_file, beginning)
+    plan_from = which.read(given)
+    policy = plan_from.policy
     console = make_console()
     if not as_json:
         console.print(f"{problem.name}: {describe_problem(problem)}", markup=False)
         if calendar is not None:
             console.print(describe_calendar(calendar), markup=False)
+        if plan_from.remark:
+            console.print(plan_from.remark, markup=False)
     if policy is None:
-        options: dict[str, Any] = {"time_limit": time_limit, "memory_limit": memory_limit, **asked}
-        options |= beginning
+        options: dict[str, Any] = {"time_limit": time_limit, "memory_limit": memory_limit}
+        options |= {**plan_from.beginning, **asked}
         if as_json:
             result = solve(problem, **options)
         else:
-            with shown_log(console):
-                result = solve(problem, callback=LiveLog(console), **options)
-            print_summary(console, result)
+            log = SearchLog(console, problem, verbose)
+            with log.shown() as callback:
+                result = solve(problem, callback=callback, **options)
+            log.summary(result)
         policy = result.policy
         assert policy is not None  # every solver returns one
     left = seconds_to_finish()
@@ -154,20 +143,9 @@ def simulate(
         return
     for line in simulation_in_words(shown, calendar):
         console.print(line, markup=False)
-
-
-def _given_plan(
-    problem: AnyProblem,
-    policy_file: str | None,
-    schedule_file: str | None,
-    beginning: dict[str, Any],
-) -> Policy | None:
-    if policy_file is not None:
-        return Policy.load(policy_file, problem)
-    if schedule_file is None:
-        return None
-    plan = read_own_plan(schedule_file, problem, **beginning)
-    return problem.read_plan(plan, **beginning)
+    remark = remark_on_start(problem, policy, calendar)
+    if remark:
+        console.print(remark, markup=False)
 
 
 @contextmanager

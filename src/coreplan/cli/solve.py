@@ -10,6 +10,7 @@ import click
 from coreplan.cli.inputs import ListOptions, list_options
 from coreplan.cli.options import solver_options
 from coreplan.cli.outputs import Outputs
+from coreplan.cli.search_log import SearchLog, verbose_option
 from coreplan.cli.shared import (
     Command,
     calendar_options,
@@ -19,12 +20,11 @@ from coreplan.cli.shared import (
     json_option,
     memory_limit_option,
     print_json,
+    read_starting_plan,
     save_policy_option,
-    shown_log,
     standing_options,
     time_limit_option,
 )
-from coreplan.formats import read_plan
 from coreplan.model.calendar import Calendar
 from coreplan.solving.compile import AnyProblem
 from coreplan.solving.registry import ALGORITHMS
@@ -32,12 +32,13 @@ from coreplan.solving.result import Result
 from coreplan.solving.solver import DEFAULT_ALGORITHM
 from coreplan.solving.solver import solve as solve_problem
 from coreplan.support.version import __version__
-from coreplan.view.terminal import LiveLog, check_printed, make_console, print_summary
+from coreplan.view.terminal import check_printed, make_console
 from coreplan.view.words import (
     describe_calendar,
     describe_problem,
     first_steps,
     numbered,
+    remark_on_start,
     total_in_words,
 )
 
@@ -54,7 +55,7 @@ from coreplan.view.words import (
     cat works.yaml | coreplan solve -
     coreplan solve works.csv --hindrance hindrance.csv --horizon 26 --must-complete
     """,
-    short_help="Find an optimal plan.",
+    short_help="Find the best plan; with the options of all algorithms.",
 )
 @file_argument
 @click.option(
@@ -87,6 +88,7 @@ from coreplan.view.words import (
 )
 @calendar_options
 @list_options()
+@verbose_option
 @json_option
 def solve(
     file: str,
@@ -102,6 +104,7 @@ def solve(
     start_date: datetime.date | None,
     step: str | None,
     lists: ListOptions,
+    verbose: bool,
     as_json: bool,
 ) -> int:
     """Find an optimal plan for the problem or works list in FILE (- for the standard input).
@@ -120,13 +123,15 @@ def solve(
     problem, calendar = given.problem, given.calendar
     at, state = given.situation(stage, state_file)
     if start_file is not None:
-        asked["start"] = read_plan(start_file, problem, stage=at or 0, state=state)
+        asked["start"] = read_starting_plan(start_file, problem, calendar, at or 0, state)
     return solve_and_print(
         problem,
         as_json,
         save_policy,
         certificate,
         calendar,
+        # The choice of an algorithm is a researcher's.
+        verbose=verbose or algorithm != DEFAULT_ALGORITHM,
         algorithm=algorithm,
         time_limit=time_limit,
         memory_limit=memory_limit,
@@ -142,6 +147,7 @@ def solve_and_print(
     save_policy: str | None = None,
     certificate: str | None = None,
     calendar: Calendar | None = None,
+    verbose: bool = False,
     **options: Any,
 ) -> int:
     """Solve a problem, print the result, and write the requested files.
@@ -158,17 +164,21 @@ def solve_and_print(
         _save(outputs, result, save_policy, certificate)
         return outputs.code
     console = make_console(patient=save_policy is not None or certificate is not None)
-    console.print(f"[bold]coreplan {__version__}[/]  {options['algorithm']}")
+    log = SearchLog(console, problem, verbose)
+    if log.technical:
+        console.print(f"[bold]coreplan {__version__}[/]  {options['algorithm']}")
     console.print(f"{problem.name}: {describe_problem(problem)}", markup=False)
     if calendar is not None:
         console.print(describe_calendar(calendar), markup=False)
-    with shown_log(console):
-        result = solve_problem(problem, callback=LiveLog(console), **options)
+    with log.shown() as callback:
+        result = solve_problem(problem, callback=callback, **options)
     with outputs.one("the result"):
-        print_summary(console, result)
-        total = total_in_words(problem, result.value)
-        if total:
-            console.print(total, markup=False)
+        log.summary(result)
+        remarks = [total_in_words(problem, result.value)]
+        if result.policy is not None:
+            remarks.append(remark_on_start(problem, result.policy, calendar))
+        for remark in filter(None, remarks):
+            console.print(remark, markup=False)
         if result.policy is not None:
             console.print("What to do first:")
             console.print(numbered(first_steps(result.policy, calendar)), markup=False)

@@ -15,11 +15,12 @@ from coreplan.cli.shared import (
     file_argument,
     json_option,
     print_json,
+    read_dated_problem,
+    read_standing,
     standing_options,
 )
 from coreplan.files.reading import STANDARD_INPUT
 from coreplan.files.writing import write_text
-from coreplan.formats import read_problem, read_state
 from coreplan.view.terminal import make_console
 
 
@@ -115,11 +116,11 @@ def trace(
         check_writable(output, sources, "the picture", "--output")
     if no_bounds:
         asked["bounds"] = False
-    problem = read_problem(file)
+    problem, calendar = read_dated_problem(file)
     search = trace_search(
         problem,
         stage=stage,
-        state=None if state_file is None else read_state(state_file, problem),
+        state=read_standing(state_file, problem, calendar),
         most_states=most_states,
         follow=follow,
         **asked,

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import click
 
-from coreplan.cli.shared import NOT_CONFIRMED, OK, Command, file_argument, json_option, print_json
+from coreplan.cli.shared import (
+    NOT_CONFIRMED,
+    OK,
+    Command,
+    file_argument,
+    json_option,
+    print_json,
+    read_dated_problem,
+)
 from coreplan.files.reading import STANDARD_INPUT
-from coreplan.formats import read_problem
 from coreplan.proof.relaxation import MOST_CELLS
 from coreplan.proof.verify import MOST_JOINT_STATES
 from coreplan.proof.verify import verify as verify_certificate
@@ -50,7 +57,7 @@ def verify(
     """
     if file == certificate == STANDARD_INPUT:
         raise click.UsageError("only one of FILE and CERTIFICATE can be the standard input (-)")
-    problem = read_problem(file)
+    problem, _ = read_dated_problem(file)
     verification = verify_certificate(
         problem, certificate, most_cells=most_cells, most_joint_states=most_joint_states
     )

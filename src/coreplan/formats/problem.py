@@ -8,6 +8,7 @@ from coreplan.files.reading import Document
 from coreplan.formats.timmdp import read_timmdp
 from coreplan.model.document import FORMAT as TIMMDP_FORMAT
 from coreplan.model.problem import PlanningProblem
+from coreplan.support.late import load_all_layers
 
 Reader = Callable[[Document], PlanningProblem]
 _readers: dict[str, Reader] = {TIMMDP_FORMAT: read_timmdp}
@@ -28,4 +29,5 @@ def register_problem_format(name: str, read: Reader) -> None:
 
 def read_any_problem(document: Document) -> PlanningProblem:
     """Make a problem from a document in any registered format."""
+    load_all_layers()  # domains register theirs
     return _readers[document.check_format(*_readers)](document)

@@ -1,39 +1,65 @@
-"""Dates of steps: the first day of a plan and the length of its steps."""
+"""Dates of steps: the first day of a plan, the length of its steps, and closed periods."""
 
 from __future__ import annotations
 
 import datetime
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 from coreplan.errors import Diagnostic, ModelError, nearest
+from coreplan.model.dates import Days, write_date, write_day, write_days
 from coreplan.support.checks import found
+from coreplan.support.frozen import freeze_sequence
 
 STEPS = {"day": 1, "week": 7}
 """The kinds of steps, with their number of days."""
 DEFAULT_STEP = "week"
 
-MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-"""Month names in written dates, independent of the machine's language."""
-_LONG_MONTHS = (
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-)
-_ISO = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})(?:[T ]00:00(?::00(?:\.0+)?)?)?", re.ASCII)
-_DOTS = re.compile(r"(\d{1,2})\.\s?(\d{1,2})\.\s?(\d{4})", re.ASCII)
-_WORDS = re.compile(r"(\d{1,2})\.?[ -]([A-Za-z]+)\.?[ -](\d{4})", re.ASCII)
-_UNCLEAR = re.compile(r"\d{1,4}[/.-]\d{1,2}[/.-]\d{1,4}")
+NO = ("start", "work")
+"""What a closed period forbids: that works start in it, or that they run in it."""
+
+
+@dataclass(frozen=True)
+class ClosedPeriod:
+    """A period, such as a holiday, in which no work may start or no work may run.
+
+    Parameters
+    ----------
+    name
+        The name, for people.
+    first, last
+        The first and the last day, both included.
+    no
+        ``work``: no work may run in the period; ``start``: no work may start in it.
+
+    Examples
+    --------
+    >>> ClosedPeriod("Easter", datetime.date(2026, 4, 3), datetime.date(2026, 4, 6)).label
+    'Easter (3 Apr – 6 Apr 2026)'
+    """
+
+    name: str
+    first: datetime.date
+    last: datetime.date
+    no: str = "work"
+
+    def __post_init__(self) -> None:
+        problems = list(check_period(self.name, self.first, self.last, self.no))
+        if problems:
+            raise ModelError(problems)
+
+    @property
+    def label(self) -> str:
+        """The name and the days as text."""
+        days = write_days(Days(self.first, self.last))
+        return f"{self.name} ({days})" if self.name else days
+
+    def to_dict(self) -> dict[str, str]:
+        """The keys and values of calendar files."""
+        written = {"name": self.name} if self.name else {}
+        written |= {"from": self.first.isoformat(), "to": self.last.isoformat(), "no": self.no}
+        return written
 
 
 @dataclass(frozen=True)
@@ -48,6 +74,8 @@ class Calendar:
         The length of a step: ``day`` or ``week``.
     source
         The file that it was read from, if any.
+    closed
+        The periods in which no work may start or run.
 
     Examples
     --------
@@ -61,10 +89,13 @@ class Calendar:
     start: datetime.date
     step: str = DEFAULT_STEP
     source: str | None = field(default=None, compare=False)
+    closed: tuple[ClosedPeriod, ...] = ()
 
     def __post_init__(self) -> None:
         if isinstance(self.start, datetime.datetime):
             object.__setattr__(self, "start", self.start.date())
+        closed = freeze_sequence(self.closed, ("closed",), "a list of periods", ClosedPeriod)
+        object.__setattr__(self, "closed", closed)
         problems = list(check_calendar(self.start, self.step))
         if problems:
             raise ModelError(problems)
@@ -92,24 +123,22 @@ class Calendar:
 
     def short_label(self, stage: int) -> str:
         """The same without the year, for instance ``9 Mar``."""
-        return _write_day(self.first_day(stage))
+        return write_day(self.first_day(stage))
 
     def range_label(self, first: int, last: int) -> str:
         """From the first day of one step to the last day of another, both included."""
-        begin, end = self.first_day(first), self.last_day(last)
-        if begin == end:
-            return write_date(begin)
-        if begin.year == end.year:
-            return f"{_write_day(begin)} – {write_date(end)}"
-        return f"{write_date(begin)} – {write_date(end)}"
+        return write_days(Days(self.first_day(first), self.last_day(last)))
 
     def steps(self, number: int) -> str:
         """A number of steps in words: ``1 day``, ``2 weeks``."""
         return f"{number:,} {self.step}{'' if number == 1 else 's'}"
 
-    def to_dict(self) -> dict[str, str]:
-        """The start as an ISO date, and the step."""
-        return {"start": self.start.isoformat(), "step": self.step}
+    def to_dict(self) -> dict[str, Any]:
+        """The start as an ISO date, the step, and the closed periods if it has any."""
+        written: dict[str, Any] = {"start": self.start.isoformat(), "step": self.step}
+        if self.closed:
+            written["closed"] = [period.to_dict() for period in self.closed]
+        return written
 
     def _day(self, days: int, stage: int) -> datetime.date:
         try:
@@ -131,52 +160,23 @@ def check_calendar(start: object, step: object) -> Iterable[Diagnostic]:
         yield Diagnostic(("step",), f"found {found(step)}; expected {' or '.join(STEPS)}{hint}")
 
 
-def parse_date(text: str) -> datetime.date:
-    """Read a date in one of the usual notations, unless it is ambiguous.
-
-    Raises
-    ------
-    ModelError
-        If the text is not a date, or if day and month could be swapped.
-
-    Examples
-    --------
-    >>> parse_date("2026-03-02") == parse_date("2.3.2026") == parse_date("2 March 2026")
-    True
-    """
-    text = text.strip()
-    year = month = day = ""
-    if match := _ISO.fullmatch(text):
-        year, month, day = match.groups()
-    elif match := _DOTS.fullmatch(text):
-        day, month, year = match.groups()
-    elif match := _WORDS.fullmatch(text):
-        day, word, year = match.groups()
-        months = [k for k, name in enumerate(_LONG_MONTHS, 1) if _is_month(word.lower(), name)]
-        month = str(months[0]) if months else "0"
-    elif _UNCLEAR.fullmatch(text):
-        raise ModelError(
-            f"{found(text)} is ambiguous: day and month could be swapped; write the date as "
-            "year-month-day, for instance 2026-03-02"
+def check_period(name: object, first: object, last: object, no: object) -> Iterable[Diagnostic]:
+    """Find all mistakes in the parts of a closed period."""
+    if not isinstance(name, str):
+        yield Diagnostic(("name",), f"found {found(name)}; expected a name, a text")
+    sound = True
+    for key, day in (("from", first), ("to", last)):
+        if not isinstance(day, datetime.date) or isinstance(day, datetime.datetime):
+            yield Diagnostic(
+                (key,), f"found {found(day)}; expected a date, for instance 2026-07-20"
+            )
+            sound = False
+    if sound and last < first:  # type: ignore[operator]
+        yield Diagnostic(("to",), f"the last day {last} is before the first day {first}; swap them")
+    if no not in NO:
+        hint = nearest(no, NO) if isinstance(no, str) else ""
+        yield Diagnostic(
+            ("no",),
+            f"found {found(no)}; expected 'work' (no work may run in the period) or 'start' (no "
+            f"work may start in it){hint}",
         )
-    else:
-        raise ModelError(f"{found(text)} is not a date; expected one like 2026-03-02")
-    try:
-        return datetime.date(int(year), int(month), int(day))
-    except ValueError:
-        raise ModelError(
-            f"{found(text)} is not a valid date; expected one like 2026-03-02"
-        ) from None
-
-
-def write_date(day: datetime.date) -> str:
-    """Write a date as text, for instance ``9 Mar 2026``."""
-    return f"{_write_day(day)} {day.year}"
-
-
-def _write_day(day: datetime.date) -> str:
-    return f"{day.day} {MONTHS[day.month - 1]}"
-
-
-def _is_month(word: str, name: str) -> bool:
-    return word == name or (word == name[: len(word)] and len(word) in (3, 4))

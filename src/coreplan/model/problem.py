@@ -108,6 +108,14 @@ class PlanningProblem(ABC):
     def to_dict(self) -> dict[str, Any]:
         """The content of the problem's file, with its ``format``."""
 
+    def content(self) -> dict[str, Any]:
+        """All that identifies the problem: saved plans and proofs belong to this content.
+
+        By default the content of its file; a problem with parts that its file does not have adds
+        them.
+        """
+        return self.to_dict()
+
     @property
     def file_format(self) -> str:
         """The name of the format that its files are in, such as ``ti-mmdp/1``."""
@@ -213,8 +221,8 @@ class PlanningProblem(ABC):
 
 
 def problem_hash(problem: PlanningProblem) -> str:
-    """The SHA-256 of the content of a problem's file."""
-    text = json.dumps(problem.to_dict(), sort_keys=True, ensure_ascii=True)
+    """The SHA-256 of the content of a problem."""
+    text = json.dumps(problem.content(), sort_keys=True, ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 

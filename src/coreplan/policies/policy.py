@@ -18,6 +18,7 @@ from coreplan.policies.evaluation import evaluate_policy
 from coreplan.policies.graph import MOST_SITUATIONS, plan_graph
 from coreplan.policies.group_rule import GroupRule, GroupTable
 from coreplan.policies.histories import ReachedHistories
+from coreplan.policies.later import later_policy
 from coreplan.policies.rules import (
     GONE,
     Indices,
@@ -158,6 +159,21 @@ class Policy:
             agent.name: agent.actions[agent.choice_action[choice]]
             for agent, choice in zip(self.indexed.agents, choices, strict=True)
         }
+
+    def starting_from(self, stage: int, joint_state: JointState | None = None) -> Policy:
+        """The same plan from a later stage and a joint state on, as a policy of its own.
+
+        Parameters
+        ----------
+        stage, joint_state
+            The situation, as in :meth:`act`.
+
+        Raises
+        ------
+        ModelError
+            If the policy starts later, or the joint state cannot come about at that stage.
+        """
+        return later_policy(self, stage, joint_state)
 
     def find_state(self, stage: int, joint_state: JointState | None) -> tuple[int, ...]:
         """The state numbers of a joint state, which is given as in :meth:`act`."""

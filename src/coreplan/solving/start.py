@@ -38,14 +38,16 @@ def make_plan(
     state: JointState | None,
     limits: Limits | None = None,
 ) -> Policy:
-    """Turn a schedule into a policy for a problem, or check that a policy is for this problem."""
+    """Turn a schedule into a policy for a problem, or take a policy for it from a stage on."""
     if isinstance(plan, Policy):
         if plan.problem != problem:
             raise SolverError(
                 f"the plan is for another problem ({found(plan.problem.name)}) than "
                 f"{found(problem.name)}, or the problem has changed since"
             )
-        return plan
+        if stage < plan.stage:
+            return plan  # the beginnings are compared later
+        return plan.starting_from(stage, state)
     if not isinstance(plan, Mapping):
         raise SolverError(
             f"the plan is {found(plan)}; expected a Policy or, for a maintenance problem, a "

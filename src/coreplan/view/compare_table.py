@@ -13,17 +13,20 @@ _TITLES = (
     "upper bound",
     "status",
     "seconds",
-    "joint states",
-    "joint actions",
-    "table cells",
+    "states",
+    "actions",
+    "cells",
     "MB",
 )
 
 
 def print_comparison(console: Console, comparison: Comparison) -> None:
-    """Print a row for each algorithm, then messages, then the losses of decentralised plans."""
-    rows = [_TITLES, *(_cells(run) for run in comparison.runs)]
-    widths = [max(len(row[k]) for row in rows) for k in range(len(_TITLES))]
+    """Print a row for each algorithm, messages, and the losses of decentralised plans."""
+    cells_of = [_cells(run) for run in comparison.runs]
+    # Columns without a number would only make the lines too long for a terminal.
+    shown = [k for k in range(len(_TITLES)) if any(cells[k] != "-" for cells in cells_of)]
+    rows = [[row[k] for k in shown] for row in (_TITLES, *cells_of)]
+    widths = [max(len(row[k]) for row in rows) for k in range(len(shown))]
     for number, (row, run) in enumerate(zip(rows, (None, *comparison.runs), strict=True)):
         name, *cells = row
         padded = [f"{cell:>{width}}" for cell, width in zip(cells, widths[1:], strict=True)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from coreplan.analysis.explanation import Alternative, Difference, Explanation
+from coreplan.support.cents import amount_text
 from coreplan.support.late import provides
 from coreplan.view.words import count
 
@@ -21,14 +22,20 @@ def explanation_in_words(explanation: Explanation) -> list[str]:
     lines += [f"  {name}: {state}" for name, state in explanation.state.items()]
     about = "" if explanation.exact else "about "
     does = _actions(explanation.action)
-    lines.append(f"the plan: {does}; expected value from here on: {about}{explanation.value:,.2f}")
+    value, low, high = explanation.value, explanation.low, explanation.high
+    worth = f"expected value from here on: {about}{amount_text(value)}"
+    if explanation.words.money:
+        verb, sign = ("cost", -1) if value < 0 else ("earn", 1)
+        worth = f"from here on it is expected to {verb} {about}{amount_text(abs(value))}"
+        low, high = sorted((sign * low, sign * high))
+    lines.append(f"the plan: {does}; {worth}")
     if not explanation.exact:
         lines.append(
-            f"  between {explanation.low:,.2f} and {explanation.high:,.2f}, estimated by simulation"
+            f"  between {amount_text(low)} and {amount_text(high)}, estimated by simulation"
         )
     lines += [f"  {text}" for text in explanation.overlaps]
     if not explanation.alternatives and not explanation.left_out:
-        return [*lines, "no alternatives: every agent has one action only"]
+        return [*lines, f"no alternatives: every {explanation.words.agent} has one action only"]
     lines.append("alternatives, for this step only:")
     alone = [each for each in explanation.alternatives if len(each.changes) == 1]
     together = [each for each in explanation.alternatives if len(each.changes) > 1]
@@ -37,13 +44,14 @@ def explanation_in_words(explanation: Explanation) -> list[str]:
         lines += _alternative(each)
     left_out = explanation.left_out + len(explanation.alternatives) - len(told)
     if left_out:
-        lines.append(f"  and {count(left_out, 'other joint action')}")
+        what = "other combination" if explanation.words.money else "other joint action"
+        lines.append(f"  and {count(left_out, what)}")
     return lines
 
 
 def _alternative(each: Alternative) -> list[str]:
     about = "" if each.exact else "about "
-    amount = f"{abs(each.loss):,.2f}"
+    amount = amount_text(abs(each.loss))
     if amount == "0.00":
         worth = f"{about}as good"
     else:
@@ -53,7 +61,7 @@ def _alternative(each: Alternative) -> list[str]:
 
 
 def _difference(each: Difference) -> str:
-    amount = f"{abs(each.amount):,.2f}"
+    amount = amount_text(abs(each.amount))
     if each.verb:
         return f"{each.what} {each.verb} {amount} {'less' if each.amount > 0 else 'more'}"
     note = f" ({each.note})" if each.note else ""

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from coreplan.analysis.simulation import QUANTILES, Completion, Estimate, Simulation
 from coreplan.model.calendar import Calendar
+from coreplan.support.cents import amount_text, cents, has_cents, share_cents
 from coreplan.support.late import provides
 from coreplan.view.words import count
 
@@ -29,6 +30,9 @@ class AmountWords(NamedTuple):
     together: str = "shared reward"
     together_sign: int = 1
     """-1 where what agents do to each other is told as a cost."""
+    alone_total: float | None = None
+    together_total: float | None = None
+    """What the rows add up to as they are shown, in whole cents, if the domain knows it."""
 
 
 @singledispatch
@@ -64,11 +68,13 @@ def simulation_in_words(shown: Simulation, calendar: Calendar | None = None) -> 
     )
     lines.append(_quantiles(shown, words))
     interval = f"{level} interval"
-    lines += _estimates(words.alone, list(shown.own.items()), interval, words.sign)
+    own = list(shown.own.items())
+    lines += _estimates(words.alone, own, interval, words.sign, words.alone_total)
     together = [(", ".join(names), each) for names, each in shown.shared.items() if names]
     together = [(names, each) for names, each in together if each.mean or each.low or each.high]
     together.sort(key=lambda each: -abs(each[1].mean))
-    lines += _estimates(words.together, together, interval, words.together_sign)
+    sign, total = words.together_sign, words.together_total
+    lines += _estimates(words.together, together, interval, sign, total)
     if shown.completions:
         lines += _completions(shown.completions, calendar)
     return lines
@@ -86,7 +92,7 @@ def _quantiles(shown: Simulation, words: AmountWords) -> str:
 
 
 def _number(value: float) -> str:
-    return f"{value + 0.0:,.2f}"
+    return amount_text(value)
 
 
 def _range(each: Estimate, sign: int) -> tuple[str, str]:
@@ -95,13 +101,20 @@ def _range(each: Estimate, sign: int) -> tuple[str, str]:
 
 
 def _estimates(
-    title: str, rows: Sequence[tuple[str, Estimate]], interval: str, sign: int
+    title: str,
+    rows: Sequence[tuple[str, Estimate]],
+    interval: str,
+    sign: int,
+    total: float | None = None,
 ) -> list[str]:
     if not rows:
         return []
+    means = [sign * each.mean for _, each in rows]
+    if total is not None and has_cents(total) and abs(sum(means) - total) < 1:
+        means = [each / 100 for each in share_cents(cents(total), means)]
     cells = [
-        (name, _number(sign * each.mean), " to ".join(_range(each, sign)))
-        for name, each in rows[:MOST_ROWS]
+        (name, _number(mean), " to ".join(_range(each, sign)))
+        for (name, each), mean in zip(rows[:MOST_ROWS], means, strict=False)
     ]
     return ["", *_table([(title, "mean", interval), *cells]), *_more(rows)]
 

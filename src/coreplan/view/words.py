@@ -13,7 +13,8 @@ from coreplan.model.calendar import Calendar
 from coreplan.model.problem import PlanningProblem
 from coreplan.model.timmdp import TIMMDP
 from coreplan.policies.policy import Policy
-from coreplan.solving.result import Result, Status
+from coreplan.solving.result import Result, Status, is_closed
+from coreplan.support.cents import amount_text, rounded
 from coreplan.support.late import provides
 
 
@@ -74,6 +75,10 @@ def _describe_timmdp(problem: TIMMDP) -> str:
     )
 
 
+MOST_PERIODS = 5
+"""The most closed periods that a line names."""
+
+
 def describe_calendar(calendar: Calendar) -> str:
     """The length and the first day of steps in one line, with the calendar's file.
 
@@ -84,7 +89,14 @@ def describe_calendar(calendar: Calendar) -> str:
     'steps are weeks; the first begins on 2 Mar 2026'
     """
     said = "" if calendar.source is None else f" ({calendar.source})"
-    return f"steps are {calendar.step}s; the first begins on {calendar.label(0)}{said}"
+    shown = f"steps are {calendar.step}s; the first begins on {calendar.label(0)}{said}"
+    for no, what in (("work", "no work in"), ("start", "no start in")):
+        periods = [period.label for period in calendar.closed if period.no == no]
+        if periods:
+            shown += f"; {what} {', '.join(periods[:MOST_PERIODS])}"
+            more = len(periods) - MOST_PERIODS
+            shown += f" and {more} more" if more > 0 else ""
+    return shown
 
 
 def when(stage: int, calendar: Calendar | None = None) -> str:
@@ -142,7 +154,7 @@ def plan_in_words(report: PlanReport) -> list[str]:
     return lines
 
 
-_WHY_STOPPED = {
+WHY_STOPPED = {
     Status.TIME_LIMIT: "Stopped by the time limit.",
     Status.MEMORY_LIMIT: "Stopped by the memory limit.",
     Status.INTERRUPTED: "Stopped.",
@@ -151,8 +163,11 @@ _WHY_STOPPED = {
 
 
 @provides("Result.text")
-def result_in_words(result: Result) -> list[str]:
-    """The result of a solve: the conclusion with its numbers, further reasons, and the work."""
+def result_in_words(result: Result, *, technical: bool = True) -> list[str]:
+    """The result of a solve: the conclusion with its numbers, further reasons, and the work.
+
+    Without `technical`, the line with the work is left out.
+    """
     problem = None if result.policy is None else result.policy.problem
     speak = speech(problem)
     agent = "agent" if problem is None else problem.words.agent
@@ -165,7 +180,7 @@ def result_in_words(result: Result) -> list[str]:
         kind = "decentralised plan" if local else "plan"
         bound = speak.none_is_better(result.upper_bound, kind)
         left = speak.left(result.gap, result.relative_gap)
-        first = f"{_WHY_STOPPED[result.status]} This plan {speak.has(result.value)}; {bound} "
+        first = f"{WHY_STOPPED[result.status]} This plan {speak.has(result.value)}; {bound} "
         first += f"({left})."
     work = result.statistics
     counts = {
@@ -177,6 +192,8 @@ def result_in_words(result: Result) -> list[str]:
     lines = [first]
     if result.message:
         lines.append(f"{result.message[0].upper()}{result.message[1:]}.")
+    if not technical:
+        return lines
     return [*lines, ", ".join([f"{result.seconds:.3g} s", *known, f"{work.peak_memory_mb:.0f} MB"])]
 
 
@@ -195,7 +212,8 @@ def _distance(report: PlanReport, speak: Worth, upper: float, best: float) -> st
     assert report.gap is not None
     relative = report.relative_gap
     part = f" ({100 * relative:.3g} %)" if relative is not None and relative < 100 else ""
-    gain = f"at most {speak.number(report.gap)}{part} can be {speak.gained(report.value)}"
+    gap = max(0.0, speak.shown(upper) - speak.shown(report.value))
+    gain = f"at most {speak.number(gap)}{part} can be {speak.gained(report.value)}"
     known = speak.is_known(best) if report.gain else "no better plan is known"
     return f"{gain}: {speak.none_is_better(upper)}; {known}"
 
@@ -209,6 +227,10 @@ class Worth:
     def number(self, value: float) -> str:
         """Write a value."""
         return f"{value:.10g}"
+
+    def shown(self, value: float) -> float:
+        """The value as it is written: differences of shown values then agree with them."""
+        return value
 
     def has(self, value: float) -> str:
         """Say in short that a plan has this value."""
@@ -235,6 +257,16 @@ class Worth:
         """Say that no plan of a kind has a better value than this."""
         return f"no {plan} is worth more than {self.number(value)}"
 
+    def between(self, lower: float, upper: float) -> str:
+        """Say during a search between which bounds the value of the best plan lies."""
+        if math.isinf(lower):
+            return (
+                "no plan yet" if math.isinf(upper) else f"at most {self.number(upper)}; no plan yet"
+            )
+        if math.isinf(upper):
+            return f"at least {self.number(lower)}"
+        return f"at least {self.number(lower)}, at most {self.number(upper)}"
+
     def is_known(self, value: float) -> str:
         """Say that a plan of this value is known."""
         return f"a plan worth {self.number(value)} is known"
@@ -255,7 +287,11 @@ class MoneyWorth(Worth):
 
     def number(self, value: float) -> str:
         """Write an amount."""
-        return f"{value:,.2f}"
+        return amount_text(value)
+
+    def shown(self, value: float) -> float:
+        """The amount in whole cents."""
+        return rounded(value)
 
     def has(self, value: float) -> str:
         """Say in short what a plan costs or earns."""
@@ -278,6 +314,29 @@ class MoneyWorth(Worth):
         what = "cost less" if value < 0 else "earn more"
         return f"no {plan} can {what} than {self.number(abs(value))}"
 
+    def between(self, lower: float, upper: float) -> str:
+        """Say during a search between which amounts the best plan costs or earns."""
+        can_cost = lower < 0 if math.isfinite(lower) else upper < 0
+        verb, sign = ("costs", -1) if can_cost else ("earns", 1)
+        if math.isfinite(lower) and is_closed(lower, upper):
+            return f"{verb} {self.number(sign * lower)}: proven best; the plan is being completed"
+        parts = [
+            f"{side} {self.number(sign * bound)}"
+            for side, bound in zip(
+                ("at most", "at least") if can_cost else ("at least", "at most"),
+                (lower, upper),
+                strict=True,
+            )
+            if math.isfinite(bound)
+        ]
+        said = f"{verb} {', '.join(parts)}" if parts else ""
+        if math.isinf(lower):
+            return f"{said}; no plan yet" if said else "no plan yet"
+        if math.isinf(upper):
+            return said
+        gap = max(0.0, upper - lower)
+        return f"{said} ({self.left(gap, gap / abs(lower) if lower else math.inf)})"
+
     def is_known(self, value: float) -> str:
         """Say that a plan with this cost or these earnings is known."""
         verb = "costs" if value < 0 else "earns"
@@ -285,7 +344,9 @@ class MoneyWorth(Worth):
 
     def left(self, gap: float, part: float) -> str:
         """The gap that is left, as a part of the costs or earnings."""
-        return f"{self.number(gap)} left" if math.isinf(part) else f"{100 * part:.3g} % left"
+        if math.isinf(part):
+            return f"{self.number(gap)} left"
+        return "less than 0.01 % left" if 0 < part < 1e-4 else f"{100 * part:.3g} % left"
 
     def gained(self, value: float) -> str:
         """The participle for improving a plan: costs are saved, earnings gained."""
@@ -313,7 +374,15 @@ def first_steps_of(
 
 @singledispatch
 def total_in_words(problem: PlanningProblem, value: float) -> str:
-    """Say what a plan is expected to cost or earn in all; empty unless a domain registers it."""
+    """Say what the value of a plan consists of; empty unless a domain registers it."""
+    return ""
+
+
+@singledispatch
+def remark_on_start(
+    problem: PlanningProblem, policy: Policy, calendar: Calendar | None = None
+) -> str:
+    """Remark on the situation in which a plan starts; empty unless a domain registers it."""
     return ""
 
 

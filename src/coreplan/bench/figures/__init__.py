@@ -312,7 +312,7 @@ def _compose_runtime(data: RuntimeData) -> Figure:
     for ax in panels[len(data.rivals) :]:
         ax.set_visible(False)
     for ax in grid[:, 0]:
-        ax.set_ylabel("runtime (s)")
+        ax.set_ylabel(f"runtime ({data.unit})")
     share_legend(figure, panels[: len(data.rivals)])
     return figure
 
@@ -332,7 +332,7 @@ def _compose_scaling(data: Scalings) -> Figure:
     panels = figure.subplots(1, len(data.sets), sharey=True, squeeze=False)[0]
     for ax, each in zip(panels, data.sets, strict=True):
         draw_scaling(each, ax)
-    panels[0].set_ylabel("time (s)")
+    panels[0].set_ylabel(f"time ({data.sets[0].unit})")
     share_legend(figure, panels)
     return figure
 
@@ -365,9 +365,8 @@ def _compose_limits(data: LimitData) -> Figure:
         ax.set_visible(False)
     for ax in grid[:, 0]:
         ax.set_ylabel("solved (%)")
-    unit = "processor s" if data.in_processor_time else "s"
     for ax in panels[max(0, len(data.panels) - columns) : len(data.panels)]:
-        ax.set_xlabel(f"time limit ({unit})")
+        ax.set_xlabel(f"time limit ({data.unit})")
     share_legend(figure, panels[: len(data.panels)])
     return figure
 

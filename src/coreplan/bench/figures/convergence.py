@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from coreplan.bench.figures.numbers import listing, percent
 from coreplan.bench.figures.style import label_ends, log_axis
-from coreplan.bench.store import Row
+from coreplan.bench.store import Row, unit_of_time
 from coreplan.bench.variants import Solves, Variant, variant_of
 
 if TYPE_CHECKING:
@@ -58,10 +58,11 @@ class GapLine:
 
 @dataclass(frozen=True)
 class ConvergenceData:
-    """Gaps of `core` over time, on one test set."""
+    """Gaps of `core` over time, on one test set; `unit` is that of the time."""
 
     set: str
     lines: tuple[GapLine, ...]
+    unit: str
 
     def __bool__(self) -> bool:
         return bool(self.lines)
@@ -110,14 +111,16 @@ def draws_progress_of(row: Row) -> bool:
 def convergence_data(rows: Iterable[Row], name: str = SET) -> ConvergenceData:
     """Median gaps of `core` over time, per number of agents and contention."""
     groups: dict[tuple[str, int], list[Row]] = {}
-    for row in Solves(rows, name)[Variant("core")].values():
+    chosen = list(Solves(rows, name)[Variant("core")].values())
+    for row in chosen:
         key = str(row.parameters.get("contention", "")), int(row.parameters["agents"])
         groups.setdefault(key, []).append(row)
     lines = [
         _line(agents, contention, groups[contention, agents])
         for contention, agents in sorted(groups)
     ]
-    return ConvergenceData(name, tuple(line for line in lines if line is not None))
+    shown = tuple(line for line in lines if line is not None)
+    return ConvergenceData(name, shown, unit_of_time(chosen))
 
 
 def _line(agents: int, contention: str, rows: Sequence[Row]) -> GapLine | None:
@@ -185,7 +188,7 @@ def draw_convergence(data: ConvergenceData, contention: str, ax: Axes) -> None:
     log_axis(ax, "x")
     log_axis(ax, "y")
     ax.set_ylim(lowest / 2, highest)
-    ax.set_xlabel("time (s)")
+    ax.set_xlabel(f"time ({data.unit})")
     ax.set_title(f"{contention} contention" if contention else data.set)
     label_ends(ax, ends, log=True)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from coreplan.bench.figures.numbers import percent
 from coreplan.bench.figures.style import line_style, log_axis
-from coreplan.bench.store import PROCESSOR, Row
+from coreplan.bench.store import Row, unit_of_time
 from coreplan.bench.variants import Solves, Variant, headliners
 
 if TYPE_CHECKING:
@@ -116,12 +116,12 @@ class LimitData:
     ----------
     panels
         The panels.
-    in_processor_time
-        Whether all solves were measured in processor time.
+    unit
+        The unit of the limits.
     """
 
     panels: tuple[LimitPanel, ...]
-    in_processor_time: bool
+    unit: str
 
     def __bool__(self) -> bool:
         return bool(self.panels)
@@ -162,8 +162,7 @@ def limit_data(rows: Iterable[Row]) -> LimitData:
             chosen = [row for row in solves if int(row.parameters["agents"]) == agents]
             panels.append(_panel(f"{name}, {agents} agents", Solves(chosen)))
     panels += [_panel(name, Solves(rows, name)) for name in OTHER_SETS]
-    clocks = {row.clock for row in rows}
-    return LimitData(tuple(each for each in panels if each.curves), clocks == {PROCESSOR})
+    return LimitData(tuple(each for each in panels if each.curves), unit_of_time(rows))
 
 
 def _panel(title: str, solves: Solves) -> LimitPanel:

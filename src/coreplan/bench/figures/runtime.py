@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from coreplan.bench.figures.numbers import factor, geometric_mean, listing, part, percent
 from coreplan.bench.figures.solved import Share
 from coreplan.bench.figures.style import AGENT_MARKS, colour_of, log_axis, scatter
-from coreplan.bench.store import Row
+from coreplan.bench.store import Row, unit_of_time
 from coreplan.bench.variants import Solves, Variant, headliners
 from coreplan.view.words import count
 
@@ -102,6 +102,8 @@ class RuntimeData:
         The others.
     limits
         The time limits, in seconds.
+    unit
+        The unit of all times.
     """
 
     set: str
@@ -109,6 +111,7 @@ class RuntimeData:
     points: tuple[RuntimePoint, ...]
     rivals: tuple[Rival, ...]
     limits: tuple[float, ...]
+    unit: str
 
     def __bool__(self) -> bool:
         return bool(self.points and self.rivals)
@@ -151,12 +154,14 @@ def runtime_data(rows: Iterable[Row], name: str = "mpp") -> RuntimeData:
         if each.algorithm in ("core-2016", "core")
         or (each.algorithm == "spudd" and each.is_published and each != spudd)
     ]
+    run = [row for each in solves.main() for row in solves[each].values()]
     return RuntimeData(
         name,
         spudd,
         tuple(_point(known[digest], places[digest]) for digest in ordered),
         tuple(_rival(solves, spudd, each, places) for each in others if spudd is not None),
-        tuple(sorted({row.time_limit for each in solves.main() for row in solves[each].values()})),
+        tuple(sorted({row.time_limit for row in run})),
+        unit_of_time(run),
     )
 
 
@@ -220,4 +225,4 @@ def draw_runtime(data: RuntimeData, rival: Rival, ax: Axes) -> None:
     log_axis(ax, "y")
     ax.set_xlim(-1, len(data.points))
     ax.set_xlabel("solved by SPUDD, by its time")
-    ax.set_ylabel("runtime (s)")
+    ax.set_ylabel(f"runtime ({data.unit})")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from coreplan.bench.figures.runtime import SHORTEST
 from coreplan.bench.figures.solved import Share
 from coreplan.bench.figures.style import line_style, log_axis, scatter
-from coreplan.bench.store import Row
+from coreplan.bench.store import Row, unit_of_time
 from coreplan.bench.variants import Solves, Variant
 
 if TYPE_CHECKING:
@@ -69,11 +69,14 @@ class ScalingData:
         Per algorithm, in the order of legends.
     limits
         The time limits, in seconds.
+    unit
+        The unit of all times.
     """
 
     set: str
     series: tuple[ScalingSeries, ...]
     limits: tuple[float, ...]
+    unit: str
 
     def __bool__(self) -> bool:
         sizes = {team.agents for each in self.series for team in each.teams}
@@ -107,8 +110,9 @@ def scaling_data(rows: Iterable[Row], name: str) -> ScalingData:
         series.append(
             ScalingSeries(variant, tuple(_times(each, teams[each]) for each in sorted(teams)))
         )
-    limits = {row.time_limit for variant in solves.main() for row in solves[variant].values()}
-    return ScalingData(name, tuple(series), tuple(sorted(limits)))
+    chosen = [row for variant in solves.main() for row in solves[variant].values()]
+    limits = {row.time_limit for row in chosen}
+    return ScalingData(name, tuple(series), tuple(sorted(limits)), unit_of_time(chosen))
 
 
 def _times(agents: int, rows: list[Row]) -> TimesOfTeams:

@@ -6,12 +6,15 @@ the view for terminals, which is slow to import.
 
 from coreplan.domains.maintenance import report as report
 from coreplan.domains.maintenance import words as words
+from coreplan.domains.maintenance.closing import close_steps
 from coreplan.domains.maintenance.coordination import Coordination, value_of_coordination
+from coreplan.domains.maintenance.exports import export_plan
 from coreplan.domains.maintenance.formats import mpp as mpp
+from coreplan.domains.maintenance.formats import state as state
 from coreplan.domains.maintenance.formats.schedule import read_schedule, write_schedule
 from coreplan.domains.maintenance.influence import Influence, Sensitivity, sensitivity
 from coreplan.domains.maintenance.money import Money
-from coreplan.domains.maintenance.parts import Contractor, Delay, Hindrance, Task
+from coreplan.domains.maintenance.parts import Closure, Contractor, Delay, Hindrance, Task
 from coreplan.domains.maintenance.planned import PlannedSchedule, PlannedWork, planned_schedule
 from coreplan.domains.maintenance.problem import MaintenanceProblem
 from coreplan.domains.maintenance.schedule import schedule_policy
@@ -24,6 +27,7 @@ from coreplan.domains.maintenance.view import simulation_words as simulation_wor
 from coreplan.domains.maintenance.works import WorksList, read_works
 
 __all__ = [
+    "Closure",
     "Contractor",
     "ContractorState",
     "Coordination",
@@ -37,6 +41,8 @@ __all__ = [
     "Sensitivity",
     "Task",
     "WorksList",
+    "close_steps",
+    "export_plan",
     "planned_schedule",
     "read_schedule",
     "read_works",

@@ -6,8 +6,10 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from coreplan.domains.maintenance.closures import start_ranges
+
 if TYPE_CHECKING:
-    from coreplan.domains.maintenance.parts import Task
+    from coreplan.domains.maintenance.parts import Closure, Task
 
 NEVER = -1
 """The latest stage of tasks that can never be completed."""
@@ -35,32 +37,38 @@ class Feasibility:
         The number of stages.
     tick
         Called regularly, for instance to check a time limit.
+    closed
+        The closed steps of the problem.
     """
 
     def __init__(
-        self, tasks: Sequence[Task], horizon: int, tick: Callable[[], None] = lambda: None
+        self,
+        tasks: Sequence[Task],
+        horizon: int,
+        tick: Callable[[], None] = lambda: None,
+        closed: Sequence[Closure] = (),
     ) -> None:
         self._tasks = tasks
         self._horizon = horizon
         self._tick = tick
         self._latest: dict[int, int] = {0: horizon}
         self._worst = [max(steps for _, steps in task.durations) for task in tasks]
-        # Without windows the order of tasks does not matter, only the sum of longest durations.
+        self._starts = [start_ranges(task, horizon, closed) for task in tasks]
+        # If works may start at any time, their order does not matter, only the sum of their longest
+        # durations.
         self._free = all(
-            task.window is None or (task.window[0] <= 0 and task.window[1] >= horizon - 1)
-            for task in tasks
+            len(ranges) == 1 and ranges[0][0] <= 0 and ranges[0][1] >= horizon - 1
+            for ranges in self._starts
         )
 
     def latest_start(self, todo: int, task: int) -> int:
         """The latest stage to start this task of a set before the other tasks; or NEVER."""
         rest = self.latest(todo & ~(1 << task))
         start = rest - self._worst[task]
-        window = self._tasks[task].window
-        if window is not None:
-            start = min(start, window[1])
-            if start < window[0]:
-                return NEVER
-        return max(start, NEVER)
+        for first, last in reversed(self._starts[task]):
+            if first <= start:
+                return min(start, last)
+        return NEVER
 
     def latest(self, todo: int) -> int:
         """The latest stage from which an idle contractor can complete this set; or NEVER."""

@@ -5,20 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import ROUND_FLOOR, ROUND_HALF_UP, Decimal
 from typing import TYPE_CHECKING
 
 from coreplan.domains.maintenance.translate import HINDRANCE, REVENUE
 from coreplan.errors import ModelError
 from coreplan.model.indexed import IndexedEntry, IndexedProblem
 from coreplan.policies.evaluation import evaluate_entries
+from coreplan.support.cents import amount_text as amount_text
+from coreplan.support.cents import cents, has_cents, share_cents
+from coreplan.support.cents import rounded as rounded
 
 if TYPE_CHECKING:
     from coreplan.domains.maintenance.problem import MaintenanceProblem
     from coreplan.policies.policy import Policy
-
-LARGE = 1e15
-"""A number of this size has no exact cents any more."""
 
 
 @dataclass(frozen=True)
@@ -64,13 +63,13 @@ class Money:
         Rounding each amount by itself would give sums that readers cannot check. Each sum is off by
         less than a cent, and each part of it by less than two.
         """
-        if not _has_cents(self.value):
+        if not has_cents(self.value):
             return self
-        value = _cents(self.value)
-        revenue, works, hindrance = _share(value, (self.revenue, -self.works, -self.hindrance))
-        hindrances = _share(hindrance, [-each for each in self.hindrances])
-        revenue_of = _share(revenue, self.revenue_of)
-        works_of = _share(works, [-each for each in self.works_of])
+        value = cents(self.value)
+        revenue, works, hindrance = share_cents(value, (self.revenue, -self.works, -self.hindrance))
+        hindrances = share_cents(hindrance, [-each for each in self.hindrances])
+        revenue_of = share_cents(revenue, self.revenue_of)
+        works_of = share_cents(works, [-each for each in self.works_of])
         return Money(
             value / 100,
             revenue / 100,
@@ -80,47 +79,6 @@ class Money:
             tuple(each / 100 for each in revenue_of),
             tuple(-each / 100 + 0.0 for each in works_of),
         )
-
-
-def amount_text(amount: float) -> str:
-    """Write an amount with two digits: halves away from zero, no "-0.00".
-
-    Examples
-    --------
-    >>> amount_text(1259.595), amount_text(-0.001)
-    ('1,259.60', '0.00')
-    """
-    if not _has_cents(amount):
-        return f"{amount:,.2f}"
-    return f"{Decimal(_cents(amount)) / 100:,.2f}"
-
-
-def rounded(amount: float) -> float:
-    """An amount in whole cents, as :func:`amount_text` writes it."""
-    return _cents(amount) / 100 if _has_cents(amount) else amount
-
-
-def _has_cents(amount: float) -> bool:
-    return math.isfinite(amount) and abs(amount) < LARGE
-
-
-def _cents(amount: float) -> int:
-    """An amount in cents, halves away from zero."""
-    return int(Decimal(repr(float(amount))).quantize(Decimal("0.01"), ROUND_HALF_UP) * 100)
-
-
-def _share(total: int, amounts: Sequence[float]) -> list[int]:
-    """Round amounts to cents whose sum is a given total: up where the rest is largest."""
-    exact = [Decimal(repr(float(amount))) * 100 for amount in amounts]
-    down = [int(each.to_integral_value(ROUND_FLOOR)) for each in exact]
-    missing = total - sum(down)
-    # Rounding of the total can ask for one more, or for one less.
-    order = sorted(range(len(exact)), key=lambda k: (down[k] - exact[k], k))
-    for k in order[: max(0, missing)]:
-        down[k] += 1
-    for k in order[: max(0, -missing)]:
-        down[k] -= 1
-    return down
 
 
 def split_value(policy: Policy, time_limit: float = math.inf) -> Money:

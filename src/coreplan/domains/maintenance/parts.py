@@ -1,9 +1,9 @@
-"""The parts of a maintenance problem: contractors, tasks, delays, hindrance."""
+"""The parts of a maintenance problem: contractors, tasks, delays, hindrance, closed steps."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from coreplan.support.checks import is_integer, is_number
 from coreplan.support.frozen import freeze_sequence
@@ -91,6 +91,32 @@ class Contractor:
     def __post_init__(self) -> None:
         tasks = freeze_sequence(self.tasks, ("tasks",), "a list of works", Task)
         object.__setattr__(self, "tasks", tasks)
+
+
+@dataclass(frozen=True, slots=True)
+class Closure:
+    """Consecutive steps in which no work may start, or no work may run.
+
+    Parameters
+    ----------
+    first, last
+        The first and the last closed stage; the last one may be beyond the horizon.
+    no
+        ``work``: a task may start only if it never runs in these stages, delayed or not, because
+        works are not interrupted; ``start``: it may not start in them.
+    name
+        Words for people; they do not change the problem.
+    """
+
+    first: int
+    last: int
+    no: str = "work"
+    name: str = field(default="", compare=False)
+
+    def __post_init__(self) -> None:
+        for key in ("first", "last"):
+            if is_integer(getattr(self, key)):
+                object.__setattr__(self, key, int(getattr(self, key)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from coreplan.domains.maintenance.closures import count_periods
 from coreplan.domains.maintenance.document import FORMAT, mpp_to_dict
-from coreplan.domains.maintenance.feasibility import Feasibility
+from coreplan.domains.maintenance.misfits import find_misfit
 from coreplan.domains.maintenance.money import Money, money_of
 from coreplan.domains.maintenance.overlaps import find_overlaps
-from coreplan.domains.maintenance.parts import Contractor, Delay, Hindrance, Task
+from coreplan.domains.maintenance.parts import Closure, Contractor, Delay, Hindrance, Task
 from coreplan.domains.maintenance.states import ContractorStates, read_state, to_local
 from coreplan.domains.maintenance.translate import (
     HINDRANCE,
@@ -21,8 +22,9 @@ from coreplan.domains.maintenance.translate import (
     index_maintenance,
     to_timmdp,
 )
-from coreplan.errors import MOST_PROBLEMS, Diagnostic, ModelError
+from coreplan.errors import MOST_PROBLEMS, Diagnostic, ModelError, nearest
 from coreplan.files.writing import tidy
+from coreplan.model.calendar import NO
 from coreplan.model.indexed import IndexedProblem, JointState, StageValue
 from coreplan.model.problem import (
     FactoredStates,
@@ -78,6 +80,9 @@ class MaintenanceProblem(PlanningProblem):
         still complete all its tasks afterwards, whatever delays happen.
     name
         The name of the problem.
+    closed
+        The steps in which no work may start, or none may run. Files of problems do not have them:
+        they belong to the calendar, see :func:`coreplan.domains.maintenance.closing.close_steps`.
     details
         More about works, for people: contractor/work → title → text. Reports show it. It does not
         change the problem, and the format ``mpp/1`` does not hold it.
@@ -102,6 +107,7 @@ class MaintenanceProblem(PlanningProblem):
     network: tuple[Hindrance, ...] = ()
     must_complete: bool = False
     name: str = "problem"
+    closed: tuple[Closure, ...] = ()
     details: Mapping[str, Mapping[str, str]] = field(
         default_factory=FrozenMapping, compare=False, repr=False
     )
@@ -113,12 +119,19 @@ class MaintenanceProblem(PlanningProblem):
         object.__setattr__(self, "contractors", contractors)
         network = freeze_sequence(self.network, ("network",), "hindrances", Hindrance)
         object.__setattr__(self, "network", network)
+        closed = freeze_sequence(self.closed, ("closed",), "closed steps", Closure)
+        object.__setattr__(self, "closed", closed)
         if is_integer(self.horizon):
             object.__setattr__(self, "horizon", int(self.horizon))
         problems = list(
             itertools.islice(
                 check_maintenance(
-                    self.name, self.horizon, self.contractors, self.network, self.must_complete
+                    self.name,
+                    self.horizon,
+                    self.contractors,
+                    self.network,
+                    self.must_complete,
+                    self.closed,
                 ),
                 MOST_PROBLEMS,
             )
@@ -170,8 +183,27 @@ class MaintenanceProblem(PlanningProblem):
         return FORMAT
 
     def to_dict(self) -> dict[str, Any]:
-        """Write the problem with the keys of the format ``mpp/1``."""
+        """Write the problem with the keys of the format ``mpp/1``.
+
+        Raises
+        ------
+        ModelError
+            If steps are closed: the format does not have closed periods.
+        """
+        if self.closed:
+            raise ModelError(
+                f"problem {found(self.name)} has {count_periods(self.closed)}, which {FORMAT} "
+                "files do not have; keep them in the calendar beside the file, and write the "
+                "problem without them"
+            )
         return dict(tidy(mpp_to_dict(self)))
+
+    def content(self) -> dict[str, Any]:
+        """The content of the file and, if steps are closed, which."""
+        written = mpp_to_dict(self)
+        if self.closed:
+            written["closed"] = sorted({(each.first, each.last, each.no) for each in self.closed})
+        return dict(tidy(written))
 
     def read_state(self, agent: str, given: Any) -> Any:
         """Read and check the state of a contractor."""
@@ -226,6 +258,7 @@ def check_maintenance(
     contractors: Sequence[Contractor],
     network: Sequence[Hindrance],
     must_complete: object,
+    closed: Sequence[Closure] = (),
 ) -> Iterable[Diagnostic]:
     """Find all mistakes in the parts of a problem, each with its place in the file format."""
     if not isinstance(name, str):
@@ -237,6 +270,10 @@ def check_maintenance(
     yield from check_integer(horizon, ("horizon",), "the number of steps", 1, MOST_STAGES)
     sound_horizon = is_integer(horizon) and 1 <= int(horizon) <= MOST_STAGES  # type: ignore[call-overload]
     stages = int(horizon) if sound_horizon else 0  # type: ignore[call-overload]
+    wrong_closures = [
+        problem for k, each in enumerate(closed) for problem in _check_closure(each, ("closed", k))
+    ]
+    yield from wrong_closures
     if not contractors:
         yield Diagnostic(("agents",), "found no contractors; expected one or more")
     clashes = list(check_distinct([c.name for c in contractors], ("agents",), "contractor"))
@@ -248,13 +285,13 @@ def check_maintenance(
         yield from check_name(contractor.name, (*path, "name"), "the contractor")
         yield from _check_slash(contractor.name, (*path, "name"))
         yield from check_distinct([t.name for t in contractor.tasks], (*path, "tasks"), "work")
-        sound = sound_horizon
+        sound = sound_horizon and not wrong_closures
         for j, task in enumerate(contractor.tasks):
             problems = list(_check_task(task, (*path, "tasks", j), stages))
             sound = sound and not problems
             yield from problems
         if sound and must_complete is True:
-            yield from _check_fits(contractor, stages, path, looked_at)
+            yield from _check_fits(contractor, stages, path, looked_at, closed)
         # Two contractors may have the same name by mistake: their tasks are taken together, so
         # that only the name is reported.
         if isinstance(contractor.name, str):
@@ -329,26 +366,34 @@ def _check_task(task: Task, path: Path, stages: int) -> Iterable[Diagnostic]:
 
 
 def _check_fits(
-    contractor: Contractor, stages: int, path: Path, looked_at: Iterator[int]
+    contractor: Contractor,
+    stages: int,
+    path: Path,
+    looked_at: Iterator[int],
+    closed: Sequence[Closure],
 ) -> Iterable[Diagnostic]:
-    misfits = Feasibility(contractor.tasks, stages).misfits(looked_at)
-    if misfits:
-        names = ", ".join(found(contractor.tasks[k].name) for k in misfits[:MOST_PROBLEMS])
-        if len(misfits) > MOST_PROBLEMS:
-            names += f" and {len(misfits) - MOST_PROBLEMS} more"
-        fit = "does not fit" if len(misfits) == 1 else "do not fit together"
-        delays = any(_may_be_delayed(contractor.tasks[k]) for k in misfits)
-        included = ", delays included" if delays else ""
+    misfit = find_misfit(contractor, stages, closed, looked_at)
+    if misfit is not None:
+        yield Diagnostic((*path, "tasks", misfit.tasks[0]), misfit.in_words(f"step {stages - 1}"))
+
+
+def _check_closure(closure: Closure, path: Path) -> Iterable[Diagnostic]:
+    ends = [
+        list(check_integer(end, (*path, key), "a step", 0))
+        for key, end in (("first", closure.first), ("last", closure.last))
+    ]
+    yield from itertools.chain(*ends)
+    if not any(ends) and closure.first > closure.last:
         yield Diagnostic(
-            (*path, "tasks", misfits[0]),
-            f"contractor {found(contractor.name)} cannot finish all its works by step "
-            f"{stages - 1}{included}: {names} {fit}; plan more steps, widen a window, drop "
-            "a work, or set must_complete to false",
+            path, f"the first step {closure.first} is after the last step {closure.last}; swap them"
         )
-
-
-def _may_be_delayed(task: Task) -> bool:
-    return task.delay is not None and task.delay.probability > 0
+    if closure.no not in NO:
+        hint = nearest(closure.no, NO) if isinstance(closure.no, str) else ""
+        yield Diagnostic(
+            (*path, "no"), f"found {found(closure.no)}; expected 'work' or 'start'{hint}"
+        )
+    if not isinstance(closure.name, str):
+        yield Diagnostic((*path, "name"), f"found {found(closure.name)}; expected a text")
 
 
 def _check_hindrance(

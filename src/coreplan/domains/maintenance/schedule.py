@@ -8,16 +8,18 @@ order.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from coreplan import _core
+from coreplan.domains.maintenance.closures import closure_in_words, closures_against
 from coreplan.domains.maintenance.feasibility import TooManySetsError
-from coreplan.domains.maintenance.parts import Contractor, Task
+from coreplan.domains.maintenance.parts import Closure, Contractor, Task
 from coreplan.domains.maintenance.problem import MaintenanceProblem
 from coreplan.domains.maintenance.states import (
     CONTINUE,
@@ -32,6 +34,7 @@ from coreplan.domains.maintenance.states import (
 )
 from coreplan.domains.maintenance.translate import Dynamics
 from coreplan.errors import MOST_PROBLEMS, Diagnostic, ModelError
+from coreplan.model.calendar import Calendar
 from coreplan.model.indexed import IndexedAgent, JointState, by_agent
 from coreplan.model.problem import index_problem
 from coreplan.policies.policy import Policy
@@ -40,6 +43,13 @@ from coreplan.solving.compile import unroll_problem
 from coreplan.solving.limits import Limits
 from coreplan.support.checks import check_integer, found, is_integer, unknown_name
 from coreplan.support.late import provides
+from coreplan.view.words import when_range
+
+Spans = Callable[[int, int], str]
+"""Words for consecutive steps: their numbers or, with a calendar, their dates."""
+
+MOST_RANGES = 4
+"""The most ranges of possible steps that a message names."""
 
 Schedule = Mapping[str, Mapping[str, int]]
 """The planned starts: contractor → work → step."""
@@ -113,9 +123,10 @@ def refuse_schedule(
     schedule: Schedule,
     stage: int = 0,
     state: JointState | None = None,
+    calendar: Calendar | None = None,
 ) -> None:
     """Raise a ModelError if a schedule has mistakes, with all of them."""
-    problems = check_schedule(problem, schedule, stage, state)
+    problems = check_schedule(problem, schedule, stage, state, calendar)
     some = list(itertools.islice(problems, MOST_PROBLEMS))
     if some:
         raise ModelError(some)
@@ -197,8 +208,13 @@ def check_schedule(
     schedule: object,
     stage: int = 0,
     state: JointState | None = None,
+    calendar: Calendar | None = None,
 ) -> Iterable[Diagnostic]:
-    """Find all mistakes of a schedule, each with its place in the mapping."""
+    """Find all mistakes of a schedule, each with its place in the mapping.
+
+    With a calendar, the messages have dates instead of steps.
+    """
+    spans = partial(when_range, calendar=calendar)
     if not isinstance(schedule, Mapping):
         yield Diagnostic(
             (), f"found {found(schedule)}; expected a schedule, {{contractor: {{work: step}}}}"
@@ -213,20 +229,22 @@ def check_schedule(
     for contractor, start in zip(problem.contractors, given, strict=True):
         if contractor.name not in schedule:
             continue
-        dynamics = Dynamics(contractor, problem.horizon, problem.must_complete)
+        dynamics = Dynamics(
+            contractor, problem.horizon, problem.must_complete, closed=problem.closed
+        )
         with suppress(TooManySetsError):  # indexing the problem reports it
-            problems = list(_check_steps(contractor, schedule[contractor.name], dynamics))
+            problems = list(_check_steps(contractor, schedule[contractor.name], dynamics, spans))
             yield from problems
             if not problems:
                 stands = ContractorState() if start is None else read_state(contractor, start)
                 local = to_local(contractor, stands)
                 dynamics.force(stands, stage)
                 plan = _Plan(contractor, schedule)
-                yield from _check_starts(contractor, dynamics, plan, stage, local)
+                yield from _check_starts(contractor, dynamics, plan, stage, local, spans)
 
 
 def _check_steps(
-    contractor: Contractor, planned: object, dynamics: Dynamics
+    contractor: Contractor, planned: object, dynamics: Dynamics, spans: Spans
 ) -> Iterable[Diagnostic]:
     """Check that the works exist, and that their steps are within the plan and their windows."""
     path = (contractor.name,)
@@ -250,13 +268,15 @@ def _check_steps(
         task = contractor.tasks[numbers[name]]
         first, last = task.window or (0, last_step)
         if not 0 <= step <= last_step:
-            reason = f"the plan covers {_range(0, last_step)}"
+            reason = f"the plan covers {spans(0, last_step)}"
         elif not first <= step <= last:
-            reason = f"its window is {_range(first, last)}"
+            reason = f"its window is {spans(first, last)}"
+        elif against := closures_against(task, step, dynamics.closed):
+            reason = _closed(against[0], task, step)
         else:
             continue
-        possible = _possible(dynamics, 1 << numbers[name], numbers[name], 0)
-        yield _impossible(contractor, task, int(step), reason, possible)
+        possible = _possible(dynamics, 1 << numbers[name], numbers[name], 0, spans)
+        yield _impossible(contractor, task, int(step), reason, possible, spans)
 
 
 class _Start(NamedTuple):
@@ -297,7 +317,12 @@ def _undelayed(
 
 
 def _check_starts(
-    contractor: Contractor, dynamics: Dynamics, plan: _Plan, stage: int, local: LocalState
+    contractor: Contractor,
+    dynamics: Dynamics,
+    plan: _Plan,
+    stage: int,
+    local: LocalState,
+    spans: Spans,
 ) -> Iterable[Diagnostic]:
     """Report the first work that does not start as planned if no more delays happen.
 
@@ -317,27 +342,27 @@ def _check_starts(
         elif late or step < busy:
             late = True
         else:
-            reason, idle_from, todo = _why_not(contractor, plan, [*starts, end], k)
-            possible = _possible(dynamics, todo, k, idle_from)
-            yield _impossible(contractor, contractor.tasks[k], step, reason, possible)
+            reason, idle_from, todo = _why_not(contractor, plan, [*starts, end], k, spans)
+            possible = _possible(dynamics, todo, k, idle_from, spans)
+            yield _impossible(contractor, contractor.tasks[k], step, reason, possible, spans)
             return
 
 
 def _why_not(
-    contractor: Contractor, plan: _Plan, starts: list[_Start], task: int
+    contractor: Contractor, plan: _Plan, starts: list[_Start], task: int, spans: Spans
 ) -> tuple[str, int, int]:
     """Why a work does not start as planned, with the idle step and the tasks left then."""
     step = plan.steps[task]
     for each in starts:
         if each.task == task and each.step < step:
             reason = (
-                f"the work has to start by step {each.step}, or delays could keep the contractor "
-                "from finishing all its works (must_complete)"
+                f"the work has to start by {spans(each.step, each.step)}, or delays could keep the "
+                "contractor from finishing all its works (must_complete)"
             )
             return reason, each.idle_from, each.todo
         if each.step <= step < each.end:
             other = contractor.tasks[each.task]
-            busy = _range(each.step, each.end - 1)
+            busy = spans(each.step, each.end - 1)
             reason = f"it works on {found(other.name)} in {busy}, even without delays"
             if each.task not in plan.steps:
                 reason += (
@@ -351,23 +376,33 @@ def _why_not(
 
 
 def _impossible(
-    contractor: Contractor, task: Task, step: int, reason: str, possible: str
+    contractor: Contractor, task: Task, step: int, reason: str, possible: str, spans: Spans
 ) -> Diagnostic:
     return Diagnostic(
         (contractor.name, task.name),
-        f"contractor {found(contractor.name)} cannot start work {found(task.name)} in step {step}: "
-        f"{reason}; {possible}",
+        f"contractor {found(contractor.name)} cannot start work {found(task.name)} in "
+        f"{spans(step, step)}: {reason}; {possible}",
     )
 
 
-def _possible(dynamics: Dynamics, todo: int, task: int, idle_from: int) -> str:
+def _possible(dynamics: Dynamics, todo: int, task: int, idle_from: int, spans: Spans) -> str:
     """The steps in which a work may start before the remaining ones, as advice."""
+    ranges = []
     for choice in dynamics.choices(LocalState(todo, IDLE, 0)):
         first, last = max(choice.first, idle_from), choice.last
         if choice.action == START + task and first <= last:
-            return f"choose {_range(first, last)}"
+            ranges.append(spans(first, last))
+    if ranges:
+        more = f" and {len(ranges) - MOST_RANGES} more ranges" if len(ranges) > MOST_RANGES else ""
+        return f"choose {' or '.join(ranges[:MOST_RANGES])}{more}"
     return "no step is possible: plan the works before it earlier, or leave it out"
 
 
-def _range(first: int, last: int) -> str:
-    return f"step {first}" if first == last else f"steps {first} to {last}"
+def _closed(closure: Closure, task: Task, step: int) -> str:
+    """Why a closure forbids a start."""
+    period = f"the closed period {closure_in_words(closure)}"
+    if closure.first <= step <= closure.last:
+        return f"it is in {period}"
+    longest = max(steps for _, steps in task.durations)
+    delayed = ", delayed," if longest > task.duration else ""
+    return f"it could{delayed} still run in {period}, and works are not interrupted"

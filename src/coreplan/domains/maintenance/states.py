@@ -218,9 +218,10 @@ class ContractorStates:
         return frozenset(self.value(index).done)
 
     def _unreachable(self, stage: int, given: object) -> ModelError:
+        shown = repr(given) if isinstance(given, str) else f"'{given}'"
         return ModelError(
             f"contractor {found(self._contractor.name)} cannot be in this state in step {stage}: "
-            f"found {given!r}; check `done`, `doing` and `remaining`"
+            f"found {shown}; check `done`, `doing` and `remaining`"
         )
 
     def value(self, index: int) -> ContractorState:

@@ -184,6 +184,12 @@ def timeline(policy: Policy, time_limit: float = math.inf) -> Timeline:
     )
 
 
+def expected_cost(task: Task, when: WorkTimeline) -> float:
+    """The expected cost of a work in the steps of the plan."""
+    cost = task.cost if isinstance(task.cost, tuple) else (task.cost,) * len(when.working)
+    return math.fsum(chance * each for chance, each in zip(when.working, cost, strict=True))
+
+
 def likely_works(policy: Policy, graph: PlanGraph) -> tuple[WorkTimeline, ...]:
     """The chances of works in the graph of a plan's likeliest situations.
 

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from coreplan.domains.maintenance.closures import start_ranges
 from coreplan.domains.maintenance.feasibility import Feasibility, TooManySetsError
-from coreplan.domains.maintenance.parts import Contractor, Cost, Hindrance
+from coreplan.domains.maintenance.parts import Closure, Contractor, Cost, Hindrance
 from coreplan.domains.maintenance.states import (
     CONTINUE,
     IDLE,
@@ -60,14 +61,22 @@ class Dynamics:
     """The actions of one contractor and their outcomes."""
 
     def __init__(
-        self, contractor: Contractor, horizon: int, must_complete: bool, guard: Guard = no_limits
+        self,
+        contractor: Contractor,
+        horizon: int,
+        must_complete: bool,
+        guard: Guard = no_limits,
+        closed: Sequence[Closure] = (),
     ) -> None:
         self.tasks = contractor.tasks
         self.horizon = horizon
+        self.closed = closed
         self.actions = ("wait", "continue", *(start_action(task.name) for task in self.tasks))
         self._feasibility: Feasibility | None = None
         if must_complete:
-            self._feasibility = Feasibility(self.tasks, horizon, lambda: guard(0))
+            self._feasibility = Feasibility(self.tasks, horizon, lambda: guard(0), closed)
+        # A work may start in several ranges of stages if steps between them are closed.
+        self._starts = [start_ranges(task, horizon, closed) for task in self.tasks]
         self._forced: tuple[int, int] | None = None
 
     def force(self, state: ContractorState, stage: int) -> None:
@@ -110,13 +119,15 @@ class Dynamics:
             yield Choice(START + k, stage, stage, self._begun(state, k))
             return
         # Ties are broken by this order: of equally good plans, people prefer not to wait.
-        for k, task in enumerate(self.tasks):
+        for k in range(len(self.tasks)):
             if not state.todo >> k & 1:
                 continue
-            first, last = task.window or (0, self.horizon - 1)
+            end = self.horizon - 1
             if self._feasibility:
-                last = min(last, self._feasibility.latest_start(state.todo, k))
-            yield Choice(START + k, first, min(last, self.horizon - 1), self._begun(state, k))
+                end = min(end, self._feasibility.latest_start(state.todo, k))
+            begun = self._begun(state, k)
+            for first, last in self._starts[k]:
+                yield Choice(START + k, first, min(last, end), begun)
         yield Choice(WAIT, 0, latest - 1, [(state, 1.0)])
 
     def _begun(self, state: LocalState, k: int) -> list[tuple[LocalState, float]]:
@@ -186,7 +197,9 @@ def index_maintenance(
     given = [None] * len(names) if state is None else by_agent(state, names, "state")
     agents = []
     for contractor, start in zip(problem.contractors, given, strict=True):
-        dynamics = Dynamics(contractor, problem.horizon, problem.must_complete, guard)
+        dynamics = Dynamics(
+            contractor, problem.horizon, problem.must_complete, guard, problem.closed
+        )
         given_state = ContractorState() if start is None else read_state(contractor, start)
         agents.append(_index_contractor(contractor, dynamics, given_state, stage, history, guard))
     entries, functions = _index_rewards(problem)
@@ -244,7 +257,7 @@ def _index_states(
         for action, first, last, outcomes in choices:
             agent.add_choice(action, first, last, [(number[s], p) for s, p in outcomes])
         agent.end_state()
-    _add_conditions(agent, order, contractor, dynamics.horizon, guard)
+    _add_conditions(agent, order, contractor, dynamics, guard)
     return agent
 
 
@@ -287,7 +300,7 @@ def _index_histories(
         for action, outcomes in row:
             agent.add_choice(action, 0, dynamics.horizon - 1, outcomes)
         agent.end_state()
-    _add_conditions(agent, [node.state for node in order], contractor, dynamics.horizon, guard)
+    _add_conditions(agent, [node.state for node in order], contractor, dynamics, guard)
     return agent
 
 
@@ -295,14 +308,15 @@ def _add_conditions(
     agent: IndexedAgent,
     states: Sequence[LocalState],
     contractor: Contractor,
-    horizon: int,
+    dynamics: Dynamics,
     guard: Guard,
 ) -> None:
     """Add the conditions of rewards on tasks, in the order of their numbers."""
     agent.tasks = (None, None, *(task.name for task in contractor.tasks))
     agent.stuck = (
-        f"{contractor.name} cannot finish all its works by step {horizon - 1}; plan more steps, "
-        "widen a window, or drop a work"
+        f"{contractor.name} cannot finish all its works by step {dynamics.horizon - 1}; plan more "
+        f"steps, widen a window, {'shorten a closed period, ' if dynamics.closed else ''}or drop a "
+        "work"
     )
     for k, task in enumerate(contractor.tasks):
         guard(len(states))
@@ -381,7 +395,8 @@ def to_timmdp(problem: MaintenanceProblem, *, history: bool = False) -> TIMMDP:
 
     States have the features ``status X`` (``to do``, ``under way`` or ``done``) and ``may work on
     X`` for each task X, ``working on`` and ``remaining`` while a task is under way and, if the
-    actions of a state depend on the stage (windows, ``must_complete``, histories), ``stage``.
+    actions of a state depend on the stage (windows, closed steps, ``must_complete``, histories),
+    ``stage``.
 
     Parameters
     ----------
@@ -401,7 +416,9 @@ def to_timmdp(problem: MaintenanceProblem, *, history: bool = False) -> TIMMDP:
     """
     agents = []
     for contractor in problem.contractors:
-        dynamics = Dynamics(contractor, problem.horizon, problem.must_complete)
+        dynamics = Dynamics(
+            contractor, problem.horizon, problem.must_complete, closed=problem.closed
+        )
         names = [task.name for task in contractor.tasks]
         start = ContractorState()
         indexed = _index_contractor(contractor, dynamics, start, 0, history, no_limits)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from coreplan.domains.maintenance.closures import count_periods
 from coreplan.domains.maintenance.coordination import Coordination
 from coreplan.domains.maintenance.money import Money, amount_text
 from coreplan.domains.maintenance.problem import MaintenanceProblem
@@ -18,6 +19,7 @@ from coreplan.view.words import (
     first_steps_of,
     parts_in_words,
     remark_on_plan,
+    remark_on_start,
     steps,
     total_in_words,
     when,
@@ -33,6 +35,8 @@ def _describe(problem: MaintenanceProblem) -> str:
         count(problem.horizon, "step"),
         count(len(problem.network), "hindrance rule"),
     ]
+    if problem.closed:
+        parts.append(count_periods(problem.closed))
     if problem.must_complete:
         parts.append("every work must be completed")
     return ", ".join(parts)
@@ -67,11 +71,21 @@ def expected_money(value: float) -> str:
     return f"expected to earn {amount_text(value)} in all: revenue, less works and hindrance"
 
 
+PLANNING_ALONE = (
+    "every contractor starts its works when that is best for itself, and as early as possible "
+    "where it makes no difference"
+)
+"""The plan that coordination is compared with."""
+
+
 @provides("Coordination.text")
 def coordination_in_words(worth: Coordination) -> list[str]:
     """The value of coordination: the gain, its parts, and the contractors who gain or give up."""
     speak = MoneyWorth() if worth.money_alone is not None else Worth()
-    low, high = speak.number(worth.low), speak.number(worth.high)
+    # Differences of the amounts as they are written, so that readers can check them.
+    least = max(0.0, speak.shown(worth.value) - speak.shown(worth.alone))
+    most = max(least, speak.shown(worth.upper_bound) - speak.shown(worth.alone))
+    low, high = speak.number(least), speak.number(most)
     gains = low if low == high else f"between {low} and {high}"
     lines = [
         f"coordination is worth {gains}: this plan {speak.is_expected(worth.value)}, planning "
@@ -79,10 +93,12 @@ def coordination_in_words(worth: Coordination) -> list[str]:
     ]
     if worth.gain < 0:
         lines.append("this plan is worse than planning alone")
+    lines.append(f"planning alone: {PLANNING_ALONE}")
     if worth.money is not None and worth.money_alone is not None:
+        together, apart = worth.money.in_cents(), worth.money_alone.in_cents()
         parts = []
         for what in ("hindrance", "works", "revenue"):
-            before, after = getattr(worth.money_alone, what), getattr(worth.money, what)
+            before, after = getattr(apart, what), getattr(together, what)
             parts.append(f"{what} {speak.number(before)} alone, {speak.number(after)} together")
         lines.append("; ".join(parts))
     for name, after in (worth.own or {}).items():
@@ -99,7 +115,28 @@ def coordination_in_words(worth: Coordination) -> list[str]:
 
 @total_in_words.register
 def _total(problem: MaintenanceProblem, value: float) -> str:
-    return expected_money(value)
+    parts = "works and hindrance"
+    if any(task.revenue for contractor in problem.contractors for task in contractor.tasks):
+        parts = f"{parts}, less revenue" if value < 0 else f"revenue, less {parts}"
+    return f"The amount is an expected value for all contractors: {parts}."
+
+
+@remark_on_start.register
+def spent_before(
+    problem: MaintenanceProblem, policy: Policy, calendar: Calendar | None = None
+) -> str:
+    """Say that amounts leave out the works of earlier steps; empty if none has started."""
+    state = policy.indexed.name_state(policy.indexed.find_state(policy.stage, None))
+    begun = any(
+        isinstance(at, ContractorState) and (at.done or at.doing is not None)
+        for at in state.values()
+    )
+    if not begun:
+        return ""
+    return (
+        f"All amounts count from {when(policy.stage, calendar)} on: money spent or earned before "
+        "is not included."
+    )
 
 
 @remark_on_plan.register

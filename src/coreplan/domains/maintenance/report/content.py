@@ -10,8 +10,9 @@ from typing import Any
 from coreplan.analysis.distribution import RUNS, ReturnDistribution, return_distribution
 from coreplan.analysis.simulation import Simulation
 from coreplan.analysis.simulator import simulate
+from coreplan.domains.maintenance.closures import closure_in_words
 from coreplan.domains.maintenance.courses import MOST_PIECES, Courses, find_courses
-from coreplan.domains.maintenance.parts import Cost, Task
+from coreplan.domains.maintenance.parts import Cost
 from coreplan.domains.maintenance.problem import MaintenanceProblem
 from coreplan.domains.maintenance.report.money import (
     coordination_data,
@@ -21,9 +22,15 @@ from coreplan.domains.maintenance.report.money import (
     worth_of,
 )
 from coreplan.domains.maintenance.states import ContractorState
-from coreplan.domains.maintenance.timeline import Timeline, WorkTimeline, timeline
+from coreplan.domains.maintenance.timeline import (
+    Timeline,
+    WorkTimeline,
+    expected_cost,
+    timeline,
+)
 from coreplan.errors import SolverError
-from coreplan.model.calendar import Calendar, write_date
+from coreplan.model.calendar import Calendar
+from coreplan.model.dates import write_date
 from coreplan.policies.policy import Policy
 from coreplan.support.version import __version__
 from coreplan.view.report import EXTRA_TIME
@@ -79,6 +86,7 @@ def report_data(
         "first": policy.stage,
         "horizon": policy.horizon,
         "dates": speak.dates(),
+        "closed": _closed(problem, policy.stage),
         "contractors": [contractor.name for contractor in problem.contractors],
         "works": _works(problem, times, simulated, speak, set(beginning["done"])),
         "details": _details(problem),
@@ -86,7 +94,7 @@ def report_data(
         **beginning,
         "courses": [_pieces(problem, each) for each in courses],
         "hindrance": _hindrance(times),
-        "summary": summary_data(plan, worth),
+        "summary": summary_data(plan, worth, calendar),
         "distribution": distribution_data(returns, worth),
         "coordination": coordination_data(plan, worth, time_limit),
         "words": {
@@ -170,6 +178,20 @@ class _Words:
         if self._calendar is None:
             said.append("Steps are counted from 0.")
         return " ".join(said)
+
+
+def _closed(problem: MaintenanceProblem, stage: int) -> list[dict[str, Any]]:
+    """The closed steps of the plan, for the chart."""
+    return [
+        {
+            "begin": max(each.first, stage),
+            "end": min(each.last + 1, problem.horizon),
+            "no": each.no,
+            "name": closure_in_words(each),
+        }
+        for each in problem.closed
+        if each.last >= stage and each.first < problem.horizon
+    ]
 
 
 def _plan_help(courses: Sequence[Courses], speak: _Words) -> str:
@@ -259,7 +281,7 @@ def _works(
                 "revenue": task.revenue,
                 "starts": starts,
                 "completed": completed,
-                "expected": None if when is None else _expected_cost(task, when),
+                "expected": None if when is None else expected_cost(task, when),
             }
         )
     return listed
@@ -279,11 +301,6 @@ def _details(problem: MaintenanceProblem) -> dict[str, Any]:
             [problem.details.get(name, {}).get(title, "") for title in titles] for name in names
         ],
     }
-
-
-def _expected_cost(task: Task, when: WorkTimeline) -> float:
-    cost = task.cost if isinstance(task.cost, tuple) else (task.cost,) * len(when.working)
-    return math.fsum(chance * each for chance, each in zip(when.working, cost, strict=True))
 
 
 def _rules(problem: MaintenanceProblem) -> list[dict[str, Any]]:

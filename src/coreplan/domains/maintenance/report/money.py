@@ -13,7 +13,9 @@ from coreplan.analysis.simulation import QUANTILES, Simulation
 from coreplan.domains.maintenance.coordination import Coordination, value_of_coordination
 from coreplan.domains.maintenance.money import Money, amount_text, rounded
 from coreplan.domains.maintenance.problem import MaintenanceProblem
+from coreplan.domains.maintenance.words import PLANNING_ALONE, spent_before
 from coreplan.errors import LimitError, SolverError
+from coreplan.model.calendar import Calendar
 from coreplan.solving.result import Result, Status, is_closed
 from coreplan.view.report.plan import ReportedPlan
 
@@ -89,7 +91,9 @@ def _part(share: float) -> str:
     return f" ({100 * share:.3g} %)" if math.isfinite(share) else ""
 
 
-def summary_data(plan: ReportedPlan, worth: Worth) -> dict[str, Any]:
+def summary_data(
+    plan: ReportedPlan, worth: Worth, calendar: Calendar | None = None
+) -> dict[str, Any]:
     """The expected total, its parts, and whether the plan is proven to be the best."""
     nearly = {"exact": "", "proven": "at least ", "estimated": "about "}[worth.kind]
     if worth.costs and worth.kind == "proven":
@@ -106,9 +110,9 @@ def summary_data(plan: ReportedPlan, worth: Worth) -> dict[str, Any]:
     total = "Expected cost" if worth.costs else "Expected earnings"
     amount = worth.sign * money.value
     amounts.append({"words": total, "amount": amount, "note": rule, "total": True})
-    note = ""
+    notes = [spent_before(problem_of(plan), plan.policy, calendar)]
     if worth.runs is not None:
-        note = (
+        notes.append(
             f"The amounts are estimated from {worth.runs:,} simulated courses: too many courses "
             "are possible to compute them exactly."
         )
@@ -118,7 +122,7 @@ def summary_data(plan: ReportedPlan, worth: Worth) -> dict[str, Any]:
         "proof": _proof(plan, worth),
         "proven": _is_proven(plan, worth),
         "amounts": amounts,
-        "note": note,
+        "note": " ".join(each for each in notes if each),
         "value": worth.value,
         "upper_bound": plan.upper_bound,
     }
@@ -144,7 +148,7 @@ def _proof(plan: ReportedPlan, worth: Worth) -> str:
     known = f"no plan{among} can {can} than {amount_text(worth.sign * bound)}"
     if worth.kind == "estimated":
         return f"Not proven to be the best plan: {known}."
-    gap = max(0.0, bound - worth.value)
+    gap = max(0.0, rounded(bound) - rounded(worth.value))
     relative = _part(gap / abs(worth.value)) if worth.value else ""
     gained = "saved" if worth.costs else "gained"
     return (
@@ -240,11 +244,11 @@ def _coordination_words(plan: ReportedPlan, found: Coordination, worth: Worth) -
         said = [f"Planning alone would be better by {amount_text(-found.gain)}."]
     else:
         part = _part(found.gain / abs(found.alone)) if found.alone else ""
-        said = [f"This plan {gained} {amount_text(found.gain)}{part} compared with planning alone."]
+        gain = rounded(rounded(found.value) - rounded(found.alone))
+        said = [f"This plan {gained} {amount_text(gain)}{part} compared with planning alone."]
     said.append(
-        f"If every contractor planned for its own costs and revenue only, all works together "
-        f"would be expected to {worth.verb} {amount_text(worth.sign * found.alone)}, hindrance "
-        "included."
+        f"Planning alone means that {PLANNING_ALONE}; all works together would then be expected to "
+        f"{worth.verb} {amount_text(worth.sign * found.alone)}, hindrance included."
     )
     known = plan.upper_bound is not None and not plan.decentralised
     if known and not _is_proven(plan, worth) and amount_text(found.high) != amount_text(found.low):
@@ -253,6 +257,12 @@ def _coordination_words(plan: ReportedPlan, found: Coordination, worth: Worth) -
             f"{amount_text(found.high)}."
         )
     return " ".join(said)
+
+
+def _own(money: Money) -> list[float]:
+    """For each contractor: its revenue, less the cost of its works."""
+    parts = zip(money.revenue_of, money.works_of, strict=True)
+    return [rounded(revenue - works) for revenue, works in parts]
 
 
 def _coordination_rows(
@@ -278,7 +288,8 @@ def _coordination_rows(
     sign = worth.sign
     total = "Expected cost" if worth.costs else "Expected earnings"
     add(total, sign * found.value, sign * found.alone, sign, total=True)
-    for name, alone in found.own_alone.items():
-        own = None if found.own is None else sign * found.own[name]
+    together_own = None if together_parts is None else _own(together_parts)
+    for number, (name, alone) in enumerate(zip(found.own_alone, _own(alone_parts), strict=True)):
+        own = None if together_own is None else sign * together_own[number]
         add(name, own, sign * alone, sign, name=True)
     return rows

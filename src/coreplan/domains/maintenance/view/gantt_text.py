@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from textwrap import wrap
 
 from rich.cells import cell_len
 from rich.text import Text
 
+from coreplan.domains.maintenance.parts import Closure
 from coreplan.domains.maintenance.timeline import WorkTimeline
 from coreplan.model.calendar import Calendar
-from coreplan.view.terminal import fit
+from coreplan.view.terminal import break_lines, fit, fit_apart
 from coreplan.view.words import percent, printable, when
 
 SURE = 1 - 1e-9
@@ -38,6 +38,8 @@ class Marks:
         Work only if delayed.
     idle, ellipsis
         No work; the end of a name that was cut.
+    closed, no_start
+        No work in a closed period; no work in a period in which none may start.
     """
 
     sure: str
@@ -45,18 +47,20 @@ class Marks:
     extra: str
     idle: str
     ellipsis: str
+    closed: str
+    no_start: str
 
 
-BLOCKS = Marks("█", "▁▂▃▄▅▆▇", "░", "·", "…")
-PLAIN = Marks("#", "123456789", "~", ".", "~")
+BLOCKS = Marks("█", "▁▂▃▄▅▆▇", "░", "·", "…", "×", "-")
+PLAIN = Marks("#", "123456789", "~", ".", "~", "x", "-")
 
 
 def marks_for(encoding: str | None) -> Marks:
     """Choose blocks if the encoding has them, else plain characters."""
     try:
-        "".join((BLOCKS.sure, BLOCKS.chances, BLOCKS.extra, BLOCKS.idle, "…–")).encode(
-            encoding or "ascii"
-        )
+        "".join(
+            (BLOCKS.sure, BLOCKS.chances, BLOCKS.extra, BLOCKS.idle, BLOCKS.closed, "…–")
+        ).encode(encoding or "ascii")
     except (UnicodeEncodeError, LookupError):
         return PLAIN
     return BLOCKS
@@ -70,6 +74,7 @@ def gantt(
     width: int,
     marks: Marks = BLOCKS,
     calendar: Calendar | None = None,
+    closed: Sequence[Closure] = (),
 ) -> list[Text]:
     """Draw a chart: a block for each contractor, a row for each work, a column for each step.
 
@@ -87,17 +92,23 @@ def gantt(
         The characters of the chart.
     calendar
         The dates of the steps, if they are known.
+    closed
+        The closed steps; a column is closed if all its steps are.
     """
     layout = _Layout(works, stage, horizon, width, calendar)
     lines = [layout.axis()]
+    idle = _idle_marks(layout, marks, closed, horizon)
     for name in contractors:
         own = [each for each in works if each.contractor == name]
         lines.append(Text(fit(printable(name), width, marks.ellipsis).rstrip(), "bold"))
         if not own:
             lines.append(Text("  no works", "dim"))
-        for work in own:
-            line = Text(f"  {fit(printable(work.work), layout.name_width - 2, marks.ellipsis)} ")
-            for mark, style in _bar(work, layout, marks):
+        names = fit_apart(
+            [printable(work.work) for work in own], layout.name_width - 2, marks.ellipsis
+        )
+        for work, shown in zip(own, names, strict=True):
+            line = Text(f"  {shown} ")
+            for mark, style in _bar(work, layout, marks, idle):
                 line.append(mark, style)
             words = _in_words(work, calendar)
             if layout.with_words:
@@ -106,16 +117,38 @@ def gantt(
             lines.append(line)
             if not layout.with_words:
                 # Starts never vanish: where no room is left beside the chart, they come below.
-                lines += [Text(f"      {each}", "dim") for each in wrap(words, max(8, width - 6))]
-    lines.append(Text(_legend(layout, marks, calendar), "dim"))
+                lines += break_lines(Text(f"      {words}", "dim"), width)
+    lines += break_lines(Text(_legend(layout, marks, calendar, idle), "dim"), width)
     return lines
 
 
-def _legend(layout: _Layout, marks: Marks, calendar: Calendar | None) -> str:
+def _idle_marks(
+    layout: _Layout, marks: Marks, closed: Sequence[Closure], horizon: int
+) -> Sequence[str]:
+    """The mark of each column for no work: it shows closed periods."""
+    kinds = [marks.idle] * horizon
+    for no, mark in (("start", marks.no_start), ("work", marks.closed)):
+        for each in closed:
+            if each.no == no:
+                for stage in range(each.first, min(each.last + 1, horizon)):
+                    kinds[stage] = mark
+    columns = []
+    for column in range(layout.columns):
+        begin = layout.first + column * layout.steps_each
+        several = set(kinds[begin : begin + layout.steps_each])
+        columns.append(several.pop() if len(several) == 1 else marks.idle)
+    return columns
+
+
+def _legend(layout: _Layout, marks: Marks, calendar: Calendar | None, idle: Sequence[str]) -> str:
     chances = f"{marks.chances[0]} to {marks.chances[-1]} possible work, from unlikely to likely"
     if marks is PLAIN:
         chances = "1 to 9 possible work, its chance in tenths"
     parts = [f"{marks.sure} certain work", chances, f"{marks.extra} work only if delayed"]
+    if marks.closed in idle:
+        parts.append(f"{marks.closed} closed")
+    if marks.no_start in idle:
+        parts.append(f"{marks.no_start} no start")
     if layout.steps_each > 1:
         unit = "step" if calendar is None else calendar.step
         parts.append(f"one column: {layout.steps_each} {unit}s")
@@ -173,7 +206,9 @@ class _Layout:
         return Text(f"{head:<{self.name_width}} {''.join(line).rstrip()}", "dim")
 
 
-def _bar(work: WorkTimeline, layout: _Layout, marks: Marks) -> Iterable[tuple[str, str]]:
+def _bar(
+    work: WorkTimeline, layout: _Layout, marks: Marks, idle: Sequence[str]
+) -> Iterable[tuple[str, str]]:
     """The marks of one row, each with its style."""
     for column in range(layout.columns):
         begin = layout.first + column * layout.steps_each
@@ -181,7 +216,7 @@ def _bar(work: WorkTimeline, layout: _Layout, marks: Marks) -> Iterable[tuple[st
         planned = max(work.planned[begin:end])
         working = max(map(sum, zip(work.planned[begin:end], work.extra[begin:end], strict=True)))
         if working <= 0:
-            mark, style = marks.idle, "dim"
+            mark, style = idle[column], "dim"
         elif planned <= 0:
             mark, style = marks.extra, "yellow"
         elif working >= SURE:

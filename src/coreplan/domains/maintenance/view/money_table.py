@@ -7,12 +7,16 @@ from rich.text import Text
 
 from coreplan.domains.maintenance.money import Money, amount_text
 from coreplan.domains.maintenance.problem import MaintenanceProblem
-from coreplan.view.terminal import fit
+from coreplan.view.terminal import break_lines, fit
 from coreplan.view.words import count, printable
 
 MOST_HINDRANCES = 8
 """The most hindrance rules that are shown, the most expensive first."""
 _LEAST_NAME = 16
+_LONGEST_WORD = 30
+"""Words of names up to this width, with their indentation, are not broken."""
+_INDENT = 2
+"""The indentation of the further lines of a long name."""
 
 
 def money_table(problem: MaintenanceProblem, money: Money, width: int = 100) -> list[Text]:
@@ -47,13 +51,17 @@ def money_table(problem: MaintenanceProblem, money: Money, width: int = 100) -> 
     titles = ("expected", "revenue", "cost of works", total, "bold")
     table = [titles, *rows]
     widths = [max(len(row[k]) for row in table) for k in (1, 2, 3)]
-    room = max(_LEAST_NAME, width - sum(widths) - 2 * len(widths))
+    longest = _INDENT + max(cell_len(word) for row in table for word in row[0].split())
+    room = max(_LEAST_NAME, min(longest, _LONGEST_WORD), width - sum(widths) - 2 * len(widths))
     first = min(room, max(cell_len(row[0]) for row in table))
     lines = []
     for name, *cells, style in table:
-        padded = fit(name, first)
         numbers = [f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=True)]
-        lines.append(Text("  ".join([padded, *numbers]), style))
+        # Names are never cut: rows of two rules could then look the same.
+        room = first - _INDENT if cell_len(name) > first else first
+        head, *rest = break_lines(Text(name), room, fold=True)
+        lines.append(Text("  ".join([fit(head.plain, first), *numbers]), style))
+        lines += [Text(f"{'':{_INDENT}}{each.plain}", style) for each in rest]
     return lines
 
 

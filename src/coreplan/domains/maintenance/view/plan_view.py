@@ -17,7 +17,6 @@ from coreplan.domains.maintenance.timeline import Timeline, likely_works, timeli
 from coreplan.domains.maintenance.view.gantt_text import gantt, marks_for
 from coreplan.domains.maintenance.view.money_table import money_table
 from coreplan.domains.maintenance.view.rules_text import rule_lines
-from coreplan.domains.maintenance.words import expected_money
 from coreplan.errors import SolverError
 from coreplan.model.calendar import Calendar
 from coreplan.policies.graph import MOST_SITUATIONS, plan_graph
@@ -58,11 +57,13 @@ class MaintenanceView:
         """Print the chart, the costs and the rules."""
         policy, names = self._policy, self._problem.agent_names
         marks = marks_for(encoding)
-        yield from gantt(self._works, names, policy.stage, policy.horizon, width, marks, calendar)
+        closed = self._problem.closed
+        yield from gantt(
+            self._works, names, policy.stage, policy.horizon, width, marks, calendar, closed
+        )
         yield ""
         if self._money is not None:
             yield from money_table(self._problem, self._money, width)
-            yield expected_money(self._money.value)
         elif self._estimate is not None:
             yield self._only_likely(self._estimate)
         if most_rules:

@@ -86,7 +86,7 @@ def _response(rule: DecisionRule, other: str, calendar: Calendar | None) -> str:
         return f"waits {amount} with {other}: it starts {both}"
     average = "" if exact else " on average"
     direction = "later" if rule.change > 0 else "earlier"
-    return f"starts {other} {amount} {direction}{average}: {both}"
+    return f"starts {other}{average} {amount} {direction}: {both}"
 
 
 def _starts(starts: Starts, calendar: Calendar | None) -> str:

@@ -19,4 +19,6 @@ def _(money: Money, mean: float) -> AmountWords:
         alone="own costs, less revenue" if costs else "own revenue, less costs",
         together="cost of hindrance",
         together_sign=-1,
+        alone_total=money.works - money.revenue if costs else money.revenue - money.works,
+        together_total=money.hindrance,
     )

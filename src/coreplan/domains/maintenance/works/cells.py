@@ -9,7 +9,8 @@ from decimal import Decimal
 from typing import Any
 
 from coreplan.errors import ModelError
-from coreplan.model.calendar import Calendar, parse_date, write_date
+from coreplan.model.calendar import Calendar
+from coreplan.model.dates import UNDECIDED, DateStyle, parse_days, write_date
 from coreplan.support.checks import found, is_number
 
 
@@ -43,6 +44,7 @@ _STEP = re.compile(r"[+-]?\d+(?:\.0*)?", re.ASCII)
 # People separate thousands by spaces that do not break lines, and by apostrophes.
 _THOUSANDS = str.maketrans("", "", "\u00a0\u202f\u2009'’")
 _LONGEST = 400
+_ANY_DAY = datetime.date(2026, 1, 1)
 
 
 def shown(value: object) -> str:
@@ -180,23 +182,36 @@ def read_cost(value: Any, what: str, style: NumberStyle) -> float | list[float]:
     return numbers
 
 
-def read_step(value: Any, what: str, calendar: Calendar | None, *, latest: bool = False) -> int:
+def read_step(
+    value: Any,
+    what: str,
+    calendar: Calendar | None,
+    *,
+    latest: bool = False,
+    within: bool = False,
+    style: DateStyle = UNDECIDED,
+) -> int:
     """Read a step from its number or from a date.
 
     For an earliest start the date gives the first step that begins on it or later, for a latest
-    start the last step that begins on it or earlier.
+    start the last step that begins on it or earlier. A week number is its first day for an earliest
+    start, and its last day for a latest start. With `within`, the date gives the step that contains
+    it, and a week number the step that contains its first day.
     """
     if isinstance(value, datetime.datetime):
         if value.time() != datetime.time():
             raise CellError(f"found {shown(value)}; expected {what}, a date without a time of day")
         value = value.date()
     if isinstance(value, str) and not _STEP.fullmatch(value.strip()):
+        if calendar is None and style.start is None:
+            style = style._replace(start=_ANY_DAY)  # _step_of reports that the start is missing
         try:
-            value = parse_date(value)
+            days = parse_days(value, style)
+            value = days.last if latest else days.first
         except ModelError as error:
             raise CellError(f"expected {what}, a step or a date: {error}") from None
     if isinstance(value, datetime.date):
-        return _step_of(value, what, calendar, latest=latest)
+        return _step_of(value, what, calendar, latest=latest or within)
     number = read_number(value, f"{what}, a step or a date", NumberStyle.POINT)
     if not number.is_integer():
         raise CellError(

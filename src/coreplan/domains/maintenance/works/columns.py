@@ -11,7 +11,8 @@ from functools import cache
 from typing import NamedTuple
 
 from coreplan.errors import ModelError, shorten
-from coreplan.model.calendar import STEPS, parse_date
+from coreplan.model.calendar import STEPS
+from coreplan.model.dates import UNDECIDED, DateStyle, parse_date
 
 
 @dataclass(frozen=True)
@@ -212,8 +213,12 @@ class Heading(NamedTuple):
     """The length of a step, ``day`` or ``week``, if the title gives it."""
 
 
-def recognise(title: str, columns: tuple[Column, ...]) -> Heading | None:
+def recognise(
+    title: str, columns: tuple[Column, ...], style: DateStyle = UNDECIDED
+) -> Heading | None:
     """Find the column that a title stands for; None if it is unknown.
+
+    Titles with dates are read in the given style.
 
     Examples
     --------
@@ -233,9 +238,9 @@ def recognise(title: str, columns: tuple[Column, ...]) -> Heading | None:
     costs = any(column.key == "cost" for column in columns)
     if costs and (match := _NUMBERED.fullmatch(plain)):
         return Heading("cost", step=int(match[1]), unit=unit)
-    if costs and (match := _DATED.fullmatch(" ".join(title.casefold().split()))):
+    if costs and (text := date_in_title(title)):
         try:
-            return Heading("cost", day=parse_date(match[1]), unit=unit)
+            return Heading("cost", day=parse_date(text, style), unit=unit)
         except ModelError:
             pass
     if "member" in known.values() and _MEMBER.fullmatch(plain):
@@ -330,6 +335,14 @@ def too_long(title: str) -> str:
     return (
         f"the title {shorten(title)!r} has {len(title):,} characters; use at most {LONGEST_TITLE}"
     )
+
+
+def date_in_title(title: str) -> str | None:
+    """The text after ``cost`` in a title, which may be a date; None in other titles."""
+    match = None
+    if len(title) <= LONGEST_TITLE:
+        match = _DATED.fullmatch(" ".join(title.casefold().split()))
+    return None if match is None else match[1]
 
 
 def _tidy(text: str) -> str:

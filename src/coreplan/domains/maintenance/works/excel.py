@@ -25,7 +25,8 @@ from coreplan.files.writing import cell_text, write_bytes
 from coreplan.support.checks import found, unknown_name
 
 
-def _openpyxl() -> Any:
+def load_openpyxl() -> Any:
+    """The package that reads and writes workbooks; a CoreplanError if it is not installed."""
     try:
         return importlib.import_module("openpyxl")
     except ModuleNotFoundError:
@@ -55,7 +56,7 @@ class Workbook:
         if Path(file).suffix.lower() == ".xls" or content.startswith(b"\xd0\xcf\x11\xe0"):
             message = "found a workbook in the old format .xls; save it as .xlsx"
             raise FormatError(file, [Diagnostic((), message)])
-        openpyxl = _openpyxl()
+        openpyxl = load_openpyxl()
         with self._reading():
             self._shapes = scan_workbook(content)
             # Read cell by cell, since a sheet can claim far more cells than it fills.
@@ -204,7 +205,7 @@ def write_workbook(
     sheets: Mapping[str, Iterable[Sequence[Any]]], path: str | Path, *, widths: int = 16
 ) -> None:
     """Write a workbook as a whole or not at all; the first row of each sheet is its header."""
-    openpyxl = _openpyxl()
+    openpyxl = load_openpyxl()
     styles = importlib.import_module("openpyxl.styles")
     book = openpyxl.Workbook()
     book.remove(book.active)
@@ -213,13 +214,18 @@ def write_workbook(
         for row in rows:
             sheet.append([cell_text(cell) for cell in row])
         for cell in sheet[1]:
-            cell.font = styles.Font(bold=True)
+            cell.font = styles.Font(name="Calibri", size=11, bold=True)
             sheet.column_dimensions[column_letters(cell.column - 1)].width = widths
         sheet.freeze_panes = "A2"
+    write_bytes(workbook_bytes(book, path), path)
+
+
+def workbook_bytes(book: Any, path: str | Path) -> bytes:
+    """The content of a workbook's file; errors name the path."""
     content = io.BytesIO()
     try:
         book.save(content)
     except OSError as error:  # sheets go through temporary files
         reason = error.strerror or str(error)
         raise FormatError(str(path), [Diagnostic((), f"cannot be written: {reason}")]) from None
-    write_bytes(content.getvalue(), path)
+    return content.getvalue()

@@ -20,6 +20,7 @@ from coreplan.domains.maintenance.works.table import (
 )
 from coreplan.errors import Diagnostic, FormatError
 from coreplan.files.reading import read_bytes
+from coreplan.model.dates import UNDECIDED, DateStyle
 from coreplan.support.checks import found
 
 WORKS_SHEETS = ("works", "work", "tasks", "works list")
@@ -28,6 +29,8 @@ HINDRANCE_SHEETS = ("hindrance", "hindrances", "network", "hinder")
 PROBLEM_ENDINGS = (".json", ".yaml", ".yml")
 _LOOKED_AT = 20_000
 """A list is recognised by this many bytes."""
+_ANY_ORDER = DateStyle("dmy")
+"""To recognise titles, whatever their dates mean."""
 
 
 class FileContent(NamedTuple):
@@ -41,6 +44,7 @@ def open_sheets(
     works: str | Path | FileContent,
     hindrance: str | Path | None,
     log: ProblemLog,
+    style: DateStyle = UNDECIDED,
     *,
     sheet: str | None = None,
     hindrance_sheet: str | None = None,
@@ -53,13 +57,15 @@ def open_sheets(
         The files; without `hindrance`, the list is a sheet of the workbook of works, if it has one.
     log
         Collects mistakes.
+    style
+        How the dates in titles are read.
     sheet, hindrance_sheet
         The sheets of a workbook; by default those with the usual names or, if there is exactly
         one, the sheet with the titles of this list.
     """
     content = works if isinstance(works, FileContent) else _content(works)
     table, book, note = _open(content, sheet, WORKS_SHEETS, WORKS)
-    made = Sheet(table, WORKS, log)
+    made = Sheet(table, WORKS, log, style)
     made.notes[:0] = note
     if hindrance is not None:
         other, _, note = _open(_content(hindrance), hindrance_sheet, HINDRANCE_SHEETS, HINDRANCE)
@@ -73,7 +79,7 @@ def open_sheets(
         raise _no_sheets(content.name)
     else:
         return made, None
-    second = Sheet(other, HINDRANCE, log)
+    second = Sheet(other, HINDRANCE, log, style)
     second.notes[:0] = note
     return made, second
 
@@ -142,7 +148,9 @@ def _has_titles(table: Table, kinds: tuple[Column, ...]) -> bool:
     needed = {column.key for column in kinds if column.required} | {"cost"}
     for row in table.rows[:HEADER_WITHIN]:
         headings = [
-            recognise(cell, kinds) for cell in row.cells if isinstance(cell, str) and cell.strip()
+            recognise(cell, kinds, _ANY_ORDER)
+            for cell in row.cells
+            if isinstance(cell, str) and cell.strip()
         ]
         keys = [each.key for each in headings if each is not None]
         if needed <= set(keys) and ("member" not in needed or keys.count("member") > 1):

@@ -19,15 +19,17 @@ from coreplan.domains.maintenance.parts import Contractor, Task
 from coreplan.domains.maintenance.problem import MaintenanceProblem
 from coreplan.domains.maintenance.states import ContractorState
 from coreplan.domains.maintenance.works.cells import shown
+from coreplan.domains.maintenance.works.date_columns import DateColumns
 from coreplan.domains.maintenance.works.rows import Group, Stated, Status, Work
 from coreplan.domains.maintenance.works.sheet import Sheet
 from coreplan.domains.maintenance.works.table import Row
 from coreplan.errors import ModelError
-from coreplan.model.calendar import Calendar, parse_date, write_date
+from coreplan.model.calendar import Calendar
+from coreplan.model.dates import DateStyle, Days, parse_days, write_date, write_days
 from coreplan.support.checks import found
 
-Today = datetime.date | int
-"""The day of a works list, or the number of its step."""
+Today = datetime.date | str | int
+"""The day of a works list: a date, a date or week as people write it, or the number of its step."""
 
 
 class _Kind(enum.Enum):
@@ -67,7 +69,25 @@ class Standing:
     notes: Sequence[str] = field(default=())
 
 
-def stage_of_today(today: Today, calendar: Calendar | None, horizon: int) -> int:
+def now_of(today: Today, calendar: Calendar | None, style: DateStyle) -> Days | int:
+    """The days of today, or the number of its step; a ModelError if a text is no date."""
+    if isinstance(today, int):
+        return today
+    if calendar is None:
+        said = found(today) if isinstance(today, str) else write_date(today)
+        raise ModelError(
+            f"found {said} as today (--today), but the first day of step 0 is not known; give it "
+            "(--start-date)"
+        )
+    if isinstance(today, str):
+        try:
+            return parse_days(today, style)
+        except ModelError as error:
+            raise ModelError(f"today (--today): {error}") from None
+    return Days(today, today)
+
+
+def stage_of_today(today: Days | int, calendar: Calendar | None, horizon: int) -> int:
     """The step of today; a ModelError if the plan does not have it."""
     if isinstance(today, int):
         if not 0 <= today < horizon:
@@ -76,20 +96,16 @@ def stage_of_today(today: Today, calendar: Calendar | None, horizon: int) -> int
                 f"{horizon - 1}"
             )
         return today
-    if calendar is None:
-        raise ModelError(
-            f"found {write_date(today)} as today (--today), but the first day of step 0 is not "
-            "known; give it (--start-date)"
-        )
-    stage = calendar.stage_of(today)
+    assert calendar is not None  # now_of needs it
+    stage = calendar.stage_of(today.first)
     if stage < 0:
         raise ModelError(
-            f"today, {write_date(today)} (--today), is before the plan begins on "
+            f"today, {write_days(today)} (--today), is before the plan begins on "
             f"{write_date(calendar.start)}; leave it out, or begin earlier (--start-date)"
         )
     if stage >= horizon:
         raise ModelError(
-            f"today, {write_date(today)} (--today), is after the plan ends on "
+            f"today, {write_days(today)} (--today), is after the plan ends on "
             f"{write_date(calendar.last_day(horizon - 1))}; plan more steps (--horizon)"
         )
     return stage
@@ -100,10 +116,11 @@ def find_standing(
     groups: Iterable[Group],
     problem: MaintenanceProblem,
     calendar: Calendar | None,
-    today: Today,
+    today: Days | int,
+    columns: DateColumns,
 ) -> Standing:
     """Find out what is done and running today; mistakes are noted at their cells."""
-    reading = _Reading(sheet, problem, calendar, today)
+    reading = _Reading(sheet, problem, calendar, today, columns.style(sheet, "actual"))
     state = {}
     for group, contractor in zip(groups, problem.contractors, strict=True):
         state[group.name] = reading.contractor(group, contractor)
@@ -114,12 +131,18 @@ class _Reading:
     """The list and the day, while the rows are judged."""
 
     def __init__(
-        self, sheet: Sheet, problem: MaintenanceProblem, calendar: Calendar | None, today: Today
+        self,
+        sheet: Sheet,
+        problem: MaintenanceProblem,
+        calendar: Calendar | None,
+        today: Days | int,
+        style: DateStyle,
     ) -> None:
         self._sheet = sheet
         self._problem = problem
         self._calendar = calendar
         self._today = today
+        self._style = style
         self.stage = stage_of_today(today, calendar, problem.horizon)
         self.notes: list[str] = []
 
@@ -138,7 +161,7 @@ class _Reading:
     def _now(self) -> str:
         if isinstance(self._today, int):
             return f"step {self._today}"
-        return write_date(self._today)
+        return write_days(self._today)
 
     def _fail(self, work: Work, message: str, *columns: str) -> None:
         """Note a mistake in the first of these columns that the list has."""
@@ -197,10 +220,10 @@ class _Reading:
             value = value.date()
         if isinstance(value, str):
             try:
-                value = parse_date(value)
+                value = parse_days(value, self._style).first
             except ModelError:  # the number of a step
                 return False
-        return isinstance(value, datetime.date) and value > self._today
+        return isinstance(value, datetime.date) and value > self._today.last
 
     def _guess(self, work: Work, said: Stated) -> Status | None:
         """The status that follows from the actual start and the steps left."""

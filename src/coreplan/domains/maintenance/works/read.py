@@ -12,15 +12,17 @@ from typing import Any
 from coreplan.domains.maintenance.parts import Contractor, Task
 from coreplan.domains.maintenance.problem import MaintenanceProblem, check_maintenance
 from coreplan.domains.maintenance.states import ContractorState
+from coreplan.domains.maintenance.works.date_columns import DateColumns
 from coreplan.domains.maintenance.works.opening import FileContent, open_sheets
-from coreplan.domains.maintenance.works.progress import Standing, Today, find_standing
+from coreplan.domains.maintenance.works.progress import Standing, Today, find_standing, now_of
 from coreplan.domains.maintenance.works.rows import NO_END, RowReader
 from coreplan.domains.maintenance.works.sheet import Sheet
 from coreplan.domains.maintenance.works.starts import StartCells
 from coreplan.domains.maintenance.works.table import ProblemLog, Row, place_of
 from coreplan.errors import Diagnostic, ModelError, PlaceStep, shorten
 from coreplan.model.calendar import DEFAULT_STEP, Calendar
-from coreplan.support.checks import MOST_STAGES, check_integer
+from coreplan.model.dates import ORDERS, DateStyle, Days
+from coreplan.support.checks import MOST_STAGES, check_integer, found
 from coreplan.support.frozen import FrozenMapping
 
 MOST_LOOKED_AT = 200
@@ -88,6 +90,7 @@ def read_works(
     hindrance_sheet: str | None = None,
     today: Today | None = None,
     calendar: Calendar | None = None,
+    dates: str | None = None,
 ) -> WorksList:
     """Make a problem from a list of works and a list of hindrance (CSV or Excel).
 
@@ -110,10 +113,14 @@ def read_works(
         The sheets of the workbook; by default those called ``works`` and ``hindrance`` or, if
         there is exactly one with the titles of the list, this one.
     today
-        The day on which the list was true, a date or the number of a step: its columns `status`,
-        `actual start` and `steps left` then give the state of every contractor.
+        The day on which the list was true: a date, a date or week as text, or the number of a
+        step. The columns `status`, `actual start` and `steps left` then give the state of every
+        contractor.
     calendar
         The dates of steps, instead of `start_date` and `step`.
+    dates
+        What comes first in a date such as 06-04-2026: ``dmy`` (the day) or ``mdy`` (the month); by
+        default what the other dates of its column show.
 
     Raises
     ------
@@ -143,11 +150,17 @@ def read_works(
         calendar = Calendar(start_date, DEFAULT_STEP if step is None else step)
     elif step is not None:
         raise ModelError("found step without start_date; give start_date, too")
+    if dates is not None and dates not in ORDERS:
+        raise ModelError(f"found dates = {found(dates)}; expected 'dmy' or 'mdy'")
+    style = DateStyle(dates, None if calendar is None else calendar.start)
     log = ProblemLog()
-    table, other = open_sheets(works, hindrance, log, sheet=sheet, hindrance_sheet=hindrance_sheet)
-    reading = _Reading(table, other, horizon, must_complete, calendar, log)
+    now = None if today is None else now_of(today, calendar, style)
+    table, other = open_sheets(
+        works, hindrance, log, style, sheet=sheet, hindrance_sheet=hindrance_sheet
+    )
+    reading = _Reading(table, other, horizon, must_complete, calendar, log, style)
     made = reading.finish(name or (Path(table.table.file).stem or "works"))
-    stands = reading.standing(made, today)
+    stands = reading.standing(made, now)
     return WorksList(
         made,
         calendar,
@@ -173,6 +186,7 @@ class _Reading:
         must_complete: bool,
         calendar: Calendar | None,
         log: ProblemLog,
+        style: DateStyle,
     ) -> None:
         self._works = works
         self._hindrance = hindrance
@@ -184,7 +198,10 @@ class _Reading:
         for sheet in sheets:
             sheet.check_units(calendar)
             sheet.order_costs(horizon, calendar)
-        self._parts = RowReader(works, hindrance, calendar, log)
+        columns = DateColumns(sheets, style)
+        self.notes += columns.notes
+        self._columns = columns
+        self._parts = RowReader(works, hindrance, calendar, log, columns)
         self.places = self._parts.places
         self._horizon = horizon if horizon is not None else self._guess_horizon(sheets)
         self._say_what_is_kept(sheets)
@@ -215,7 +232,12 @@ class _Reading:
         if not len(self._log):
             try:
                 made = MaintenanceProblem(
-                    contractors, horizon, network, self._must_complete, name, self._parts.details
+                    contractors,
+                    horizon,
+                    network,
+                    self._must_complete,
+                    name,
+                    details=self._parts.details,
                 )
             except ModelError as error:
                 self._place(error.problems)
@@ -230,12 +252,12 @@ class _Reading:
 
     # -- plan and progress ----------------------------------------------------------------------
 
-    def standing(self, problem: MaintenanceProblem, today: Today | None) -> Standing | None:
+    def standing(self, problem: MaintenanceProblem, now: Days | int | None) -> Standing | None:
         """The situation of today, or raise a WorksListError with all contradictions."""
-        if today is None:
+        if now is None:
             return None
         groups = self._parts.groups.values()
-        found_now = find_standing(self._works, groups, problem, self._calendar, today)
+        found_now = find_standing(self._works, groups, problem, self._calendar, now, self._columns)
         self._log.raise_any()
         return found_now
 

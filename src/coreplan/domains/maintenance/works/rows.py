@@ -20,6 +20,7 @@ from coreplan.domains.maintenance.works.cells import (
     shown,
 )
 from coreplan.domains.maintenance.works.columns import WORKS
+from coreplan.domains.maintenance.works.date_columns import DateColumns
 from coreplan.domains.maintenance.works.sheet import Sheet, cell_in_words
 from coreplan.domains.maintenance.works.table import ProblemLog, Row
 from coreplan.errors import nearest, shorten
@@ -114,8 +115,14 @@ class RowReader:
     """
 
     def __init__(
-        self, works: Sheet, hindrance: Sheet | None, calendar: Calendar | None, log: ProblemLog
+        self,
+        works: Sheet,
+        hindrance: Sheet | None,
+        calendar: Calendar | None,
+        log: ProblemLog,
+        dates: DateColumns,
     ) -> None:
+        self._dates = dates
         self._works = works
         self._hindrance = hindrance
         self._calendar = calendar
@@ -299,20 +306,34 @@ class RowReader:
                 sheet.column(given),
             )
 
+    def _step(
+        self, key: str, what: str, *, latest: bool = False, within: bool = False
+    ) -> Callable[[Any], int]:
+        """The reader of a column with steps or dates."""
+        style = self._dates.style(self._works, key)
+        return partial(
+            read_step,
+            what=what,
+            calendar=self._calendar,
+            latest=latest,
+            within=within,
+            style=style,
+        )
+
     def _window(self, row: Row) -> tuple[int, int] | None:
         sheet = self._works
         first = self._cell(
             sheet,
             row,
             "earliest",
-            partial(read_step, what="the earliest start", calendar=self._calendar),
+            self._step("earliest", "the earliest start"),
             None,
         )
         last = self._cell(
             sheet,
             row,
             "latest",
-            partial(read_step, what="the latest start", calendar=self._calendar, latest=True),
+            self._step("latest", "the latest start", latest=True),
             None,
         )
         for key, step in (("earliest", first), ("latest", last)):
@@ -344,13 +365,7 @@ class RowReader:
         keys = ("planned", "actual", "status", "left")
         read: dict[str, Any] = {
             # A start in the middle of a step is in this step.
-            key: self._cell(
-                sheet,
-                row,
-                key,
-                partial(read_step, what=what, calendar=self._calendar, latest=True),
-                None,
-            )
+            key: self._cell(sheet, row, key, self._step(key, what, within=True), None)
             for key, what in (("planned", "the planned start"), ("actual", "the actual start"))
         }
         for key, step in read.items():

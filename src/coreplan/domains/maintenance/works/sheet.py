@@ -11,6 +11,7 @@ from coreplan.domains.maintenance.works.columns import (
     FOR_PEOPLE,
     Column,
     Heading,
+    date_in_title,
     mistaken,
     recognise,
     too_long,
@@ -25,6 +26,16 @@ from coreplan.domains.maintenance.works.table import (
 )
 from coreplan.errors import shorten
 from coreplan.model.calendar import Calendar
+from coreplan.model.dates import (
+    ORDERS,
+    UNDECIDED,
+    DateStyle,
+    ambiguity,
+    find_order,
+    is_ambiguous,
+    parse_date,
+    write_date,
+)
 from coreplan.support.checks import found
 
 HEADER_WITHIN = 20
@@ -54,8 +65,15 @@ class Sheet:
         columns that coreplan does not know.
     """
 
-    def __init__(self, table: Table, kinds: tuple[Column, ...], log: ProblemLog) -> None:
+    def __init__(
+        self,
+        table: Table,
+        kinds: tuple[Column, ...],
+        log: ProblemLog,
+        style: DateStyle = UNDECIDED,
+    ) -> None:
         self.table = table
+        self._style = style
         self._log = log
         self._kinds = kinds
         self.notes = list(table.notes)
@@ -136,6 +154,7 @@ class Sheet:
         self.header_row = row.number
         first: dict[Heading, int] = {}
         unknown: list[int] = []
+        style = self._style_of_titles(row)
         for column, cell in enumerate(row.cells):
             title = _title_of(cell)
             self._titles.append(title)
@@ -144,7 +163,10 @@ class Sheet:
             if wrong := too_long(title):
                 self.fail(wrong, row, column)
                 continue
-            heading = recognise(title, self._kinds)
+            heading = recognise(title, self._kinds, style)
+            if heading is None and (text := date_in_title(title)) and is_ambiguous(text):
+                self.fail(ambiguity(text), row, column)
+                continue
             if heading is None:
                 unknown.append(column)
                 continue
@@ -221,6 +243,24 @@ class Sheet:
             for column, title in sorted(self.extra_columns.items())
             if not self.is_empty(row, column)
         }
+
+    def _style_of_titles(self, row: Row) -> DateStyle:
+        """How the dates in titles are read: as the option says, or as one of them shows."""
+        if self._style.order is not None:
+            return self._style
+        titles = [cell for cell in row.cells if isinstance(cell, str)]
+        texts = [text for text in map(date_in_title, titles) if text is not None]
+        order = find_order(texts)
+        example = next(filter(is_ambiguous, texts), None)
+        if order.order is None or example is None:
+            return self._style
+        style = self._style._replace(order=order.order)
+        self.notes.append(
+            f"{self.where}: dates in titles are read with {ORDERS[order.order]} (as "
+            f"{found(order.shown_by)} shows): {found(example)} is "
+            f"{write_date(parse_date(example, style))}"
+        )
+        return style
 
     def _check_required(self, row: Row, unknown: Sequence[int]) -> None:
         used = [found(self._titles[column]) for column in unknown if column in self.extra_columns]

@@ -144,6 +144,10 @@ const drawChart = () => {
   for (const run of course.runs.values()) byContractor[works[run.work].contractor].push(run);
   contractors.forEach((who, number) => {
     const lane = element("div", { class: "lane", "data-contractor": number });
+    for (const period of closed) {
+      const shade = element("div", { class: `closed ${period.no}`, title: closedWords(period), "aria-hidden": "true" });
+      lane.append(place(shade, period.begin, period.end));
+    }
     const unknown = course.unknown.find(({ part }) => part.contractors.includes(number));
     const limit = unknown ? unknown.stage : horizon;
     if (unknown) {
@@ -163,6 +167,8 @@ const drawChart = () => {
   chart.scrollLeft = left;
   if (focused !== undefined) chart.querySelector(`button[data-work="${focused}"]`)?.focus();
 };
+
+const closedWords = ({ no, name }) => `no ${no}: ${name}`;
 
 const sample = (kind, mark) => {
   const made = element("span", { class: "sample", "aria-hidden": "true" });
@@ -196,5 +202,10 @@ const drawLegend = () => {
   fill(
     $("legend"),
     ...entries.map(([kind, mark, words]) => element("li", {}, sample(kind, mark), words)),
+    ...closed.map((period) => {
+      const shade = element("span", { class: "sample", "aria-hidden": "true" });
+      shade.append(element("span", { class: `closed ${period.no}` }));
+      return element("li", {}, shade, closedWords(period));
+    }),
   );
 };

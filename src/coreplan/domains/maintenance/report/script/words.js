@@ -1,7 +1,7 @@
 // Words, numbers and elements. Names are always set as text, never as HTML.
 
 const data = JSON.parse(document.getElementById("data").textContent);
-const { works, contractors, rules, first, horizon } = data;
+const { works, contractors, rules, first, horizon, closed } = data;
 const $ = (id) => document.getElementById(id);
 
 /** Two decimals, halves away from zero, and never "-0.00". */

@@ -1,0 +1,65 @@
+"""Amounts of money in whole cents: one way to round them, so that all texts agree."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from decimal import ROUND_FLOOR, ROUND_HALF_UP, Decimal
+
+LARGE = 1e15
+"""A number of this size has no exact cents any more."""
+
+
+def amount_text(amount: float) -> str:
+    """Write an amount with two digits: halves away from zero, no "-0.00".
+
+    Examples
+    --------
+    >>> amount_text(1259.595), amount_text(-0.001)
+    ('1,259.60', '0.00')
+    """
+    if not has_cents(amount):
+        return f"{amount:,.2f}"
+    return f"{Decimal(cents(amount)) / 100:,.2f}"
+
+
+def rounded(amount: float) -> float:
+    """An amount in whole cents, as :func:`amount_text` writes it."""
+    return cents(amount) / 100 if has_cents(amount) else amount
+
+
+def has_cents(amount: float) -> bool:
+    """Whether an amount is finite and small enough for exact cents."""
+    return math.isfinite(amount) and abs(amount) < LARGE
+
+
+def cents(amount: float) -> int:
+    """An amount in cents, halves away from zero."""
+    return int(Decimal(repr(float(amount))).quantize(Decimal("0.01"), ROUND_HALF_UP) * 100)
+
+
+def shared_out(total: float, amounts: Sequence[float]) -> list[float]:
+    """Round amounts to whole cents whose sum is a given total in whole cents.
+
+    Examples
+    --------
+    >>> shared_out(1.0, [1 / 3, 1 / 3, 1 / 3])
+    [0.34, 0.33, 0.33]
+    """
+    if not all(map(has_cents, (total, *amounts))):
+        return list(amounts)
+    return [each / 100 for each in share_cents(cents(total), amounts)]
+
+
+def share_cents(total: int, amounts: Sequence[float]) -> list[int]:
+    """Round amounts to cents whose sum is a given total: up where the rest is largest."""
+    exact = [Decimal(repr(float(amount))) * 100 for amount in amounts]
+    down = [int(each.to_integral_value(ROUND_FLOOR)) for each in exact]
+    missing = total - sum(down)
+    # Rounding of the total can ask for one more, or for one less.
+    order = sorted(range(len(exact)), key=lambda k: (down[k] - exact[k], k))
+    for k in order[: max(0, missing)]:
+        down[k] += 1
+    for k in order[: max(0, -missing)]:
+        down[k] -= 1
+    return down
