@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from coreplan.analysis.plan import evaluate_plan
-from coreplan.cli.inputs import ListOptions
+from coreplan.cli.inputs import ListOptions, list_options
 from coreplan.cli.options import solver_options
 from coreplan.cli.search_log import SearchLog, verbose_option
 from coreplan.cli.shared import (
@@ -65,6 +65,7 @@ from coreplan.view.words import WHY_STOPPED, describe_problem, plan_in_words, re
     show_default=True,
     help="Seed of the simulation's random numbers.",
 )
+@list_options()
 @verbose_option
 @json_option
 def evaluate(
@@ -112,7 +113,7 @@ def evaluate(
     log = SearchLog(console, problem, verbose)
     with log.shown() as callback:
         report = evaluate_plan(problem, policy, callback=callback, **options)
-    for line in (*plan_in_words(report), remark_on_start(problem, policy)):
+    for line in (*plan_in_words(report), remark_on_start(problem, policy, given.calendar)):
         if line:
             console.print(line, markup=False)
     if report.result is not None and report.result.status is not Status.OPTIMAL:

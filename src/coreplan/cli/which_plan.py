@@ -132,7 +132,7 @@ def which_plan_options(
         @wraps(command)
         def collect(**parameters: Any) -> Any:
             names = ("policy_file", "schedule_file", "stage", "state_file")
-            which = WhichPlan(*(parameters.pop(name) for name in names), required=required)
+            which = WhichPlan(**{name: parameters.pop(name) for name in names}, required=required)
             both = which.policy_file is not None and which.schedule_file is not None
             if both:
                 raise click.UsageError(_ONE_PLAN)
