@@ -7,6 +7,7 @@ import hashlib
 import json
 import math
 import re
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -481,3 +482,20 @@ def test_nothing_to_do() -> None:
     certain = MaintenanceProblem((Contractor("Alpha", (Task("a1", 1, cost=2),)),), 2, (), True)
     shown = make_report(solve(certain)).data["distribution"]
     assert shown["words"] == "The plan costs 2.00 in every case."
+
+
+def test_columns_for_people() -> None:
+    """What a works list says beside the problem has columns of its own, after the others."""
+    problem, _ = ring_road()
+    names = [f"{who.name}/{task.name}" for who in problem.contractors for task in who.tasks]
+    details = {names[0]: {"budget code": "<4711>"}, names[2]: {"place": "A10", "budget code": "7"}}
+    listed = replace(problem, details=details)
+    data = make_report(solve(listed)).data
+    titles = [column["title"] for column in data["works_table"]["columns"]]
+    assert titles[-2:] == ["budget code", "place"]
+    rows = data["works_table"]["rows"]
+    assert [cell["name"] for cell in rows[0][-2:]] == ["<4711>", ""]
+    assert [cell["name"] for cell in rows[2][-2:]] == ["7", "A10"]
+    assert not {"budget code", "place"} & {
+        column["title"] for column in make_report(solve(problem)).data["works_table"]["columns"]
+    }

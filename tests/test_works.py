@@ -190,13 +190,89 @@ def test_titles_and_comments_around_the_table(tmp_path: Path) -> None:
     assert "left out 1 row that begins with #" in notes
 
 
-def test_places_and_notes_are_not_lost_in_silence(tmp_path: Path) -> None:
-    """Places can be asked for, and people are told that a problem file does not have them."""
-    made = read(tmp_path, "contractor,work,road,cost,duration,remarks\nA,a,A40,1,1,x\n")
+def test_columns_for_people_are_kept(tmp_path: Path) -> None:
+    """Places, notes and unknown columns stay with their works, in the order of the list."""
+    made = read(
+        tmp_path,
+        "contractor,budget code,work,road,cost,duration,remarks,location,empty\n"
+        "A,=1+1,a,A40,1,1,x,Utrecht,\nA,,b,,1,1,,,\n",
+    )
     assert dict(made.places) == {"A/a": "A40"}
-    assert any("'road'" in note for note in made.notes)
-    assert any("'remarks'" in note for note in made.notes)
+    expected = {"budget code": "=1+1", "road": "A40", "remarks": "x", "location": "Utrecht"}
+    assert dict(made.details) == {"A/a": expected}
+    assert list(made.details["A/a"]) == list(expected)
+    assert made.problem.details == made.details
+    assert made.notes[0] == (
+        f"{tmp_path}/works.csv: the column 'budget code' is unknown; reports show it, and no plan "
+        "depends on it"
+    )
     assert any("no list of hindrance" in note for note in made.notes)
+    assert not any("'road'" in note or "'empty'" in note for note in made.notes)
+
+
+def test_details_are_no_part_of_a_problem(tmp_path: Path) -> None:
+    """Two problems that differ only in what people wrote beside the works are equal."""
+    titles = "contractor,work,duration,cost"
+    plain = read(tmp_path, f"{titles}\nA,a,1,1\n").problem
+    noted = read(tmp_path, f"{titles},code\nA,a,1,1,7\n").problem
+    assert noted == plain
+    assert hash(noted) == hash(plain)
+    assert problem_to_dict(noted) == problem_to_dict(plain)
+
+
+@pytest.mark.parametrize(
+    ("title", "meant"),
+    [
+        ("earliest strat", "'earliest start'"),
+        ("Lates start", "'latest start'"),
+        ("delay chanse", "'delay chance'"),
+        ("revenu", "'revenue'"),
+        ("plannd start", "'planned start'"),
+        ("stauts", "'status'"),
+        ("weks left", "'weeks left'"),
+        ("delay", "'delay chance' or 'delay duration'"),
+    ],
+)
+def test_titles_with_a_mistake_in_them(tmp_path: Path, title: str, meant: str) -> None:
+    """An unknown title close to a missing column is an error: its values would be lost."""
+    [line] = errors(tmp_path, f"contractor,work,duration,cost,{title}\nA,a,1,1,1\n")
+    assert f"column E ({title}): found the unknown column {title!r}; did you mean {meant}?" in line
+
+
+def test_a_mistake_in_a_required_title(tmp_path: Path) -> None:
+    """'duraton' is an error that names 'duration', which is missing."""
+    lines = errors(tmp_path, "contractor,work,duraton,cost\nA,a,1,1\n")
+    assert "did you mean 'duration'?" in lines[-1]
+    lines = errors(tmp_path, "contractor,work,how long,cost\nA,a,1,1\n")
+    assert lines == [
+        "works.csv, row 1: the column 'duration' is missing; add it, or give this title to the "
+        "column 'how long'"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("titles", "cells", "meant"),
+    [("cost 0,cots 1", "1,2", "'cost 1'"), ("cost 1,cots 2", "1,2", "'cost 2'")],
+)
+def test_costs_of_steps_with_a_mistake(tmp_path: Path, titles: str, cells: str, meant: str) -> None:
+    """A mistyped column of costs does not shorten the plan in silence."""
+    text = f"contractor,work,duration,{titles}\nA,a,1,{cells}\n"
+    assert f"did you mean {meant}?" in "\n".join(errors(tmp_path, text, horizon=None))
+
+
+def test_a_mistyped_member_of_a_hindrance_rule(tmp_path: Path) -> None:
+    """A third work under a mistyped title does not drop out of its rule in silence."""
+    works = "contractor,work,duration,cost\nA,a,1,1\nB,b,1,1\nC,c,1,1\n"
+    [line] = errors(tmp_path, works, "work A,work B,wrok C,cost\na,b,c,9\n")
+    assert "did you mean 'work c'?" in line
+
+
+@pytest.mark.parametrize("title", ["latest date", "deadline", "remaining budget", "planned end"])
+def test_titles_that_may_be_a_column(tmp_path: Path, title: str) -> None:
+    """A title that may stand for a missing column is kept, and the note asks whether it does."""
+    made = read(tmp_path, f"contractor,work,duration,cost,{title}\nA,a,1,1,3\n")
+    [note] = [each for each in made.notes if repr(title) in each]
+    assert "no plan depends on it; did you mean '" in note
 
 
 def test_plans_of_doing_nothing_are_warned_of(tmp_path: Path) -> None:
@@ -460,14 +536,14 @@ BAD_LISTS = [
     ("contractor,work\nA,a\n", "row 1: the column 'duration' is missing"),
     ("contractor,work,duration\nA,a,1\n", "row 1: the column 'cost per step' is missing"),
     (
-        "contractor,work,duration,cost,wrok\nA,a,1,1,\n",
-        "column E (wrok): found the unknown column 'wrok'",
+        "contractor,wrok,duration,cost\nA,a,1,1\n",
+        "column B (wrok): found the unknown column 'wrok'",
     ),
-    ("contractor,work,duration,cost,wrok\nA,a,1,1,\n", "did you mean 'work'"),
+    ("contractor,wrok,duration,cost\nA,a,1,1\n", "did you mean 'work'"),
     ("contractor,work,duration,cost,delay\nA,a,1,1,\n", "'delay chance' or 'delay duration'"),
     (
         "contractor,work,duration,cost,task\nA,a,1,1,b\n",
-        "the list has this column twice, also as 'work'; remove one of them",
+        "the list has this column twice, also as 'work'; remove or rename one of them",
     ),
     (
         "contractor,work,duration,cost\nA,a,1,2,5\n",
@@ -522,7 +598,7 @@ BAD_HINDRANCE = [
     ("work A,work B,cost\na,a,1\n", "has the same contractor, who does one work at a time"),
     ("work A,work B,cost\na,b,\n", "the cell is empty; expected the hindrance per step"),
     ("work A,work B,cost\na,b,1 2\n", "a list of 2 numbers; expected one for each of the 8"),
-    ("work A,work B,costs,why\na,b,1,\n", "found the unknown column 'why'"),
+    ("work A,work B,hindranse\na,b,1\n", "did you mean 'hindrance'?"),
 ]
 
 

@@ -192,11 +192,94 @@ def test_merged_cells(tmp_path: Path) -> None:
 
 @needs_excel
 def test_sheets_that_are_missing(tmp_path: Path) -> None:
-    """Where no sheet has the right name, the names that there are are listed."""
+    """Where no sheet has the right name or titles, the names of all sheets are listed."""
     path = tmp_path / "works.xlsx"
-    write_workbook({"2025": ROWS, "2026": ROWS}, path)
+    write_workbook({"2025": [["x"]], "2026": [["y"]]}, path)
     [line] = errors(path)
-    assert "the workbook has no sheet 'works'; it has '2025', '2026'" in line
+    assert "the workbook has no sheet 'works'; it has '2025', '2026'; give the name of" in line
+    [line] = errors(path, sheet="plan")
+    assert "the workbook has no sheet 'plan'; it has '2025', '2026'" in line
+    [line] = errors(path, sheet="2025", hindrance_sheet="x")
+    assert "the workbook has no sheet 'x'" in line
+
+
+@needs_excel
+def test_sheets_are_found_by_their_titles(tmp_path: Path) -> None:
+    """The only sheets with the titles of the two lists are read, and a note says so."""
+    path = tmp_path / "planning.xlsx"
+    write_workbook({"Cover": [["2026"]], "Plan": ROWS, "Nuisance": HINDRANCE}, path)
+    made = read(path, name="x")
+    assert len(made.problem.network) == 1
+    assert list(made.notes[:2]) == [
+        f"{path}: read the sheet 'Plan', by its titles",
+        f"{path}: read the sheet 'Nuisance', by its titles",
+    ]
+    named = read(path, name="x", sheet="Plan", hindrance_sheet="Nuisance")
+    assert named.problem == made.problem
+    assert not any("by its titles" in note for note in named.notes)
+
+
+@needs_excel
+def test_two_sheets_with_the_same_titles(tmp_path: Path) -> None:
+    """Of two lists neither is taken in silence; a name chooses one of them."""
+    path = tmp_path / "works.xlsx"
+    write_workbook({"2025": ROWS[:2], "2026": ROWS}, path)
+    [line] = errors(path)
+    assert (
+        "the sheets '2025', '2026' look like lists of works; choose one of them (--sheet)" in line
+    )
+    assert len(read(path, sheet="2025").problem.contractors) == 1
+    assert len(read(path, sheet="2026").problem.contractors) == 2
+    write_workbook({"works": ROWS, "N": HINDRANCE, "S": HINDRANCE}, path)
+    [line] = errors(path)
+    assert "look like lists of hindrance; choose one of them (--hindrance-sheet)" in line
+
+
+def test_a_text_file_has_no_sheets(tmp_path: Path) -> None:
+    """A sheet of a CSV file is an error, for both lists."""
+    path = tmp_path / "works.csv"
+    path.write_text("contractor,work,duration,cost\nA,a,1,1\n")
+    for sheet in ("sheet", "hindrance_sheet"):
+        [line] = errors(path, **{sheet: "x"})
+        assert line == "works.csv: is a CSV file, which has no sheets; name no sheet"
+
+
+@needs_excel
+def test_numbers_shown_in_per_cent(tmp_path: Path) -> None:
+    """A chance typed as 110% is a number for Excel; the message shows it as people see it."""
+
+    def change(sheet: Any) -> None:
+        sheet["D2"], sheet["D3"], sheet["E3"] = 1.1, 0.25, 1
+        sheet["D2"].number_format = sheet["D3"].number_format = "0%"
+
+    [line] = errors(changed(tmp_path, change))
+    assert "found '110%'; expected the chance of a delay" in line
+    assert line.endswith("from 0 % to 100 %")
+
+    def mend(sheet: Any) -> None:
+        change(sheet)
+        sheet["D2"] = 0.35
+
+    made = read(changed(tmp_path, mend)).problem
+    assert [each.tasks[0].delay for each in made.contractors] == [Delay(0.35, 1), Delay(0.25, 1)]
+
+
+@needs_excel
+def test_cells_beside_the_works(tmp_path: Path) -> None:
+    """Numbers and dates beside the works are kept as people write them; faults there do no harm."""
+
+    def change(sheet: Any) -> None:
+        for column, cells in enumerate(
+            [("code", 4711.0, "=1+"), ("signed", MONDAY, "#REF!"), (MONDAY, True, None)], 8
+        ):
+            for row, cell in enumerate(cells, 1):
+                sheet.cell(row, column, cell)
+
+    made = read(changed(tmp_path, change))
+    assert made.details == {
+        "Alpha/a1": {"code": "4711", "signed": "2026-03-02", "2026-03-02": "yes"},
+        "Beta/b1": {"code": "=1+", "signed": "#REF!"},
+    }
 
 
 @needs_excel

@@ -16,7 +16,7 @@ from coreplan import FormatError, read_works
 from coreplan.domains.maintenance import WorksList
 from coreplan.domains.maintenance.works import columns, table, workbook_scan
 from coreplan.domains.maintenance.works.cells import NumberStyle, read_cost
-from coreplan.domains.maintenance.works.columns import LONGEST_TITLE, WORKS, recognise, suggest
+from coreplan.domains.maintenance.works.columns import LONGEST_TITLE, WORKS, recognise, too_long
 from coreplan.domains.maintenance.works.excel import write_workbook
 from coreplan.domains.maintenance.works.table import MOST_CELLS, ProblemLog, Table
 from coreplan.domains.maintenance.works.workbook_scan import (
@@ -65,7 +65,7 @@ def test_long_titles_are_not_searched(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(columns, "_tidy", None)
     title = "(" * (LONGEST_TITLE + 1)
     assert recognise(title, WORKS) is None
-    assert "has 201 characters; use at most 200" in suggest(title, WORKS)
+    assert "has 201 characters; use at most 200" in too_long(title)
 
 
 def test_brackets_inside_brackets() -> None:

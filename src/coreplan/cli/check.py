@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import datetime
+from dataclasses import replace
+
 import click
 
-from coreplan.cli.shared import BAD_INPUT, OK, Command, json_option, print_json, read_dated_problem
+from coreplan.cli.inputs import ListOptions, list_options, mistakes_as_json
+from coreplan.cli.shared import BAD_INPUT, OK, Command, calendar_options, json_option, print_json
 from coreplan.errors import FormatError
-from coreplan.view.terminal import make_console, print_error, problem_dicts
+from coreplan.view.terminal import make_console, print_error
 from coreplan.view.words import describe_problem
 
 
@@ -15,25 +19,39 @@ from coreplan.view.words import describe_problem
     epilog="""
     coreplan check works.yaml
     coreplan check *.yaml --json
+    coreplan check works.xlsx --start-date 2026-03-02 --horizon 26 --today 2026-04-27
     """,
     short_help="Check that files contain valid problems.",
 )
 @click.argument("files", nargs=-1, required=True, type=click.Path())
+@calendar_options
+@list_options()
 @json_option
-def check(files: tuple[str, ...], as_json: bool) -> int:
-    """Check that each of FILES contains a valid problem, and report what is wrong and where."""
+def check(
+    files: tuple[str, ...],
+    start_date: datetime.date | None,
+    step: str | None,
+    lists: ListOptions,
+    as_json: bool,
+) -> int:
+    """Check that each of FILES contains a valid problem, and report what is wrong and where.
+
+    FILES may be works lists; with --today, their progress is checked, too.
+    """
+    lists = replace(lists, asks_today=lists.today is not None)
     reports = []
     for file in files:
         try:
-            problem, _ = read_dated_problem(file)
+            given = lists.read(file, start_date, step)
         except FormatError as error:
-            reports.append({"file": file, "ok": False, "problems": problem_dicts(error.problems)})
+            reports.append({"file": file, "ok": False, "problems": mistakes_as_json(error)})
             if not as_json:
                 print_error(str(error))
         else:
             reports.append({"file": file, "ok": True, "problems": []})
             if not as_json:
-                said = f"{problem.file_format}, {describe_problem(problem)}"
+                kind = given.problem.file_format if given.works is None else "works list"
+                said = f"{kind}, {describe_problem(given.problem)}"
                 make_console().print(f"{file}: ok, {said}", markup=False)
     if as_json:
         print_json(reports)

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from coreplan.analysis.plan import evaluate_plan
+from coreplan.cli.inputs import ListOptions, list_options
 from coreplan.cli.options import solver_options
 from coreplan.cli.search_log import SearchLog, verbose_option
 from coreplan.cli.shared import (
@@ -17,7 +18,6 @@ from coreplan.cli.shared import (
     json_option,
     memory_limit_option,
     print_json,
-    read_dated_problem,
     time_limit_option,
 )
 from coreplan.cli.which_plan import WhichPlan, which_plan_options
@@ -34,6 +34,8 @@ from coreplan.view.words import WHY_STOPPED, describe_problem, plan_in_words, re
     coreplan evaluate works.yaml --policy plan.json --no-bound
     coreplan evaluate works.yaml --policy plan.json --stage 4 --state now.yaml
     coreplan evaluate works.yaml --policy plan.json --estimate 100000 --seed 7
+    coreplan evaluate works.xlsx --start-date 2026-03-02 --horizon 26
+    coreplan evaluate works.xlsx --start-date 2026-03-02 --horizon 26 --today 2026-04-27
     """,
     short_help="Compute how good an existing plan is.",
 )
@@ -63,6 +65,7 @@ from coreplan.view.words import WHY_STOPPED, describe_problem, plan_in_words, re
     show_default=True,
     help="Seed of the simulation's random numbers.",
 )
+@list_options()
 @verbose_option
 @json_option
 def evaluate(
@@ -76,17 +79,20 @@ def evaluate(
     step: str | None,
     runs: int | None,
     seed: int,
+    lists: ListOptions,
     verbose: bool,
     as_json: bool,
 ) -> None:
     """Compute exactly what a plan for the problem in FILE is expected to earn or cost.
 
+    FILE may be a works list; without --policy and --schedule, its planned starts are the plan.
     Unless --no-bound is given, also prove how much any other plan could gain at most. Ctrl-C stops
     with the best bound so far.
     """
-    which.sources(file)
-    problem, calendar = read_dated_problem(file, start_date, step)
-    plan = which.read(problem, calendar)
+    which.sources(file, lists.hindrance)
+    given = lists.read(file, start_date, step)
+    problem = given.problem
+    plan = which.read(given)
     policy = plan.policy
     assert policy is not None  # a plan is required
     options: dict[str, Any] = {
@@ -107,7 +113,7 @@ def evaluate(
     log = SearchLog(console, problem, verbose)
     with log.shown() as callback:
         report = evaluate_plan(problem, policy, callback=callback, **options)
-    for line in (*plan_in_words(report), remark_on_start(problem, policy)):
+    for line in (*plan_in_words(report), remark_on_start(problem, policy, given.calendar)):
         if line:
             console.print(line, markup=False)
     if report.result is not None and report.result.status is not Status.OPTIMAL:

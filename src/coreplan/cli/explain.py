@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import datetime
 from typing import Any
 
 import click
 
+from coreplan.cli.inputs import ListOptions, list_options
 from coreplan.cli.sensitivity import sensitivity
 from coreplan.cli.shared import (
     Command,
+    calendar_options,
     file_argument,
     json_option,
     memory_limit_option,
     print_former,
     print_json,
-    read_dated_problem,
     time_limit_option,
 )
 from coreplan.cli.which_plan import WhichPlan, which_plan_options
@@ -26,7 +28,7 @@ EXPLAIN_SECONDS = 10.0
 """Seconds for the values of other actions if no time limit is given."""
 
 
-FORMER = ("--only", "--relax", "--top", "--start-date", "--step", "--threads")
+FORMER = ("--only", "--relax", "--top", "--threads")
 """Options of the command that had this name before and is now ``coreplan sensitivity``."""
 
 
@@ -67,6 +69,8 @@ class ExplainCommand(Command):
 )
 @time_limit_option
 @memory_limit_option
+@calendar_options
+@list_options()
 @json_option
 def explain(
     file: str,
@@ -74,21 +78,24 @@ def explain(
     agents: tuple[str, ...],
     time_limit: float | None,
     memory_limit: float | None,
+    start_date: datetime.date | None,
+    step: str | None,
+    lists: ListOptions,
     as_json: bool,
 ) -> None:
     """Explain one decision of the best plan for the problem in FILE, or of a given plan.
 
-    The explanation shows what the plan does in the current state (by default, at the start), which
-    other actions are possible this once, what each would be worth, and which rewards make the
-    difference.
+    FILE may be a works list. The explanation shows what the plan does in the current state (by
+    default, at the start), which other actions are possible this once, what each would be worth,
+    and which rewards make the difference.
     """
-    which.sources(file)
-    problem, calendar = read_dated_problem(file)
-    given = which.read(problem, calendar)
-    policy = given.policy
+    which.sources(file, lists.hindrance)
+    given = lists.read(file, start_date, step)
+    problem, plan = given.problem, which.read(given)
+    policy = plan.policy
     if policy is None:
         limits: dict[str, Any] = {"time_limit": time_limit, "memory_limit": memory_limit}
-        result = solve_problem(problem, **given.beginning, **limits)
+        result = solve_problem(problem, **plan.beginning, **limits)
         assert result.policy is not None
         policy = result.policy
     explanation = policy.explain(

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from coreplan.cli.dates import Period, WrittenPeriod, asked_order
+from coreplan.cli.inputs import mistakes_as_json
 from coreplan.cli.outputs import Outputs
 from coreplan.cli.shared import (
     BAD_INPUT,
@@ -26,12 +27,12 @@ from coreplan.domains.maintenance.formats.calendar import (
     read_calendar,
     write_calendar,
 )
-from coreplan.domains.maintenance.works import WorksList, WorksListError, read_works
+from coreplan.domains.maintenance.works import WorksList, read_works
 from coreplan.errors import FormatError, shorten
 from coreplan.formats import write_problem
 from coreplan.model.calendar import Calendar
 from coreplan.support.checks import MOST_STAGES
-from coreplan.view.terminal import make_console, problem_dicts
+from coreplan.view.terminal import make_console
 from coreplan.view.words import describe_calendar, describe_problem
 
 
@@ -66,6 +67,10 @@ from coreplan.view.words import describe_calendar, describe_problem
 @click.option(
     "--name", metavar="NAME", help="Name of the problem.  [default: the name of the file]"
 )
+@click.option("--sheet", metavar="NAME", help="The sheet of the workbook with the works.")
+@click.option(
+    "--hindrance-sheet", metavar="NAME", help="The sheet of the workbook with the hindrance."
+)
 @calendar_options
 @click.option(
     "--closed",
@@ -86,6 +91,8 @@ def import_works(
     horizon: int | None,
     must_complete: bool,
     name: str | None,
+    sheet: str | None,
+    hindrance_sheet: str | None,
     start_date: datetime.date | None,
     step: str | None,
     periods: tuple[WrittenPeriod, ...],
@@ -119,16 +126,14 @@ def import_works(
             name=name or Path(output).stem,
             start_date=start_date,
             step=step,
+            sheet=sheet,
+            hindrance_sheet=hindrance_sheet,
             dates=asked_order(),
         )
     except FormatError as error:
         if not as_json:
             raise
-        problems = problem_dicts(error.problems)
-        if isinstance(error, WorksListError):
-            for each, problem in zip(problems, error.problems, strict=True):
-                each["place"] = ", ".join(map(str, problem.path))
-        print_json({"ok": False, "file": error.file, "problems": problems})
+        print_json({"ok": False, "file": error.file, "problems": mistakes_as_json(error)})
         return BAD_INPUT
     if made.calendar is not None:
         made = _close(made, made.calendar, periods, beside)
@@ -140,8 +145,27 @@ def import_works(
         if outputs.code:
             made = replace(made, calendar=None)
     with outputs.one("the summary"):
-        _report(made, output, beside, as_json)
+        _report(made, works, output, beside, as_json)
     return outputs.code
+
+
+def _stays(made: WorksList, works: str, output: str) -> list[str]:
+    """What a problem file cannot hold, and the commands that read it from the list."""
+    notes = []
+    titles = list(dict.fromkeys(title for each in made.details.values() for title in each))
+    if titles:
+        some = ", ".join(shorten(repr(title)) for title in titles[:10])
+        more = ", ..." if len(titles) > 10 else ""
+        notes.append(
+            f"{output} does not hold the columns for people, {some}{more}; coreplan report {works} "
+            "shows them"
+        )
+    if made.begun or any(made.planned.values()):
+        notes.append(
+            f"{output} does not hold planned starts and progress; coreplan evaluate {works} values "
+            f"the planned starts, and coreplan plan {works} --today DATE goes on from the progress"
+        )
+    return notes
 
 
 def _close(
@@ -168,8 +192,8 @@ def _close(
     return replace(made, calendar=calendar, notes=tuple(notes))
 
 
-def _report(made: WorksList, output: str, beside: Path, as_json: bool) -> None:
-    notes = list(made.notes)
+def _report(made: WorksList, works: str, output: str, beside: Path, as_json: bool) -> None:
+    notes = [*made.notes, *_stays(made, works, output)]
     if made.calendar is None and beside.is_file():
         notes.append(f"{beside} existed before, and its dates still apply to the steps")
     if as_json:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import datetime
 import math
 from typing import Any
 
 import click
 
+from coreplan.cli.inputs import ListOptions, list_options
 from coreplan.cli.options import solver_options
 from coreplan.cli.shared import (
     Command,
+    calendar_options,
     file_argument,
     json_option,
     memory_limit_option,
     print_json,
-    read_dated_problem,
 )
 from coreplan.solving.compile import compile_problem
 from coreplan.solving.limits import Limits
@@ -33,10 +35,20 @@ from coreplan.view.words import describe_problem
 @file_argument
 @memory_limit_option
 @solver_options("core", only=("merge",))
+@calendar_options
+@list_options(today=False)
 @json_option
-def info(file: str, memory_limit: float | None, asked: dict[str, Any], as_json: bool) -> None:
-    """Show how large the problem in FILE is, before and after merging equivalent states."""
-    problem, _ = read_dated_problem(file)
+def info(
+    file: str,
+    memory_limit: float | None,
+    asked: dict[str, Any],
+    start_date: datetime.date | None,
+    step: str | None,
+    lists: ListOptions,
+    as_json: bool,
+) -> None:
+    """Show the size of the problem or works list in FILE, before and after merging equal states."""
+    problem = lists.read(file, start_date, step).problem
     compiled = compile_problem(problem, limits=Limits(memory_limit=memory_limit), **asked)
     if as_json:
         agents = [

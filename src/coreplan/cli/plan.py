@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from coreplan.cli.inputs import ListOptions, list_options
 from coreplan.cli.old_plan import keep_options, priced, read_old_starts
 from coreplan.cli.options import solver_options
 from coreplan.cli.outputs import Outputs
@@ -17,13 +18,11 @@ from coreplan.cli.search_log import SearchLog, verbose_option
 from coreplan.cli.shared import (
     Command,
     calendar_options,
-    check_one_input,
     check_writable,
     file_argument,
     json_option,
     memory_limit_option,
     print_json,
-    read_dated_problem,
     save_policy_option,
     time_limit_option,
 )
@@ -63,6 +62,8 @@ SHORTEST = 0.1
     coreplan plan works.yaml --why
     coreplan plan works.yaml --keep march.yaml --change-cost 2.50
     coreplan plan works.yaml --stage 7 --state now.yaml
+    coreplan plan works.xlsx --start-date 2026-03-02 --horizon 26 --must-complete
+    coreplan plan works.xlsx --start-date 2026-03-02 --horizon 26 --today 2026-04-27
     coreplan plan works.yaml --policy plan.json --stage 7 --state now.yaml
     coreplan plan works.yaml --start-date 2026-03-02 --export plan.xlsx --export plan.ics
     coreplan plan works.yaml --json > plan_data.json
@@ -90,6 +91,7 @@ SHORTEST = 0.1
     help="Also explain every start: what an earlier or a later one would cost, and why.",
 )
 @calendar_options
+@list_options()
 @save_policy_option
 @verbose_option
 @export_options
@@ -106,13 +108,14 @@ def plan(
     why: bool,
     start_date: datetime.date | None,
     step: str | None,
+    lists: ListOptions,
     save_policy: str | None,
     verbose: bool,
     export_files: tuple[str, ...],
     force: bool,
     as_json: bool,
 ) -> int:
-    """Show a plan for the problem in FILE (- for the standard input).
+    """Show a plan for the problem or works list in FILE (- for the standard input).
 
     For works (an mpp/1 problem): a chart of who does what when, with possible delays; expected
     costs; and what the plan does differently if works are delayed. For other problems: the first
@@ -124,21 +127,21 @@ def plan(
         raise click.UsageError(
             f"{which.option} shows a finished plan; it cannot be combined with options for solving"
         )
-    check_one_input({"FILE": file, "--keep": keep_file})
-    sources = [*which.sources(file), *([] if keep_file is None else [keep_file])]
+    sources = which.sources(file, lists.hindrance, keep_file)
     if save_policy is not None:
         check_writable(save_policy, sources)
-    problem, calendar = read_dated_problem(file, start_date, step)
+    given = lists.read(file, start_date, step)
+    problem, calendar = given.problem, given.calendar
     if why:
         check_maintenance_problem(problem)
     check_exports(export_files, sources, problem, calendar, force=force)
-    given = which.read(problem, calendar)
+    plan_from = which.read(given)
     options: dict[str, Any] = {"time_limit": time_limit, "memory_limit": memory_limit}
-    options |= {**given.beginning, **asked}
+    options |= {**plan_from.beginning, **asked}
     old = None if keep_file is None else read_old_starts(keep_file, problem, calendar)
     if old is not None:
         options["keep"] = old
-    policy = given.policy
+    policy = plan_from.policy
     result = None
     console = log = None
     if not as_json:
@@ -147,8 +150,8 @@ def plan(
         console.print(f"{problem.name}: {describe_problem(problem)}", markup=False)
         if calendar is not None:
             console.print(describe_calendar(calendar), markup=False)
-        if given.remark:
-            console.print(given.remark, markup=False)
+        if plan_from.remark:
+            console.print(plan_from.remark, markup=False)
     if policy is None:
         result = _solve(priced(problem, old, change_cost), log, options)
         assert result.policy is not None

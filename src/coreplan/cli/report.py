@@ -16,6 +16,7 @@ from coreplan.cli.contractor_pages import (
     files_beside,
     said_of,
 )
+from coreplan.cli.inputs import ListOptions, list_options
 from coreplan.cli.old_plan import keep_options, read_old_starts
 from coreplan.cli.options import solver_options
 from coreplan.cli.outputs import Outputs
@@ -23,13 +24,11 @@ from coreplan.cli.search_log import SearchLog, verbose_option
 from coreplan.cli.shared import (
     Command,
     calendar_options,
-    check_one_input,
     check_writable,
     file_argument,
     json_option,
     memory_limit_option,
     print_json,
-    read_dated_problem,
     time_limit_option,
 )
 from coreplan.cli.which_plan import WhichPlan, which_plan_options
@@ -53,6 +52,7 @@ HURRIED_PIECES = 1_000
     coreplan report works.yaml -o plan.html --start-date 2026-03-02 --title "Ring road 2026"
     coreplan report works.yaml -o plan.html --time-limit 60 --force
     coreplan report works.yaml -o plan.html --policy plan.json --no-bound
+    coreplan report works.xlsx -o plan.html --start-date 2026-03-02 --today 2026-04-27
     coreplan report works.yaml -o plan.html --schedule schedule.yaml
     coreplan report works.yaml -o plan.html --stage 7 --state now.yaml
     coreplan report works.yaml -o plan.html --each-contractor
@@ -82,6 +82,7 @@ HURRIED_PIECES = 1_000
 @keep_options(price=False)
 @calendar_options
 @contractor_options
+@list_options()
 @click.option("--title", metavar="TEXT", help="Title of the report.  [default: the problem's name]")
 @click.option("--force", is_flag=True, help="Overwrite an existing HTML file.")
 @verbose_option
@@ -99,6 +100,7 @@ def report(
     step: str | None,
     contractor: str | None,
     each_contractor: bool,
+    lists: ListOptions,
     title: str | None,
     force: bool,
     verbose: bool,
@@ -106,18 +108,18 @@ def report(
 ) -> int:
     """Solve the problem in FILE and write its plan as one HTML file that needs no network.
 
-    The page shows what the plan costs and whether it is proven best, when each contractor works on
-    what, what the plan does when a work is delayed (click it), where works hinder each other, how
-    much the plan may cost, and what coordination is worth. Ctrl-C stops the search and reports the
-    best plan so far, with the parts that can be computed in a moment.
+    FILE may be a works list. The page shows what the plan costs and whether it is proven best, when
+    each contractor works on what, what the plan does when a work is delayed (click it), where works
+    hinder each other, how much the plan may cost, and what coordination is worth. Ctrl-C stops the
+    search and reports the best plan so far, with the parts that can be computed in a moment.
     """
     if keep_file is not None and which.is_given:
         raise click.UsageError(f"{which.option} reports a finished plan; leave out --keep")
-    check_one_input({"FILE": file, "--keep": keep_file})
-    sources = [*which.sources(file), *([] if keep_file is None else [keep_file])]
+    sources = which.sources(file, lists.hindrance, keep_file)
     check_writable(output, sources, "the report", "--output")
     _check_new(output, force)
-    problem, calendar = read_dated_problem(file, start_date, step)
+    given = lists.read(file, start_date, step)
+    problem, calendar = given.problem, given.calendar
     check_contractors(problem, contractor, each_contractor, output)
     beside = files_beside(output, problem.agent_names if each_contractor else ())
     for page in beside.values():
@@ -127,8 +129,8 @@ def report(
         calendar.last_day(
             problem.horizon - 1
         )  # before the long work: reports an invalid date early
-    given = which.read(problem, calendar)
-    policy = given.policy
+    plan_from = which.read(given)
+    policy = plan_from.policy
     options: dict[str, Any] = {"time_limit": time_limit, "memory_limit": memory_limit, **asked}
     if keep_file is not None:
         options["keep"] = read_old_starts(keep_file, problem, calendar)
@@ -137,12 +139,12 @@ def report(
         console.print(f"{problem.name}: {describe_problem(problem)}", markup=False)
         if calendar is not None and calendar.source is not None:
             console.print(f"dates from {calendar.source}", markup=False)
-        if given.remark:
-            console.print(given.remark, markup=False)
+        if plan_from.remark:
+            console.print(plan_from.remark, markup=False)
 
     def solve_or_evaluate() -> Result | PlanReport:
         if policy is None:
-            return solve_problem(problem, **given.beginning, **options)
+            return solve_problem(problem, **plan_from.beginning, **options)
         return evaluate_plan(problem, policy, bound=bound, **options)
 
     if as_json:

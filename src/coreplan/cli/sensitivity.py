@@ -9,6 +9,7 @@ import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Column
 
+from coreplan.cli.inputs import ListOptions, list_options
 from coreplan.cli.options import solver_options
 from coreplan.cli.shared import (
     Command,
@@ -17,7 +18,6 @@ from coreplan.cli.shared import (
     json_option,
     memory_limit_option,
     print_json,
-    read_dated_problem,
 )
 from coreplan.domains.maintenance.changes import KINDS, Change
 from coreplan.domains.maintenance.influence import check_maintenance_problem
@@ -56,6 +56,7 @@ from coreplan.view.words import describe_calendar, describe_problem
 )
 @memory_limit_option
 @calendar_options
+@list_options(today=False)
 @solver_options("core", only=("threads",))
 @json_option
 def sensitivity(
@@ -67,15 +68,18 @@ def sensitivity(
     memory_limit: float | None,
     start_date: datetime.date | None,
     step: str | None,
+    lists: ListOptions,
     asked: dict[str, Any],
     as_json: bool,
 ) -> None:
     """Show which hindrance rules, windows and delays of the problem in FILE cost most.
 
-    For each of them, coreplan proves how much less the best plan would cost without it: a number,
-    or a range if the time was too short. Ctrl-C stops with the results so far.
+    FILE may be a works list. For each of them, coreplan proves how much less the best plan would
+    cost without it: a number, or a range if the time was too short. Ctrl-C stops with the results
+    so far.
     """
-    problem, calendar = read_dated_problem(file, start_date, step)
+    given = lists.read(file, start_date, step)
+    problem, calendar = given.problem, given.calendar
     check_maintenance_problem(problem)
     options: dict[str, Any] = {
         "only": only,

@@ -352,14 +352,24 @@ def read_dated_problem(
     """
     problem = read_problem(file)
     calendar = find_calendar(file, start_date, step)
+    return on_calendar(problem, file, calendar), calendar
+
+
+def on_calendar(problem: PlanningProblem, file: str, calendar: Calendar | None) -> PlanningProblem:
+    """Check ``--stage``, and close the periods of the calendar next to the file of a problem.
+
+    Raises
+    ------
+    FormatError
+        As :func:`read_dated_problem`, for the calendar.
+    """
     check_stage(problem.horizon, calendar)
     if calendar is None or not calendar.closed:
-        return problem, calendar
-    source = str(find_calendar_file(file))
+        return problem
     try:
-        return with_closed_periods(problem, calendar), calendar
+        return with_closed_periods(problem, calendar)
     except ModelError as error:
-        raise FormatError(source, error.problems) from None
+        raise FormatError(str(find_calendar_file(file)), error.problems) from None
 
 
 def read_standing(

@@ -13,6 +13,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from coreplan.analysis.simulator import SimulationProgress
 from coreplan.analysis.simulator import simulate as simulate_policy
+from coreplan.cli.inputs import ListOptions, list_options
 from coreplan.cli.options import solver_options
 from coreplan.cli.search_log import SearchLog, verbose_option
 from coreplan.cli.shared import (
@@ -22,7 +23,6 @@ from coreplan.cli.shared import (
     json_option,
     memory_limit_option,
     print_json,
-    read_dated_problem,
 )
 from coreplan.cli.which_plan import WhichPlan, which_plan_options
 from coreplan.solving.solver import solve
@@ -42,6 +42,7 @@ SHORTEST = 0.1
     coreplan simulate works.yaml --policy plan.json --runs 1000000 --seed 7
     coreplan simulate works.yaml --policy plan.json --stage 4 --state now.yaml
     coreplan simulate works.yaml --schedule schedule.yaml --json
+    coreplan simulate works.xlsx --start-date 2026-03-02 --today 2026-04-27
     """,
     short_help="Simulate a plan many times and summarise the outcomes.",
 )
@@ -77,6 +78,7 @@ SHORTEST = 0.1
 )
 @memory_limit_option
 @calendar_options
+@list_options()
 @verbose_option
 @json_option
 def simulate(
@@ -90,30 +92,32 @@ def simulate(
     memory_limit: float | None,
     start_date: datetime.date | None,
     step: str | None,
+    lists: ListOptions,
     verbose: bool,
     as_json: bool,
 ) -> None:
-    """Simulate a plan for the problem in FILE many times, and summarise the outcomes.
+    """Simulate a plan for the problem or works list in FILE many times, and summarise the outcomes.
 
     The summary has the mean with an interval, the distribution of returns, what each agent and each
     pair of agents earns and, for road works, when works are completed. If no plan is given,
     coreplan first searches for the best one. Ctrl-C stops the search or the runs with the results
     so far.
     """
-    which.sources(file)
-    problem, calendar = read_dated_problem(file, start_date, step)
-    given = which.read(problem, calendar)
-    policy = given.policy
+    which.sources(file, lists.hindrance)
+    given = lists.read(file, start_date, step)
+    problem, calendar = given.problem, given.calendar
+    plan_from = which.read(given)
+    policy = plan_from.policy
     console = make_console()
     if not as_json:
         console.print(f"{problem.name}: {describe_problem(problem)}", markup=False)
         if calendar is not None:
             console.print(describe_calendar(calendar), markup=False)
-        if given.remark:
-            console.print(given.remark, markup=False)
+        if plan_from.remark:
+            console.print(plan_from.remark, markup=False)
     if policy is None:
         options: dict[str, Any] = {"time_limit": time_limit, "memory_limit": memory_limit}
-        options |= {**given.beginning, **asked}
+        options |= {**plan_from.beginning, **asked}
         if as_json:
             result = solve(problem, **options)
         else:

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from coreplan.cli.inputs import ListOptions, list_options
 from coreplan.cli.old_plan import keep_options, read_old_starts
 from coreplan.cli.options import solver_options
 from coreplan.cli.outputs import Outputs
@@ -20,8 +21,6 @@ from coreplan.cli.shared import (
     json_option,
     memory_limit_option,
     print_json,
-    read_dated_problem,
-    read_standing,
     read_starting_plan,
     save_policy_option,
     standing_options,
@@ -55,6 +54,7 @@ from coreplan.view.words import (
     coreplan solve works.yaml --certificate proof.json.gz
     coreplan solve works.yaml --start schedule.yaml --time-limit 60
     cat works.yaml | coreplan solve -
+    coreplan solve works.csv --hindrance hindrance.csv --horizon 26 --must-complete
     """,
     short_help="Find the best plan; with the options of all algorithms.",
 )
@@ -89,6 +89,7 @@ from coreplan.view.words import (
     help="Write a proof of both bounds to this file, for `coreplan verify` (.gz: compressed).",
 )
 @calendar_options
+@list_options()
 @verbose_option
 @json_option
 def solve(
@@ -105,24 +106,27 @@ def solve(
     certificate: str | None,
     start_date: datetime.date | None,
     step: str | None,
+    lists: ListOptions,
     verbose: bool,
     as_json: bool,
 ) -> int:
-    """Find an optimal plan for the problem in FILE (- for the standard input).
+    """Find an optimal plan for the problem or works list in FILE (- for the standard input).
 
     Ctrl-C stops with the best plan so far; a second Ctrl-C ends at once.
     """
     inputs = {"FILE": file, "--state": state_file, "--start": start_file, "--keep": keep_file}
+    inputs["--hindrance"] = lists.hindrance
     check_one_input(inputs)
     sources = [each for each in inputs.values() if each is not None]
     if save_policy is not None:
         check_writable(save_policy, sources)
     if certificate is not None:
         check_writable(certificate, sources, "the certificate", "--certificate")
-    problem, calendar = read_dated_problem(file, start_date, step)
-    state = read_standing(state_file, problem, calendar)
+    given = lists.read(file, start_date, step)
+    problem, calendar = given.problem, given.calendar
+    at, state = given.situation(stage, state_file)
     if start_file is not None:
-        asked["start"] = read_starting_plan(start_file, problem, calendar, stage, state)
+        asked["start"] = read_starting_plan(start_file, problem, calendar, at or 0, state)
     if keep_file is not None:
         asked["keep"] = read_old_starts(keep_file, problem, calendar)
     return solve_and_print(
@@ -136,7 +140,7 @@ def solve(
         algorithm=algorithm,
         time_limit=time_limit,
         memory_limit=memory_limit,
-        stage=stage,
+        stage=at,
         state=state,
         **asked,
     )

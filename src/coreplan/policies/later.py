@@ -50,6 +50,7 @@ def later_policy(policy: _Policy, stage: int, joint_state: JointState | None) ->
     if joint_state is None and stage != policy.stage:
         raise ModelError(f"the joint state at stage {stage} is missing; give joint_state")
     state = _find(policy, stage, joint_state)
+    _check_decided(policy, stage, state, joint_state)
     if (stage, state) == (policy.stage, policy.find_state(stage, None)):
         return policy
     indexed = index_problem(
@@ -89,6 +90,30 @@ def _find(policy: Policy, stage: int, joint_state: JointState | None) -> tuple[i
             reason = f"{who} cannot be in state {agent.states.label(number)!r}; correct the state"
             raise ModelError(_not_covered(policy, stage, reason))
     return state
+
+
+def _check_decided(
+    policy: Policy, stage: int, state: tuple[int, ...], joint_state: JointState | None
+) -> None:
+    """Raise a ModelError if agents have decided otherwise than the policy: a work that has started.
+
+    The state then allows fewer actions than its place in the policy.
+    """
+    if joint_state is None or joint_state == policy.indexed.name_state(state):
+        return
+    words = policy.problem.words
+    given = index_problem(policy.problem, stage=stage, state=joint_state)
+    for mine, agent, choice in zip(
+        policy.indexed.agents, given.agents, policy.choose(stage, state), strict=True
+    ):
+        action = mine.actions[mine.choice_action[choice]]
+        allowed = list(agent.choices(stage, agent.start))
+        if allowed and action not in allowed:
+            raise ModelError(
+                f"this plan does not go on from the state at {words.stage} {stage}: there, "
+                f"{words.agent} {found(agent.name)} has decided {found(allowed[0])}, and the plan "
+                f"has {found(action)}; correct the state, or make a new plan from it"
+            )
 
 
 def _not_covered(policy: Policy, stage: int, reason: str) -> str:

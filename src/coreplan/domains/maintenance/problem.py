@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from coreplan.domains.maintenance.closures import count_periods
@@ -48,7 +48,7 @@ from coreplan.support.checks import (
     is_number,
     unknown_name,
 )
-from coreplan.support.frozen import freeze_sequence
+from coreplan.support.frozen import FrozenMapping, freeze_sequence
 from coreplan.support.late import late
 
 if TYPE_CHECKING:
@@ -83,6 +83,9 @@ class MaintenanceProblem(PlanningProblem):
     closed
         The steps in which no work may start, or none may run. Files of problems do not have them:
         they belong to the calendar, see :func:`coreplan.domains.maintenance.closing.close_steps`.
+    details
+        More about works, for people: contractor/work → title → text. Reports show it. It does not
+        change the problem, and the format ``mpp/1`` does not hold it.
 
     Examples
     --------
@@ -105,8 +108,13 @@ class MaintenanceProblem(PlanningProblem):
     must_complete: bool = False
     name: str = "problem"
     closed: tuple[Closure, ...] = ()
+    details: Mapping[str, Mapping[str, str]] = field(
+        default_factory=FrozenMapping, compare=False, repr=False
+    )
 
     def __post_init__(self) -> None:
+        details = {work: FrozenMapping(each) for work, each in self.details.items()}
+        object.__setattr__(self, "details", FrozenMapping(details))
         contractors = freeze_sequence(self.contractors, ("agents",), "contractors", Contractor)
         object.__setattr__(self, "contractors", contractors)
         network = freeze_sequence(self.network, ("network",), "hindrances", Hindrance)

@@ -238,6 +238,7 @@ def check_schedule(
             if not problems:
                 stands = ContractorState() if start is None else read_state(contractor, start)
                 local = to_local(contractor, stands)
+                dynamics.force(stands, stage)
                 plan = _Plan(contractor, schedule)
                 yield from _check_starts(contractor, dynamics, plan, stage, local, spans)
 
@@ -331,13 +332,14 @@ def _check_starts(
     starts, end = _undelayed(contractor, dynamics, plan, stage, local)
     begun = {each.task: each for each in starts}
     late = False
+    busy = dynamics.forced_until(local) or stage + local.remaining
     for k in plan.order:
         step = plan.steps[k]
-        if not local.todo >> k & 1:
-            continue  # done, or under way
+        if not local.todo >> k & 1 or k == dynamics.forced_task:
+            continue  # done, under way, or started now
         if k in begun and begun[k].step == step:
             late = False
-        elif late or step < stage + local.remaining:
+        elif late or step < busy:
             late = True
         else:
             reason, idle_from, todo = _why_not(contractor, plan, [*starts, end], k, spans)

@@ -34,6 +34,10 @@ class ContractorState:
         The remaining steps of the current task, at least 1 (0 if idle).
     times
         The first and last stage of each task started so far; None if they are not recorded.
+    starting
+        The task that an idle contractor has to start in this stage, because its start is decided
+        already; whether it is delayed becomes known one step later. Only for the beginning of a
+        plan.
 
     Examples
     --------
@@ -45,6 +49,7 @@ class ContractorState:
     doing: str | None = None
     remaining: int = 0
     times: Mapping[str, tuple[int, int]] | None = None
+    starting: str | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.done, str) or not isinstance(self.done, Iterable):
@@ -59,10 +64,12 @@ class ContractorState:
             parts += [f"doing={self.doing!r}", f"remaining={self.remaining!r}"]
         if self.times is not None:
             parts.append(f"times={self.times!r}")
+        if self.starting is not None:
+            parts.append(f"starting={self.starting!r}")
         return f"ContractorState({', '.join(parts)})"
 
     def __str__(self) -> str:
-        now = "idle"
+        now = "idle" if self.starting is None else f"starts {self.starting}"
         if self.doing is not None:
             left = "1 step" if self.remaining == 1 else f"{self.remaining:,} steps"
             now = f"works on {self.doing}, {left} left"
@@ -77,6 +84,8 @@ def _plain_state(state: ContractorState) -> dict[str, Any]:
         written |= {"doing": state.doing, "remaining": state.remaining}
     if state.times:
         written["times"] = {name: list(each) for name, each in state.times.items()}
+    if state.starting is not None:
+        written["starting"] = state.starting
     return written
 
 
@@ -117,10 +126,26 @@ class History(NamedTuple):
 
 
 class ContractorStates:
-    """The local states of one contractor, with or without start and end times."""
+    """The local states of one contractor, with or without start and end times.
 
-    def __init__(self, contractor: Contractor, states: Iterable[LocalState | History]) -> None:
+    Parameters
+    ----------
+    contractor
+        The contractor.
+    states
+        Its states.
+    starting
+        The number of the task whose start is decided already, if any.
+    """
+
+    def __init__(
+        self,
+        contractor: Contractor,
+        states: Iterable[LocalState | History],
+        starting: int | None = None,
+    ) -> None:
         self._contractor = contractor
+        self._starting = starting
         self._names = [task.name for task in contractor.tasks]
         self.states = list(states)
         self.index = {state: k for k, state in enumerate(self.states)}
@@ -217,7 +242,10 @@ class ContractorStates:
                 }
             )
         doing = None if local.current == IDLE else self._names[local.current]
-        return ContractorState(done, doing, local.remaining, times)
+        starting = None
+        if self._starting is not None and local.todo >> self._starting & 1:
+            starting = self._names[self._starting]
+        return ContractorState(done, doing, local.remaining, times, starting)
 
     def by_task(self) -> FactoredStates:
         """One variable per task: 0 for to do, the number of steps left, or a last value: done."""
@@ -275,13 +303,10 @@ def read_state(contractor: Contractor, given: Any) -> ContractorState:
             f"{whose}: found {found(given)}; expected what it has done and is doing, for instance "
             "{done: [a2], doing: a1, remaining: 2}"
         )
+    parts = [each.name for each in dataclasses.fields(ContractorState)]
     for key in given:
-        if key not in ("done", "doing", "remaining", "times"):
-            raise ModelError(
-                unknown_name(
-                    key, "part", ["done", "doing", "remaining", "times"], f"the state of {whose}"
-                )
-            )
+        if key not in parts:
+            raise ModelError(unknown_name(key, "part", parts, f"the state of {whose}"))
     try:
         return ContractorState(**given)
     except ModelError as error:
@@ -325,6 +350,14 @@ def to_local(contractor: Contractor, given: ContractorState) -> LocalState:
             raise ModelError(
                 f"{whose}: work {found(name)} has times but is neither done nor being done; add "
                 "it to `done`, or remove its times"
+            )
+    if given.starting is not None:
+        if given.starting not in names:
+            raise ModelError(unknown_name(given.starting, "work", names, whose))
+        if given.doing is not None or not todo >> names.index(given.starting) & 1:
+            raise ModelError(
+                f"{whose}: work {found(given.starting)} cannot be started: it is done, or another "
+                "work is under way; remove `starting`, or correct `done` and `doing`"
             )
     if given.doing is None:
         if given.remaining:

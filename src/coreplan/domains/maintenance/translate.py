@@ -77,6 +77,25 @@ class Dynamics:
             self._feasibility = Feasibility(self.tasks, horizon, lambda: guard(0), closed)
         # A work may start in several ranges of stages if steps between them are closed.
         self._starts = [start_ranges(task, horizon, closed) for task in self.tasks]
+        self._forced: tuple[int, int] | None = None
+
+    def force(self, state: ContractorState, stage: int) -> None:
+        """Let a contractor start the work whose start at this stage is decided already."""
+        if state.starting is not None:
+            names = [task.name for task in self.tasks]
+            self._forced = (names.index(state.starting), stage)
+
+    @property
+    def forced_task(self) -> int | None:
+        """The task whose start is decided already, if any."""
+        return None if self._forced is None else self._forced[0]
+
+    def forced_until(self, state: LocalState) -> int:
+        """The first stage after the task whose start is decided, if it is not delayed; or 0."""
+        if self._forced is None or not state.todo >> self._forced[0] & 1:
+            return 0
+        k, stage = self._forced
+        return stage + min(steps for _, steps in self.tasks[k].durations)
 
     def latest(self, todo: int) -> int:
         """The latest stage at which it may be idle with these unstarted tasks."""
@@ -95,20 +114,28 @@ class Dynamics:
             last = latest - state.remaining if self._feasibility else self.horizon - 1
             yield Choice(CONTINUE, 0, min(last, self.horizon - 1), [(self._worked(state), 1.0)])
             return
+        if self._forced is not None and state.todo >> self._forced[0] & 1:
+            k, stage = self._forced
+            yield Choice(START + k, stage, stage, self._begun(state, k))
+            return
         # Ties are broken by this order: of equally good plans, people prefer not to wait.
-        for k, task in enumerate(self.tasks):
+        for k in range(len(self.tasks)):
             if not state.todo >> k & 1:
                 continue
             end = self.horizon - 1
             if self._feasibility:
                 end = min(end, self._feasibility.latest_start(state.todo, k))
-            begun = [
-                (self._worked(LocalState(state.todo & ~(1 << k), k, steps)), chance)
-                for chance, steps in task.durations
-            ]
+            begun = self._begun(state, k)
             for first, last in self._starts[k]:
                 yield Choice(START + k, first, min(last, end), begun)
         yield Choice(WAIT, 0, latest - 1, [(state, 1.0)])
+
+    def _begun(self, state: LocalState, k: int) -> list[tuple[LocalState, float]]:
+        """The states one step after the start of a task, with their chances."""
+        return [
+            (self._worked(LocalState(state.todo & ~(1 << k), k, steps)), chance)
+            for chance, steps in self.tasks[k].durations
+        ]
 
     @staticmethod
     def _worked(state: LocalState) -> LocalState:
@@ -188,6 +215,7 @@ def _index_contractor(
     guard: Guard,
 ) -> IndexedAgent:
     local = to_local(contractor, start)
+    dynamics.force(start, stage)
     try:
         if history:
             first = History(stage, local, known_times(contractor, start, stage))
@@ -221,7 +249,8 @@ def _index_states(
                 if after not in number:
                     number[after] = len(order)
                     order.append(after)
-    agent = IndexedAgent(contractor.name, ContractorStates(contractor, order), dynamics.actions, 0)
+    states = ContractorStates(contractor, order, dynamics.forced_task)
+    agent = IndexedAgent(contractor.name, states, dynamics.actions, 0)
     for position, choices in enumerate(rows):
         if position % GUARD_EVERY == 0:
             guard(len(order))
@@ -263,7 +292,8 @@ def _index_histories(
                     outcomes.append((number[following], chance))
                 row.append((choice.action, outcomes))
         rows.append(row)
-    agent = IndexedAgent(contractor.name, ContractorStates(contractor, order), dynamics.actions, 0)
+    states = ContractorStates(contractor, order, dynamics.forced_task)
+    agent = IndexedAgent(contractor.name, states, dynamics.actions, 0)
     for position, row in enumerate(rows):
         if position % GUARD_EVERY == 0:
             guard(len(order))

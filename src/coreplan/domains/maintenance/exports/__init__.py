@@ -65,7 +65,8 @@ def export_plan(
         numbers of the steps without a calendar.
     details
         More columns for the lists: values by ``contractor/work`` and title, for instance
-        ``{"Alpha/a1": {"place": "A40"}}``.
+        ``{"Alpha/a1": {"place": "A40"}}``; by default the columns of the works list that the
+        problem was read from.
 
     Raises
     ------

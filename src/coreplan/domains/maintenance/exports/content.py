@@ -195,7 +195,7 @@ def exported_plan(
     problem = policy.problem
     if not isinstance(problem, MaintenanceProblem):
         raise ModelError("exports need a plan of works, of a maintenance problem (mpp/1)")
-    details = details or {}
+    details = problem.details if details is None else details
     known = [f"{each.name}/{task.name}" for each in problem.contractors for task in each.tasks]
     for name in details:
         if name not in known:

@@ -27,7 +27,7 @@ from coreplan.domains.maintenance.exports.table import (
 from coreplan.domains.maintenance.exports.texts import cut, plain
 from coreplan.domains.maintenance.parts import Hindrance
 from coreplan.domains.maintenance.works.excel import load_openpyxl, workbook_bytes
-from coreplan.domains.maintenance.works.sheet import HINDRANCE_SHEETS, WORKS_SHEETS
+from coreplan.domains.maintenance.works.opening import HINDRANCE_SHEETS, WORKS_SHEETS
 from coreplan.files.writing import cell_text
 from coreplan.support.version import __version__
 from coreplan.view.words import describe_calendar, describe_problem, percent

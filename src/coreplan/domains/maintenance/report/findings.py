@@ -109,6 +109,8 @@ class Findings:
         """The chance that a work is completed in the planned time."""
         i, k = place
         contractor = self.problem.contractors[i]
+        if self.beginning.get(place) == 0:
+            return 1.0  # before the plan begins
         if self.times is not None:
             return self.times.of(contractor.name)[k].completed
         assert self.simulated is not None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,6 +39,8 @@ class Row:
         The number of steps of the problem.
     words
         The words for steps.
+    details
+        What the works list says of it in columns for people, by title.
     """
 
     contractor: Contractor
@@ -51,6 +53,7 @@ class Row:
     first: int
     horizon: int
     words: Words
+    details: Mapping[str, str]
 
     @property
     def end(self) -> int | None:
@@ -134,14 +137,21 @@ COLUMNS: tuple[Column, ...] = (
     Column("revenue if completed", _revenue, number=True, optional=True),
 )
 """The columns, from left to right; the page begins with the contractor if it shows several."""
-HEADER = "work"
-"""The title of the column that names a row."""
+
+
+def _detail_columns(rows: Sequence[Row]) -> list[Column]:
+    """The columns for people of a works list, which no plan depends on."""
+
+    def column(title: str) -> Column:
+        return Column(title, lambda row: {"name": row.details.get(title, "")})
+
+    return [column(title) for title in dict.fromkeys(t for row in rows for t in row.details)]
 
 
 def works_table(findings: Findings, places: Sequence[Place], words: Words) -> dict[str, Any]:
     """Make the table of some works, with titles, rows, and the sum of the expected costs."""
     rows = _rows(findings, places, words)
-    columns = list(COLUMNS)
+    columns = [*COLUMNS, *_detail_columns(rows)]
     if len({i for i, _ in places}) > 1:
         columns.insert(0, CONTRACTOR)
     cells = [[column.cell(row) for column in columns] for row in rows]
@@ -157,7 +167,7 @@ def works_table(findings: Findings, places: Sequence[Place], words: Words) -> di
             {
                 "title": columns[k].title,
                 "number": columns[k].number,
-                "header": columns[k].title == HEADER,
+                "header": columns[k] is COLUMNS[0],
                 "total": total if columns[k].cell is _expected else None,
             }
             for k in kept
@@ -185,6 +195,7 @@ def _rows(findings: Findings, places: Sequence[Place], words: Words) -> list[Row
                 policy.stage,
                 policy.horizon,
                 words,
+                findings.problem.details.get(f"{contractor.name}/{contractor.tasks[k].name}", {}),
             )
         )
     return rows

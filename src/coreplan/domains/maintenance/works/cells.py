@@ -22,6 +22,15 @@ class NumberStyle(enum.Enum):
     EITHER = "a decimal point or comma"
 
 
+class PerCent(float):
+    """A number that a spreadsheet program shows in per cent: 1.1 is shown as 110%."""
+
+    @property
+    def written(self) -> str:
+        """The text that people see."""
+        return f"{100 * float(self):.12g}%"
+
+
 class CellError(Exception):
     """A cell with unexpected content; the message has what was found and what was expected."""
 
@@ -40,6 +49,8 @@ _ANY_DAY = datetime.date(2026, 1, 1)
 
 def shown(value: object) -> str:
     """Write the content of a cell for a message."""
+    if isinstance(value, PerCent):
+        return found(value.written)
     if isinstance(value, datetime.datetime) and value.time() == datetime.time():
         value = value.date()
     if isinstance(value, datetime.date) and not isinstance(value, datetime.datetime):
@@ -138,7 +149,7 @@ def read_chance(value: Any, style: NumberStyle) -> float:
     else:
         chance = read_number(value, what, style)
     if not 0 <= chance <= 1:
-        is_share = in_per_cent or not 1 < chance <= 100
+        is_share = in_per_cent or isinstance(value, PerCent) or not 1 < chance <= 100
         hint = "" if is_share else f"; if this is per cent, write {chance:g} %"
         raise CellError(
             f"found {shown(value)}; expected {what}, from 0 to 1 or from 0 % to 100 %{hint}"
@@ -177,13 +188,15 @@ def read_step(
     calendar: Calendar | None,
     *,
     latest: bool = False,
+    within: bool = False,
     style: DateStyle = UNDECIDED,
 ) -> int:
     """Read a step from its number or from a date.
 
     For an earliest start the date gives the first step that begins on it or later, for a latest
     start the last step that begins on it or earlier. A week number is its first day for an earliest
-    start, and its last day for a latest start.
+    start, and its last day for a latest start. With `within`, the date gives the step that contains
+    it, and a week number the step that contains its first day.
     """
     if isinstance(value, datetime.datetime):
         if value.time() != datetime.time():
@@ -198,7 +211,7 @@ def read_step(
         except ModelError as error:
             raise CellError(f"expected {what}, a step or a date: {error}") from None
     if isinstance(value, datetime.date):
-        return _step_of(value, what, calendar, latest=latest)
+        return _step_of(value, what, calendar, latest=latest or within)
     number = read_number(value, f"{what}, a step or a date", NumberStyle.POINT)
     if not number.is_integer():
         raise CellError(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import datetime
+import difflib
 import re
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
-from coreplan.errors import ModelError, nearest, shorten
+from coreplan.errors import ModelError, shorten
 from coreplan.model.calendar import STEPS
 from coreplan.model.dates import UNDECIDED, DateStyle, parse_date
 
@@ -39,13 +41,13 @@ class Column:
 _PLACE = Column(
     "place",
     "place",
-    "The place of the work, for people. It stays in the list.",
+    "The place of the work, for people: reports show it.",
     ("road", "road place", "place road", "location", "section", "where", "stretch"),
 )
 _NOTE = Column(
     "note",
     "note",
-    "Any remark, for people. It stays in the list.",
+    "Any remark, for people: reports show it.",
     ("notes", "remark", "remarks", "comment", "comments", "description"),
 )
 _COST = Column(
@@ -118,6 +120,41 @@ WORKS = (
         "The last step in which the work may start: its number or a date. Empty: any.",
         ("latest", "start not after", "not after", "last start", "window end"),
     ),
+    Column(
+        "planned",
+        "planned start",
+        "The step in which the work is planned to start: its number or a date. `coreplan evaluate` "
+        "computes what these starts cost.",
+        ("planned", "start planned", "plan start", "scheduled start"),
+    ),
+    Column(
+        "status",
+        "status",
+        "not started, running or done. Empty: not started or, with an actual start, what follows "
+        "from it.",
+        ("work status",),
+    ),
+    Column(
+        "actual",
+        "actual start",
+        "The step in which the work has started: its number or a date. Empty: it has not started, "
+        "or nobody knows when.",
+        ("started on", "start actual", "real start"),
+    ),
+    Column(
+        "left",
+        "steps left",
+        "The number of steps that a running work still takes, delays included. Empty: it follows "
+        "from the actual start and the duration.",
+        (
+            "weeks left",
+            "days left",
+            "remaining",
+            "steps remaining",
+            "remaining steps",
+            "remaining duration",
+        ),
+    ),
     _NOTE,
 )
 """The columns of the list of works."""
@@ -142,11 +179,21 @@ HINDRANCE = (
 )
 """The columns of the list of hindrance."""
 
+FOR_PEOPLE = ("place", "note")
+"""The columns that do not change a problem."""
+
+CLOSE = 0.8
+"""A title that is at least this similar to a known one is taken for a mistake in writing it."""
+
+CLOSE_WORD = 0.7
+"""As `CLOSE`, for a short word, in which one mistake changes more."""
+
 LONGEST_TITLE = 200
 """The most characters of a column's title."""
 
 # No bracket may open inside: otherwise a title with many open brackets takes quadratic time.
 _BRACKETS = re.compile(r"[(\[]([^()\[\]]*+)[)\]]")
+_LEADING_UNIT = re.compile(r"(step|day|week)s? (left|remaining)")
 _UNIT = re.compile(r"\b(?:per |in |/ ?)?(step|day|week)s?$")
 _MEMBER = re.compile(r"(?:works?|tasks?) ?([a-z]|\d{1,2})")
 _NUMBERED = re.compile(r"(?:costs?|hindrance)(?: (?:in |of |for )?(?:step|week|day))? (\d{1,6})")
@@ -184,6 +231,8 @@ def recognise(
     unit = _unit(_tidy(brackets[1])) if brackets else None
     plain = _tidy(_BRACKETS.sub(" ", title))
     known = _names(columns)
+    if "left" in known.values() and (match := _LEADING_UNIT.fullmatch(plain)):
+        return Heading("left", unit=match[1] if match[1] in STEPS else unit)
     if plain in known:
         return Heading(known[plain], unit=unit)
     costs = any(column.key == "cost" for column in columns)
@@ -203,26 +252,97 @@ def recognise(
     return None
 
 
+def mistaken(
+    title: str, columns: tuple[Column, ...], missing: AbstractSet[str]
+) -> tuple[str, bool] | None:
+    """Find the missing column that an unknown title may stand for.
+
+    Parameters
+    ----------
+    title
+        A title that :func:`recognise` does not know.
+    columns
+        The columns that the list can have.
+    missing
+        The keys of those that it does not have.
+
+    Returns
+    -------
+    tuple or None
+        The title to suggest, in quotes, and whether the two are so similar that it must be a
+        mistake in writing. None if nothing is similar. Columns for people do not count: they change
+        nothing.
+
+    Examples
+    --------
+    >>> mistaken("duraton", WORKS, {"duration"}), mistaken("latest date", WORKS, {"latest"})
+    (("'duration'", True), ("'latest start'", False))
+    >>> mistaken("budget code", WORKS, {"duration"}) is None
+    True
+    """
+    plain = _tidy(_BRACKETS.sub(" ", title))
+    if plain == "delay" and missing & {"delay_chance", "delay_duration"}:
+        return "'delay chance' or 'delay duration'", True
+    head, _, rest = plain.rpartition(" ")
+    keys = {column.key for column in columns}
+    for key, words in (("cost", ("cost", "hindrance")), ("member", ("work", "task"))):
+        # 'cots 3', 'wrok C': one of several columns, which would be missing in silence.
+        ends = _MEMBER_END if key == "member" else _COST_END
+        if key in keys and ends.fullmatch(rest) and (head not in words):
+            close = difflib.get_close_matches(head, words, n=1, cutoff=CLOSE_WORD)
+            if close:
+                return repr(f"{close[0]} {rest}"), True
+    names = {
+        name: key
+        for name, key in _names(columns).items()
+        if key in missing and key not in FOR_PEOPLE
+    }
+    cutoff = CLOSE_WORD if len(plain) <= 6 else CLOSE
+    close = difflib.get_close_matches(plain, names, n=1, cutoff=cutoff)
+    if close:
+        return repr(close[0]), True
+    parts = set(plain.split())
+    for column in columns:
+        # Words that are part of no other column: 'latest date' is hardly anything else.
+        if names and column.key in names.values() and parts & _TELLING.get(column.key, set()):
+            return repr(column.title), False
+    return None
+
+
+_MEMBER_END = re.compile(r"[a-z]|\d{1,2}")
+_COST_END = re.compile(r"\d{1,6}")
+_TELLING = {
+    "duration": {"duration"},
+    "delay_chance": {"delay", "delays", "chance", "probability", "risk"},
+    "delay_duration": {"delay", "delays"},
+    "revenue": {"revenue", "revenues", "income"},
+    "cost": {"cost", "costs"},
+    "earliest": {"earliest", "begin", "from"},
+    "latest": {"latest", "deadline", "until", "before"},
+    "planned": {"planned", "scheduled"},
+    "actual": {"actual", "actually"},
+    "status": {"status"},
+    "left": {"remaining", "left"},
+    "member": {"work", "works", "task"},
+}
+"""Words of titles that may stand for a column."""
+
+
+def too_long(title: str) -> str:
+    """The message for a title with too many characters; empty if it is short enough."""
+    if len(title) <= LONGEST_TITLE:
+        return ""
+    return (
+        f"the title {shorten(title)!r} has {len(title):,} characters; use at most {LONGEST_TITLE}"
+    )
+
+
 def date_in_title(title: str) -> str | None:
     """The text after ``cost`` in a title, which may be a date; None in other titles."""
     match = None
     if len(title) <= LONGEST_TITLE:
         match = _DATED.fullmatch(" ".join(title.casefold().split()))
     return None if match is None else match[1]
-
-
-def suggest(title: str, columns: tuple[Column, ...]) -> str:
-    """The message for an unknown title, with the nearest known one."""
-    if len(title) > LONGEST_TITLE:
-        return (
-            f"the title {shorten(title)!r} has {len(title):,} characters; use at most "
-            f"{LONGEST_TITLE}"
-        )
-    hint = nearest(_tidy(_BRACKETS.sub(" ", title)), _names(columns))
-    if _tidy(title) == "delay":
-        hint = "; did you mean 'delay chance' or 'delay duration'?"
-    titles = ", ".join(column.title for column in columns)
-    return f"found the unknown column {shorten(title)!r}{hint or f'; expected some of {titles}'}"
 
 
 def _tidy(text: str) -> str:

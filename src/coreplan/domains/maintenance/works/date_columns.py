@@ -16,7 +16,7 @@ from coreplan.model.dates import (
 )
 from coreplan.support.checks import found
 
-DATE_COLUMNS = ("earliest", "latest")
+DATE_COLUMNS = ("earliest", "latest", "planned", "actual")
 """The columns whose cells may be dates."""
 
 

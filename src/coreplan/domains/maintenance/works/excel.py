@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from coreplan.domains.maintenance.works.cells import NumberStyle
+from coreplan.domains.maintenance.works.cells import NumberStyle, PerCent
 from coreplan.domains.maintenance.works.table import (
     Table,
     column_letters,
@@ -34,6 +34,10 @@ def load_openpyxl() -> Any:
             "Excel workbooks need the package openpyxl; install it with pip install "
             "'coreplan[excel]', or save the sheets as CSV files"
         ) from None
+
+
+MERGED = "this cell is merged with"
+"""The beginning of the message for a cell that is merged across columns."""
 
 
 class Workbook:
@@ -81,16 +85,9 @@ class Workbook:
         """The names of the sheets with cells."""
         return [sheet.title for sheet in self._book.worksheets]
 
-    def find_sheet(self, names: Sequence[str], *, only: bool) -> str | None:
-        """Find the sheet with one of these names or, if `only`, a workbook's only sheet."""
-        for sheet in self.sheets:
-            if sheet.strip().casefold() in names:
-                return sheet
-        return self.sheets[0] if only and len(self.sheets) == 1 else None
-
-    def no_sheet(self, name: str) -> FormatError:
+    def no_sheet(self, name: str, advice: str = "") -> FormatError:
         """Make the error for a missing sheet."""
-        message = unknown_name(name, "sheet", self.sheets, "the workbook")
+        message = unknown_name(name, "sheet", self.sheets, "the workbook") + advice
         return FormatError(self.file, [Diagnostic((), message)])
 
     def read(self, name: str) -> Table:
@@ -139,7 +136,7 @@ def _value(
     if formula is None:
         if cell.data_type == "e":
             troubles.append((row, column, f"found the error {found(value)}; expected a value"))
-        return value
+        return _as_shown(cell, value)
     if value is None:
         message = (
             f"found the formula {found(formula)} without a saved value; save the file with a "
@@ -150,6 +147,14 @@ def _value(
     if cell.data_type == "e":
         message = f"found the formula {found(formula)}, which gives {found(value)}; correct it"
         troubles.append((row, column, message))
+    return _as_shown(cell, value)
+
+
+def _as_shown(cell: Any, value: Any) -> Any:
+    """Mark a number that is shown in per cent, so that messages can name what people see."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if is_number and "%" in (getattr(cell, "number_format", None) or ""):
+        return PerCent(value)
     return value
 
 
@@ -173,7 +178,7 @@ def _unmerge(
         if last_column > first_column:
             # A title over the table is often merged like this; that row is left out, and its
             # mistakes with it.
-            message = f"this cell is merged with others ({area}); unmerge it"
+            message = f"{MERGED} others ({area}); unmerge it"
             troubles.append((first_row, column, message))
             continue
         start = bisect_right(numbers, first_row)

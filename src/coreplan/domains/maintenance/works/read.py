@@ -11,13 +11,17 @@ from typing import Any
 
 from coreplan.domains.maintenance.parts import Contractor, Task
 from coreplan.domains.maintenance.problem import MaintenanceProblem, check_maintenance
+from coreplan.domains.maintenance.states import ContractorState
 from coreplan.domains.maintenance.works.date_columns import DateColumns
+from coreplan.domains.maintenance.works.opening import FileContent, open_sheets
+from coreplan.domains.maintenance.works.progress import Standing, Today, find_standing, now_of
 from coreplan.domains.maintenance.works.rows import NO_END, RowReader
-from coreplan.domains.maintenance.works.sheet import Sheet, open_sheets
-from coreplan.domains.maintenance.works.table import ProblemLog, Row
+from coreplan.domains.maintenance.works.sheet import Sheet
+from coreplan.domains.maintenance.works.starts import StartCells
+from coreplan.domains.maintenance.works.table import ProblemLog, Row, place_of
 from coreplan.errors import Diagnostic, ModelError, PlaceStep, shorten
 from coreplan.model.calendar import DEFAULT_STEP, Calendar
-from coreplan.model.dates import ORDERS, DateStyle
+from coreplan.model.dates import ORDERS, DateStyle, Days
 from coreplan.support.checks import MOST_STAGES, check_integer, found
 from coreplan.support.frozen import FrozenMapping
 
@@ -32,23 +36,49 @@ class WorksList:
     Attributes
     ----------
     problem
-        The problem.
+        The problem; its `details` are those of the list.
     calendar
         The dates of its steps, if a start date was given.
     places
         The places of works, by contractor/work, if the list has them.
     notes
         Remarks for people: what was left out, and what was assumed.
+    details
+        The texts in the columns for people: contractor/work → title → text. These are places,
+        notes and all columns that coreplan does not know.
+    planned
+        The planned starts in the list: contractor → work → step.
+    stage, state
+        With `today`: its step, and the state of every contractor then. Otherwise 0 and None.
+    begun
+        The works that have started, as the list says: contractor/work → place in the list.
     """
 
     problem: MaintenanceProblem
     calendar: Calendar | None = None
     places: Mapping[str, str] = field(default_factory=FrozenMapping)
     notes: tuple[str, ...] = ()
+    details: Mapping[str, Mapping[str, str]] = field(default_factory=FrozenMapping)
+    planned: Mapping[str, Mapping[str, int]] = field(default_factory=FrozenMapping)
+    stage: int = 0
+    state: Mapping[str, ContractorState] | None = None
+    begun: Mapping[str, str] = field(default_factory=FrozenMapping)
+    _starts: StartCells | None = field(default=None, repr=False, compare=False)
+
+    def schedule(self) -> dict[str, dict[str, int]]:
+        """The planned starts of all works that have not started, as a schedule.
+
+        Raises
+        ------
+        WorksListError
+            If planned starts are missing or impossible; with the row of each.
+        """
+        assert self._starts is not None  # read_works gives it
+        return self._starts.schedule(self.problem, self.planned, self.stage, self.state)
 
 
 def read_works(
-    works: str | Path,
+    works: str | Path | FileContent,
     hindrance: str | Path | None = None,
     *,
     horizon: int | None = None,
@@ -56,6 +86,10 @@ def read_works(
     name: str | None = None,
     start_date: datetime.date | None = None,
     step: str | None = None,
+    sheet: str | None = None,
+    hindrance_sheet: str | None = None,
+    today: Today | None = None,
+    calendar: Calendar | None = None,
     dates: str | None = None,
 ) -> WorksList:
     """Make a problem from a list of works and a list of hindrance (CSV or Excel).
@@ -75,6 +109,15 @@ def read_works(
         The problem's name; by default that of the file.
     start_date, step
         The first day of step 0, and the length of a step (``week``, the default, or ``day``).
+    sheet, hindrance_sheet
+        The sheets of the workbook; by default those called ``works`` and ``hindrance`` or, if
+        there is exactly one with the titles of the list, this one.
+    today
+        The day on which the list was true: a date, a date or week as text, or the number of a
+        step. The columns `status`, `actual start` and `steps left` then give the state of every
+        contractor.
+    calendar
+        The dates of steps, instead of `start_date` and `step`.
     dates
         What comes first in a date such as 06-04-2026: ``dmy`` (the day) or ``mdy`` (the month); by
         default what the other dates of its column show.
@@ -89,17 +132,20 @@ def read_works(
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder) / "ring.csv"
-    ...     _ = file.write_text('''contractor; work; duration; cost
-    ...     Alpha; a1; 2; 3,5
-    ...     Beta; b1; 1; 4''')
-    ...     problem = read_works(file, horizon=4).problem
-    >>> problem.name, [contractor.name for contractor in problem.contractors]
+    ...     _ = file.write_text('''contractor; work; duration; cost; status; weeks left
+    ...     Alpha; a1; 2; 3,5; running; 1
+    ...     Beta; b1; 1; 4; not started;''')
+    ...     made = read_works(file, horizon=4, today=1)
+    >>> made.problem.name, [contractor.name for contractor in made.problem.contractors]
     ('ring', ['Alpha', 'Beta'])
+    >>> made.stage, made.state["Alpha"]
+    (1, ContractorState(done=(), doing='a1', remaining=1))
     """
     problems = list(check_integer(horizon, ("horizon",), "the number of steps", 1, MOST_STAGES))
     if horizon is not None and problems:
         raise ModelError(problems)
-    calendar = None
+    if calendar is not None and (start_date is not None or step is not None):
+        raise ModelError("found calendar and also start_date or step; give one or the other")
     if start_date is not None:
         calendar = Calendar(start_date, DEFAULT_STEP if step is None else step)
     elif step is not None:
@@ -108,10 +154,25 @@ def read_works(
         raise ModelError(f"found dates = {found(dates)}; expected 'dmy' or 'mdy'")
     style = DateStyle(dates, None if calendar is None else calendar.start)
     log = ProblemLog()
-    table, other = open_sheets(works, hindrance, log, style)
+    now = None if today is None else now_of(today, calendar, style)
+    table, other = open_sheets(
+        works, hindrance, log, style, sheet=sheet, hindrance_sheet=hindrance_sheet
+    )
     reading = _Reading(table, other, horizon, must_complete, calendar, log, style)
     made = reading.finish(name or (Path(table.table.file).stem or "works"))
-    return WorksList(made, calendar, FrozenMapping(reading.places), tuple(reading.notes))
+    stands = reading.standing(made, now)
+    return WorksList(
+        made,
+        calendar,
+        FrozenMapping(reading.places),
+        (*reading.notes, *(() if stands is None else stands.notes)),
+        made.details,
+        reading.planned(),
+        0 if stands is None else stands.stage,
+        None if stands is None else FrozenMapping(stands.state),
+        reading.begun(),
+        reading.starts(),
+    )
 
 
 class _Reading:
@@ -130,6 +191,7 @@ class _Reading:
         self._works = works
         self._hindrance = hindrance
         self._must_complete = must_complete
+        self._calendar = calendar
         self._log = log
         self.notes: list[str] = [*works.notes, *(hindrance.notes if hindrance else ())]
         sheets = [each for each in (works, hindrance) if each is not None]
@@ -138,10 +200,11 @@ class _Reading:
             sheet.order_costs(horizon, calendar)
         columns = DateColumns(sheets, style)
         self.notes += columns.notes
+        self._columns = columns
         self._parts = RowReader(works, hindrance, calendar, log, columns)
         self.places = self._parts.places
         self._horizon = horizon if horizon is not None else self._guess_horizon(sheets)
-        self._say_what_is_left_out(sheets)
+        self._say_what_is_kept(sheets)
 
     def _guess_horizon(self, sheets: Iterable[Sheet]) -> int:
         """The number of costs; 0 and a note if no cost is given for each step."""
@@ -168,7 +231,14 @@ class _Reading:
         network = tuple(self._parts.network)
         if not len(self._log):
             try:
-                made = MaintenanceProblem(contractors, horizon, network, self._must_complete, name)
+                made = MaintenanceProblem(
+                    contractors,
+                    horizon,
+                    network,
+                    self._must_complete,
+                    name,
+                    details=self._parts.details,
+                )
             except ModelError as error:
                 self._place(error.problems)
             else:
@@ -179,6 +249,49 @@ class _Reading:
             self._place(itertools.islice(checks, MOST_LOOKED_AT))
         self._log.raise_any()
         raise AssertionError("a problem that is not placed")  # pragma: no cover
+
+    # -- plan and progress ----------------------------------------------------------------------
+
+    def standing(self, problem: MaintenanceProblem, now: Days | int | None) -> Standing | None:
+        """The situation of today, or raise a WorksListError with all contradictions."""
+        if now is None:
+            return None
+        groups = self._parts.groups.values()
+        found_now = find_standing(self._works, groups, problem, self._calendar, now, self._columns)
+        self._log.raise_any()
+        return found_now
+
+    def planned(self) -> FrozenMapping[str, Mapping[str, int]]:
+        """The planned starts: contractor → work → step."""
+        return FrozenMapping(
+            {
+                group.name: FrozenMapping(
+                    {
+                        each.task.name: each.stated.planned
+                        for each in group.works
+                        if each.stated.planned is not None
+                    }
+                )
+                for group in self._parts.groups.values()
+            }
+        )
+
+    def begun(self) -> FrozenMapping[str, str]:
+        """The works that have started, with their places in the list."""
+        return FrozenMapping(
+            {
+                f"{group.name}/{each.task.name}": ", ".join(
+                    place_of(self._works.table, each.row.number, -1)
+                )
+                for group in self._parts.groups.values()
+                for each in group.works
+                if each.stated.has_begun
+            }
+        )
+
+    def starts(self) -> StartCells:
+        """The cells of the planned starts."""
+        return StartCells.of(self._works, self._parts.groups.values())
 
     def _end_window(self, task: Task) -> Task:
         if task.window is None or task.window[1] != NO_END:
@@ -230,15 +343,14 @@ class _Reading:
 
     # -- notes --------------------------------------------------------------------------------
 
-    def _say_what_is_left_out(self, sheets: Iterable[Sheet]) -> None:
+    def _say_what_is_kept(self, sheets: Iterable[Sheet]) -> None:
         for sheet in sheets:
-            for key, what in (("place", "places"), ("note", "remarks")):
-                if any(sheet.value(row, key) is not None for row in sheet.rows):
-                    title = found(sheet.title(key))
-                    self.notes.append(
-                        f"{sheet.where}: column {title} ({what}) stays in the list; the problem "
-                        "file does not have it"
-                    )
+            for title, hint in sheet.unknown.items():
+                kept = "reports show it" if sheet is self._works else "it stays in the list"
+                self.notes.append(
+                    f"{sheet.where}: the column {title!r} is unknown; {kept}, and no plan depends "
+                    f"on it{hint}"
+                )
         if self._hindrance is None:
             self.notes.append("no list of hindrance given: no work hinders another")
 

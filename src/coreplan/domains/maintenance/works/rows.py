@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -10,6 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 from coreplan.domains.maintenance.parts import Delay, Hindrance, Task
 from coreplan.domains.maintenance.works.cells import (
     CellError,
+    NumberStyle,
     read_chance,
     read_cost,
     read_name,
@@ -19,9 +21,9 @@ from coreplan.domains.maintenance.works.cells import (
 )
 from coreplan.domains.maintenance.works.columns import WORKS
 from coreplan.domains.maintenance.works.date_columns import DateColumns
-from coreplan.domains.maintenance.works.sheet import Sheet
+from coreplan.domains.maintenance.works.sheet import Sheet, cell_in_words
 from coreplan.domains.maintenance.works.table import ProblemLog, Row
-from coreplan.errors import shorten
+from coreplan.errors import nearest, shorten
 from coreplan.model.calendar import Calendar
 from coreplan.support.checks import found, unknown_name
 
@@ -30,11 +32,60 @@ NO_END = 10**9
 """The last step of a window without an end, until the horizon is known."""
 
 
+class Status(enum.Enum):
+    """How a work stands, as a list says it."""
+
+    TO_DO = "not started"
+    RUNNING = "running"
+    DONE = "done"
+
+
+_STATUS_WORDS = {
+    Status.TO_DO: ("not started", "to do", "todo", "open", "planned", "scheduled", "waiting"),
+    Status.RUNNING: ("running", "started", "in progress", "under way", "underway", "ongoing"),
+    Status.DONE: ("done", "completed", "complete", "finished"),
+}
+
+
+@dataclass(frozen=True)
+class Stated:
+    """What the list says of the plan and the progress of a work.
+
+    Attributes
+    ----------
+    planned, actual
+        The steps of the planned and the actual start.
+    status, written
+        The status, and the text in its cell.
+    left
+        The steps that the work still takes.
+    broken
+        Whether a mistake was noted in one of these cells.
+    """
+
+    planned: int | None = None
+    actual: int | None = None
+    status: Status | None = None
+    written: str = ""
+    left: int | None = None
+    broken: bool = False
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether the list says that the work has started."""
+        return (
+            self.actual is not None
+            or self.status in (Status.RUNNING, Status.DONE)
+            or (self.left is not None and self.status is None)
+        )
+
+
 class Work(NamedTuple):
-    """A task and the row that it comes from."""
+    """A task, the row that it comes from, and its plan and progress."""
 
     row: Row
     task: Task
+    stated: Stated = Stated()
 
 
 @dataclass(eq=False)
@@ -59,6 +110,8 @@ class RowReader:
         The hindrance rules, and the rows that they come from.
     places
         The places of works, by contractor/work.
+    details
+        The texts in the columns for people: contractor/work → title → text.
     """
 
     def __init__(
@@ -79,6 +132,7 @@ class RowReader:
         self.network: list[Hindrance] = []
         self.network_rows: list[Row] = []
         self.places: dict[str, str] = {}
+        self.details: dict[str, dict[str, str]] = {}
         for row in works.rows:
             self._read_work(row)
         self._known = self._references()
@@ -195,11 +249,14 @@ class RowReader:
                 sheet.column("work"),
             )
             return
-        group.works.append(Work(row, task))
+        group.works.append(Work(row, task, self._stated(row)))
         group.rows[work] = row
         place = sheet.value(row, "place")
         if place is not None:
-            self.places[f"{contractor}/{work}"] = str(place).strip()
+            self.places[f"{contractor}/{work}"] = cell_in_words(place)
+        details = sheet.extras(row)
+        if details:
+            self.details[f"{contractor}/{work}"] = details
 
     def _group(self, contractor: str, row: Row) -> Group:
         spelt = self._spelt.setdefault(contractor.casefold(), contractor)
@@ -249,10 +306,19 @@ class RowReader:
                 sheet.column(given),
             )
 
-    def _step(self, key: str, what: str, *, latest: bool = False) -> Callable[[Any], int]:
+    def _step(
+        self, key: str, what: str, *, latest: bool = False, within: bool = False
+    ) -> Callable[[Any], int]:
         """The reader of a column with steps or dates."""
         style = self._dates.style(self._works, key)
-        return partial(read_step, what=what, calendar=self._calendar, latest=latest, style=style)
+        return partial(
+            read_step,
+            what=what,
+            calendar=self._calendar,
+            latest=latest,
+            within=within,
+            style=style,
+        )
 
     def _window(self, row: Row) -> tuple[int, int] | None:
         sheet = self._works
@@ -292,6 +358,33 @@ class RowReader:
             return None
         # A window may reach beyond the horizon.
         return (first or 0, last if last is not None else NO_END)
+
+    def _stated(self, row: Row) -> Stated:
+        """Read the columns of the plan and the progress."""
+        sheet = self._works
+        keys = ("planned", "actual", "status", "left")
+        read: dict[str, Any] = {
+            # A start in the middle of a step is in this step.
+            key: self._cell(sheet, row, key, self._step(key, what, within=True), None)
+            for key, what in (("planned", "the planned start"), ("actual", "the actual start"))
+        }
+        for key, step in read.items():
+            if step is not None and step < 0:
+                sheet.fail(
+                    f"found {shown(sheet.value(row, key))}; expected 0 or more, since steps are "
+                    "numbered from 0",
+                    row,
+                    sheet.column(key),
+                )
+        read["status"] = self._cell(sheet, row, "status", _read_status, None)
+        count = partial(_read_count, style=sheet.table.style)
+        read["left"] = self._cell(sheet, row, "left", count, None)
+        broken = any(
+            key in sheet.columns and self._log.is_broken(sheet.table, row.number, sheet.column(key))
+            for key in keys
+        )
+        written = cell_in_words(sheet.value(row, "status") or "")
+        return Stated(**read, written=written, broken=broken)
 
     def _references(self) -> dict[str, list[str]]:
         """The works of each name, as contractor/work."""
@@ -364,3 +457,23 @@ class RowReader:
         if "/" in name:
             known = [each for some in self._known.values() for each in some]
         return unknown_name(name, "work", known, "the list of works")
+
+
+def _read_status(value: Any) -> Status:
+    name = read_name(value)
+    text = " ".join(name.casefold().replace("-", " ").split())
+    for status, words in _STATUS_WORDS.items():
+        if text in words:
+            return status
+    every = [word for words in _STATUS_WORDS.values() for word in words]
+    raise CellError(
+        f"found {shown(name)}; expected the status: not started, running or done"
+        f"{nearest(text, every)}"
+    )
+
+
+def _read_count(value: Any, style: NumberStyle) -> int:
+    number = read_number(value, "the steps left", style)
+    if number < 0 or not number.is_integer():
+        raise CellError(f"found {shown(value)}; expected the steps left, a whole number from 0 on")
+    return int(number)

@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
-from coreplan.domains.maintenance.works.cells import CellError, read_name
+from coreplan.domains.maintenance.works.cells import CellError, PerCent, read_name
 from coreplan.domains.maintenance.works.columns import (
-    HINDRANCE,
-    WORKS,
+    FOR_PEOPLE,
     Column,
     Heading,
     date_in_title,
+    mistaken,
     recognise,
-    suggest,
+    too_long,
 )
-from coreplan.domains.maintenance.works.excel import Merged, Workbook
+from coreplan.domains.maintenance.works.excel import MERGED, Merged
 from coreplan.domains.maintenance.works.table import (
-    MOST_LIST_BYTES,
     ProblemLog,
     Row,
     Table,
+    column_letters,
     is_blank,
-    is_workbook,
-    read_csv,
 )
 from coreplan.errors import shorten
-from coreplan.files.reading import read_bytes
 from coreplan.model.calendar import Calendar
 from coreplan.model.dates import (
     ORDERS,
@@ -41,11 +38,9 @@ from coreplan.model.dates import (
 )
 from coreplan.support.checks import found
 
-WORKS_SHEETS = ("works", "work", "tasks", "works list")
-HINDRANCE_SHEETS = ("hindrance", "hindrances", "network", "hinder")
-_HEADER_WITHIN = 20
+HEADER_WITHIN = 20
 """The titles of the columns are searched in this many rows."""
-_MAY_BE_MERGED = ("contractor", "place", "note")
+_MAY_BE_MERGED = ("contractor", *FOR_PEOPLE)
 
 
 class Sheet:
@@ -63,6 +58,11 @@ class Sheet:
         The positions of the costs of single steps, in the order of steps.
     member_columns
         The positions of the works that hinder each other.
+    unknown
+        The titles of unknown columns, each with a hint or an empty text.
+    extra_columns
+        The titles of columns that do not change the problem, by position: places, notes, and
+        columns that coreplan does not know.
     """
 
     def __init__(
@@ -77,9 +77,11 @@ class Sheet:
         self._log = log
         self._kinds = kinds
         self.notes = list(table.notes)
+        self.unknown: dict[str, str] = {}
         self.columns: dict[str, int] = {}
         self.step_columns: list[int] = []
         self.member_columns: list[int] = []
+        self.extra_columns: dict[int, str] = {}
         self._headings: dict[int, Heading] = {}
         self._titles: list[str] = []
         self.header_row = 0
@@ -95,7 +97,7 @@ class Sheet:
             self.notes.append(f"{self.where}: left out {rows} above the titles")
         self._read_header(table.rows[position])
         for number, column, message in table.troubles:
-            if number >= self.header_row:
+            if number >= self.header_row and not self._is_unused(message, column):
                 self.fail(message, Row(number, ()), column)
         self.rows = [
             row for row in map(self._unmerge, table.rows[position + 1 :]) if row is not None
@@ -138,7 +140,7 @@ class Sheet:
 
     def _find_header(self) -> int | None:
         """The row with the titles: the first one with several known titles, else the first row."""
-        for position, row in enumerate(self.table.rows[:_HEADER_WITHIN]):
+        for position, row in enumerate(self.table.rows[:HEADER_WITHIN]):
             known = [
                 cell
                 for cell in row.cells
@@ -151,33 +153,35 @@ class Sheet:
     def _read_header(self, row: Row) -> None:
         self.header_row = row.number
         first: dict[Heading, int] = {}
+        unknown: list[int] = []
         style = self._style_of_titles(row)
         for column, cell in enumerate(row.cells):
-            try:
-                title = "" if is_blank(cell) else read_name(cell)
-            except CellError as error:
-                title = str(cell)
-                self._titles.append(title)
-                self.fail(str(error).replace("a name", "the title of a column"), row, column)
-                continue
+            title = _title_of(cell)
             self._titles.append(title)
             if not title:
+                continue
+            if wrong := too_long(title):
+                self.fail(wrong, row, column)
                 continue
             heading = recognise(title, self._kinds, style)
             if heading is None and (text := date_in_title(title)) and is_ambiguous(text):
                 self.fail(ambiguity(text), row, column)
                 continue
             if heading is None:
-                self.fail(lambda title=title: suggest(title, self._kinds), row, column)  # type: ignore[misc]
+                unknown.append(column)
                 continue
             self._headings[column] = heading
             same = heading._replace(unit=None)
             if heading.key == "member":
                 self.member_columns.append(column)
+            elif heading.key in FOR_PEOPLE:
+                self.columns.setdefault(heading.key, column)
+                self._keep(column)
             elif same in first:
                 other = self._titles[first[same]]
                 self.fail(
-                    f"the list has this column twice, also as {found(other)}; remove one of them",
+                    f"the list has this column twice, also as {found(other)}; remove or rename one "
+                    "of them",
                     row,
                     column,
                 )
@@ -186,7 +190,59 @@ class Sheet:
             else:
                 self.columns[heading.key] = column
             first.setdefault(same, column)
-        self._check_required(row)
+        self._judge_unknown(row, unknown)
+        self._check_required(row, unknown)
+
+    def _judge_unknown(self, row: Row, unknown: Sequence[int]) -> None:
+        """Keep unknown columns, but no column whose title was meant to be a known one."""
+        missing = {column.key for column in self._kinds} - set(self.columns)
+        if self.step_columns:
+            missing.discard("cost")
+        for column in unknown:
+            title = self._titles[column]
+            similar = mistaken(title, self._kinds, missing)
+            if similar is not None and similar[1]:
+                self.fail(
+                    f"found the unknown column {shorten(title)!r}; did you mean {similar[0]}? "
+                    "Correct the title or, if it is something else, write it differently",
+                    row,
+                    column,
+                )
+                continue
+            self._keep(column)
+            if self._is_used(column):
+                hint = f"; did you mean {similar[0]}?" if similar else ""
+                self.unknown[shorten(title)] = hint
+
+    def _keep(self, column: int) -> None:
+        """Keep a column for people, under a title of its own."""
+        title = self._titles[column]
+        if title in self.extra_columns.values():
+            title = f"{title} ({column_letters(column)})"
+        self.extra_columns[column] = title
+
+    def _is_used(self, column: int) -> bool:
+        """Whether a column has a value below its title."""
+        return any(
+            not self.is_empty(row, column)
+            for row in self.table.rows
+            if row.number > self.header_row
+        )
+
+    def _is_unused(self, message: str, column: int) -> bool:
+        """Whether a mistake in a cell does not matter, because no problem depends on its column.
+
+        A cell that is merged with others may hide those beside it, which do matter.
+        """
+        return column in self.extra_columns and not message.startswith(MERGED)
+
+    def extras(self, row: Row) -> dict[str, str]:
+        """The texts of a row in the columns for people, by title."""
+        return {
+            title: cell_in_words(row.cells[column])
+            for column, title in sorted(self.extra_columns.items())
+            if not self.is_empty(row, column)
+        }
 
     def _style_of_titles(self, row: Row) -> DateStyle:
         """How the dates in titles are read: as the option says, or as one of them shows."""
@@ -206,15 +262,19 @@ class Sheet:
         )
         return style
 
-    def _check_required(self, row: Row) -> None:
+    def _check_required(self, row: Row, unknown: Sequence[int]) -> None:
+        used = [found(self._titles[column]) for column in unknown if column in self.extra_columns]
+        add = "add it"
+        if used:
+            add += f", or give this title to the column {' or '.join(used[:3])}"
         for column in self._kinds:
             if column.key == "member":
                 if len(self.member_columns) < 2:
-                    self.fail("the column 'work A' or 'work B' is missing; add it", row)
+                    self.fail(f"the column 'work A' or 'work B' is missing; {add}", row)
             elif column.required and column.key not in self.columns:
-                self.fail(f"the column {column.title!r} is missing; add it", row)
+                self.fail(f"the column {column.title!r} is missing; {add}", row)
         if "cost" not in self.columns and not self.step_columns:
-            self.fail("the column 'cost per step' is missing; add it", row)
+            self.fail(f"the column 'cost per step' is missing; {add}", row)
 
     def check_units(self, calendar: Calendar | None) -> None:
         """Check titles that name the length of a step against the calendar."""
@@ -299,7 +359,8 @@ class Sheet:
                 continue
             heading = self._headings.get(column)
             cells[column] = cell.value
-            if heading is None or heading.key not in _MAY_BE_MERGED:
+            key = "" if heading is None else heading.key
+            if key not in _MAY_BE_MERGED and column not in self.extra_columns:
                 self.fail(
                     f"this cell is merged with the one above ({cell.area}); write a value into "
                     "each row",
@@ -321,33 +382,32 @@ class Sheet:
                     )
 
 
-def open_sheets(
-    works: str | Path,
-    hindrance: str | Path | None,
-    log: ProblemLog,
-    style: DateStyle = UNDECIDED,
-) -> tuple[Sheet, Sheet | None]:
-    """Open the list of works, and the list of hindrance if it is given."""
-    file, content = read_bytes(works, MOST_LIST_BYTES)
-    table, book = _open(file, content, WORKS_SHEETS, WORKS)
-    other = None
-    if hindrance is not None:
-        file, content = read_bytes(hindrance, MOST_LIST_BYTES)
-        other, _ = _open(file, content, HINDRANCE_SHEETS, HINDRANCE)
-    elif book is not None and (name := book.find_sheet(HINDRANCE_SHEETS, only=False)):
-        other = book.read(name)
-    made = Sheet(table, WORKS, log, style)
-    return made, None if other is None else Sheet(other, HINDRANCE, log, style)
+def _title_of(cell: object) -> str:
+    """The title in a cell; dates and other values may stand above a drawn chart."""
+    if is_blank(cell):
+        return ""
+    try:
+        return read_name(cell)
+    except CellError:
+        return cell_in_words(cell)
 
 
-def _open(
-    file: str, content: bytes, names: Sequence[str], kinds: tuple[Column, ...]
-) -> tuple[Table, Workbook | None]:
-    """The table of a file and, for Excel files, the workbook."""
-    if not is_workbook(file, content):
-        return read_csv(file, content, lambda title: recognise(title, kinds) is not None), None
-    book = Workbook(file, content)
-    name = book.find_sheet(names, only=True)
-    if name is None:
-        raise book.no_sheet(names[0])
-    return book.read(name), book
+def cell_in_words(value: object) -> str:
+    """The content of a cell for people, as one line.
+
+    Examples
+    --------
+    >>> cell_in_words(4711.0), cell_in_words(" two  words")
+    ('4711', 'two words')
+    """
+    if isinstance(value, Merged):
+        value = value.value
+    if isinstance(value, datetime.datetime) and value.time() == datetime.time():
+        value = value.date()
+    if isinstance(value, PerCent):
+        return value.written
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        value = int(value)
+    return " ".join(str(value).split())

@@ -29,6 +29,7 @@ _EXAMPLES: list[dict[str, Any]] = [
         "delay_duration": 2,
         "cost": "30 28 26 25 24 24 24 25 27 29 31 32",
         "note": "summer weeks are cheaper",
+        "planned": 0,
     },
     {
         "contractor": "Noord Infra",
@@ -38,6 +39,7 @@ _EXAMPLES: list[dict[str, Any]] = [
         "delay_chance": "20%",
         "delay_duration": 1,
         "cost": 18,
+        "planned": 5,
     },
     {
         "contractor": "Van Dijk",
@@ -48,6 +50,7 @@ _EXAMPLES: list[dict[str, Any]] = [
         "delay_duration": 1,
         "revenue": 15,
         "cost": 34,
+        "planned": 5,
     },
     {
         "contractor": "Van Dijk",
@@ -58,6 +61,7 @@ _EXAMPLES: list[dict[str, Any]] = [
         "earliest": 5,
         "latest": 10,
         "note": "not during the breeding season",
+        "planned": 10,
     },
 ]
 _HINDRANCE: list[list[Any]] = [
@@ -73,7 +77,7 @@ def _works_rows(*, dates: bool, excel: bool) -> list[list[Any]]:
         row = []
         for column in WORKS:
             value = example.get(column.key, "")
-            if dates and column.key in ("earliest", "latest") and value != "":
+            if dates and column.key in ("earliest", "latest", "planned") and value != "":
                 value = START + datetime.timedelta(weeks=value)
             if excel and column.key == "delay_chance" and value != "":
                 value = float(value.rstrip("%")) / 100
@@ -104,13 +108,16 @@ def _readme(*, excel: bool) -> str:
     ending = "xlsx" if excel else "csv"
     lists = "works.xlsx" if excel else "works.csv hindrance.csv"
     dated = "works_with_dates.xlsx" if excel else "works_with_dates.csv hindrance.csv"
+    given = "works.xlsx" if excel else "works.csv --hindrance hindrance.csv"
+    dated_list = given.replace("works.", "works_with_dates.")
     where = "Each workbook has" if excel else "The files are"
     return f"""Works lists for coreplan
 ========================
 
 {where} a list of works and a list of works that hinder each other. Replace the example rows
 by your own. Columns may be in any order. You may leave out columns that are not marked as
-required. Empty rows and rows that begin with # are ignored.
+required, and add columns of your own: reports show them. Empty rows and rows that begin with # are
+ignored.
 
 Steps are numbered from 0. A step is the unit of your plan, usually a week. works.{ending} gives
 starts by step number, works_with_dates.{ending} by date. With --must-complete every work has to
@@ -120,6 +127,17 @@ be done.
   coreplan import {dated} --horizon {HORIZON} --must-complete \\
       --start-date {START} --step week -o problem.yaml
   coreplan plan problem.yaml
+
+Every command also reads the lists themselves, without an import:
+
+  coreplan plan {given} --horizon {HORIZON} --must-complete
+  coreplan evaluate {given} --horizon {HORIZON} --must-complete
+
+The second command computes what the planned starts in the list cost. During the year, fill in
+status, actual start and steps left. This plans on from 30 March:
+
+  coreplan plan {dated_list} --horizon {HORIZON} --must-complete \\
+      --start-date {START} --today 2026-03-30
 
 The list of works
 -----------------
