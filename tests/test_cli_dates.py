@@ -66,7 +66,8 @@ def test_stages_by_date_need_a_calendar(run: Run, works: Path) -> None:
     assert ran.code == 2
     assert "add --start-date DATE, or write a calendar beside it, works.calendar.yaml" in ran.err
     assert run("solve", works, *given, "--start-date", "2026-W10").code == 0
-    ran = run("explain", works, *given)
+    assert run("explain", works, *given, "--start-date", "2026-W10").code == 0
+    ran = run("trace", works, *given)
     assert ran.code == 2 and "--start-date" not in ran.err and "works.calendar.yaml" in ran.err
 
 
