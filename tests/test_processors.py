@@ -172,16 +172,20 @@ def test_the_largest_seed(algorithm: str) -> None:
 
 
 def test_the_command_line_says_so(run: Run) -> None:
-    """A cut is said once: in the log, or beside JSON on the standard error."""
+    """A cut is said once: in the full log, or beside the output on the standard error."""
     example = cli.example_path("two_works.yaml")
     code, out, err = run("solve", example, "--threads", 5_000_000_000, "--json")
     assert code == 0
     assert json.loads(out)["status"] == "optimal"
     assert err.startswith("warning: threads is 5000000000; ")
     assert len(err.splitlines()) == 1
-    code, out, err = run("solve", example, "--threads", 5_000_000_000)
+    code, out, err = run("solve", example, "--threads", 5_000_000_000, "-v")
     assert (code, err) == (0, "")
     assert out.count("threads is 5000000000; ") == 1
+    code, out, err = run("solve", example, "--threads", 5_000_000_000)
+    assert code == 0
+    assert "threads is" not in out
+    assert err.count("warning: threads is 5000000000; ") == 1
     code, out, err = run("simulate", example, "--threads", 5_000_000_000, "--runs", 10, "--json")
     assert code == 0
     assert "warning: threads is 5000000000; " in err

@@ -110,6 +110,19 @@ def when(stage: int, calendar: Calendar | None = None) -> str:
     return f"step {stage}" if calendar is None else calendar.label(stage)
 
 
+def when_range(first: int, last: int, calendar: Calendar | None = None) -> str:
+    """Consecutive steps from the first to the last, both included.
+
+    Examples
+    --------
+    >>> when_range(3, 5), when_range(3, 3)
+    ('steps 3 to 5', 'step 3')
+    """
+    if calendar is not None:
+        return calendar.range_label(first, last)
+    return f"step {first}" if first == last else f"steps {first} to {last}"
+
+
 def when_starts(first: int, last: int, calendar: Calendar | None = None) -> str:
     """The steps from the first to the last in which something may start; dates are first days.
 

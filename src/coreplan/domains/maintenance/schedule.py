@@ -8,9 +8,8 @@ order.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -43,10 +42,22 @@ from coreplan.solving.compile import unroll_problem
 from coreplan.solving.limits import Limits
 from coreplan.support.checks import check_integer, found, is_integer, unknown_name
 from coreplan.support.late import provides
-from coreplan.view.words import when_starts
+from coreplan.view.words import when_range, when_starts
 
-Spans = Callable[[int, int], str]
-"""Words for consecutive steps: their numbers or, with a calendar, their dates."""
+
+class Spans(NamedTuple):
+    """Words for consecutive steps: their numbers or, with a calendar, their dates."""
+
+    calendar: Calendar | None
+
+    def of_work(self, first: int, last: int) -> str:
+        """Steps of work, from the first day of the first to the last day of the last one."""
+        return when_range(first, last, self.calendar)
+
+    def of_starts(self, first: int, last: int) -> str:
+        """Steps in which something may start; dates are first days."""
+        return when_starts(first, last, self.calendar)
+
 
 MOST_RANGES = 4
 """The most ranges of possible steps that a message names."""
@@ -214,7 +225,7 @@ def check_schedule(
 
     With a calendar, the messages have dates instead of steps.
     """
-    spans = partial(when_starts, calendar=calendar)
+    spans = Spans(calendar)
     if not isinstance(schedule, Mapping):
         yield Diagnostic(
             (), f"found {found(schedule)}; expected a schedule, {{contractor: {{work: step}}}}"
@@ -268,9 +279,9 @@ def _check_steps(
         task = contractor.tasks[numbers[name]]
         first, last = task.window or (0, last_step)
         if not 0 <= step <= last_step:
-            reason = f"the plan covers {spans(0, last_step)}"
+            reason = f"the plan covers {spans.of_work(0, last_step)}"
         elif not first <= step <= last:
-            reason = f"its window is {spans(first, last)}"
+            reason = f"its window is {spans.of_starts(first, last)}"
         elif against := closures_against(task, step, dynamics.closed):
             reason = _closed(against[0], task, step)
         else:
@@ -356,13 +367,13 @@ def _why_not(
     for each in starts:
         if each.task == task and each.step < step:
             reason = (
-                f"the work has to start by {spans(each.step, each.step)}, or delays could keep the "
-                "contractor from finishing all its works (must_complete)"
+                f"the work has to start by {spans.of_starts(each.step, each.step)}, or delays could "
+                "keep the contractor from finishing all its works (must_complete)"
             )
             return reason, each.idle_from, each.todo
         if each.step <= step < each.end:
             other = contractor.tasks[each.task]
-            busy = spans(each.step, each.end - 1)
+            busy = spans.of_work(each.step, each.end - 1)
             reason = f"it works on {found(other.name)} in {busy}, even without delays"
             if each.task not in plan.steps:
                 reason += (
@@ -381,7 +392,7 @@ def _impossible(
     return Diagnostic(
         (contractor.name, task.name),
         f"contractor {found(contractor.name)} cannot start work {found(task.name)} in "
-        f"{spans(step, step)}: {reason}; {possible}",
+        f"{spans.of_work(step, step)}: {reason}; {possible}",
     )
 
 
@@ -391,7 +402,7 @@ def _possible(dynamics: Dynamics, todo: int, task: int, idle_from: int, spans: S
     for choice in dynamics.choices(LocalState(todo, IDLE, 0)):
         first, last = max(choice.first, idle_from), choice.last
         if choice.action == START + task and first <= last:
-            ranges.append(spans(first, last))
+            ranges.append(spans.of_starts(first, last))
     if ranges:
         more = f" and {len(ranges) - MOST_RANGES} more ranges" if len(ranges) > MOST_RANGES else ""
         return f"choose {' or '.join(ranges[:MOST_RANGES])}{more}"
