@@ -367,8 +367,8 @@ def _why_not(
     for each in starts:
         if each.task == task and each.step < step:
             reason = (
-                f"the work has to start by {spans.of_starts(each.step, each.step)}, or delays could "
-                "keep the contractor from finishing all its works (must_complete)"
+                f"the work has to start by {spans.of_starts(each.step, each.step)}, or delays "
+                "could keep the contractor from finishing all its works (must_complete)"
             )
             return reason, each.idle_from, each.todo
         if each.step <= step < each.end:
