@@ -14,6 +14,7 @@ from coreplan.domains.maintenance.parts import Contractor, Delay, Hindrance, Tas
 from coreplan.domains.maintenance.problem import MaintenanceProblem
 from coreplan.policies.policy import Policy
 from coreplan.view.report import make_report
+from reports import column_of
 
 MONDAY = datetime.date(2026, 3, 2)
 TODAY = datetime.date(2026, 4, 27)  # the first day of step 8
@@ -323,9 +324,10 @@ def test_the_report_of_a_running_list(tmp_path: Path) -> None:
     )
     made = read_works(path, horizon=12, must_complete=True, today=4)
     data = make_report(solve(made.problem, stage=made.stage, state=made.state)).data
-    assert [work["starts"] for work in data["works"][:2]] == ["done", "under way"]
-    assert [work["completed"] for work in data["works"]] == [1, 1, 1]
-    assert data["details"] == {
-        "titles": ["road", "budget code"],
-        "texts": [["A2", "=X1"], ["A27", ""], ["", "<b>"]],
+    shown = {
+        title: column_of(data, title) for title in ("start", "completed", "road", "budget code")
     }
+    assert [cell["text"] for cell in shown["start"][:2]] == ["done", "under way"]
+    assert [cell["percent"] for cell in shown["completed"]] == [1, 1, 1]
+    assert [cell["name"] for cell in shown["road"]] == ["A2", "A27", ""]
+    assert [cell["name"] for cell in shown["budget code"]] == ["=X1", "", "<b>"]
