@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -52,14 +53,13 @@ def write_list(path: Path, begun: dict[str, tuple[str, str]], a2: str = "11-05-2
         text = [";".join("" if cell is None else str(cell) for cell in row) for row in rows]
         path.write_text("\n".join(text))
         return
-    openpyxl = pytest.importorskip("openpyxl")
-    book = openpyxl.Workbook()
+    book = import_module("openpyxl").Workbook()
     for row in rows:
         book.active.append(row)
     book.save(path)
 
 
-@pytest.fixture(params=["list.csv", "list.xlsx"])
+@pytest.fixture(params=["list.csv", pytest.param("list.xlsx", marks=pytest.mark.extras)])
 def planned(run: Run, tmp_path: Path, request: pytest.FixtureRequest) -> tuple[Path, Path]:
     """A list of works that are running, and the plan that was made before they started."""
     works, plan = tmp_path / request.param, tmp_path / "plan.json"
