@@ -134,7 +134,7 @@ def test_every_reader_has_the_limit(
     """Problems, plans, states, calendars, configurations and works lists are all limited."""
     problem = read_problem(small)
     monkeypatch.setattr(reading, "MOST_BYTES", 2000)
-    monkeypatch.setattr("coreplan.domains.maintenance.works.sheet.MOST_LIST_BYTES", 2000)
+    monkeypatch.setattr("coreplan.domains.maintenance.works.opening.MOST_LIST_BYTES", 2000)
     long = tmp_path / "long.json"
     long.write_text(" " * 3000)
     readers: list[Callable[[], object]] = [
