@@ -8,6 +8,7 @@ from dataclasses import replace
 import click
 
 from coreplan.cli.inputs import ListOptions, list_options, mistakes_as_json
+from coreplan.cli.language import language_options
 from coreplan.cli.shared import BAD_INPUT, OK, Command, calendar_options, json_option, print_json
 from coreplan.errors import FormatError
 from coreplan.view.terminal import make_console, print_error
@@ -26,6 +27,7 @@ from coreplan.view.words import describe_problem
 @click.argument("files", nargs=-1, required=True, type=click.Path())
 @calendar_options
 @list_options()
+@language_options
 @json_option
 def check(
     files: tuple[str, ...],

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from coreplan.cli.language import language_options
 from coreplan.cli.options import solver_options
 from coreplan.cli.outputs import Outputs
 from coreplan.cli.search_log import SearchLog
@@ -78,6 +79,7 @@ PLANS = ("policy/1", "schedule/1")
 )
 @click.option("--title", metavar="TEXT", help="Title of the HTML page.")
 @click.option("--force", is_flag=True, help="Overwrite an existing HTML file.")
+@language_options
 @json_option
 def compare_plan(
     old: str,

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from coreplan.cli.language import language_options
 from coreplan.cli.shared import Command, json_option
 from coreplan.cli.solve import solve_and_print
 from coreplan.formats import read_problem
@@ -21,6 +22,7 @@ from coreplan.solving.solver import DEFAULT_ALGORITHM
     """,
     short_help="Solve a bundled example.",
 )
+@language_options
 @json_option
 def demo(as_json: bool) -> int:
     """Solve a bundled example: nine road works of four contractors on a ring road."""

@@ -9,6 +9,7 @@ import click
 
 from coreplan.analysis.plan import evaluate_plan
 from coreplan.cli.inputs import ListOptions, list_options
+from coreplan.cli.language import language_options
 from coreplan.cli.options import solver_options
 from coreplan.cli.search_log import SearchLog, verbose_option
 from coreplan.cli.shared import (
@@ -67,6 +68,7 @@ from coreplan.view.words import WHY_STOPPED, describe_problem, plan_in_words, re
 )
 @list_options()
 @verbose_option
+@language_options
 @json_option
 def evaluate(
     file: str,

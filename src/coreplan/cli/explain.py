@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from coreplan.cli.inputs import ListOptions, list_options
+from coreplan.cli.language import language_options
 from coreplan.cli.sensitivity import sensitivity
 from coreplan.cli.shared import (
     Command,
@@ -71,6 +72,7 @@ class ExplainCommand(Command):
 @memory_limit_option
 @calendar_options
 @list_options()
+@language_options
 @json_option
 def explain(
     file: str,

@@ -11,6 +11,7 @@ import click
 
 from coreplan.cli.dates import Period, WrittenPeriod, asked_order
 from coreplan.cli.inputs import mistakes_as_json
+from coreplan.cli.language import language_options
 from coreplan.cli.outputs import Outputs
 from coreplan.cli.shared import (
     BAD_INPUT,
@@ -83,6 +84,7 @@ from coreplan.view.words import describe_calendar, describe_problem
     "written to the calendar.",
 )
 @click.option("--force", is_flag=True, help="Overwrite existing files.")
+@language_options
 @json_option
 def import_works(
     works: str,

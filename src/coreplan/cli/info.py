@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from coreplan.cli.inputs import ListOptions, list_options
+from coreplan.cli.language import language_options
 from coreplan.cli.options import solver_options
 from coreplan.cli.shared import (
     Command,
@@ -37,6 +38,7 @@ from coreplan.view.words import describe_problem
 @solver_options("core", only=("merge",))
 @calendar_options
 @list_options(today=False)
+@language_options
 @json_option
 def info(
     file: str,

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from coreplan.cli.inputs import ListOptions, list_options
+from coreplan.cli.language import language_options
 from coreplan.cli.old_plan import keep_options, priced, read_old_starts
 from coreplan.cli.options import solver_options
 from coreplan.cli.outputs import Outputs
@@ -95,6 +96,7 @@ SHORTEST = 0.1
 @save_policy_option
 @verbose_option
 @export_options
+@language_options
 @json_option
 def plan(
     file: str,

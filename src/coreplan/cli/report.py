@@ -17,6 +17,7 @@ from coreplan.cli.contractor_pages import (
     said_of,
 )
 from coreplan.cli.inputs import ListOptions, list_options
+from coreplan.cli.language import language_options
 from coreplan.cli.old_plan import keep_options, read_old_starts
 from coreplan.cli.options import solver_options
 from coreplan.cli.outputs import Outputs
@@ -86,6 +87,7 @@ HURRIED_PIECES = 1_000
 @click.option("--title", metavar="TEXT", help="Title of the report.  [default: the problem's name]")
 @click.option("--force", is_flag=True, help="Overwrite an existing HTML file.")
 @verbose_option
+@language_options
 @json_option
 def report(
     file: str,

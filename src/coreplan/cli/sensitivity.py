@@ -10,6 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Column
 
 from coreplan.cli.inputs import ListOptions, list_options
+from coreplan.cli.language import language_options
 from coreplan.cli.options import solver_options
 from coreplan.cli.shared import (
     Command,
@@ -58,6 +59,7 @@ from coreplan.view.words import describe_calendar, describe_problem
 @calendar_options
 @list_options(today=False)
 @solver_options("core", only=("threads",))
+@language_options
 @json_option
 def sensitivity(
     file: str,

@@ -14,6 +14,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from coreplan.analysis.simulator import SimulationProgress
 from coreplan.analysis.simulator import simulate as simulate_policy
 from coreplan.cli.inputs import ListOptions, list_options
+from coreplan.cli.language import language_options
 from coreplan.cli.options import solver_options
 from coreplan.cli.search_log import SearchLog, verbose_option
 from coreplan.cli.shared import (
@@ -80,6 +81,7 @@ SHORTEST = 0.1
 @calendar_options
 @list_options()
 @verbose_option
+@language_options
 @json_option
 def simulate(
     file: str,

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from coreplan.cli.inputs import ListOptions, list_options
+from coreplan.cli.language import language_options
 from coreplan.cli.old_plan import keep_options, read_old_starts
 from coreplan.cli.options import solver_options
 from coreplan.cli.outputs import Outputs
@@ -91,6 +92,7 @@ from coreplan.view.words import (
 @calendar_options
 @list_options()
 @verbose_option
+@language_options
 @json_option
 def solve(
     file: str,

@@ -11,6 +11,7 @@ from coreplan.errors import Diagnostic, ModelError, nearest
 from coreplan.model.dates import Days, write_date, write_day, write_days
 from coreplan.support.checks import found
 from coreplan.support.frozen import freeze_sequence
+from coreplan.support.language import say_count
 
 STEPS = {"day": 1, "week": 7}
 """The kinds of steps, with their number of days."""
@@ -131,7 +132,9 @@ class Calendar:
 
     def steps(self, number: int) -> str:
         """A number of steps in words: ``1 day``, ``2 weeks``."""
-        return f"{number:,} {self.step}{'' if number == 1 else 's'}"
+        if self.step == "day":
+            return say_count(number, "{number:,} day", "{number:,} days")
+        return say_count(number, "{number:,} week", "{number:,} weeks")
 
     def to_dict(self) -> dict[str, Any]:
         """The start as an ISO date, the step, and the closed periods if it has any."""

@@ -10,12 +10,26 @@ from typing import NamedTuple
 
 from coreplan.errors import ModelError
 from coreplan.support.checks import found
+from coreplan.support.language import marked, say, say_marked
 
 ORDERS = {"dmy": "the day first", "mdy": "the month first"}
 """The ways to read a date such as 06-04-2026, with words for them."""
 
-MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-"""Month names in written dates, independent of the machine's language."""
+MONTHS = (
+    marked("Jan", context="month"),
+    marked("Feb", context="month"),
+    marked("Mar", context="month"),
+    marked("Apr", context="month"),
+    marked("May", context="month"),
+    marked("Jun", context="month"),
+    marked("Jul", context="month"),
+    marked("Aug", context="month"),
+    marked("Sep", context="month"),
+    marked("Oct", context="month"),
+    marked("Nov", context="month"),
+    marked("Dec", context="month"),
+)
+"""Month names in written dates, in English; they do not depend on the machine's language."""
 # English, Dutch and German; the first three and four letters of each name are read as well.
 _MONTH_NAMES = (
     "january januari januar jänner jaenner",
@@ -187,12 +201,13 @@ def find_order(texts: Iterable[str]) -> Order:
 
 def write_date(day: datetime.date) -> str:
     """Write a date as text, for instance ``9 Mar 2026``."""
-    return f"{write_day(day)} {day.year}"
+    return say("{day} {year}", context="date", day=write_day(day), year=str(day.year))
 
 
 def write_day(day: datetime.date) -> str:
     """Write a date without its year, for instance ``9 Mar``."""
-    return f"{day.day} {MONTHS[day.month - 1]}"
+    month = say_marked(MONTHS[day.month - 1], context="month")
+    return say("{day} {month}", context="date", day=str(day.day), month=month)
 
 
 def write_days(days: Days) -> str:

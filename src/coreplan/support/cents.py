@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from decimal import ROUND_FLOOR, ROUND_HALF_UP, Decimal
 
+from coreplan.support.language import money_text
+
 EXACT = 1e9
 """Amounts below this are rounded to millionths first."""
 LARGE = 1e15
@@ -13,7 +15,9 @@ LARGE = 1e15
 
 
 def amount_text(amount: float) -> str:
-    """Write an amount with two digits: halves away from zero, no "-0.00".
+    """Write an amount with two digits, and with the present currency: no "-0.00".
+
+    Halves are rounded away from zero.
 
     Examples
     --------
@@ -21,8 +25,8 @@ def amount_text(amount: float) -> str:
     ('1,259.60', '0.00')
     """
     if not has_cents(amount):
-        return f"{amount:,.2f}"
-    return f"{Decimal(cents(amount)) / 100:,.2f}"
+        return money_text(f"{amount:,.2f}")
+    return money_text(f"{Decimal(cents(amount)) / 100:,.2f}")
 
 
 def rounded(amount: float) -> float:

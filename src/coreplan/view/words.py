@@ -15,6 +15,13 @@ from coreplan.model.timmdp import TIMMDP
 from coreplan.policies.policy import Policy
 from coreplan.solving.result import Result, Status, is_closed
 from coreplan.support.cents import amount_text, rounded
+from coreplan.support.language import (
+    marked,
+    number_text,
+    say,
+    say_marked,
+    say_noun,
+)
 from coreplan.support.late import provides
 
 
@@ -26,7 +33,7 @@ def count(number: int, one: str, many: str | None = None) -> str:
     >>> count(1, "agent"), count(1200, "agent"), count(2, "entry", "entries")
     ('1 agent', '1,200 agents', '2 entries')
     """
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
+    return say_noun(number, one, many or f"{one}s")
 
 
 def percent(chance: float) -> str:
@@ -39,10 +46,10 @@ def percent(chance: float) -> str:
     """
     share = 100 * chance
     if 0 < share < 1:
-        return "< 1 %"
+        return say("< 1 %")
     if 99 < share < 100 - 1e-7:
-        return "> 99 %"
-    return f"{share:.0f} %"
+        return say("> 99 %")
+    return say("{share:.0f} %", share=share)
 
 
 def printable(name: str) -> str:
@@ -60,7 +67,8 @@ def printable(name: str) -> str:
 def describe_problem(problem: PlanningProblem) -> str:
     """The size of a problem in one line; a domain may register its own function."""
     words = problem.words
-    return f"{count(len(problem.agent_names), words.agent)}, horizon {problem.horizon}"
+    agents = count(len(problem.agent_names), words.agent)
+    return say("{agents}, horizon {horizon}", agents=agents, horizon=problem.horizon)
 
 
 @describe_problem.register
@@ -69,7 +77,7 @@ def _describe_timmdp(problem: TIMMDP) -> str:
     return ", ".join(
         [
             count(len(problem.agents), "agent"),
-            f"horizon {problem.horizon}",
+            say("horizon {horizon}", horizon=problem.horizon),
             count(shared, "interaction reward"),
         ]
     )
@@ -89,14 +97,24 @@ def describe_calendar(calendar: Calendar) -> str:
     'steps are weeks; the first begins on 2 Mar 2026'
     """
     said = "" if calendar.source is None else f" ({calendar.source})"
-    shown = f"steps are {calendar.step}s; the first begins on {calendar.label(0)}{said}"
-    for no, what in (("work", "no work in"), ("start", "no start in")):
+    if calendar.step == "day":
+        shown = say("steps are days; the first begins on {day}", day=calendar.label(0))
+    else:
+        shown = say("steps are weeks; the first begins on {day}", day=calendar.label(0))
+    parts = [f"{shown}{said}"]
+    for no in ("work", "start"):
         periods = [period.label for period in calendar.closed if period.no == no]
         if periods:
-            shown += f"; {what} {', '.join(periods[:MOST_PERIODS])}"
             more = len(periods) - MOST_PERIODS
-            shown += f" and {more} more" if more > 0 else ""
-    return shown
+            named = ", ".join(periods[:MOST_PERIODS])
+            if more > 0:
+                named = say("{names} and {more:,} more", names=named, more=more)
+            parts.append(
+                say("no work in {periods}", periods=named)
+                if no == "work"
+                else say("no start in {periods}", periods=named)
+            )
+    return "; ".join(parts)
 
 
 def when(stage: int, calendar: Calendar | None = None) -> str:
@@ -107,7 +125,7 @@ def when(stage: int, calendar: Calendar | None = None) -> str:
     >>> when(3)
     'step 3'
     """
-    return f"step {stage}" if calendar is None else calendar.label(stage)
+    return say("step {step}", step=stage) if calendar is None else calendar.label(stage)
 
 
 def when_range(first: int, last: int, calendar: Calendar | None = None) -> str:
@@ -120,7 +138,9 @@ def when_range(first: int, last: int, calendar: Calendar | None = None) -> str:
     """
     if calendar is not None:
         return calendar.range_label(first, last)
-    return f"step {first}" if first == last else f"steps {first} to {last}"
+    if first == last:
+        return when(first)
+    return say("steps {first} to {last}", first=first, last=last)
 
 
 def when_starts(first: int, last: int, calendar: Calendar | None = None) -> str:
@@ -137,10 +157,10 @@ def when_starts(first: int, last: int, calendar: Calendar | None = None) -> str:
     if first == last:
         return when(first, calendar)
     if calendar is None:
-        return f"steps {first} to {last}"
+        return when_range(first, last)
     same_year = calendar.first_day(first).year == calendar.first_day(last).year
     begin = calendar.short_label(first) if same_year else calendar.label(first)
-    return f"{begin} to {calendar.label(last)}"
+    return say("{begin} to {end}", context="dates", begin=begin, end=calendar.label(last))
 
 
 def steps(number: int, calendar: Calendar | None = None) -> str:
@@ -158,15 +178,15 @@ def plan_in_words(report: PlanReport) -> list[str]:
     speak = speech(problem)
     lines = []
     if report.value is not None:
-        lines.append(f"your plan {speak.is_expected(report.value)}")
+        lines.append(say("your plan {is_worth}", is_worth=speak.is_expected(report.value)))
         if report.money is not None:
             first, *others = parts_in_words(problem, report.money)
-            lines[-1] += f" in all: {first}"
+            lines[-1] = say("{plan} in all: {money}", plan=lines[-1], money=first)
             lines += others
     if report.estimate is not None:
-        lines.append(f"your plan {speak.is_about(report.estimate)}")
+        lines.append(say("your plan {is_worth}", is_worth=speak.is_about(report.estimate)))
     if report.value is None:
-        lines.append("the exact value of your plan is out of reach: too much can happen")
+        lines.append(say("the exact value of your plan is out of reach: too much can happen"))
     if report.upper_bound is not None and report.best_known is not None:
         lines.append(_distance(report, speak, report.upper_bound, report.best_known))
     if report.message:
@@ -175,10 +195,10 @@ def plan_in_words(report: PlanReport) -> list[str]:
 
 
 WHY_STOPPED = {
-    Status.TIME_LIMIT: "Stopped by the time limit.",
-    Status.MEMORY_LIMIT: "Stopped by the memory limit.",
-    Status.INTERRUPTED: "Stopped.",
-    Status.GAP_LIMIT: "Stopped with a gap left.",
+    Status.TIME_LIMIT: marked("Stopped by the time limit."),
+    Status.MEMORY_LIMIT: marked("Stopped by the memory limit."),
+    Status.INTERRUPTED: marked("Stopped."),
+    Status.GAP_LIMIT: marked("Stopped with a gap left."),
 }
 
 
@@ -193,15 +213,23 @@ def result_in_words(result: Result, *, technical: bool = True) -> list[str]:
     agent = "agent" if problem is None else problem.words.agent
     local = result.objective == "decentralised"
     if result.status is Status.OPTIMAL:
-        own = f" of all decentralised plans: each {agent} sees only its own state"
-        kind = own if local else ""
-        first = f"Proven {speak.best}{kind}. This plan {speak.has(result.value)}."
+        first = say_marked(speak.proven)
+        if local:
+            first = f"Proven {speak.best} of all decentralised plans: each {agent} sees only "
+            first += "its own state."
+        plan = say("This plan {is_worth}.", is_worth=speak.has(result.value))
+        first = f"{first} {plan}"
     else:
-        kind = "decentralised plan" if local else "plan"
-        bound = speak.none_is_better(result.upper_bound, kind)
+        bound = speak.none_is_better(result.upper_bound, decentralised=local)
         left = speak.left(result.gap, result.relative_gap)
-        first = f"{WHY_STOPPED[result.status]} This plan {speak.has(result.value)}; {bound} "
-        first += f"({left})."
+        stopped = say_marked(WHY_STOPPED[result.status])
+        plan = say(
+            "This plan {is_worth}; {bound} ({left}).",
+            is_worth=speak.has(result.value),
+            bound=bound,
+            left=left,
+        )
+        first = f"{stopped} {plan}"
     work = result.statistics
     counts = {
         "joint states expanded": work.joint_states_expanded,
@@ -228,13 +256,15 @@ def _distance(report: PlanReport, speak: Worth, upper: float, best: float) -> st
     if report.value is None:
         return f"{speak.none_is_better(upper)}; {speak.is_known(best)}"
     if report.optimal:
-        return f"your plan is optimal: {speak.none_is_better(upper)}"
+        return say("your plan is optimal: {bound}", bound=speak.none_is_better(upper))
     assert report.gap is not None
     relative = report.relative_gap
-    part = f" ({100 * relative:.3g} %)" if relative is not None and relative < 100 else ""
     gap = max(0.0, speak.shown(upper) - speak.shown(report.value))
-    gain = f"at most {speak.number(gap)}{part} can be {speak.gained(report.value)}"
-    known = speak.is_known(best) if report.gain else "no better plan is known"
+    amount = speak.number(gap)
+    if relative is not None and relative < 100:
+        amount = f"{amount} ({say('{share:.3g} %', share=100 * relative)})"
+    gain = speak.can_be_gained(report.value, amount)
+    known = speak.is_known(best) if report.gain else say("no better plan is known")
     return f"{gain}: {speak.none_is_better(upper)}; {known}"
 
 
@@ -243,10 +273,12 @@ class Worth:
 
     best = "optimal"
     """The adjective for a plan of the highest value."""
+    proven = marked("Proven optimal.")
+    """The sentence for a proof that a plan has the highest value."""
 
     def number(self, value: float) -> str:
         """Write a value."""
-        return f"{value:.10g}"
+        return number_text(value, ".10g")
 
     def shown(self, value: float) -> float:
         """The value as it is written: differences of shown values then agree with them."""
@@ -254,56 +286,66 @@ class Worth:
 
     def has(self, value: float) -> str:
         """Say in short that a plan has this value."""
-        return f"is worth {self.number(value)}"
+        return say("is worth {value}", value=self.number(value))
 
     def is_expected(self, value: float) -> str:
         """Say that a plan has this expected value."""
-        return f"is worth {self.number(value)}"
+        return say("is worth {value}", value=self.number(value))
 
     def is_about(self, estimate: Estimate) -> str:
         """Say that simulation gives a plan about this value, with the interval."""
         head, low, high = self._about(estimate)
-        return (
-            f"{head}: between {self.number(low)} and {self.number(high)} with a confidence of "
-            f"{100 * estimate.confidence:g} %, estimated from {count(estimate.runs, 'run')}, "
-            "not exact"
+        return say(
+            "{is_about}: between {low} and {high} with a confidence of {confidence:g} %, estimated "
+            "from {runs}, not exact",
+            is_about=head,
+            low=self.number(low),
+            high=self.number(high),
+            confidence=100 * estimate.confidence,
+            runs=count(estimate.runs, "run"),
         )
 
     def _about(self, estimate: Estimate) -> tuple[str, float, float]:
         """The words for an estimated value, and the ends of its interval as they are written."""
-        return f"is worth about {self.number(estimate.mean)}", estimate.low, estimate.high
+        head = say("is worth about {value}", value=self.number(estimate.mean))
+        return head, estimate.low, estimate.high
 
-    def none_is_better(self, value: float, plan: str = "plan") -> str:
-        """Say that no plan of a kind has a better value than this."""
-        return f"no {plan} is worth more than {self.number(value)}"
+    def none_is_better(self, value: float, *, decentralised: bool = False) -> str:
+        """Say that no plan, or no decentralised one, has a better value than this."""
+        number = self.number(value)
+        if decentralised:
+            return say("no decentralised plan is worth more than {value}", value=number)
+        return say("no plan is worth more than {value}", value=number)
 
     def between(self, lower: float, upper: float) -> str:
         """Say during a search between which bounds the value of the best plan lies."""
+        least = say("at least {value}", value=self.number(lower))
+        most = say("at most {value}", value=self.number(upper))
         if math.isinf(lower):
-            return (
-                "no plan yet" if math.isinf(upper) else f"at most {self.number(upper)}; no plan yet"
-            )
-        if math.isinf(upper):
-            return f"at least {self.number(lower)}"
-        return f"at least {self.number(lower)}, at most {self.number(upper)}"
+            none = say("no plan yet")
+            return none if math.isinf(upper) else f"{most}; {none}"
+        return least if math.isinf(upper) else f"{least}, {most}"
 
     def is_known(self, value: float) -> str:
         """Say that a plan of this value is known."""
-        return f"a plan worth {self.number(value)} is known"
+        return say("a plan worth {value} is known", value=self.number(value))
 
     def left(self, gap: float, part: float) -> str:
         """The gap that is left, also as a part of the value unless that is infinite."""
-        return f"a gap of {gap:.4g}" + ("" if math.isinf(part) else f", {100 * part:.3g} %")
+        if math.isinf(part):
+            return say("a gap of {gap:.4g}", gap=gap)
+        return say("a gap of {gap:.4g}, {share:.3g} %", gap=gap, share=100 * part)
 
-    def gained(self, value: float) -> str:
-        """The participle for improving a plan of this value."""
-        return "gained"
+    def can_be_gained(self, value: float, amount: str) -> str:
+        """Say how much at most a plan of this value can be improved."""
+        return say("at most {amount} can be gained", amount=amount)
 
 
 class MoneyWorth(Worth):
     """The words for money: negative values are costs, and are written as positive numbers."""
 
     best = "best"
+    proven = marked("Proven best.")
 
     def number(self, value: float) -> str:
         """Write an amount."""
@@ -315,43 +357,68 @@ class MoneyWorth(Worth):
 
     def has(self, value: float) -> str:
         """Say in short what a plan costs or earns."""
-        return f"{'costs' if value < 0 else 'earns'} {self.number(abs(value))}"
+        amount = self.number(abs(value))
+        if value < 0:
+            return say("costs {amount}", amount=amount)
+        return say("earns {amount}", amount=amount)
 
     def is_expected(self, value: float) -> str:
         """Say what a plan is expected to cost or earn."""
-        verb = "cost" if value < 0 else "earn"
-        return f"is expected to {verb} {self.number(abs(value))}"
+        amount = self.number(abs(value))
+        if value < 0:
+            return say("is expected to cost {amount}", amount=amount)
+        return say("is expected to earn {amount}", amount=amount)
 
     def _about(self, estimate: Estimate) -> tuple[str, float, float]:
+        amount = self.number(abs(estimate.mean))
         if estimate.mean < 0:
-            head = f"is expected to cost about {self.number(-estimate.mean)}"
+            head = say("is expected to cost about {amount}", amount=amount)
             return head, -estimate.high, -estimate.low
-        head = f"is expected to earn about {self.number(estimate.mean)}"
+        head = say("is expected to earn about {amount}", amount=amount)
         return head, estimate.low, estimate.high
 
-    def none_is_better(self, value: float, plan: str = "plan") -> str:
-        """Say what no plan of a kind can beat."""
-        what = "cost less" if value < 0 else "earn more"
-        return f"no {plan} can {what} than {self.number(abs(value))}"
+    def none_is_better(self, value: float, *, decentralised: bool = False) -> str:
+        """Say what no plan, or no decentralised one, can beat."""
+        amount = self.number(abs(value))
+        if decentralised and value < 0:
+            return say("no decentralised plan can cost less than {amount}", amount=amount)
+        if decentralised:
+            return say("no decentralised plan can earn more than {amount}", amount=amount)
+        if value < 0:
+            return say("no plan can cost less than {amount}", amount=amount)
+        return say("no plan can earn more than {amount}", amount=amount)
 
     def between(self, lower: float, upper: float) -> str:
         """Say during a search between which amounts the best plan costs or earns."""
         can_cost = lower < 0 if math.isfinite(lower) else upper < 0
-        verb, sign = ("costs", -1) if can_cost else ("earns", 1)
+        sign = -1 if can_cost else 1
         if math.isfinite(lower) and is_closed(lower, upper):
-            return f"{verb} {self.number(sign * lower)}: proven best; the plan is being completed"
-        parts = [
-            f"{side} {self.number(sign * bound)}"
-            for side, bound in zip(
-                ("at most", "at least") if can_cost else ("at least", "at most"),
-                (lower, upper),
-                strict=True,
+            worth = self.has(lower)
+            return say("{is_worth}: proven best; the plan is being completed", is_worth=worth)
+        parts = []
+        if math.isfinite(lower):
+            least = self.number(sign * lower)
+            parts.append(
+                say("at most {value}", value=least)
+                if can_cost
+                else say("at least {value}", value=least)
             )
-            if math.isfinite(bound)
-        ]
-        said = f"{verb} {', '.join(parts)}" if parts else ""
+        if math.isfinite(upper):
+            most = self.number(sign * upper)
+            parts.append(
+                say("at least {value}", value=most)
+                if can_cost
+                else say("at most {value}", value=most)
+            )
+        bounds = ", ".join(parts)
+        said = (
+            say("costs {amount}", amount=bounds)
+            if can_cost
+            else say("earns {amount}", amount=bounds)
+        )
         if math.isinf(lower):
-            return f"{said}; no plan yet" if said else "no plan yet"
+            none = say("no plan yet")
+            return f"{said}; {none}" if parts else none
         if math.isinf(upper):
             return said
         gap = max(0.0, upper - lower)
@@ -359,18 +426,24 @@ class MoneyWorth(Worth):
 
     def is_known(self, value: float) -> str:
         """Say that a plan with this cost or these earnings is known."""
-        verb = "costs" if value < 0 else "earns"
-        return f"a plan that {verb} {self.number(abs(value))} is known"
+        amount = self.number(abs(value))
+        if value < 0:
+            return say("a plan that costs {amount} is known", amount=amount)
+        return say("a plan that earns {amount} is known", amount=amount)
 
     def left(self, gap: float, part: float) -> str:
         """The gap that is left, as a part of the costs or earnings."""
         if math.isinf(part):
-            return f"{self.number(gap)} left"
-        return "less than 0.01 % left" if 0 < part < 1e-4 else f"{100 * part:.3g} % left"
+            return say("{amount} left", amount=self.number(gap))
+        if 0 < part < 1e-4:
+            return say("less than 0.01 % left")
+        return say("{share:.3g} % left", share=100 * part)
 
-    def gained(self, value: float) -> str:
-        """The participle for improving a plan: costs are saved, earnings gained."""
-        return "saved" if value < 0 else "gained"
+    def can_be_gained(self, value: float, amount: str) -> str:
+        """Say how much at most can be saved, or gained if the plan earns something."""
+        if value < 0:
+            return say("at most {amount} can be saved", amount=amount)
+        return say("at most {amount} can be gained", amount=amount)
 
 
 def speech(problem: PlanningProblem | None) -> Worth:

@@ -10,6 +10,7 @@ from coreplan.domains.maintenance.schedule import Schedule
 from coreplan.domains.maintenance.states import ContractorState
 from coreplan.model.calendar import Calendar
 from coreplan.policies.policy import Policy
+from coreplan.support.language import marked, say, say_marked
 from coreplan.support.late import provides
 from coreplan.view.words import (
     MoneyWorth,
@@ -38,7 +39,7 @@ def _describe(problem: MaintenanceProblem) -> str:
     if problem.closed:
         parts.append(count_periods(problem.closed))
     if problem.must_complete:
-        parts.append("every work must be completed")
+        parts.append(say("every work must be completed"))
     return ", ".join(parts)
 
 
@@ -47,14 +48,23 @@ def _parts(problem: MaintenanceProblem, money: Money) -> list[str]:
     """Revenue, works and hindrance; if several rules cost something, also the most expensive."""
     money = money.in_cents()
     lines = [
-        f"revenue {amount_text(money.revenue)}, works {amount_text(money.works)}, hindrance "
-        f"{amount_text(money.hindrance)}"
+        say(
+            "revenue {revenue}, works {works}, hindrance {hindrance}",
+            revenue=amount_text(money.revenue),
+            works=amount_text(money.works),
+            hindrance=amount_text(money.hindrance),
+        )
     ]
     if sum(cost > 0 for cost in money.hindrances) >= 2:
         worst = max(range(len(money.hindrances)), key=lambda k: money.hindrances[k])
         *most, last = problem.network[worst].tasks
-        works = f"{', '.join(most)} and {last}"
-        lines.append(f"largest hindrance: {amount_text(money.hindrances[worst])}, between {works}")
+        lines.append(
+            say(
+                "largest hindrance: {amount}, between {works}",
+                amount=amount_text(money.hindrances[worst]),
+                works=say("{first} and {last}", first=", ".join(most), last=last),
+            )
+        )
     return lines
 
 
@@ -67,11 +77,17 @@ def expected_money(value: float) -> str:
     'expected to cost 508.76 in all: works and hindrance, less revenue'
     """
     if value < 0:
-        return f"expected to cost {amount_text(-value)} in all: works and hindrance, less revenue"
-    return f"expected to earn {amount_text(value)} in all: revenue, less works and hindrance"
+        return say(
+            "expected to cost {amount} in all: works and hindrance, less revenue",
+            amount=amount_text(-value),
+        )
+    return say(
+        "expected to earn {amount} in all: revenue, less works and hindrance",
+        amount=amount_text(value),
+    )
 
 
-PLANNING_ALONE = (
+PLANNING_ALONE = marked(
     "every contractor starts its works when that is best for itself, and as early as possible "
     "where it makes no difference"
 )
@@ -86,39 +102,57 @@ def coordination_in_words(worth: Coordination) -> list[str]:
     least = max(0.0, speak.shown(worth.value) - speak.shown(worth.alone))
     most = max(least, speak.shown(worth.upper_bound) - speak.shown(worth.alone))
     low, high = speak.number(least), speak.number(most)
-    gains = low if low == high else f"between {low} and {high}"
+    gains = low if low == high else say("between {low} and {high}", low=low, high=high)
     lines = [
-        f"coordination is worth {gains}: this plan {speak.is_expected(worth.value)}, planning "
-        f"alone {speak.is_expected(worth.alone)}"
+        say(
+            "coordination is worth {gain}: this plan {together}, planning alone {alone}",
+            gain=gains,
+            together=speak.is_expected(worth.value),
+            alone=speak.is_expected(worth.alone),
+        )
     ]
     if worth.gain < 0:
-        lines.append("this plan is worse than planning alone")
-    lines.append(f"planning alone: {PLANNING_ALONE}")
+        lines.append(say("this plan is worse than planning alone"))
+    lines.append(say("planning alone: {what}", what=say_marked(PLANNING_ALONE)))
     if worth.money is not None and worth.money_alone is not None:
         together, apart = worth.money.in_cents(), worth.money_alone.in_cents()
         parts = []
-        for what in ("hindrance", "works", "revenue"):
-            before, after = getattr(apart, what), getattr(together, what)
-            parts.append(f"{what} {speak.number(before)} alone, {speak.number(after)} together")
+        for what, before, after in (
+            (say("hindrance"), apart.hindrance, together.hindrance),
+            (say("works"), apart.works, together.works),
+            (say("revenue"), apart.revenue, together.revenue),
+        ):
+            parts.append(
+                say(
+                    "{what} {alone} alone, {together} together",
+                    what=what,
+                    alone=speak.number(before),
+                    together=speak.number(after),
+                )
+            )
         lines.append("; ".join(parts))
     for name, after in (worth.own or {}).items():
         before = worth.own_alone[name]
         amount = speak.number(abs(after - before))
         if amount != speak.number(0.0):
             lines.append(
-                f"{name} gains {amount}"
+                say("{name} gains {amount}", name=name, amount=amount)
                 if after > before
-                else f"{name} gives up {amount} for the others"
+                else say("{name} gives up {amount} for the others", name=name, amount=amount)
             )
     return lines
 
 
 @total_in_words.register
 def _total(problem: MaintenanceProblem, value: float) -> str:
-    parts = "works and hindrance"
+    parts = say("works and hindrance")
     if any(task.revenue for contractor in problem.contractors for task in contractor.tasks):
-        parts = f"{parts}, less revenue" if value < 0 else f"revenue, less {parts}"
-    return f"The amount is an expected value for all contractors: {parts}."
+        parts = (
+            say("works and hindrance, less revenue")
+            if value < 0
+            else say("revenue, less works and hindrance")
+        )
+    return say("The amount is an expected value for all contractors: {parts}.", parts=parts)
 
 
 @remark_on_start.register
@@ -133,9 +167,9 @@ def spent_before(
     )
     if not begun:
         return ""
-    return (
-        f"All amounts count from {when(policy.stage, calendar)} on: money spent or earned before "
-        "is not included."
+    return say(
+        "All amounts count from {step} on: money spent or earned before is not included.",
+        step=when(policy.stage, calendar),
     )
 
 
@@ -150,9 +184,14 @@ def unplanned(problem: MaintenanceProblem, schedule: Schedule) -> str:
     ]
     if not left_out:
         return ""
-    what = "started at the last moment" if problem.must_complete else "never started"
-    more = f" and {len(left_out) - 5:,} more" if len(left_out) > 5 else ""
-    return f"not in the schedule and therefore {what}: {', '.join(left_out[:5])}{more}"
+    names = ", ".join(left_out[:5])
+    if len(left_out) > 5:
+        names = say("{names} and {more:,} more", names=names, more=len(left_out) - 5)
+    if problem.must_complete:
+        return say(
+            "not in the schedule and therefore started at the last moment: {works}", works=names
+        )
+    return say("not in the schedule and therefore never started: {works}", works=names)
 
 
 @first_steps_of.register
@@ -165,8 +204,12 @@ def _first_steps(
     state = indexed.find_state(policy.stage, None)
     for name, at in indexed.name_state(state).items():
         if isinstance(at, ContractorState) and at.doing is not None:
-            left = steps(at.remaining, calendar).replace(" ", " more ")
-            lines[name] = f"{name} goes on with {at.doing} for {left}"
+            lines[name] = say(
+                "{name} goes on with {work}; left: {steps}",
+                name=name,
+                work=at.doing,
+                steps=steps(at.remaining, calendar),
+            )
     surprises = False  # whether another course was possible up to this step
     for stage in range(policy.stage, policy.horizon):
         choices = policy.choose(stage, state)
@@ -185,7 +228,8 @@ def _first_steps(
         state = tuple(following)
         if len(lines) == len(indexed.agents):
             break
-    return [lines.get(name, f"{name} starts nothing") for name in indexed.agent_names]
+    nothing = {name: say("{name} starts nothing", name=name) for name in indexed.agent_names}
+    return [lines.get(name, nothing[name]) for name in indexed.agent_names]
 
 
 def _first_start(
@@ -193,8 +237,15 @@ def _first_start(
 ) -> str:
     at = when(stage, calendar)
     if stage == first:
-        return f"{name} starts {task} at once ({at})"
+        return say("{name} starts {work} at once ({when})", name=name, work=task, when=at)
+    wait = steps(stage - first, calendar)
     if surprises:
-        expected = f"in {at}" if calendar is None else at
-        at = f"expected {expected}; may change if other works are delayed"
-    return f"{name} waits {steps(stage - first, calendar)}, then starts {task} ({at})"
+        expected = say("in {step}", step=at) if calendar is None else at
+        at = say("expected {when}; may change if other works are delayed", when=expected)
+    return say(
+        "{name} waits {steps}, then starts {work} ({when})",
+        name=name,
+        steps=wait,
+        work=task,
+        when=at,
+    )

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from importlib.resources import files
 from typing import Any
 
+from coreplan.support.language import around_money, current_speech, local_number
+from coreplan.support.language.scripts import fill_template, page_catalogue
 from coreplan.support.version import __version__
 from coreplan.view.svg import one_line, safe
 
@@ -36,13 +38,17 @@ def assemble(
     rules = ["default-src 'none'", f"style-src '{_hash(style)}'"]
     if scripts:
         # One scope for all parts, so that no name becomes global.
-        script = f'"use strict";\n(() => {{\n{"".join(scripts)}}})();\n'
+        read = 'const data = JSON.parse(document.getElementById("data").textContent);\n'
+        parts_of_script = [read, part(__package__, "say.js"), *scripts]
+        script = f'"use strict";\n(() => {{\n{"".join(parts_of_script)}}})();\n'
+        data = (data or {}) | {"language": _language(scripts)}
         rules.append(f"script-src '{_hash(script)}'")
         body += (
             f'<script type="application/json" id="data">{as_script(data)}</script>\n'
             f"<script>{script}</script>\n"
         )
     parts = {
+        "language": current_speech().language,
         "policy": "; ".join([*rules, "base-uri 'none'", "form-action 'none'"]),
         "generator": f"coreplan {__version__}",
         "title": safe(one_line(title)[:MOST_TITLE]),
@@ -59,6 +65,15 @@ def assemble(
     return "".join([*page, rest])
 
 
+def _language(scripts: Sequence[str]) -> dict[str, Any]:
+    """What the scripts need to write in the present language and currency."""
+    return {
+        "marks": {mark: local_number(mark) for mark in (".", ",")},
+        "money": list(around_money()),
+        **page_catalogue(scripts),
+    }
+
+
 def as_script(data: object) -> str:
     """Write JSON for a script element: in ASCII, without characters that could end the element."""
     text = json.dumps(data, allow_nan=False, separators=(",", ":"))
@@ -66,9 +81,10 @@ def as_script(data: object) -> str:
 
 
 def part(package: str | None, name: str) -> str:
-    """Read a text file of a package."""
+    """Read a text file of a package; templates in the present language."""
     assert package is not None
-    return (files(package) / name).read_text(encoding="utf-8")
+    text = (files(package) / name).read_text(encoding="utf-8")
+    return fill_template(text) if name.endswith(".html") else text
 
 
 def _hash(text: str) -> str:

@@ -7,7 +7,7 @@ let selected = null;
 let course = nothingSaid;
 let moved = new Set();
 
-const say = (work, late) => {
+const enter = (work, late) => {
   const next = new Map(said);
   if (late === null) next.delete(work);
   else next.set(work, late);
@@ -80,7 +80,7 @@ const drawRun = (run, next) => {
     const planned = Math.min(1, work.steps / (run.end - run.begin));
     bar.style.setProperty("--planned", `${100 * planned}%`);
   }
-  if (clickable) bar.addEventListener("click", () => say(run.work, cycle[run.state]));
+  if (clickable) bar.addEventListener("click", () => enter(run.work, cycle[run.state]));
   const made = [bar];
   if (run.state === "open") {
     const until = Math.min(run.begin + work.steps + work.late, horizon);

@@ -33,9 +33,9 @@ const drawPanel = () => {
   );
   fill(
     $("panel-choices"),
-    choice("Not known", run.state === "open", () => say(run.work, null)),
-    choice("On time", run.state === "good", () => say(run.work, false)),
-    choice("Delayed", run.state === "late", () => say(run.work, true)),
+    choice("Not known", run.state === "open", () => enter(run.work, null)),
+    choice("On time", run.state === "good", () => enter(run.work, false)),
+    choice("Delayed", run.state === "late", () => enter(run.work, true)),
   );
   if (focused >= 0) $("panel-choices").children[focused]?.focus();
 };

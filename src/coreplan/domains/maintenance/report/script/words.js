@@ -1,6 +1,5 @@
 // Words, numbers and elements. Names are always set as text, never as HTML.
 
-const data = JSON.parse(document.getElementById("data").textContent);
 const { works, contractors, rules, first, horizon, closed } = data;
 // The page of one contractor shows only the others that matter for it.
 const rowsShown = data.rows ?? [...contractors.keys()];
