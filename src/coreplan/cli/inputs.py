@@ -95,7 +95,11 @@ class ListOptions:
         console = make_console(stderr=True)
         for note in notes:
             console.print(f"note: {note}", markup=False, soft_wrap=True)
-        problem = on_calendar(works.problem, file, calendar)
+        ahead = calendar
+        if calendar is not None and works.state is not None:
+            # What is past closes nothing any more, and works that are done may have been in it.
+            ahead = calendar.without_past_periods(works.stage)
+        problem = on_calendar(works.problem, file, ahead)
         assert isinstance(problem, MaintenanceProblem)
         return Given(problem, calendar, replace(works, problem=problem))
 
