@@ -6,8 +6,11 @@ import copy
 import dataclasses
 import itertools
 import pickle
+import re
+import subprocess
 import sys
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -821,3 +824,35 @@ def test_numbers_of_numpy_are_the_same_states_as_plain_ones() -> None:
     )  # fmt: skip
     assert pairs.states == ("(0, 'x')", "(1, 'x')")
     assert solve(TIMMDP((agent,), (), 1), state={"w": np.int64(2)}, stage=0).value == 0.0
+
+
+def test_a_problem_is_shown_by_its_size() -> None:
+    """The text of a problem on the console is one line, however large the problem is."""
+    agent = walker(1500)
+    reward = RewardFunction.from_function([agent], lambda m: float(m.next[0]))
+    problem = TIMMDP([agent], [reward], 3, name="cells " * 20)
+    shown = [repr(problem), repr(agent), repr(reward), repr(Agent("a", "s", {}))]
+    assert all(len(each) < 150 and "\n" not in each for each in shown)
+    assert "1 agent, horizon 3" in shown[0]
+    assert "1,500 states, 2 actions" in shown[1]
+    assert "of w: 1,499 entries" in shown[2]
+
+
+def test_type_checkers_accept_what_runs(tmp_path: Path) -> None:
+    """Lists are as good as tuples, a solve has a policy, and so has the README."""
+    readme = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+    examples = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
+    assert len(examples) >= 2
+    for k, example in enumerate(examples):
+        (tmp_path / f"readme{k}.py").write_text(example, encoding="utf-8")
+    (tmp_path / "user.py").write_text(
+        "from coreplan import TIMMDP, Agent, Entry, RewardFunction, solve\n"
+        "agent = Agent('a', 's', {'s': {'go': {'s': 1}}})\n"
+        "problem = TIMMDP([agent], [RewardFunction(['a'], [Entry({}, 1.0, [0])])], 1)\n"
+        "value: float = solve(problem, time_limit=1.0).policy.evaluate()\n"
+    )
+    code = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--cache-dir", tmp_path / "c", "."],
+        cwd=tmp_path, capture_output=True, text=True,
+    )  # fmt: skip
+    assert code.returncode == 0, code.stdout

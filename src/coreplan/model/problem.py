@@ -104,6 +104,13 @@ class PlanningProblem(ABC):
             Called regularly with the number of states made so far.
         """
 
+    def __repr__(self) -> str:
+        """The name and the size: the whole content may be very large."""
+        agents = f"{len(self.agent_names):,} {self.words.agent}"
+        agents += "" if len(self.agent_names) == 1 else "s"
+        name = self.name if len(self.name) <= 60 else f"{self.name[:59]}…"
+        return f"<{type(self).__name__} {name!r}: {agents}, horizon {self.horizon:,}>"
+
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
         """The content of the problem's file, with its ``format``."""

@@ -164,7 +164,7 @@ class Entry:
 
     when: Mapping[str, Condition] = field(default_factory=FrozenMapping)
     value: float = 0.0
-    stages: tuple[int, ...] | None = None
+    stages: Sequence[int] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(
@@ -280,8 +280,8 @@ class RewardFunction:
         The rewards, each with its conditions.
     """
 
-    scope: tuple[str, ...]
-    entries: tuple[Entry, ...] = ()
+    scope: Sequence[str]
+    entries: Sequence[Entry] = ()
     made_from: tuple[Agent, ...] = field(default=(), compare=False, repr=False, kw_only=True)
     """For a reward function made from a function: the agents whose transitions it was asked for."""
 
@@ -294,6 +294,11 @@ class RewardFunction:
         object.__setattr__(
             self, "entries", freeze_sequence(self.entries, ("entries",), "entries", Entry)
         )
+
+    def __repr__(self) -> str:
+        """The scope and the number of entries: there may be very many."""
+        entries = "1 entry" if len(self.entries) == 1 else f"{len(self.entries):,} entries"
+        return f"<RewardFunction of {', '.join(map(str, self.scope))}: {entries}>"
 
     @classmethod
     def from_function(
@@ -548,6 +553,10 @@ class Agent:
         )
         object.__setattr__(self, "values", FrozenMapping(self.values))
 
+    def __repr__(self) -> str:
+        """The name and the size: tables may be very large."""
+        return f"<Agent {self.name!r}: {len(self.states):,} states, {len(self.actions):,} actions>"
+
     @classmethod
     def from_functions(
         cls,
@@ -707,8 +716,8 @@ class TIMMDP(PlanningProblem):
     9.6
     """
 
-    agents: tuple[Agent, ...]
-    rewards: tuple[RewardFunction, ...] = ()
+    agents: Sequence[Agent]
+    rewards: Sequence[RewardFunction] = ()
     horizon: int = 1
     name: str = "problem"
 
@@ -730,6 +739,8 @@ class TIMMDP(PlanningProblem):
         )
         if problems:
             raise ModelError(problems)
+
+    __repr__ = PlanningProblem.__repr__
 
     def agent(self, name: str) -> Agent:
         """Look up an agent by its name."""

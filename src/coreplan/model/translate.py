@@ -52,7 +52,8 @@ def index_timmdp(
                 (position[name], condition_number(position[name], condition))
                 for name, condition in entry.when.items()
             )
-            entries.append(IndexedEntry(tuple(members), entry.value, entry.stages, k))
+            stages = None if entry.stages is None else tuple(entry.stages)
+            entries.append(IndexedEntry(tuple(members), entry.value, stages, k))
     functions = tuple(
         f"rewards[{k}] of {', '.join(function.scope)}" for k, function in enumerate(problem.rewards)
     )
