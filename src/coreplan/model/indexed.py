@@ -37,6 +37,9 @@ class StateSpace(Protocol):
     def value(self, index: int) -> Any:
         """A state by its name for people."""
 
+    def original(self, index: int) -> Any:
+        """A state as the value that people made it from; else by its name for people."""
+
     def label(self, index: int) -> str:
         """A state as one line of text, unique among the states."""
 
@@ -213,6 +216,13 @@ class IndexedProblem:
             for agent, index in zip(self.agents, state, strict=True)
         }
 
+    def original_state(self, state: Sequence[int]) -> dict[str, Any]:
+        """A joint state by the values that people made its states from."""
+        return {
+            agent.name: agent.states.original(index)
+            for agent, index in zip(self.agents, state, strict=True)
+        }
+
 
 def by_agent(given: object, names: Sequence[str], what: str) -> list[Any]:
     """Sort the parts of a joint state or action by agent; each agent must have exactly one."""
@@ -284,6 +294,11 @@ class NamedStates:
         return self.names[index]
 
     label = value
+
+    def original(self, index: int) -> Any:
+        """The value that the state was made from; its name if there is none."""
+        name = self.names[index]
+        return self._values.get(name, name)
 
     def lines(self, index: int) -> list[str]:
         """The name on one line."""
