@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from coreplan import (
     TIMMDP,
@@ -308,3 +309,40 @@ def test_a_function_never_makes_the_result_worse() -> None:
     assert agrees(result.policy.evaluate(), result.value)
     assert agrees(result.value, optimal_value(problem.to_dict()))
     assert isinstance(mine, OwnPolicy)
+
+
+# -- runs step by step ------------------------------------------------------------------------
+
+
+@given(data=timmdp_dicts(max_agents=3, max_horizon=3), seed=st.integers(0, 2**64))
+def test_kept_runs_are_those_of_the_simulation(data: dict[str, Any], seed: int) -> None:
+    """The kept runs earn what the same runs have earned in the core, and follow the policy."""
+    problem = from_file(data)
+    assert isinstance(problem, TIMMDP)
+    policy = solve(problem).policy
+    simulated = policy.simulate(20, seed, keep=20)
+    totals = sorted(each.total for each in simulated.trajectories)
+    assert np.allclose(totals, simulated.returns, rtol=1e-8, atol=1e-8)
+    for run in simulated.trajectories:
+        assert run.stage == 0
+        assert len(run.states) == len(run.actions) + 1 == problem.horizon + 1
+        for stage, (state, actions, after) in enumerate(
+            zip(run.states, run.actions, run.states[1:], strict=False)
+        ):
+            assert policy.act(stage, state) == actions
+            for agent in problem.agents:
+                law = agent.transitions[state[agent.name]][actions[agent.name]]
+                assert law[after[agent.name]] > 0
+
+
+def test_few_runs_are_kept_and_their_states_are_as_they_were_made() -> None:
+    """Only as many runs are kept as asked for; without asking, none."""
+    policy = Policy.from_function(walkers(), hurry)
+    assert policy.simulate(10).trajectories == ()
+    kept = policy.simulate(10, keep=3).trajectories
+    assert len(kept) == 3
+    assert kept[0].states[0] == {"w0": (0,), "w1": (1,), "w2": (2,)}
+    assert kept == policy.simulate(50, keep=3, threads=2).trajectories
+    assert len(policy.simulate(10, keep=99).trajectories) == 10
+    with pytest.raises(ModelError, match="keep is -1"):
+        policy.simulate(10, keep=-1)

@@ -8,6 +8,7 @@ from coreplan.analysis.sequences import ExecutionSequence, Returns, execution_se
 from coreplan.analysis.simulation import Completion, Estimate, Simulation
 from coreplan.analysis.simulator import SimulationProgress, simulate
 from coreplan.analysis.trace import SearchTrace, trace_search
+from coreplan.analysis.trajectories import Trajectory
 from coreplan.analysis.tree import PlanTree, plan_tree
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "SearchTrace",
     "Simulation",
     "SimulationProgress",
+    "Trajectory",
     "compare",
     "evaluate_plan",
     "execution_sequences",
