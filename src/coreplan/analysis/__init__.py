@@ -2,6 +2,7 @@
 
 from coreplan.analysis.comparison import ComparedRun, Comparison, compare
 from coreplan.analysis.distribution import ReturnDistribution, return_distribution
+from coreplan.analysis.dynamics import Dynamics
 from coreplan.analysis.explanation import Alternative, Difference, Explanation
 from coreplan.analysis.plan import PlanReport, evaluate_plan
 from coreplan.analysis.sequences import ExecutionSequence, Returns, execution_sequences
@@ -17,6 +18,7 @@ __all__ = [
     "Comparison",
     "Completion",
     "Difference",
+    "Dynamics",
     "Estimate",
     "ExecutionSequence",
     "Explanation",
