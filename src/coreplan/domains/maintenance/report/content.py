@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from coreplan.analysis.distribution import ReturnDistribution, return_distribution
-from coreplan.domains.maintenance.closures import closure_in_words
 from coreplan.domains.maintenance.courses import Courses
 from coreplan.domains.maintenance.decision_rules import DecisionRule
 from coreplan.domains.maintenance.parts import Cost
@@ -21,7 +20,8 @@ from coreplan.domains.maintenance.report.words import Words, can_be_delayed, hel
 from coreplan.domains.maintenance.report.works import works_table
 from coreplan.domains.maintenance.view.rules_text import grouped_rules, rules_heading
 from coreplan.domains.maintenance.words import spent_before
-from coreplan.view.words import count
+from coreplan.support.language import say
+from coreplan.view.words import count, when_range
 
 MOST_RULES = 40
 """The most rules for delays on a page, the most important ones first."""
@@ -123,7 +123,7 @@ def _closed(problem: MaintenanceProblem, stage: int) -> list[dict[str, Any]]:
             "begin": max(each.first, stage),
             "end": min(each.last + 1, problem.horizon),
             "no": each.no,
-            "name": closure_in_words(each),
+            "name": each.name or when_range(each.first, each.last),
         }
         for each in problem.closed
         if each.last >= stage and each.first < problem.horizon
@@ -176,15 +176,15 @@ def delays_data(findings: Findings) -> dict[str, Any]:
     heading = rules_heading(known)
     help_text = ""
     if known.rules:
-        help_text = (
+        help_text = say(
             "The most important rules come first. A delay also pushes back the contractor's own "
             "next works; that is not a rule."
         )
     none = f"{heading}."
     if not can_be_delayed(findings.courses):
-        none = "No work in this plan can be delayed."
+        none = say("No work in this plan can be delayed.")
     return {
-        "title": heading if known.rules else "What to do about delays",
+        "title": heading if known.rules else say("What to do about delays"),
         "help": help_text,
         "lists": [rules_list(findings, known.rules, none, MOST_RULES)],
     }
@@ -195,6 +195,9 @@ def rules_list(
 ) -> dict[str, Any]:
     """Rules in the words of the terminal: conditions, each with its consequences."""
     left = len(rules) - most
+    more = ""
+    if left > 0:
+        more = say("{rules} left out.", rules=count(left, "less important rule"))
     return {
         "title": title,
         "rules": [
@@ -204,7 +207,7 @@ def rules_list(
             )
         ],
         "none": none,
-        "more": f"{count(left, 'less important rule')} left out." if left > 0 else "",
+        "more": more,
     }
 
 
