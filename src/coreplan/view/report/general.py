@@ -15,7 +15,7 @@ from coreplan.model.calendar import Calendar
 from coreplan.policies.evaluation import StageRecord, evaluate_stages
 from coreplan.policies.policy import Policy
 from coreplan.solving.result import is_closed
-from coreplan.support.language import number_text, say
+from coreplan.support.language import number_text, say, say_marked
 from coreplan.support.version import __version__
 from coreplan.view.plan_text import CUT, tree_in_words
 from coreplan.view.report.page import assemble
@@ -53,7 +53,7 @@ def general_data(
         "title": title or problem.name,
         "subtitle": describe_problem(problem),
         "summary": _summary(plan, value, exact),
-        "words": {"held": "" if tree.complete else f"{CUT.capitalize()}."},
+        "words": {"held": "" if tree.complete else _sentence(say_marked(CUT))},
         "coordination": {"gain": None},
         "tree": tree_in_words(tree),
         "agents": list(problem.agent_names),
@@ -62,6 +62,10 @@ def general_data(
         "quantiles": [[share, returns.quantile(share)] for share in QUANTILES],
         "exact_returns": returns.exact,
     }
+
+
+def _sentence(remark: str) -> str:
+    return f"{remark[:1].upper()}{remark[1:]}."
 
 
 def _summary(plan: ReportedPlan, value: float, exact: bool) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from coreplan.analysis.distribution import ReturnDistribution, return_distribution
+from coreplan.domains.maintenance.closures import closure_in_words
 from coreplan.domains.maintenance.courses import Courses
 from coreplan.domains.maintenance.decision_rules import DecisionRule
 from coreplan.domains.maintenance.parts import Cost
@@ -21,7 +22,7 @@ from coreplan.domains.maintenance.report.works import works_table
 from coreplan.domains.maintenance.view.rules_text import grouped_rules, rules_heading
 from coreplan.domains.maintenance.words import spent_before
 from coreplan.support.language import say
-from coreplan.view.words import count, when_range
+from coreplan.view.words import count
 
 MOST_RULES = 40
 """The most rules for delays on a page, the most important ones first."""
@@ -123,7 +124,7 @@ def _closed(problem: MaintenanceProblem, stage: int) -> list[dict[str, Any]]:
             "begin": max(each.first, stage),
             "end": min(each.last + 1, problem.horizon),
             "no": each.no,
-            "name": each.name or when_range(each.first, each.last),
+            "name": closure_in_words(each),
         }
         for each in problem.closed
         if each.last >= stage and each.first < problem.horizon
