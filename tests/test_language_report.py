@@ -217,16 +217,25 @@ def _gap() -> Plan:
     return evaluate_plan(two, {"Alpha": {"a1": 0}, "Beta": {"b1": 0}}), {}
 
 
-def _costly() -> Plan:
+AT_ONCE = {"Noord Infra": "bridge deck", "Van Dijk": "tunnel lights", "AquaWegen": "drainage"}
+"""Works of the bundled example that hinder each other."""
+
+
+def _worse() -> Plan:
     ring, _ = example("ring_road.yaml")
-    alone: dict[str, dict[str, int]] = {contractor.name: {} for contractor in ring.contractors}
-    return evaluate_plan(ring, alone), {}
+    together = {name: {work: 0} for name, work in AT_ONCE.items()}
+    return evaluate_plan(ring, together), {}
 
 
-def _certain() -> Plan:
-    tasks = (Task("a1", 1, cost=2), Task("a2", 2, cost=1, delay=Delay(1.0, 1)))
-    problem = MaintenanceProblem((Contractor("Alpha", tasks),), 9, (), True, "x")
-    return solve(problem), {"contractor": "Alpha"}
+def _one_contractor(*tasks: Task) -> Plan:
+    problem = MaintenanceProblem((Contractor("Alpha", tasks),), 4, (), True, "x")
+    return solve(problem), {"each_contractor": True}
+
+
+def _left_out() -> Plan:
+    tasks = (Task("a1", 1, cost=2), Task("a2", 3, cost=1, revenue=9, delay=Delay(0.1, 1)))
+    problem = MaintenanceProblem((Contractor("Alpha", tasks),), 3, (), False, "x")
+    return solve(problem), {"each_contractor": True}
 
 
 def _policy() -> Plan:
@@ -246,8 +255,11 @@ PLANS: dict[str, Callable[[], Plan]] = {
     "policy": _policy,
     "later": _later,
     "gap": _gap,
-    "costly": _costly,
-    "certain": _certain,
+    "worse than alone": _worse,
+    "left out": _left_out,
+    "certain": lambda: _one_contractor(Task("a1", 2, cost=1, delay=Delay(1.0, 1))),
+    "some revenue": lambda: _one_contractor(Task("a1", 1, cost=9, revenue=2)),
+    "certain revenue": lambda: _one_contractor(Task("a1", 1, cost=1, revenue=2)),
 }
 """Plans of which different things are said, with the options of their reports."""
 
