@@ -40,7 +40,6 @@ from coreplan.support.language import speaking
 from helpers import from_file, random_mpp
 from reports import Page, column_of
 
-EXPECTED = {"nl": "Het plan kost naar verwachting", "de": "Der Plan kostet voraussichtlich"}
 SPRING = Calendar(datetime.date(2026, 4, 6), "week")
 OTHERS = re.compile(r"\.delays\.(title|lists\[\d+\]\.(rules|none))|\.words\.plan|\.tree")
 """Texts that pages share with the terminal or with scripts: their own tests look at them."""
@@ -413,13 +412,14 @@ def test_plans_of_any_kind_in_dutch() -> None:
     assert make_report(result).html == english.html
 
 
-@pytest.mark.parametrize("known", ["proven", "gap", "nothing"])
+@pytest.mark.parametrize("known", ["proven", "gap", "nothing", "own states"])
 def test_all_texts_on_plans_of_any_kind_are_in_the_catalogue(brackets: None, known: str) -> None:
     """No text of such a page is written past the catalogue."""
     problem, result = robots()
     assert result.policy is not None
     plan: Any = {
         "proven": result,
+        "own states": solve(problem, algorithm="dec-mdp"),
         "gap": replace(result, status=Status.GAP_LIMIT, upper_bound=result.upper_bound + 1),
         "nothing": result.policy,
     }[known]
