@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
 import click
@@ -11,6 +12,7 @@ from coreplan.errors import ModelError
 from coreplan.support.language import (
     DEFAULT_LANGUAGE,
     LANGUAGES,
+    Speech,
     check_currency,
     check_language,
     speaking,
@@ -34,14 +36,21 @@ class _Code(click.ParamType):  # type: ignore[type-arg, unused-ignore]
             self.fail(str(error), param, ctx)
 
 
-def _speak_language(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
-    if value is not None:
-        ctx.with_resource(speaking(value))
+_LANGUAGE, _CURRENCY = "coreplan.language", "coreplan.currency"
+"""Where the context of a command keeps the language and the currency."""
 
 
-def _speak_currency(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
-    if value is not None:
-        ctx.with_resource(speaking(currency=value))
+def _keep_language(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+    ctx.meta[_LANGUAGE] = value
+
+
+def _keep_currency(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+    ctx.meta[_CURRENCY] = value
+
+
+def speaking_as_asked(ctx: click.Context) -> AbstractContextManager[Speech]:
+    """Write all texts in the language and currency that the user asked for, within a `with`."""
+    return speaking(ctx.meta.get(_LANGUAGE), ctx.meta.get(_CURRENCY))
 
 
 _LANGUAGES = ", ".join(f"{code} ({name})" for code, name in LANGUAGES.items())
@@ -52,7 +61,7 @@ def language_options(command: AnyCallable) -> AnyCallable:
     command = click.option(
         "--currency",
         type=_Code("CODE", check_currency),
-        callback=_speak_currency,
+        callback=_keep_currency,
         expose_value=False,
         envvar="COREPLAN_CURRENCY",
         metavar="CODE",
@@ -62,9 +71,8 @@ def language_options(command: AnyCallable) -> AnyCallable:
     return click.option(
         "--language",
         type=_Code("CODE", check_language),
-        callback=_speak_language,
+        callback=_keep_language,
         expose_value=False,
-        is_eager=True,
         envvar="COREPLAN_LANGUAGE",
         metavar="CODE",
         help=f"The language of texts, numbers and dates: {_LANGUAGES} (default: "
