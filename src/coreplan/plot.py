@@ -559,7 +559,7 @@ def _local_numbers(axes: Axes) -> None:
         return
     from matplotlib.ticker import ScalarFormatter
 
-    class LocalNumbers(ScalarFormatter):
+    class LocalNumbers(ScalarFormatter):  # type: ignore[misc, unused-ignore]
         def __call__(self, x: float, pos: int | None = None) -> str:
             with speaking(language):
                 return local_number(super().__call__(x, pos))
