@@ -109,9 +109,10 @@ class Sheet:
 
     @property
     def where(self) -> str:
-        """The file and the sheet, for messages."""
-        sheet = "" if self.table.sheet is None else f", sheet {found(self.table.sheet)}"
-        return f"{self.table.file}{sheet}"
+        """The file and the sheet, for notes."""
+        if self.table.sheet is None:
+            return self.table.file
+        return say("{file}, sheet {sheet}", file=self.table.file, sheet=found(self.table.sheet))
 
     def fail(
         self, message: str | Callable[[], str], row: Row | None = None, column: int = -1
