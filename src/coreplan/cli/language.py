@@ -33,7 +33,16 @@ class _Code(click.ParamType):  # type: ignore[type-arg, unused-ignore]
         try:
             return self._check(str(value))
         except ModelError as error:
-            self.fail(str(error), param, ctx)
+            variable = "" if param is None or ctx is None else _variable_of(param, ctx)
+            self.fail(f"{error}{variable}", param, ctx)
+
+
+def _variable_of(param: click.Parameter, ctx: click.Context) -> str:
+    """The variable of the environment that gave a value, for messages."""
+    source = ctx.get_parameter_source(param.name or "")
+    if source is not click.core.ParameterSource.ENVIRONMENT:
+        return ""
+    return f" (found in the environment, {param.envvar})"
 
 
 _LANGUAGE, _CURRENCY = "coreplan.language", "coreplan.currency"
