@@ -257,6 +257,102 @@ def test_notes_on_a_list(tmp_path: Path, run: Run) -> None:
     assert "mit dem Tag zuerst gelesen (--dates dmy): '06-04-2026' ist 6. Apr. 2026" in said["de"]
 
 
+PROGRESS = """contractor,work,steps,delay chance,delay duration,cost,latest start,status,started on
+A,delayed,2,30%,2,1,,running,0
+B,over,2,,,1,,,0
+C,in time,4,30%,2,1,,running,1
+D,now,2,30%,2,1,,running,3
+E,too late,2,,,1,2,not started,
+"""
+RULES = "work A,work B,cost,budget\nA/delayed,B/over,5,x\nB/over,A/delayed,6,y\n"
+TITLES_BY_DATE = "contractor,work,duration,cost 13-04-2026,cost 06-04-2026\nA,a1,1,3,4\n"
+TWO_REMARKS = "# one\n# two\n\nworks\nof the year\ncontractor,work,duration,cost\nA,Brücke,1,4\n"
+
+
+def test_all_kinds_of_notes(tmp_path: Path) -> None:
+    """Notes on progress, rules, titles with dates, and encodings are translated, each as one."""
+    start = datetime.date(2026, 4, 6)
+    for name, text in {
+        "progress.csv": PROGRESS,
+        "rules.csv": RULES,
+        "dates.csv": TITLES_BY_DATE,
+        "months.csv": TITLES_BY_DATE.replace("13-04", "04-13").replace("06-04", "04-06"),
+    }.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    (tmp_path / "old.csv").write_text(TWO_REMARKS, encoding="cp1252")
+    said: dict[str, list[str]] = {}
+    for language in LANGUAGES:
+        with speaking(language):
+            lists = [
+                read_works(tmp_path / "progress.csv", tmp_path / "rules.csv", horizon=9, today=3),
+                read_works(tmp_path / "dates.csv", start_date=start),
+                read_works(tmp_path / "months.csv", start_date=start),
+                read_works(tmp_path / "old.csv", horizon=3),
+            ]
+        said[language] = [note.replace(str(tmp_path), "") for each in lists for note in each.notes]
+    kinds = (
+        "counts as delayed",
+        "counts as done",
+        "counts as not delayed",
+        "starts now",
+        "can no longer start",
+        "name the same works",
+        "it stays in the list",
+        "the day first (as",
+        "the month first (as",
+        "2 rows that begin with #",
+        "2 rows above the titles",
+        "Windows-1252",
+        "the best plan may be to do nothing",
+        "going on from step 3: 1 of 5 works done, 3 running",
+    )
+    for kind in kinds:
+        assert any(kind in note for note in said["en"]), kind
+    for language in OTHERS:
+        assert len(said[language]) == len(said["en"])
+        assert not set(said[language]) & set(said["en"])
+        words = " ".join(said[language]).split()
+        assert not {"the", "and", "works", "row", "left"} & set(words)
+
+
+def test_an_import_speaks_the_language(tmp_path: Path, run: Run) -> None:
+    """The lines of an import, with what a problem file cannot hold, are translated."""
+    (tmp_path / "list.csv").write_text(
+        "contractor,work,duration,cost,latest start,planned start,budget\nA,a1,1,4,1,0,B1\n",
+        encoding="utf-8",
+    )
+    said: dict[str, set[str]] = {}
+    for language in LANGUAGES:
+        output = tmp_path / f"{language}.yaml"
+        lines: list[str] = []
+        for more in (
+            ("--start-date", "2026-04-06", "--closed", "spring: 2026-04-06..2026-04-19"),
+            ("--start-date", "2026-04-06", "--force"),
+            ("--force",),
+        ):
+            ran = run(
+                *("import", tmp_path / "list.csv", "-o", output, "--horizon", 5, *more),
+                *("--language", language),
+            )
+            assert ran.code == 0, ran.err
+            lines += ran.out.splitlines()
+        said[language] = {
+            line.replace(f"{language}.", "").replace(f"{tmp_path}", "") for line in lines
+        }
+    kinds = (
+        "keeps them",
+        "existed before",
+        "leave no start",
+        "columns for people",
+        "planned starts",
+    )
+    for kind in kinds:
+        assert any(kind in line for line in said["en"]), kind
+    for language in OTHERS:
+        assert len(said[language]) == len(said["en"])
+        assert not said[language] & said["en"]
+
+
 @pytest.mark.parametrize(
     ("language", "texts"),
     [
