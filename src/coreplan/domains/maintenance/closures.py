@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from coreplan.support.language import say_count
+
 if TYPE_CHECKING:
     from coreplan.domains.maintenance.parts import Closure, Task
 
 
 def count_periods(closed: Sequence[Closure]) -> str:
     """The number of closed periods in words."""
-    return "1 closed period" if len(closed) == 1 else f"{len(closed)} closed periods"
+    return say_count(len(closed), "{number:,} closed period", "{number:,} closed periods")
 
 
 def closure_in_words(closure: Closure) -> str:
