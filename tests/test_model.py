@@ -707,6 +707,7 @@ def test_rewards_made_from_an_agent_with_fewer_transitions_are_an_error() -> Non
     [
         ({"x": 99}, "no state of agent 'w' has the value 99 of the feature 'x'"),
         ({"far": 1}, "has the value 1 of the feature 'far'; it has false, true"),
+        ({"far": "yes"}, "has the value 'yes' of the feature 'far'; it has false, true"),
         ({"x": True}, "has the value true of the feature 'x'"),
         ({"y": 1}, "no feature 'y'"),
     ],
@@ -718,6 +719,14 @@ def test_a_feature_or_value_that_no_state_has_is_an_error(
     entry = Entry({"w": Condition(next=wanted)}, 1.0)
     with pytest.raises(ModelError, match=words):
         TIMMDP((walker(5),), (RewardFunction(("w",), (entry,)),), 3)
+
+
+def test_one_may_ask_for_no_where_all_states_say_yes() -> None:
+    """A feature that is true or false has both values, whichever the states have."""
+    agent = Agent("a", "s", {"s": {"go": {"s": 1.0}}}, {"s": {"busy": True}})
+    for wanted, value in ((True, 2.0), (False, 0.0)):
+        entry = Entry({"a": Condition(next={"busy": wanted})}, 1.0)
+        assert solve(TIMMDP([agent], [RewardFunction(["a"], [entry])], 2)).value == value
 
 
 def test_conditions_by_features_are_looked_up() -> None:

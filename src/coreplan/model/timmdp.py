@@ -1080,6 +1080,8 @@ def _check_condition(
                     isinstance(value, str | bool | int | float)
                     and known_values
                     and (isinstance(value, bool), value) not in known_values
+                    # Yes or no: where every state says yes, one may still ask for no.
+                    and not (isinstance(value, bool) and (True, not value) in known_values)
                 ):
                     yield Diagnostic(
                         (*here, str(feature)),
