@@ -23,6 +23,24 @@ const heatWidth = (columns) => {
   const width = Math.max($("heat").clientWidth, (columns * 0.9 + least) * rem);
   return Math.min(380, width - others * rem);
 };
+const silentWords = (silent) =>
+  heatOfCourse
+    ? sayCount(
+        silent,
+        "{number} rule costs nothing, or less than a cent, in this course.",
+        "{number} rules cost nothing, or less than a cent, in this course.",
+      )
+    : sayCount(
+        silent,
+        "{number} rule costs nothing, or less than a cent, in this plan.",
+        "{number} rules cost nothing, or less than a cent, in this plan.",
+      );
+const perSteps = (amount, number) => {
+  if (number > 1) return say("{amount} per {steps}", { amount, steps: steps(number) });
+  if (data.unit === "day") return say("{amount} per day", { amount });
+  if (data.unit === "week") return say("{amount} per week", { amount });
+  return say("{amount} per step", { amount });
+};
 const drawHeat = () => {
   const width = Math.ceil((horizon - first) / mostColumns);
   const columns = Math.ceil((horizon - first) / width);
@@ -41,7 +59,7 @@ const drawHeat = () => {
   const table = element("table", { class: "heat" });
   table.style.setProperty("--columns", columns);
   const ticks = new Set(ticksOf(heatWidth(columns)).map((stage) => Math.floor((stage - first) / width)));
-  const head = element("tr", {}, element("th", { scope: "col" }, "works"));
+  const head = element("tr", {}, element("th", { scope: "col" }, say("works")));
   const labels = [];
   for (let k = 0; k < columns; k++) {
     const from = first + k * width;
@@ -54,7 +72,7 @@ const drawHeat = () => {
       ),
     );
   }
-  head.append(element("th", { scope: "col", class: "number" }, "in all"));
+  head.append(element("th", { scope: "col", class: "number" }, say("in all")));
   const body = element("tbody");
   for (const row of shown) {
     const line = element(
@@ -91,7 +109,7 @@ const drawHeat = () => {
       element(
         "tr",
         { class: "total" },
-        element("th", { scope: "row" }, "all rules"),
+        element("th", { scope: "row" }, say("all rules")),
         element("td", { colspan: columns }),
         element("td", { class: "number" }, money(sum)),
       ),
@@ -103,17 +121,12 @@ const drawHeat = () => {
   table.append(group, element("thead", {}, head), body, foot);
   const silent = rows.length - shown.length;
   const words = [];
-  if (!rules.length) words.push("The problem has no hindrance rules.");
-  else if (!shown.length) words.push("No hindrance.");
-  if (silent) {
-    const where = heatOfCourse ? "course" : "plan";
-    const who = count(silent, "rule costs", "rules cost");
-    words.push(`${who} nothing, or less than a cent, in this ${where}.`);
-  }
+  if (!rules.length) words.push(say("The problem has no hindrance rules."));
+  else if (!shown.length) words.push(say("No hindrance."));
+  if (silent) words.push(silentWords(silent));
   if (heatOfCourse && course.unknown.length)
-    words.push("The course is incomplete: this page does not hold the rest.");
-  const per = width === 1 ? data.unit : steps(width);
-  const scale = element("div", { class: "scale" }, "0", element("i"), `${money(most)} per ${per}`);
+    words.push(say("The course is incomplete: this page does not hold the rest."));
+  const scale = element("div", { class: "scale" }, "0", element("i"), perSteps(money(most), width));
   fill($("heat"), shown.length ? table : "");
   fill(
     $("heat-notes"),
@@ -127,14 +140,18 @@ const drawHeat = () => {
   };
   fill(
     $("heat-choices"),
-    heatKnown ? choice("Expected", !heatOfCourse, show(false)) : "",
-    choice("The course above", heatOfCourse, show(true)),
+    heatKnown ? choice(say("Expected"), !heatOfCourse, show(false)) : "",
+    choice(say("The course above"), heatOfCourse, show(true)),
   );
-  const over = heatOfCourse ? "Cost in the course above." : "Expected cost over all possible delays.";
+  const over = heatOfCourse
+    ? say("Cost in the course above.")
+    : say("Expected cost over all possible delays.");
   $("heat-shown").textContent = shown.length ? over : "";
   fill(
     $("heat-reading"),
-    ...(shown.length ? forDevice("Point at a cell to read its cost.") : [""]),
+    ...(shown.length
+      ? forDevice(say("Point at a cell to read its cost."), say("Tap a cell to read its cost."))
+      : [""]),
   );
   // A table wider than the screen is scrolled to its first cost.
   const begin = $("heat").querySelector("td.some");
@@ -142,12 +159,12 @@ const drawHeat = () => {
     $("heat").scrollLeft = begin.offsetLeft - $("heat").clientWidth + begin.offsetWidth * 3;
 };
 const readCell = (cell) => {
-  const names = rules[cell.dataset.rule].works.map(nameOf);
+  const names = rules[cell.dataset.rule].works.map((work) => [inText(nameOf(work))]);
   $("heat").querySelector(".current")?.classList.remove("current");
   cell.classList.add("current");
   fill(
     $("heat-reading"),
-    ...names.flatMap((name, k) => [k ? " and " : "", inText(name)]),
+    ...names.reduce((first, last) => sayNodes("{first} and {last}", { first, last })),
     `, ${cell.title}`,
   );
 };
