@@ -119,9 +119,15 @@ const drawRun = (run, next) => {
   return made;
 };
 
+/** The least width of a tick with its label: months are longer in some languages. */
+const tickWidth = () => {
+  if (!withDates) return 34;
+  const longest = data.dates.first.reduce((most, day) => Math.max(most, withoutYear(day).length), 6);
+  return 52 + 6.5 * (longest - 6);
+};
+const leastTick = tickWidth();
 const ticksOf = (width) => {
-  const each = withDates ? 52 : 34;
-  const least = Math.max(1, Math.ceil(((horizon - first) * each) / Math.max(width, 1)));
+  const least = Math.max(1, Math.ceil(((horizon - first) * leastTick) / Math.max(width, 1)));
   const nice = [1, 2, 4, 5, 10, 13, 20, 26, 50, 52, 100, 200, 500, 1000, 2000, 5000, 10000];
   const every = nice.find((size) => size >= least) ?? 20000;
   const ticks = [];

@@ -16,12 +16,17 @@ const heatRows = () => {
     return row;
   });
 };
+/** The width of the column of sums, from its longest text, in rem. */
+const sumWidth = (texts) => {
+  const least = matchMedia("(max-width: 40rem)").matches ? 3.5 : 4.5;
+  return Math.max(least, 0.7 + 0.54 * Math.max(...texts.map((text) => text.length)));
+};
 /** The least width of the columns on the screen and on paper, as in the style sheet. */
-const heatWidth = (columns) => {
+const heatWidth = (columns, sum) => {
   const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
-  const [least, others] = matchMedia("(max-width: 40rem)").matches ? [10.5, 10.5] : [16, 16.5];
-  const width = Math.max($("heat").clientWidth, (columns * 0.9 + least) * rem);
-  return Math.min(380, width - others * rem);
+  const [least, others] = matchMedia("(max-width: 40rem)").matches ? [7, 7] : [11.5, 12];
+  const width = Math.max($("heat").clientWidth, (columns * 0.9 + least + sum) * rem);
+  return Math.min(380, width - (others + sum) * rem);
 };
 const silentWords = (silent) =>
   heatOfCourse
@@ -57,8 +62,15 @@ const drawHeat = () => {
     .sort((a, b) => size(b) - size(a) || a.number - b.number);
   const most = Math.max(...shown.flatMap((row) => row.cells.map(Math.abs)), 0);
   const table = element("table", { class: "heat" });
+  const sum = rounded(shown.reduce((all, row) => all + row.sum, 0));
+  const widthOfSums = sumWidth([say("in all"), money(sum), ...shown.map((row) => money(row.sum))]);
+  const breadth = heatWidth(columns, widthOfSums);
   table.style.setProperty("--columns", columns);
-  const ticks = new Set(ticksOf(heatWidth(columns)).map((stage) => Math.floor((stage - first) / width)));
+  table.style.setProperty("--sum", `${widthOfSums}rem`);
+  const ticks = new Set(ticksOf(breadth).map((stage) => Math.floor((stage - first) / width)));
+  // The last labels may reach beside the heading of the sums, but not into it.
+  const beside = 16 * (widthOfSums - 0.5 * say("in all").length);
+  const hasRoom = (k) => k === 0 || ((columns - k) * breadth) / columns + beside >= leastTick - 12;
   const head = element("tr", {}, element("th", { scope: "col" }, say("works")));
   const labels = [];
   for (let k = 0; k < columns; k++) {
@@ -68,7 +80,7 @@ const drawHeat = () => {
       element(
         "th",
         { scope: "col", title: labels[k] },
-        ticks.has(k) ? tick(from) : hidden(labels[k]),
+        ticks.has(k) && hasRoom(k) ? tick(from) : hidden(labels[k]),
       ),
     );
   }
@@ -104,7 +116,6 @@ const drawHeat = () => {
   }
   const foot = element("tfoot");
   if (shown.length > 1) {
-    const sum = rounded(shown.reduce((all, row) => all + row.sum, 0));
     foot.append(
       element(
         "tr",
