@@ -515,3 +515,10 @@ def test_longer_words_and_amounts_fit(
         })""",
     )
     assert lines == [1, 1, 1]
+    # On paper nothing can be scrolled: A4 within margins of 15 mm.
+    page.set_viewport_size({"width": 680, "height": 1000})
+    page.emulate_media(media="print")
+    for table in ("#works table", "#together table", "#heat table"):
+        box = page.locator(table).bounding_box()
+        assert box is not None
+        assert box["x"] + box["width"] <= 680, table

@@ -123,7 +123,7 @@ const drawRun = (run, next) => {
 const tickWidth = () => {
   if (!withDates) return 34;
   const longest = data.dates.first.reduce((most, day) => Math.max(most, withoutYear(day).length), 6);
-  return 52 + 6.5 * (longest - 6);
+  return 52 + 4.5 * (longest - 6);
 };
 const leastTick = tickWidth();
 const ticksOf = (width) => {
