@@ -67,6 +67,7 @@ SLOW = frozenset(
         "quick_json",
         "report",
         "report_browser",
+        "language_scripts",
         "works_hostile",
     )
 )

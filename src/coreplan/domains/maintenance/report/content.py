@@ -71,7 +71,6 @@ def report_data(
         "coordination": coordination_data(plan, worth, time_limit),
         "works_table": works_table(findings, shown.places, words),
         "words": {
-            "plan": words.plan_help(findings.courses),
             "held": held(findings.courses),
             "hindrance": words.heat_help(findings.times),
             "works": words.works_help(findings.times),

@@ -71,7 +71,6 @@ def contractor_data(findings: Findings, name: str, *, title: str | None = None) 
         "delays": _delays(findings, rules, name),
         "works_table": works_table(findings, places, words),
         "words": {
-            "plan": words.plan_help([part]),
             "held": held([part]),
             "works": words.works_help(findings.times),
             "footer": words.footer(),

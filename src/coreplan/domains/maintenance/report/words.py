@@ -102,17 +102,6 @@ class Words:
             "chance that the work is completed in the planned time."
         )
 
-    def plan_help(self, courses: Sequence[Courses]) -> str:
-        """Explain how to use the chart, on the screen."""
-        if not can_be_delayed(courses):
-            return ""
-        return (
-            "A striped end shows how much longer a work takes if it is delayed; this becomes known "
-            f"one {self.unit} after its start. Click a work with a striped end to mark it as "
-            "delayed, click again to mark it as on time. The chart then shows what the plan does "
-            "in that case."
-        )
-
     def heat_help(self, times: Timeline | None) -> str:
         """Explain the table of hindrance."""
         if times is None:

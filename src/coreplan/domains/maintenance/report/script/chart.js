@@ -30,20 +30,38 @@ const become = (next) => {
 const tell = (before) => {
   const lines = changes(before, course).map(({ words }) => plain(words));
   const now = course.unknown.length
-    ? "This page does not hold the whole plan for these delays."
-    : `${subject} ${total(moneyOf(course).value)}.`;
+    ? say("This page does not hold the whole plan for these delays.")
+    : `${total(moneyOf(course).value, false)}.`;
   $("news").textContent = [...lines, now].join(". ");
 };
-// What the money of a course is about: all works, or those of one contractor.
-const subject = data.contractor === undefined ? "This course" : "In this course your work";
+/** The money of a course: of all works, or of those of one contractor. */
+const total = (value, inAll) => {
+  const amount = money(Math.abs(value));
+  if (data.contractor === undefined && !inAll) {
+    return isCost(value)
+      ? say("This course costs {amount}", { amount })
+      : say("This course earns {amount}", { amount });
+  }
+  if (data.contractor === undefined) {
+    return isCost(value)
+      ? say("This course costs {amount} in all", { amount })
+      : say("This course earns {amount} in all", { amount });
+  }
+  return isCost(value)
+    ? say("In this course your work costs {amount}", { amount })
+    : say("In this course your work earns {amount}", { amount });
+};
 const cycle = { open: true, late: false, good: null };
 
 const states = {
   certain: () => "",
   open: (work) =>
-    `can be delayed by ${steps(work.late)}, with a chance of ${percent(work.chance)}`,
-  late: (work) => `delayed by ${steps(work.late)}`,
-  good: () => "on time",
+    say("can be delayed by {steps}, with a chance of {chance}", {
+      steps: steps(work.late),
+      chance: percent(work.chance),
+    }),
+  late: (work) => say("delayed by {steps}", { steps: steps(work.late) }),
+  good: () => say("on time"),
 };
 const describe = (run) => {
   const work = works[run.work];
@@ -52,7 +70,7 @@ const describe = (run) => {
     during(run.begin, run.end - 1),
     states[run.state](work),
   ];
-  if (!run.complete) parts.push("not completed in the planned time");
+  if (!run.complete) parts.push(say("not completed in the planned time"));
   return parts.filter(Boolean).join("; ");
 };
 const marks = { certain: "", open: "?", late: "!", good: "✓" };
@@ -101,9 +119,15 @@ const drawRun = (run, next) => {
   return made;
 };
 
+/** The least width of a tick with its label: months are longer in some languages. */
+const tickWidth = () => {
+  if (!withDates) return 34;
+  const longest = data.dates.first.reduce((most, day) => Math.max(most, withoutYear(day).length), 6);
+  return 52 + 4.5 * (longest - 6);
+};
+const leastTick = tickWidth();
 const ticksOf = (width) => {
-  const each = withDates ? 52 : 34;
-  const least = Math.max(1, Math.ceil(((horizon - first) * each) / Math.max(width, 1)));
+  const least = Math.max(1, Math.ceil(((horizon - first) * leastTick) / Math.max(width, 1)));
   const nice = [1, 2, 4, 5, 10, 13, 20, 26, 50, 52, 100, 200, 500, 1000, 2000, 5000, 10000];
   const every = nice.find((size) => size >= least) ?? 20000;
   const ticks = [];
@@ -148,13 +172,17 @@ const drawChart = () => {
     const who = contractors[number];
     const lane = element("div", { class: "lane", "data-contractor": number });
     for (const period of closed) {
-      const shade = element("div", { class: `closed ${period.no}`, title: closedWords(period), "aria-hidden": "true" });
+      const shade = element("div", {
+        class: `closed ${period.no}`,
+        title: closedWords(period),
+        "aria-hidden": "true",
+      });
       lane.append(place(shade, period.begin, period.end));
     }
     const unknown = course.unknown.find(({ part }) => part.contractors.includes(number));
     const limit = unknown ? unknown.stage : horizon;
     if (unknown) {
-      const shade = element("div", { class: "unknown", title: "not in this page" });
+      const shade = element("div", { class: "unknown", title: say("not in this page") });
       shade.style.left = `${(100 * (limit - first)) / (horizon - first)}%`;
       lane.append(shade);
     }
@@ -171,7 +199,10 @@ const drawChart = () => {
   if (focused !== undefined) chart.querySelector(`button[data-work="${focused}"]`)?.focus();
 };
 
-const closedWords = ({ no, name }) => `no ${no}: ${name}`;
+const closedWords = ({ no, name }) =>
+  no === "work"
+    ? say("no work: {period}", { period: name })
+    : say("no start: {period}", { period: name });
 
 const sample = (kind, mark) => {
   const made = element("span", { class: "sample", "aria-hidden": "true" });
@@ -194,12 +225,12 @@ const sample = (kind, mark) => {
   return made;
 };
 const drawLegend = () => {
-  const entries = [["certain", "", "cannot be delayed"]];
+  const entries = [["certain", "", say("cannot be delayed")]];
   if (works.some((work) => work.late)) {
     entries.push(
-      ["open", "?", "can be delayed: striped"],
-      ["late", "!", "delayed (entered)"],
-      ["good", "✓", "on time (entered)"],
+      ["open", "?", say("can be delayed: striped")],
+      ["late", "!", say("delayed (entered)")],
+      ["good", "✓", say("on time (entered)")],
     );
   }
   fill(

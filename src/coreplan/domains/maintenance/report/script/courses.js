@@ -81,14 +81,46 @@ const moneyOf = (course) => {
   const hindrance = -minusHindrance;
   return { revenue, works: -minusWorks, hindrance, value, rules: shares(hindrance, each) };
 };
-const total = (value) => {
-  const costs = value < 0 || (value === 0 && data.costs);
-  return `${costs ? "costs" : "earns"} ${money(Math.abs(value))}`;
-};
+const isCost = (value) => value < 0 || (value === 0 && data.costs);
 const compare = (value) => {
   const more = rounded(moneyOf(nothingSaid).value - value) * (data.costs ? 1 : -1);
-  if (!more) return "That is the same as without delays.";
-  return `That is ${money(Math.abs(more))} ${more > 0 ? "more" : "less"} than without delays.`;
+  const amount = money(Math.abs(more));
+  if (!more) return say("That is the same as without delays.");
+  if (more > 0) return say("That is {amount} more than without delays.", { amount });
+  return say("That is {amount} less than without delays.", { amount });
+};
+
+const startsAt = (work, stage) =>
+  withDates
+    ? sayNodes("{work} starts on {day}", { work, day: firstDay(stage) })
+    : sayNodes("{work} starts in step {step}", { work, step: stage });
+const isNotStarted = (work, stage) =>
+  withDates
+    ? sayNodes("{work} is not started, instead of starting on {day}", {
+        work,
+        day: firstDay(stage),
+      })
+    : sayNodes("{work} is not started, instead of starting in step {step}", {
+        work,
+        step: stage,
+      });
+const isMoved = (work, was, is) => {
+  const size = steps(Math.abs(is - was));
+  const shift =
+    is > was ? say("{steps} later", { steps: size }) : say("{steps} earlier", { steps: size });
+  return withDates
+    ? sayNodes("{work} starts on {day} instead of {before} ({shift})", {
+        work,
+        day: firstDay(is),
+        before: firstDay(was),
+        shift,
+      })
+    : sayNodes("{work} starts in step {step} instead of step {before} ({shift})", {
+        work,
+        step: is,
+        before: was,
+        shift,
+      });
 };
 
 /** The works that start at another time in the second course, each with a sentence. */
@@ -100,17 +132,13 @@ const changes = (before, after) => {
     const [was, is] = [before.runs.get(number), after.runs.get(number)];
     const name = workInText(number);
     if (!was && is) {
-      lines.push({ number, begin: is.begin, words: [...name, ` starts ${at(is.begin)}`] });
+      lines.push({ number, begin: is.begin, words: startsAt(name, is.begin) });
     }
     if (was && !is && !unknown.has(work.contractor)) {
-      const words = ` is not started, instead of starting ${at(was.begin)}`;
-      lines.push({ number, begin: horizon, words: [...name, words] });
+      lines.push({ number, begin: horizon, words: isNotStarted(name, was.begin) });
     }
     if (was && is && was.begin !== is.begin) {
-      const shift = is.begin - was.begin;
-      const moved = `${steps(Math.abs(shift))} ${shift > 0 ? "later" : "earlier"}`;
-      const words = ` starts ${at(is.begin)} instead of ${when(was.begin)} (${moved})`;
-      lines.push({ number, begin: is.begin, words: [...name, words] });
+      lines.push({ number, begin: is.begin, words: isMoved(name, was.begin, is.begin) });
     }
   });
   return lines.sort((a, b) => a.begin - b.begin);

@@ -16,12 +16,35 @@ const heatRows = () => {
     return row;
   });
 };
+/** The width of the column of sums, from its longest text, in rem. */
+const sumWidth = (texts) => {
+  const least = matchMedia("(max-width: 40rem)").matches ? 3.5 : 4.5;
+  return Math.max(least, 0.7 + 0.54 * Math.max(...texts.map((text) => text.length)));
+};
 /** The least width of the columns on the screen and on paper, as in the style sheet. */
-const heatWidth = (columns) => {
+const heatWidth = (columns, sum) => {
   const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
-  const [least, others] = matchMedia("(max-width: 40rem)").matches ? [10.5, 10.5] : [16, 16.5];
-  const width = Math.max($("heat").clientWidth, (columns * 0.9 + least) * rem);
-  return Math.min(380, width - others * rem);
+  const [least, others] = matchMedia("(max-width: 40rem)").matches ? [7, 7] : [11.5, 12];
+  const width = Math.max($("heat").clientWidth, (columns * 0.9 + least + sum) * rem);
+  return Math.min(380, width - (others + sum) * rem);
+};
+const silentWords = (silent) =>
+  heatOfCourse
+    ? sayCount(
+        silent,
+        "{number} rule costs nothing, or less than a cent, in this course.",
+        "{number} rules cost nothing, or less than a cent, in this course.",
+      )
+    : sayCount(
+        silent,
+        "{number} rule costs nothing, or less than a cent, in this plan.",
+        "{number} rules cost nothing, or less than a cent, in this plan.",
+      );
+const perSteps = (amount, number) => {
+  if (number > 1) return say("{amount} per {steps}", { amount, steps: steps(number) });
+  if (data.unit === "day") return say("{amount} per day", { amount });
+  if (data.unit === "week") return say("{amount} per week", { amount });
+  return say("{amount} per step", { amount });
 };
 const drawHeat = () => {
   const width = Math.ceil((horizon - first) / mostColumns);
@@ -39,9 +62,16 @@ const drawHeat = () => {
     .sort((a, b) => size(b) - size(a) || a.number - b.number);
   const most = Math.max(...shown.flatMap((row) => row.cells.map(Math.abs)), 0);
   const table = element("table", { class: "heat" });
+  const sum = rounded(shown.reduce((all, row) => all + row.sum, 0));
+  const widthOfSums = sumWidth([say("in all"), money(sum), ...shown.map((row) => money(row.sum))]);
+  const breadth = heatWidth(columns, widthOfSums);
   table.style.setProperty("--columns", columns);
-  const ticks = new Set(ticksOf(heatWidth(columns)).map((stage) => Math.floor((stage - first) / width)));
-  const head = element("tr", {}, element("th", { scope: "col" }, "works"));
+  table.style.setProperty("--sum", `${widthOfSums}rem`);
+  const ticks = new Set(ticksOf(breadth).map((stage) => Math.floor((stage - first) / width)));
+  // The last labels may reach beside the heading of the sums, but not into it.
+  const beside = 16 * (widthOfSums - 0.5 * say("in all").length);
+  const hasRoom = (k) => k === 0 || ((columns - k) * breadth) / columns + beside >= leastTick - 12;
+  const head = element("tr", {}, element("th", { scope: "col" }, say("works")));
   const labels = [];
   for (let k = 0; k < columns; k++) {
     const from = first + k * width;
@@ -50,11 +80,11 @@ const drawHeat = () => {
       element(
         "th",
         { scope: "col", title: labels[k] },
-        ticks.has(k) ? tick(from) : hidden(labels[k]),
+        ticks.has(k) && hasRoom(k) ? tick(from) : hidden(labels[k]),
       ),
     );
   }
-  head.append(element("th", { scope: "col", class: "number" }, "in all"));
+  head.append(element("th", { scope: "col", class: "number" }, say("in all")));
   const body = element("tbody");
   for (const row of shown) {
     const line = element(
@@ -86,12 +116,11 @@ const drawHeat = () => {
   }
   const foot = element("tfoot");
   if (shown.length > 1) {
-    const sum = rounded(shown.reduce((all, row) => all + row.sum, 0));
     foot.append(
       element(
         "tr",
         { class: "total" },
-        element("th", { scope: "row" }, "all rules"),
+        element("th", { scope: "row" }, say("all rules")),
         element("td", { colspan: columns }),
         element("td", { class: "number" }, money(sum)),
       ),
@@ -103,17 +132,12 @@ const drawHeat = () => {
   table.append(group, element("thead", {}, head), body, foot);
   const silent = rows.length - shown.length;
   const words = [];
-  if (!rules.length) words.push("The problem has no hindrance rules.");
-  else if (!shown.length) words.push("No hindrance.");
-  if (silent) {
-    const where = heatOfCourse ? "course" : "plan";
-    const who = count(silent, "rule costs", "rules cost");
-    words.push(`${who} nothing, or less than a cent, in this ${where}.`);
-  }
+  if (!rules.length) words.push(say("The problem has no hindrance rules."));
+  else if (!shown.length) words.push(say("No hindrance."));
+  if (silent) words.push(silentWords(silent));
   if (heatOfCourse && course.unknown.length)
-    words.push("The course is incomplete: this page does not hold the rest.");
-  const per = width === 1 ? data.unit : steps(width);
-  const scale = element("div", { class: "scale" }, "0", element("i"), `${money(most)} per ${per}`);
+    words.push(say("The course is incomplete: this page does not hold the rest."));
+  const scale = element("div", { class: "scale" }, "0", element("i"), perSteps(money(most), width));
   fill($("heat"), shown.length ? table : "");
   fill(
     $("heat-notes"),
@@ -127,14 +151,18 @@ const drawHeat = () => {
   };
   fill(
     $("heat-choices"),
-    heatKnown ? choice("Expected", !heatOfCourse, show(false)) : "",
-    choice("The course above", heatOfCourse, show(true)),
+    heatKnown ? choice(say("Expected"), !heatOfCourse, show(false)) : "",
+    choice(say("The course above"), heatOfCourse, show(true)),
   );
-  const over = heatOfCourse ? "Cost in the course above." : "Expected cost over all possible delays.";
+  const over = heatOfCourse
+    ? say("Cost in the course above.")
+    : say("Expected cost over all possible delays.");
   $("heat-shown").textContent = shown.length ? over : "";
   fill(
     $("heat-reading"),
-    ...(shown.length ? forDevice("Point at a cell to read its cost.") : [""]),
+    ...(shown.length
+      ? forDevice(say("Point at a cell to read its cost."), say("Tap a cell to read its cost."))
+      : [""]),
   );
   // A table wider than the screen is scrolled to its first cost.
   const begin = $("heat").querySelector("td.some");
@@ -142,12 +170,12 @@ const drawHeat = () => {
     $("heat").scrollLeft = begin.offsetLeft - $("heat").clientWidth + begin.offsetWidth * 3;
 };
 const readCell = (cell) => {
-  const names = rules[cell.dataset.rule].works.map(nameOf);
+  const names = rules[cell.dataset.rule].works.map((work) => [inText(nameOf(work))]);
   $("heat").querySelector(".current")?.classList.remove("current");
   cell.classList.add("current");
   fill(
     $("heat-reading"),
-    ...names.flatMap((name, k) => [k ? " and " : "", inText(name)]),
+    ...names.reduce((first, last) => sayNodes("{first} and {last}", { first, last })),
     `, ${cell.title}`,
   );
 };

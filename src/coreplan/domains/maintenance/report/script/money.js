@@ -11,11 +11,11 @@ const cents = (amount) => {
   return amount < 0 && size ? -size : size;
 };
 const rounded = (amount) => (hasCents(amount) ? cents(amount) / 100 : amount);
-/** Two decimals, halves away from zero, and never "-0.00". */
+/** With two decimals and the currency, halves away from zero, and never "-0.00". */
 const money = (amount) => {
   const [whole, rest] = Math.abs(rounded(amount)).toFixed(2).split(".");
   const text = `${whole.replace(/\B(?=(\d{3})+$)/g, ",")}.${rest ?? "00"}`;
-  return amount < 0 && /[1-9]/.test(text) ? `-${text}` : text;
+  return withCurrency(amount < 0 && /[1-9]/.test(text) ? `-${text}` : text);
 };
 /** Amounts in whole cents that add up to their rounded total. */
 const shares = (total, parts) => {

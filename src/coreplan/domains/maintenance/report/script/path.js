@@ -17,9 +17,12 @@ const drawPanel = () => {
   if (!run) {
     const any = [...course.runs.values()].some((each) => each.state !== "certain");
     const words = any
-      ? "Click a work with a striped end to mark it as delayed."
-      : "No work in this course can be delayed.";
-    fill(text, ...forDevice(words));
+      ? forDevice(
+          say("Click a work with a striped end to mark it as delayed."),
+          say("Tap a work with a striped end to mark it as delayed."),
+        )
+      : [say("No work in this course can be delayed.")];
+    fill(text, ...words);
     fill($("panel-choices"));
     return;
   }
@@ -29,13 +32,17 @@ const drawPanel = () => {
     element("strong", {}, inText(work.name)),
     ", ",
     inText(contractors[work.contractor]),
-    `: ${during(run.begin, run.end - 1)}. Chance of a delay of ${steps(work.late)}: ${percent(work.chance)}.`,
+    `: ${during(run.begin, run.end - 1)}. `,
+    say("Chance of a delay of {steps}: {chance}.", {
+      steps: steps(work.late),
+      chance: percent(work.chance),
+    }),
   );
   fill(
     $("panel-choices"),
-    choice("Not known", run.state === "open", () => enter(run.work, null)),
-    choice("On time", run.state === "good", () => enter(run.work, false)),
-    choice("Delayed", run.state === "late", () => enter(run.work, true)),
+    choice(say("Not known"), run.state === "open", () => enter(run.work, null)),
+    choice(say("On time"), run.state === "good", () => enter(run.work, false)),
+    choice(say("Delayed"), run.state === "late", () => enter(run.work, true)),
   );
   if (focused >= 0) $("panel-choices").children[focused]?.focus();
 };
@@ -61,24 +68,75 @@ const news = () => {
 const drawShown = () => {
   const runs = events();
   if (!data.open) {
-    fill($("shown"), "No work in this plan can be delayed: the chart shows what will be done.");
+    const words = say("No work in this plan can be delayed: the chart shows what will be done.");
+    fill($("shown"), words);
     return;
   }
   if (!runs.length) {
-    fill($("shown"), "The chart shows the plan if no work is delayed.");
+    fill($("shown"), say("The chart shows the plan if no work is delayed."));
     return;
   }
   const those = (state) => runs.filter((run) => run.state === state).map((run) => run.work);
-  const [late, good] = [those("late"), those("good")];
-  const verb = (list) => (list.length === 1 ? " is" : " are");
-  fill(
-    $("shown"),
-    "The chart shows the plan if ",
-    ...(late.length ? [...worksInText(late), `${verb(late)} delayed`] : []),
-    late.length && good.length ? ", " : "",
-    ...(good.length ? [...worksInText(good), `${verb(good)} on time`] : []),
-    ", and no other work is delayed.",
-  );
+  fill($("shown"), ...shownIf(those("late"), those("good")));
+};
+const shownIf = (lateWorks, goodWorks) => {
+  const [late, good] = [worksInText(lateWorks), worksInText(goodWorks)];
+  if (!good.length) {
+    return lateWorks.length === 1
+      ? sayNodes("The chart shows the plan if {late} is delayed, and no other work is delayed.", {
+          late,
+        })
+      : sayNodes("The chart shows the plan if {late} are delayed, and no other work is delayed.", {
+          late,
+        });
+  }
+  if (!late.length) {
+    return goodWorks.length === 1
+      ? sayNodes("The chart shows the plan if {good} is on time, and no other work is delayed.", {
+          good,
+        })
+      : sayNodes("The chart shows the plan if {good} are on time, and no other work is delayed.", {
+          good,
+        });
+  }
+  const values = { late, good };
+  if (lateWorks.length === 1) {
+    return goodWorks.length === 1
+      ? sayNodes(
+          "The chart shows the plan if {late} is delayed, {good} is on time, " +
+            "and no other work is delayed.",
+          values,
+        )
+      : sayNodes(
+          "The chart shows the plan if {late} is delayed, {good} are on time, " +
+            "and no other work is delayed.",
+          values,
+        );
+  }
+  return goodWorks.length === 1
+    ? sayNodes(
+        "The chart shows the plan if {late} are delayed, {good} is on time, " +
+          "and no other work is delayed.",
+        values,
+      )
+    : sayNodes(
+        "The chart shows the plan if {late} are delayed, {good} are on time, " +
+          "and no other work is delayed.",
+        values,
+      );
+};
+
+/** When a delay is known, at the begin of a sentence. */
+const knownAt = (stage) => {
+  if (stage >= horizon) return say("At the end");
+  return withDates
+    ? say("On {day}", { day: firstDay(stage) })
+    : say("In step {step}", { step: stage });
+};
+const isKnown = (run) => {
+  const work = workInText(run.work);
+  if (run.state !== "late") return sayNodes("{work} is on time", { work });
+  return sayNodes("{work} is delayed by {steps}", { work, steps: steps(works[run.work].late) });
 };
 
 const drawPath = () => {
@@ -98,27 +156,29 @@ const drawPath = () => {
     const lines = changes(before, after);
     before = after;
     const [{ begin }] = runs;
-    const known = begin + 1 < horizon ? `${at(begin + 1)}: ` : "at the end: ";
-    const item = element("li", {}, known.charAt(0).toUpperCase() + known.slice(1));
-    runs.forEach((run, k) => {
-      const late = run.state === "late";
-      const words = late ? ` is delayed by ${steps(works[run.work].late)}` : " is on time";
-      item.append(k ? ", " : "", ...workInText(run.work), words);
-    });
-    item.append(".");
+    const item = element("li", {}, `${knownAt(begin + 1)}: `, ...listed(runs.map(isKnown)), ".");
     if (lines.length) {
       // A later delay may move a work again: only the last sentence about a work is what it does.
       const final = ({ number, begin: start }) =>
         lost.has(works[number].contractor) ||
         (course.runs.get(number)?.begin ?? horizon) === start;
       const list = lines.map((each) =>
-        element("li", {}, ...each.words, final(each) ? "." : "; this changes again below."),
+        final(each)
+          ? element("li", {}, ...each.words, ".")
+          : element(
+              "li",
+              {},
+              ...sayNodes("{change}; this changes again below.", { change: each.words }),
+            ),
       );
-      item.append(" Then:", element("ul", {}, ...list));
+      item.append(` ${say("Then:")}`, element("ul", {}, ...list));
     } else if (runs.some((run) => run.state === "late")) {
       const held = after.unknown.length === 0;
       item.append(
-        held ? " Nothing else changes." : " This page does not hold the plan for this case.",
+        " ",
+        held
+          ? say("Nothing else changes.")
+          : say("This page does not hold the plan for this case."),
       );
     }
     items.push(item);
@@ -132,10 +192,14 @@ const drawPath = () => {
     course.runs.has(number) || data.done.includes(number) || !isShown(number) ? [] : [number],
   );
   const words = [];
-  if (!items.length) words.push("No delays entered.");
+  if (!items.length) words.push(say("No delays entered."));
   if (open) {
     words.push(
-      `${count(open, "work", "works")} can still be delayed; ${open === 1 ? "it is" : "they are"} drawn as on time.`,
+      sayCount(
+        open,
+        "{number} work can still be delayed; it is drawn as on time.",
+        "{number} works can still be delayed; they are drawn as on time.",
+      ),
     );
   }
   fill($("open"), words.join(" "));
@@ -143,19 +207,25 @@ const drawPath = () => {
     fill($("course"));
   } else {
     const parts = moneyOf(course);
-    const all = data.contractor === undefined;
-    const listed = [`works ${money(parts.works)}`];
-    if (all) listed.push(`hindrance ${money(parts.hindrance)}`);
-    if (works.some((work) => work.revenue)) listed.push(`revenue ${money(parts.revenue)}`);
+    const each = [say("works {amount}", { amount: money(parts.works) })];
+    if (data.contractor === undefined) {
+      each.push(say("hindrance {amount}", { amount: money(parts.hindrance) }));
+    }
+    if (works.some((work) => work.revenue)) {
+      each.push(say("revenue {amount}", { amount: money(parts.revenue) }));
+    }
     fill(
       $("course"),
-      element("strong", {}, `${subject} ${total(parts.value)}${all ? " in all" : ""}`),
-      listed.length > 1 ? `: ${listed.join(", ")}.` : ".",
-      items.length ? ` ${compare(parts.value)}` : "",
-      items.length ? ` The chance of the delays entered is ${percent(chance)}.` : "",
+      element("strong", {}, total(parts.value, true)),
+      each.length > 1 ? `: ${each.join(", ")}.` : ".",
     );
-    const list = undone.flatMap((number, k) => [k ? ", " : "", ...workInText(number)]);
-    if (undone.length) $("course").append(" Not done: ", ...list, ".");
+    if (items.length) {
+      const likely = percent(chance);
+      const words = say("The chance of the delays entered is {chance}.", { chance: likely });
+      $("course").append(` ${compare(parts.value)} ${words}`);
+    }
+    const list = listed(undone.map(workInText));
+    if (undone.length) $("course").append(" ", ...sayNodes("Not done: {works}.", { works: list }));
   }
   $("outside").hidden = !lost.size;
   if (lost.size) {
@@ -163,11 +233,16 @@ const drawPath = () => {
     const stage = Math.min(...course.unknown.map((each) => each.stage));
     fill(
       $("outside"),
-      "This page does not hold the plan of ",
-      ...names.flatMap((who, k) => [k ? ", " : "", inText(contractors[who])]),
-      ` from ${when(stage)} on. Unlikely courses were left out `,
-      "to keep the page small. To continue, plan again from the current state, with ",
-      "“coreplan plan --stage --state”.",
+      ...sayNodes("This page does not hold the plan of {contractors} from {when} on.", {
+        contractors: listed(names.map((who) => [inText(contractors[who])])),
+        when: when(stage),
+      }),
+      " ",
+      say("Unlikely courses were left out to keep the page small."),
+      " ",
+      say("To continue, plan again from the current state, with “{command}”.", {
+        command: "coreplan plan --stage --state",
+      }),
     );
   }
 };

@@ -22,9 +22,35 @@ document.addEventListener("keydown", (event) => {
   selected = null;
   draw();
 });
+const knownAfter = () => {
+  if (data.unit === "day")
+    return say(
+      "A striped end shows how much longer a work takes if it is delayed; this becomes known " +
+        "one day after its start.",
+    );
+  if (data.unit === "week")
+    return say(
+      "A striped end shows how much longer a work takes if it is delayed; this becomes known " +
+        "one week after its start.",
+    );
+  return say(
+    "A striped end shows how much longer a work takes if it is delayed; this becomes known " +
+      "one step after its start.",
+  );
+};
+const planHelp = () => [
+  `${knownAfter()} `,
+  ...forDevice(
+    say(
+      "Click a work with a striped end to mark it as delayed, click again to mark it as on time.",
+    ),
+    say("Tap a work with a striped end to mark it as delayed, tap again to mark it as on time."),
+  ),
+  ` ${say("The chart then shows what the plan does in that case.")}`,
+];
 const startPlan = () => {
-  fill($("plan-help"), ...forDevice(data.words.plan));
-  $("plan-help").hidden = !data.words.plan;
+  if (data.open) fill($("plan-help"), ...planHelp());
+  $("plan-help").hidden = !data.open;
   $("held").textContent = data.words.held;
   $("held").hidden = !data.words.held;
   $("panel").hidden = !data.open;

@@ -13,7 +13,7 @@ const drawHead = () => {
     fill($("title"), inText(data.title));
     $("subtitle").textContent = data.subtitle;
   } else {
-    fill($("title"), "Plan for ", inText(own));
+    fill($("title"), ...sayNodes("Plan for {contractor}", { contractor: inText(own) }));
     fill($("subtitle"), inText(data.title), `: ${data.subtitle}`);
   }
   $("footer").textContent = data.words.footer;
@@ -95,7 +95,11 @@ const drawCosts = () => {
     const to = low + ((high - low) * (k + 1)) / bins.length;
     const column = element("div", {
       class: chance ? "column" : "column none",
-      title: `${money(from)} to ${money(to)}: ${percent(chance)}`,
+      title: say("{low} to {high}: {chance}", {
+        low: money(from),
+        high: money(to),
+        chance: percent(chance),
+      }),
     });
     column.style.height = chance ? `max(2px, ${(100 * chance) / most}%)` : "0";
     histogram.append(column);
@@ -104,7 +108,7 @@ const drawCosts = () => {
   const mark = element(
     "div",
     { class: share > 0.5 ? "line right" : "line" },
-    element("span", {}, `expected ${money(mean)}`),
+    element("span", {}, say("expected {amount}", { amount: money(mean) })),
   );
   mark.style.left = `${100 * share}%`;
   histogram.append(mark);
@@ -112,8 +116,8 @@ const drawCosts = () => {
     element(
       "tr",
       {},
-      element("th", { scope: "row" }, `in ${percent(chance)} of cases`),
-      element("td", { class: "number" }, `at most ${money(amount)}`),
+      element("th", { scope: "row" }, say("in {share} of cases", { share: percent(chance) })),
+      element("td", { class: "number" }, say("at most {amount}", { amount: money(amount) })),
     ),
   );
   fill(
@@ -128,10 +132,10 @@ const drawCosts = () => {
     element(
       "details",
       { open: true },
-      element("summary", {}, "In numbers"),
+      element("summary", {}, say("In numbers")),
       table(
         [
-          [hidden("share of cases"), false],
+          [hidden(say("share of cases")), false],
           [distribution.title, true],
         ],
         rows,
@@ -169,10 +173,10 @@ const drawTogether = () => {
     $("together"),
     table(
       [
-        [hidden("part"), false],
-        ["this plan", true],
-        ["planning alone", true],
-        [data.costs ? "saved" : "gained", true],
+        [hidden(say("part")), false],
+        [say("this plan"), true],
+        [say("planning alone"), true],
+        [data.costs ? say("saved") : say("gained"), true],
       ],
       rows,
       "wide sums",
@@ -188,7 +192,7 @@ const cellOf = (cell) => {
   return [main, cell.note ? element("small", {}, cell.note) : ""];
 };
 const drawWorks = () => {
-  if (data.contractor !== undefined) $("works-title").textContent = "Your works";
+  if (data.contractor !== undefined) $("works-title").textContent = say("Your works");
   $("works-help").textContent = data.words.works;
   const { columns, rows } = data.works_table;
   const cells = rows.map((row) =>
@@ -205,7 +209,7 @@ const drawWorks = () => {
   if (rows.length > 1 && columns.some(({ total: sum }) => sum !== null)) {
     const sums = columns.map(({ header, total: sum }) =>
       header
-        ? element("th", { scope: "row" }, "in all")
+        ? element("th", { scope: "row" }, say("in all"))
         : element("td", { class: "number" }, sum === null ? "" : money(sum)),
     );
     cells.push(element("tr", { class: "total" }, ...sums));

@@ -7,22 +7,25 @@ const isShown = (work) => rowsShown.includes(works[work].contractor);
 const $ = (id) => document.getElementById(id);
 
 const percent = (chance) => {
-  if (chance > 1 - 1e-9) return "100 %"; // rounding of sums
-  if (chance > 0 && chance < 0.0005) return "less than 0.1 %";
-  if (chance < 1 && chance >= 0.9995) return "more than 99.9 %";
-  return `${Number((chance * 100).toFixed(1))} %`;
+  if (chance > 0 && chance < 0.0005) return say("less than 0.1 %");
+  const certain = chance > 1 - 1e-9; // rounding of sums
+  if (!certain && chance >= 0.9995) return say("more than 99.9 %");
+  const share = certain ? 100 : Number((chance * 100).toFixed(1));
+  return say("{share} %", { share: localNumber(String(share)) });
 };
-const count = (number, one, many = `${one}s`) =>
-  `${number.toLocaleString("en")} ${number === 1 ? one : many}`;
-const steps = (number) => count(number, data.unit);
+const steps = (size) => {
+  if (data.unit === "day") return sayCount(size, "{number} day", "{number} days");
+  if (data.unit === "week") return sayCount(size, "{number} week", "{number} weeks");
+  return sayCount(size, "{number} step", "{number} steps");
+};
 const withDates = data.dates !== null;
 const firstDay = (stage) => data.dates.first[stage - first];
 const lastDay = (stage) => data.dates.last[stage - first];
 const withoutYear = (date) => date.replace(/ \d+$/, "");
-const when = (stage) => (withDates ? firstDay(stage) : `step ${stage}`);
-const at = (stage) => (withDates ? `on ${firstDay(stage)}` : `in step ${stage}`);
+const when = (stage) => (withDates ? firstDay(stage) : say("step {step}", { step: stage }));
 const during = (from, to) => {
-  if (!withDates) return from === to ? `step ${from}` : `steps ${from} to ${to}`;
+  if (!withDates && from === to) return when(from);
+  if (!withDates) return say("steps {first} to {last}", { first: from, last: to });
   const [begin, end] = [firstDay(from), lastDay(to)];
   if (begin === end) return begin;
   const sameYear = begin.slice(-4) === end.slice(-4);
@@ -48,23 +51,11 @@ const hidden = (text) => element("span", { class: "visually-hidden" }, text);
 const named = (text) => element("bdi", { dir: "auto", title: text }, text);
 /** A name within a sentence, cut if it is very long. */
 const inText = (text) => element("bdi", { dir: "auto", title: text }, short(text));
-const touchWords = new Map([
-  ["Click", "Tap"],
-  ["click", "tap"],
-  ["Point at", "Tap"],
-]);
 /** A sentence about using the page, with other words where fingers are used. */
-const forDevice = (text) =>
-  text
-    .split(/(Click|click|Point at)/)
-    .flatMap((part) =>
-      touchWords.has(part)
-        ? [
-            element("span", { class: "by-mouse" }, part),
-            element("span", { class: "by-touch" }, touchWords.get(part)),
-          ]
-        : [part],
-    );
+const forDevice = (byMouse, byTouch) => [
+  element("span", { class: "by-mouse" }, byMouse),
+  element("span", { class: "by-touch" }, byTouch),
+];
 const fill = (place, ...children) => place.replaceChildren(...children);
 const place = (made, from, to) => {
   const scale = 100 / (horizon - first);
@@ -85,10 +76,12 @@ const workInText = (number) => [
   inText(contractors[works[number].contractor]),
   ")",
 ];
+/** A list with commas. */
+const listed = (items) => items.flatMap((item, k) => (k ? [", ", ...item] : item));
 /** Names of works as a list within a sentence. */
-const worksInText = (numbers) =>
-  numbers.flatMap((number, k) => {
-    const last = k === numbers.length - 1;
-    return [k === 0 ? "" : last ? " and " : ", ", ...workInText(number)];
-  });
+const worksInText = (numbers) => {
+  const names = numbers.map(workInText);
+  if (names.length < 2) return names.flat();
+  return sayNodes("{first} and {last}", { first: listed(names.slice(0, -1)), last: names.at(-1) });
+};
 const plain = (nodes) => nodes.map((node) => node.textContent ?? node).join("");
