@@ -18,6 +18,7 @@ from coreplan.domains.maintenance.report.money import (
     summary_data,
 )
 from coreplan.domains.maintenance.report.words import Words, can_be_delayed, held
+from coreplan.domains.maintenance.report.why import why_data
 from coreplan.domains.maintenance.report.works import works_table
 from coreplan.domains.maintenance.view.rules_text import grouped_rules, rules_heading
 from coreplan.domains.maintenance.words import spent_before
@@ -26,7 +27,7 @@ from coreplan.view.words import count
 
 MOST_RULES = 40
 """The most rules for delays on a page, the most important ones first."""
-SECTIONS = ("summary", "plan", "delays", "hindrance", "costs", "coordination", "works")
+SECTIONS = ("summary", "plan", "delays", "hindrance", "costs", "coordination", "why", "works")
 """The sections of the page, from top to bottom: files in ``sections/``, drawn by the script."""
 
 
@@ -69,6 +70,7 @@ def report_data(
         "delays": delays_data(findings),
         "distribution": distribution_data(returns, worth),
         "coordination": coordination_data(plan, worth, time_limit),
+        "why": why_data(findings, time_limit),
         "works_table": works_table(findings, shown.places, words),
         "words": {
             "held": held(findings.courses),

@@ -69,6 +69,7 @@ const sections = {
   hindrance: startHeat,
   costs: drawCosts,
   coordination: drawTogether,
+  why: drawWhy,
   works: drawWorks,
 };
 document.querySelector("main").hidden = false;

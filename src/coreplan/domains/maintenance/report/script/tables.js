@@ -42,7 +42,7 @@ const drawDelays = () => {
   $("delays-help").textContent = help;
   const item = ([condition, consequences]) =>
     consequences.length === 1
-      ? element("li", {}, `${condition}, ${consequences[0]}`)
+      ? element("li", {}, say("{condition}, {consequence}", { condition, consequence: consequences[0] }))
       : element(
           "li",
           {},
@@ -59,6 +59,13 @@ const drawDelays = () => {
       each.more ? element("p", { class: "muted" }, each.more) : "",
     ]),
   );
+};
+
+const drawWhy = () => {
+  const { sentences, note } = data.why;
+  $("why-help").textContent = note;
+  $("why-list").hidden = !sentences.length;
+  fill($("why-list"), ...sentences.map((each) => element("li", {}, each)));
 };
 
 const table = (head, rows, kind = "wide") =>
