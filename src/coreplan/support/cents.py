@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from decimal import ROUND_FLOOR, ROUND_HALF_UP, Decimal
 
-from coreplan.support.language import money_text
+from coreplan.support.language import current_speech, money_text
 
 EXACT = 1e9
 """Amounts below this are rounded to millionths first."""
@@ -27,6 +27,19 @@ def amount_text(amount: float) -> str:
     if not has_cents(amount):
         return money_text(f"{amount:,.2f}")
     return money_text(f"{Decimal(cents(amount)) / 100:,.2f}")
+
+
+def price_text(price: float, spec: str = ",.10g") -> str:
+    """Write a price with the digits that it has; with a currency, with two digits if they suffice.
+
+    Examples
+    --------
+    >>> price_text(7.5)
+    '7.5'
+    """
+    if current_speech().currency is not None and has_cents(price) and rounded(price) == price:
+        return amount_text(price)
+    return money_text(f"{price:{spec}}")
 
 
 def rounded(amount: float) -> float:

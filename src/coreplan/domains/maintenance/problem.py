@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
-from coreplan.domains.maintenance.closures import count_periods
 from coreplan.domains.maintenance.document import FORMAT, mpp_to_dict
 from coreplan.domains.maintenance.misfits import find_misfit
 from coreplan.domains.maintenance.money import Money, money_of
@@ -195,8 +194,9 @@ class MaintenanceProblem(PlanningProblem):
             If steps are closed: the format does not have closed periods.
         """
         if self.closed:
+            periods = "period" if len(self.closed) == 1 else "periods"
             raise ModelError(
-                f"problem {found(self.name)} has {count_periods(self.closed)}, which {FORMAT} "
+                f"problem {found(self.name)} has {len(self.closed)} closed {periods}, which {FORMAT} "
                 "files do not have; keep them in the calendar beside the file, and write the "
                 "problem without them"
             )
