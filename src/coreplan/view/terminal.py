@@ -23,6 +23,7 @@ from coreplan.solving.compile import CompiledProblem, count_in_words
 from coreplan.solving.limits import Progress
 from coreplan.solving.result import Result, Status
 from coreplan.support.clock import now
+from coreplan.support.language import marked, number_text, say_marked
 from coreplan.view.words import Worth, count, result_in_words
 
 INTERVAL = 0.5
@@ -37,7 +38,7 @@ LEAST_WIDTH = 16
 _LONGEST = 160
 MIDDLE = 6
 """Narrower names are never cut in the middle."""
-CTRL_C = "Searching for the best plan. Ctrl-C stops and keeps the best plan so far."
+CTRL_C = marked("Searching for the best plan. Ctrl-C stops and keeps the best plan so far.")
 
 
 class WordConsole(Console):
@@ -176,9 +177,10 @@ class PlannerLog:
         if said == self._said and time < self._repeat:
             return
         if not self._said:
-            _print_or_drop(self._console, CTRL_C, style="dim")
+            _print_or_drop(self._console, say_marked(CTRL_C), style="dim")
         self._said, self._next, self._repeat = said, time + INTERVAL, time + SAME_AFTER
-        _print_or_drop(self._console, f"{progress.seconds:>7.1f} s  {said}")
+        seconds = number_text(progress.seconds, ">7.1f")
+        _print_or_drop(self._console, f"{seconds} s  {said}")
 
 
 class LiveLog:

@@ -48,17 +48,31 @@ from coreplan.support.checks import (
     unknown_name,
 )
 from coreplan.support.frozen import FrozenMapping, freeze_sequence
+from coreplan.support.language import marked
 from coreplan.support.late import late
 
 if TYPE_CHECKING:
     from coreplan.policies.policy import Policy
     from coreplan.solving.limits import Limits
 
-WORDS = Words("maintenance problem", "contractor", "step", money=True)
+WORDS = Words("maintenance problem", marked("contractor"), "step", money=True)
 REWARD_KINDS = {
-    WORKS: RewardKind(verb="cost"),
-    HINDRANCE: RewardKind(verb="costs"),
-    REVENUE: RewardKind(event="completed"),
+    WORKS: RewardKind(
+        verb="cost",
+        more=marked("works of {subject} cost {amount} more"),
+        less=marked("works of {subject} cost {amount} less"),
+    ),
+    HINDRANCE: RewardKind(
+        verb="costs",
+        more=marked("hindrance of {subject} costs {amount} more"),
+        less=marked("hindrance of {subject} costs {amount} less"),
+    ),
+    REVENUE: RewardKind(
+        event="completed",
+        more=marked("revenue of {subject}: {amount} more"),
+        less=marked("revenue of {subject}: {amount} less"),
+        chances=marked("completed with a chance of {now} instead of {then}"),
+    ),
 }
 
 
@@ -196,9 +210,9 @@ class MaintenanceProblem(PlanningProblem):
         if self.closed:
             periods = "period" if len(self.closed) == 1 else "periods"
             raise ModelError(
-                f"problem {found(self.name)} has {len(self.closed)} closed {periods}, which {FORMAT} "
-                "files do not have; keep them in the calendar beside the file, and write the "
-                "problem without them"
+                f"problem {found(self.name)} has {len(self.closed)} closed {periods}, which "
+                f"{FORMAT} files do not have; keep them in the calendar beside the file, and write "
+                "the problem without them"
             )
         return dict(tidy(mpp_to_dict(self)))
 

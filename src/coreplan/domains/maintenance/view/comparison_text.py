@@ -240,9 +240,7 @@ def _hindrance_change(
     return say("hindrance of {works}: {prices}", works=works, prices=prices)
 
 
-def _part_change(
-    what: str, name: str, before: Any, after: Any, calendar: Calendar | None
-) -> str:
+def _part_change(what: str, name: str, before: Any, after: Any, calendar: Calendar | None) -> str:
     """A difference of one part of a work."""
     if what == "duration":
         now = steps(after, calendar)

@@ -35,9 +35,7 @@ def _work(work: PlannedWork) -> str:
     if work.delayed is not None and work.given:
         notes.append(say("delayed") if work.delayed else say("not delayed"))
     elif work.delayed is not None:
-        notes.append(
-            say("delayed, as assumed") if work.delayed else say("not delayed, as assumed")
-        )
+        notes.append(say("delayed, as assumed") if work.delayed else say("not delayed, as assumed"))
     if not work.completed:
         notes.append(say("not completed in time"))
     steps = when_range(work.start, work.end - 1)

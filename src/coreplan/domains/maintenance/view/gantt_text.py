@@ -186,7 +186,9 @@ class _Layout:
         self._starts = say("starts", context="chart")
         self.name_width = 2 + min(max(names, default=2), _LONGEST_NAME, max(8, width // 3))
         self.name_width = max(cell_len(self._head), self.name_width)
-        words = max(cell_len(self._starts), *(cell_len(_in_words(each, calendar)) for each in works), 0)
+        words = max(
+            cell_len(self._starts), *(cell_len(_in_words(each, calendar)) for each in works), 0
+        )
         room = width - self.name_width - 1
         # Rather let steps share columns than separate a work from its starts.
         least = min(_LEAST_CHART, steps)
