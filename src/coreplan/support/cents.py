@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from decimal import ROUND_FLOOR, ROUND_HALF_UP, Decimal
 
-from coreplan.support.language import current_speech, money_text
+from coreplan.support.language import current_speech, local_number, money_text
 
 EXACT = 1e9
 """Amounts below this are rounded to millionths first."""
@@ -24,9 +24,24 @@ def amount_text(amount: float) -> str:
     >>> amount_text(1259.595), amount_text(-0.001)
     ('1,259.60', '0.00')
     """
+    return money_text(_two_digits(amount))
+
+
+def value_text(value: float) -> str:
+    """Write a value that is no money like an amount, without a currency.
+
+    Examples
+    --------
+    >>> value_text(1259.595)
+    '1,259.60'
+    """
+    return local_number(_two_digits(value))
+
+
+def _two_digits(amount: float) -> str:
     if not has_cents(amount):
-        return money_text(f"{amount:,.2f}")
-    return money_text(f"{Decimal(cents(amount)) / 100:,.2f}")
+        return f"{amount:,.2f}"
+    return f"{Decimal(cents(amount)) / 100:,.2f}"
 
 
 def price_text(price: float, spec: str = ",.10g") -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import singledispatch
 
 from coreplan.analysis.explanation import Alternative, Difference, Explanation
-from coreplan.support.cents import amount_text
+from coreplan.support.cents import amount_text, value_text
 from coreplan.support.language import say, say_marked
 from coreplan.support.late import provides
 from coreplan.view.words import count
@@ -43,8 +43,8 @@ def explanation_in_words(explanation: Explanation) -> list[str]:
             low, high = sorted((sign * low, sign * high))
         between = say(
             "between {low} and {high}, estimated by simulation",
-            low=amount_text(low),
-            high=amount_text(high),
+            low=_number(low, explanation),
+            high=_number(high, explanation),
         )
         lines.append(f"  {between}")
     lines += [f"  {text}" for text in explanation.overlaps]
@@ -69,11 +69,16 @@ def explanation_in_words(explanation: Explanation) -> list[str]:
     return lines
 
 
+def _number(value: float, explanation: Explanation) -> str:
+    """Write a value, which is an amount of money in some domains."""
+    return amount_text(value) if explanation.words.money else value_text(value)
+
+
 def _worth(explanation: Explanation) -> str:
     """The value of the plan from the step on."""
     value = explanation.value
     if not explanation.words.money:
-        amount = amount_text(value)
+        amount = value_text(value)
         if explanation.exact:
             return say("expected value from here on: {value}", value=amount)
         return say("expected value from here on: about {value}", value=amount)
@@ -88,8 +93,8 @@ def _worth(explanation: Explanation) -> str:
 
 
 def _alternative(each: Alternative, explanation: Explanation) -> list[str]:
-    amount = amount_text(abs(each.loss))
-    if amount == amount_text(0.0):
+    amount = _number(abs(each.loss), explanation)
+    if amount == _number(0.0, explanation):
         worth = say("as good") if each.exact else say("about as good")
     elif each.loss > 0:
         worth = (
@@ -103,14 +108,15 @@ def _alternative(each: Alternative, explanation: Explanation) -> list[str]:
             if each.exact
             else say("about {amount} better", amount=amount)
         )
-    reasons = [*each.overlaps, *map(_difference, each.differences[:MOST_DIFFERENCES])]
+    differences = each.differences[:MOST_DIFFERENCES]
+    reasons = [*each.overlaps, *(_difference(part, explanation) for part in differences)]
     said = _actions(each.changes, explanation)
     return [f"  {said}: {worth}", *(f"    - {reason}" for reason in reasons)]
 
 
-def _difference(each: Difference) -> str:
+def _difference(each: Difference, explanation: Explanation) -> str:
     """A sentence about one part of the rewards: those of the domain, or a general one."""
-    amount = amount_text(abs(each.amount))
+    amount = _number(abs(each.amount), explanation)
     more = (each.amount > 0) != bool(each.verb)  # a verb is about what is lost
     own = each.kind.more if more else each.kind.less
     if own and each.subject:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import singledispatch
 from typing import NamedTuple
 
 from coreplan.analysis.simulation import QUANTILES, Completion, Estimate, Simulation
 from coreplan.model.calendar import Calendar
-from coreplan.support.cents import amount_text, cents, has_cents, share_cents
+from coreplan.support.cents import cents, has_cents, share_cents, value_text
 from coreplan.support.language import marked, number_text, say, say_marked
 from coreplan.support.late import provides
 from coreplan.view.words import count
@@ -23,6 +23,8 @@ class AmountWords(NamedTuple):
     The texts are marked for the catalogues of translations.
     """
 
+    write: Callable[[float], str] = value_text
+    """Writes an amount."""
     sign: int = 1
     """-1 where the whole is a cost, told as a positive number."""
     mean: str = marked(
@@ -63,6 +65,7 @@ def simulation_in_words(shown: Simulation, calendar: Calendar | None = None) -> 
     if shown.stopped:
         asked = count(shown.asked, "run")
         runs = say("stopped after {done:,} of {runs}", done=shown.runs, runs=asked)
+    write = words.write
     low, high = _range(shown.value, words.sign)
     lines = [
         say(
@@ -73,9 +76,9 @@ def simulation_in_words(shown: Simulation, calendar: Calendar | None = None) -> 
         ),
         say_marked(
             words.mean,
-            mean=amount_text(words.sign * shown.mean),
-            low=low,
-            high=high,
+            mean=write(words.sign * shown.mean),
+            low=write(low),
+            high=write(high),
             confidence=level,
         ),
     ]
@@ -85,20 +88,21 @@ def simulation_in_words(shown: Simulation, calendar: Calendar | None = None) -> 
     lines.append(
         say_marked(
             words.single,
-            least=amount_text(least),
-            most=amount_text(most),
-            deviation=amount_text(shown.deviation),
+            least=write(least),
+            most=write(most),
+            deviation=write(shown.deviation),
         )
     )
     lines.append(_quantiles(shown, words))
     interval = say("{level} interval", level=level)
     own = list(shown.own.items())
-    lines += _estimates(say_marked(words.alone), own, interval, words.sign, words.alone_total)
+    title = say_marked(words.alone)
+    lines += _estimates(title, own, interval, write, words.sign, words.alone_total)
     together = [(", ".join(names), each) for names, each in shown.shared.items() if names]
     together = [(names, each) for names, each in together if each.mean or each.low or each.high]
     together.sort(key=lambda each: -abs(each[1].mean))
     sign, total = words.together_sign, words.together_total
-    lines += _estimates(say_marked(words.together), together, interval, sign, total)
+    lines += _estimates(say_marked(words.together), together, interval, write, sign, total)
     if shown.completions:
         lines += _completions(shown.completions, calendar)
     return lines
@@ -110,7 +114,7 @@ def _quantiles(shown: Simulation, words: AmountWords) -> str:
     for share in QUANTILES:
         # A return of at least r is a cost of at most -r.
         amount = -shown.quantile(1 - share) if words.sign < 0 else shown.quantile(share)
-        values = {"share": say("{share:g} %", share=100 * share), "amount": amount_text(amount)}
+        values = {"share": say("{share:g} %", share=100 * share), "amount": words.write(amount)}
         parts.append(
             say("in {share} {amount}", context="cases", **values)
             if parts
@@ -119,15 +123,16 @@ def _quantiles(shown: Simulation, words: AmountWords) -> str:
     return ", ".join(parts)
 
 
-def _range(each: Estimate, sign: int) -> tuple[str, str]:
+def _range(each: Estimate, sign: int) -> tuple[float, float]:
     low, high = sorted((sign * each.low, sign * each.high))
-    return amount_text(low), amount_text(high)
+    return low, high
 
 
 def _estimates(
     title: str,
     rows: Sequence[tuple[str, Estimate]],
     interval: str,
+    write: Callable[[float], str],
     sign: int,
     total: float | None = None,
 ) -> list[str]:
@@ -137,7 +142,7 @@ def _estimates(
     if total is not None and has_cents(total) and abs(sum(means) - total) < 1:
         means = [each / 100 for each in share_cents(cents(total), means)]
     cells = [
-        (name, amount_text(mean), _between(*_range(each, sign)))
+        (name, write(mean), _between(*map(write, _range(each, sign))))
         for (name, each), mean in zip(rows[:MOST_ROWS], means, strict=False)
     ]
     return ["", *_table([(title, say("mean", context="average"), interval), *cells]), *_more(rows)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import itertools
 import logging
 import math
@@ -39,6 +40,44 @@ _LONGEST = 160
 MIDDLE = 6
 """Narrower names are never cut in the middle."""
 CTRL_C = marked("Searching for the best plan. Ctrl-C stops and keeps the best plan so far.")
+
+
+READABLE = "coreplan-readable"
+"""A way to write letters that a terminal lacks, for the errors of a stream: as similar ones."""
+_SIMILAR = {
+    "\N{NO-BREAK SPACE}": " ",
+    "–": "-",
+    "…": "...",
+    "€": "EUR",
+    "£": "GBP",
+    "ä": "ae",
+    "ö": "oe",
+    "ü": "ue",
+    "Ä": "Ae",
+    "Ö": "Oe",
+    "Ü": "Ue",
+    "ß": "ss",
+    "é": "e",
+    "ë": "e",
+    "ï": "i",
+}
+"""What is written for letters of the known languages, and for signs in amounts and dates."""
+
+
+def _write_similar(error: UnicodeError) -> tuple[str | bytes, int]:
+    """Write similar letters, or else the codes of letters."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    letter = error.object[error.start]
+    if letter in _SIMILAR:
+        return _SIMILAR[letter], error.start + 1
+    one = UnicodeEncodeError(
+        error.encoding, error.object, error.start, error.start + 1, error.reason
+    )
+    return codecs.backslashreplace_errors(one)
+
+
+codecs.register_error(READABLE, _write_similar)
 
 
 class WordConsole(Console):

@@ -7,6 +7,7 @@ from coreplan.support.language import marked, say
 from coreplan.view.simulation_text import AmountWords, amount_words
 
 _COSTS = AmountWords(
+    write=amount_text,
     sign=-1,
     mean=marked("mean cost {mean}, between {low} and {high} with a confidence of {confidence}"),
     single=marked("single runs: cost from {least} to {most}, standard deviation {deviation}"),
@@ -16,6 +17,7 @@ _COSTS = AmountWords(
     together_sign=-1,
 )
 _EARNINGS = AmountWords(
+    write=amount_text,
     mean=marked("mean earnings {mean}, between {low} and {high} with a confidence of {confidence}"),
     single=marked("single runs: earnings from {least} to {most}, standard deviation {deviation}"),
     at_most=marked("in {share} of cases it earns at most {amount}"),
