@@ -44,6 +44,19 @@ def _two_digits(amount: float) -> str:
     return f"{Decimal(cents(amount)) / 100:,.2f}"
 
 
+def change_text(amount: float) -> str:
+    """Write a difference of amounts, whose sign is shown also if it is positive.
+
+    Examples
+    --------
+    >>> change_text(2.5), change_text(-2.5), change_text(0.001)
+    ('+2.50', '-2.50', '0.00')
+    """
+    if rounded(amount) <= 0:
+        return amount_text(amount)
+    return amount_text(-amount).replace("-", "+", 1)  # the sign is in the same place
+
+
 def price_text(price: float, spec: str = ",.10g") -> str:
     """Write a price with the digits that it has; with a currency, with two digits if they suffice.
 

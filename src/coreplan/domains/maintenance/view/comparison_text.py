@@ -18,6 +18,7 @@ from coreplan.domains.maintenance.plan_comparison import (
 )
 from coreplan.domains.maintenance.problem_changes import ProblemChange
 from coreplan.model.calendar import Calendar
+from coreplan.support.cents import change_text
 from coreplan.support.language import marked, number_text, say, say_marked
 from coreplan.view.terminal import fit, fold
 from coreplan.view.units import per_unit, some_steps
@@ -105,13 +106,13 @@ def cost_rows(lines: Sequence[CostLine]) -> list[tuple[str, str, str, str]]:
             "hindrance": say("hindrance: {works}", works=" + ".join(line.names)),
             "total": say("in all"),
         }[line.what]
-        more = rounded(sign * line.more)
+        more = sign * line.more
         rows.append(
             (
                 printable(name),
                 amount_text(sign * line.old),
                 amount_text(sign * line.new),
-                f"{'+' if more > 0 else ''}{amount_text(more)}",
+                change_text(more),
             )
         )
     return rows
