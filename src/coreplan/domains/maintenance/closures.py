@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def count_periods(closed: Sequence[Closure]) -> str:
     """The number of closed periods in words."""
-    return say_count(len(closed), "{number} closed period", "{number} closed periods")
+    return say_count(len(closed), "{number:,} closed period", "{number:,} closed periods")
 
 
 def closure_in_words(closure: Closure) -> str:
