@@ -8,6 +8,7 @@ from typing import Any
 from rich.cells import cell_len
 from rich.text import Text
 
+from coreplan.domains.maintenance.closures import closure_in_words
 from coreplan.domains.maintenance.money import amount_text, rounded
 from coreplan.domains.maintenance.parts import Cost, Delay
 from coreplan.domains.maintenance.plan_comparison import (
@@ -218,7 +219,8 @@ def problem_change_in_words(change: ProblemChange, calendar: Calendar | None = N
         return say("the plan covers {now} instead of {then}", now=now, then=str(before))
     if change.what == "closed":
         now, then = (
-            printable("; ".join(each)) or say("none", context="closed periods")
+            printable("; ".join(map(closure_in_words, each)))
+            or say("none", context="closed periods")
             for each in (after, before)
         )
         return say("closed periods: {now} instead of {then}", now=now, then=then)
