@@ -542,7 +542,8 @@ SAID = {
         "nl": [
             "Ka: k7 beginnen, Zu: ",
             "Zu: werkt aan z8, nog 2 stappen",
-            "Ka/k7 en Zu/z8 lopen tegelijk, ten minste 2 stappen lang: hinder kost €\xa07,50 per stap",
+            "Ka/k7 en Zu/z8 lopen tegelijk, ten minste 2 stappen lang: hinder kost €\xa07,50 "
+            "per stap",
             "het plan: r1: go, r2: wait; verwachte waarde vanaf hier: 12,52",
         ],
         "de": [
