@@ -542,6 +542,8 @@ SAID = {
         "nl": [
             "Ka: k7 beginnen, Zu: ",
             "Zu: werkt aan z8, nog 2 stappen",
+            "Ka: wachten: ",
+            "Ka: doorgaan, Zu: doorgaan; vanaf hier",
             "Ka/k7 en Zu/z8 lopen tegelijk, ten minste 2 stappen lang: hinder kost €\xa07,50 "
             "per stap",
             "het plan: r1: go, r2: wait; verwachte waarde vanaf hier: 12,52",
@@ -549,6 +551,8 @@ SAID = {
         "de": [
             "Ka: k7 beginnen, Zu: ",
             "Zu: arbeitet an z8, noch 2 Schritte",
+            "Ka: warten: ",
+            "Ka: weitermachen, Zu: weitermachen; ab hier",
             "der Plan: r1: go, r2: wait; erwarteter Wert ab hier: 12,52",
         ],
     },
@@ -665,6 +669,22 @@ def test_columns_of_the_chart(language: str) -> None:
         assert row[at - 1] == " "
         assert row[at] != " "
         assert set(row[at - 3]) <= {*BLOCKS.chances, BLOCKS.sure, BLOCKS.extra, BLOCKS.idle}
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_numbers_of_steps_stand_above_their_columns(language: str) -> None:
+    """A title that is longer than all names moves the numbers and the bars alike."""
+    policy = solve(small()).policy
+    assert policy is not None
+    with speaking(language):
+        head, *rows = plains(gantt(timeline(policy).works, small().agent_names, 0, 7, 80))
+    first = head.index(" 0 ") + 1
+    bars = [row for row in rows if row.startswith("  ")]
+    assert len(bars) == 3
+    marks = {*BLOCKS.chances, BLOCKS.sure, BLOCKS.extra, BLOCKS.idle}
+    for row in bars:
+        assert row[first - 1] == " "
+        assert row[first] in marks
 
 
 # -- the command line ------------------------------------------------------------------------------
