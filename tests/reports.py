@@ -101,8 +101,18 @@ class Page(HTMLParser):
 
     @property
     def data(self) -> Any:
-        """What the page shows."""
-        return json.loads(self.texts["script"][0])
+        """What the page shows, without the translations for its scripts."""
+        return {key: value for key, value in self._all.items() if key != "language"}
+
+    @property
+    def language(self) -> Any:
+        """What the scripts need to write in the language of the page."""
+        return self._all["language"]
+
+    @property
+    def _all(self) -> dict[str, Any]:
+        parsed: dict[str, Any] = json.loads(self.texts["script"][0])
+        return parsed
 
     def meta(self, name: str) -> str:
         """The content of a meta element."""

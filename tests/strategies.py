@@ -142,9 +142,9 @@ def _state_conditions(draw: DrawFn, agent: dict[str, Any]) -> Any:
         return draw(st.sampled_from(states))
     if kind == "list":
         return draw(subsets(states, 3))
-    present = [value for own in by_state for value in own.values()]
-    wanted = st.sampled_from(present) | st.sampled_from(FEATURE_VALUES)
-    return {name: draw(wanted) for name in draw(subsets(names, 2))}
+    # A feature that some state has, with one of its values; two features may exclude each other.
+    present = {name: [own[name] for own in by_state if name in own] for name in names}
+    return {name: draw(st.sampled_from(present[name])) for name in draw(subsets(names, 2))}
 
 
 @st.composite

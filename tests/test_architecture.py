@@ -28,6 +28,7 @@ SLOW = {
     ("coreplan.cli.generate", "rich.progress"),
     ("coreplan.files.parsing", "coreplan.files.yaml_text"),
     ("coreplan.view.simulation_text", "rich.cells"),
+    ("coreplan.support.language", "polib"),
 }
 """What is seldom needed and slow to import."""
 

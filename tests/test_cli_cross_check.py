@@ -86,7 +86,8 @@ def test_ctrl_c_ends_storm(tmp_path: Path) -> None:
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
-    wait_for(lambda: children.read_text(encoding="ascii").split())
+    wait_for(lambda: children.read_text(encoding="ascii").split() or process.poll() is not None)
+    assert process.poll() is None, process.communicate()[1]
     worker = children.read_text(encoding="ascii").split()
     # Storm is at work, or about to be.
     wait_for(lambda: "storm" in Path(f"/proc/{worker[0]}/maps").read_text(encoding="utf-8"))

@@ -142,3 +142,29 @@ def test_days_that_are_not_clear(run: Run, planned: tuple[Path, Path]) -> None:
     assert "could be 4 May 2026 or 5 Apr 2026" in err
     asked = ["--today", "04-05-2026", "--dates", "mdy"]
     assert "has the day first" in run("plan", works, *options(works), *asked).err
+
+
+def test_periods_in_the_past_do_not_matter(run: Run, tmp_path: Path) -> None:
+    """Works that are done leave room, even where all works together would not fit any more."""
+    rows = [
+        "contractor;work;duration;cost;actual start;status",
+        "Alpha;a1;2;3;2026-04-06;done",
+        "Alpha;a2;2;3;;",
+    ]
+    works = tmp_path / "works.csv"
+    works.write_text("\n".join(rows))
+    calendar = "format: calendar/1\nstart: 2026-04-06\nstep: week\nclosed:\n"
+    (tmp_path / "works.calendar.yaml").write_text(
+        f"{calendar}- from: 2026-04-13\n  to: 2026-04-26\n"
+    )
+    asked = ["plan", works, "--horizon", 6, "--must-complete", "--json"]
+    code, out, err = run(*asked, "--today", "2026-04-27")
+    assert code == 0, err
+    assert one_json(out)["stage"] == 3
+    # A period that is still to come counts: two of the three weeks that are left.
+    (tmp_path / "works.calendar.yaml").write_text(
+        f"{calendar}- from: 2026-05-04\n  to: 2026-05-17\n"
+    )
+    code, _, err = run(*asked, "--today", "2026-04-27")
+    assert code == 2
+    assert "Alpha cannot finish all its works" in err

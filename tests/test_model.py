@@ -6,9 +6,14 @@ import copy
 import dataclasses
 import itertools
 import pickle
+import re
+import subprocess
+import sys
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -321,9 +326,16 @@ def test_mappings_compare_without_order_and_show_it() -> None:
 # -- features ---------------------------------------------------------------------------------
 
 
+def with_feature(own: Any) -> Agent:
+    """An agent that goes to a state with a feature; states out of reach have all other values."""
+    others = {f"u{k}": {"f": value} for k, value in enumerate([*FEATURE_VALUES, True, False, 1, 0])}
+    moves = {name: {"go": {"t": 1.0}} for name in ("s", *others)}
+    return Agent("a", "s", moves, {"t": {"f": own}, **others})
+
+
 def featured(test: object, own: object) -> TIMMDP:
     """Earns 1 if a test of a feature matches."""
-    agent = Agent("a", "s", {"s": {"go": {"t": 1}}}, {"t": {"f": own}})  # type: ignore[dict-item]
+    agent = with_feature(own)
     condition = Condition(next={"f": test})  # type: ignore[dict-item]
     return TIMMDP((agent,), (RewardFunction(("a",), (Entry({"a": condition}, 1),)),), 1)
 
@@ -343,7 +355,7 @@ def test_features_match_by_value_and_kind(test: object, own: object) -> None:
 @pytest.mark.parametrize(("own", "value"), [(True, 1.0), (1, 10.0), (1.0, 10.0), (False, 0.0)])
 def test_true_and_one_are_told_apart_within_one_problem(own: object, value: float) -> None:
     """Conditions on ``true`` and on 1 stay two conditions where a problem has both."""
-    agent = Agent("a", "s", {"s": {"go": {"t": 1}}}, {"t": {"f": own}})  # type: ignore[dict-item]
+    agent = with_feature(own)
     for order in (1, -1):
         entries = (
             Entry({"a": Condition(next={"f": True})}, 1),
@@ -612,3 +624,244 @@ def test_agents_are_found_by_name() -> None:
     assert problem.initial_state == {"a": "home", "b": "home"}
     with pytest.raises(ModelError, match="the problem has no agent 'c'"):
         problem.agent("c")
+
+
+# -- models without traps ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scope", [1, 2, 3])
+@given(data=st.data())
+def test_equal_rewards_become_few_entries_of_the_same_worth(
+    scope: int, data: st.DataObject
+) -> None:
+    """However rewards are spread over transitions, each is earned exactly once."""
+    agents = [chain(f"a{i}") for i in range(scope)]
+    moves = list(itertools.product(*(list(agent.moves()) for agent in agents)))
+    drawn = data.draw(
+        st.lists(st.sampled_from([0.0, 0.0, 1.0, -2.5]), min_size=len(moves), max_size=len(moves))
+    )
+    values = dict(zip(moves, drawn, strict=True))
+
+    def worth(*asked: Transition) -> float:
+        return values[tuple(Transition(str(m.state), m.action, str(m.next)) for m in asked)]
+
+    made = RewardFunction.from_function(agents, worth)
+    assert len(made.entries) <= sum(value != 0 for value in drawn)
+    for joint, value in values.items():
+        earned = [entry.value for entry in made.entries if earns(entry, agents, joint)]
+        assert earned == ([value] if value else [])
+
+
+def earns(entry: Entry, agents: list[Agent], joint: tuple[Transition, ...]) -> bool:
+    """Whether a joint transition matches an entry."""
+    for agent, move in zip(agents, joint, strict=True):
+        test = entry.when.get(agent.name, Condition())
+        assert not isinstance(test.action, str)
+        if test.action is not None and move.action not in test.action:
+            return False
+        for part, state in ((test.state, move.state), (test.next, move.next)):
+            assert part is None or isinstance(part, tuple)
+            if not agent.matches(part, state):
+                return False
+    return True
+
+
+def walker(size: int, horizon: int | None = None, name: str = "w") -> Agent:
+    """An agent that walks to and fro on cells; its states are pairs of numbers."""
+
+    def outcomes(state: tuple[int, int], action: str) -> dict[tuple[int, int], float]:
+        x, y = state
+        return {((x + (1 if action == "on" else -1)) % size, y): 1.0}
+
+    return Agent.from_functions(
+        name, (0, 7), lambda _: ["on", "back"], outcomes, horizon=horizon,
+        features=lambda s: {"x": s[0], "far": s[0] > 2},
+    )  # fmt: skip
+
+
+def test_meeting_takes_an_entry_for_each_cell() -> None:
+    """Where only the next cells matter, actions and states are not spelled out."""
+    agents = [walker(16, name="a"), walker(16, name="b")]
+    made = RewardFunction.from_function(agents, lambda a, b: -5.0 * (a.next == b.next))
+    assert len(made.entries) == 16
+    everywhere = RewardFunction.from_function(agents, lambda a, b: 3.0)
+    assert [dict(entry.when) for entry in everywhere.entries] == [{}]
+
+
+def test_rewards_made_from_an_agent_with_fewer_transitions_are_an_error() -> None:
+    """An agent made for a shorter horizon has no rewards later, which would go unnoticed."""
+    short, long = walker(16, horizon=3), walker(16, horizon=10)
+    reward = RewardFunction.from_function([short], lambda m: 1.0)
+    with pytest.raises(ModelError, match="made from another agent 'w'"):
+        TIMMDP((long,), (reward,), 10)
+    with pytest.raises(ModelError, match="made from another agent 'w'"):
+        TIMMDP((walker(8),), (reward,), 10)
+    # The same transitions are enough, and an agent may have fewer.
+    assert TIMMDP((walker(16, horizon=3),), (reward,), 3).horizon == 3
+    more = RewardFunction.from_function([long], lambda m: 1.0)
+    assert solve(TIMMDP((short,), (more,), 3)).value == 3.0
+
+
+@pytest.mark.parametrize(
+    ("wanted", "words"),
+    [
+        ({"x": 99}, "no state of agent 'w' has the value 99 of the feature 'x'"),
+        ({"far": 1}, "has the value 1 of the feature 'far'; it has false, true"),
+        ({"far": "yes"}, "has the value 'yes' of the feature 'far'; it has false, true"),
+        ({"x": True}, "has the value true of the feature 'x'"),
+        ({"y": 1}, "no feature 'y'"),
+    ],
+)
+def test_a_feature_or_value_that_no_state_has_is_an_error(
+    wanted: dict[str, Any], words: str
+) -> None:
+    """A mistyped value would match nothing, without a word."""
+    entry = Entry({"w": Condition(next=wanted)}, 1.0)
+    with pytest.raises(ModelError, match=words):
+        TIMMDP((walker(5),), (RewardFunction(("w",), (entry,)),), 3)
+
+
+def test_one_may_ask_for_no_where_all_states_say_yes() -> None:
+    """A feature that is true or false has both values, whichever the states have."""
+    agent = Agent("a", "s", {"s": {"go": {"s": 1.0}}}, {"s": {"busy": True}})
+    for wanted, value in ((True, 2.0), (False, 0.0)):
+        entry = Entry({"a": Condition(next={"busy": wanted})}, 1.0)
+        assert solve(TIMMDP([agent], [RewardFunction(["a"], [entry])], 2)).value == value
+
+
+def test_conditions_by_features_are_looked_up() -> None:
+    """Work for many conditions on many states grows with their matches, not with both."""
+    agent = walker(1500)
+    entries = tuple(Entry({"w": Condition(next={"x": x})}, 1.0) for x in range(1500))
+    problem = TIMMDP((agent,), (RewardFunction(("w",), entries),), 2)
+    assert calls_of(problem.index) < 300_000  # 1,500 times 1,500 would be 2,250,000
+
+
+def calls_of(function: Callable[[], object]) -> int:
+    """The calls of Python functions that a call makes."""
+    count = 0
+
+    def note(frame: object, event: str, argument: object) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    sys.setprofile(note)
+    try:
+        function()
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+def test_too_many_calls_are_refused_at_once_and_progress_is_told() -> None:
+    """The function is not called at all if it would be called too often."""
+    agents = [walker(64, name=f"a{i}") for i in range(4)]
+    with pytest.raises(ModelError, match=r"268,435,456 times.*128 of 'a0'"):
+        RewardFunction.from_function(agents, lambda *moves: pytest.fail("called"))
+    news: list[tuple[int, int]] = []
+    RewardFunction.from_function(
+        agents[:2], lambda *moves: 0.0, progress=lambda *both: news.append(both)
+    )
+    assert news == [(0, 128**2), (10_000, 128**2), (128**2, 128**2)]
+
+
+def test_failures_of_functions_name_what_they_were_asked() -> None:
+    """A mistake in a function of the model is found by its state and action, not by its stack."""
+
+    def fails(*_: Any) -> Any:
+        raise KeyError("north")
+
+    with pytest.raises(ModelError, match=r"agent 'w' from \(0, 7\) by 'on' to \(1, 7\).*KeyError"):
+        RewardFunction.from_function([walker(4)], fails)
+    with pytest.raises(ModelError, match=r"returned null for agent 'w' from .*expected a number"):
+        RewardFunction.from_function([walker(4)], lambda m: None)  # type: ignore[arg-type, return-value]
+    cases: list[tuple[dict[str, Any], str]] = [
+        ({"actions": fails}, r"agent 'w': `actions` failed for the state \(0, 7\): KeyError"),
+        ({"outcomes": fails}, r"`outcomes` failed for the state \(0, 7\) and action 'on': KeyErr"),
+        ({"features": fails}, r"`features` failed for the state \(0, 7\): KeyError"),
+        ({"label": fails}, r"`label` failed for the state \(0, 7\): KeyError"),
+        ({"outcomes": lambda s, a: None}, r"`outcomes` returned null .* a mapping"),
+        ({"outcomes": lambda s, a: {(1,): "x"}}, r"'x' for the state \(0, 7\) and action 'on'"),
+        ({"outcomes": lambda s, a: {s: 0.5}}, r"add up to 0.5"),
+        ({"actions": lambda s: 3}, r"`actions` returned 3 for the state \(0, 7\)"),
+        ({"actions": lambda s: []}, r"`actions` returned no action for the state \(0, 7\)"),
+        ({"features": lambda s: 3}, r"`features` returned 3 .* a mapping"),
+        ({"label": lambda s: 3}, r"`label` returned 3 .* a text"),
+    ]
+    sound: dict[str, Any] = {"actions": lambda s: ["on"], "outcomes": lambda s, a: {s: 1.0}}
+    for wrong, words in cases:
+        with pytest.raises(ModelError, match=words):
+            Agent.from_functions("w", (0, 7), **(sound | wrong), horizon=2)
+
+
+def test_an_agent_may_have_all_states_that_it_can_ever_reach() -> None:
+    """Without a horizon, conditions may name every state, and the agent serves any horizon."""
+    agent = walker(16)
+    assert len(agent.transitions) == 16
+    assert len(walker(16, horizon=3).transitions) < 16
+    goal = Entry({"w": Condition(next="(9, 7)")}, 1.0)
+    assert solve(TIMMDP((agent,), (RewardFunction(("w",), (goal,)),), 3)).value == 0.0
+    with pytest.raises(ModelError, match=r"more than 1,000 states.*horizon"):
+        Agent.from_functions(
+            "w", 0, lambda s: ["on"], lambda s, a: {s + 1: 1.0}, horizon=None, most_states=1000
+        )
+
+
+def test_states_may_be_given_as_the_values_that_they_were_made_from() -> None:
+    """Names and values both say which state is meant; unknown ones are errors with names."""
+    agent = walker(6)
+    reward = RewardFunction.from_function([agent], lambda m: float(m.next[0] == 3))
+    problem = TIMMDP((agent,), (reward,), 4)
+    policy = solve(problem).policy
+    assert policy is not None
+    assert policy.act(2, {"w": (2, 7)}) == policy.act(2, {"w": "(2, 7)"}) == {"w": "on"}
+    assert solve(problem, stage=3, state={"w": (2, 7)}).value == 1.0
+    for unknown in ((9, 9), "(9, 9)", [2, 7], 3.5):
+        with pytest.raises(ModelError, match="agent 'w' has no state"):
+            policy.act(2, {"w": unknown})
+
+
+def test_numbers_of_numpy_are_the_same_states_as_plain_ones() -> None:
+    """A state computed with numpy has the name that the plain number has."""
+    agent = Agent.from_functions(
+        "w", np.int64(0), lambda s: ["on"], lambda s, a: {(s + 1) % np.int64(3): 1.0}, horizon=None
+    )
+    assert agent.states == ("0", "1", "2")
+    pairs = Agent.from_functions(
+        "p", (np.int64(0), "x"), lambda s: ["on"],
+        lambda s, a: {(np.int64(1) - s[0], s[1]): 1.0}, horizon=None,
+    )  # fmt: skip
+    assert pairs.states == ("(0, 'x')", "(1, 'x')")
+    assert solve(TIMMDP((agent,), (), 1), state={"w": np.int64(2)}, stage=0).value == 0.0
+
+
+def test_a_problem_is_shown_by_its_size() -> None:
+    """The text of a problem on the console is one line, however large the problem is."""
+    agent = walker(1500)
+    reward = RewardFunction.from_function([agent], lambda m: float(m.next[0]))
+    problem = TIMMDP([agent], [reward], 3, name="cells " * 20)
+    shown = [repr(problem), repr(agent), repr(reward), repr(Agent("a", "s", {}))]
+    assert all(len(each) < 150 and "\n" not in each for each in shown)
+    assert "1 agent, horizon 3" in shown[0]
+    assert "1,500 states, 2 actions" in shown[1]
+    assert "of w: 1,499 entries" in shown[2]
+
+
+def test_type_checkers_accept_what_runs(tmp_path: Path) -> None:
+    """Lists are as good as tuples, a solve has a policy, and so has the README."""
+    readme = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+    examples = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
+    assert len(examples) >= 2
+    for k, example in enumerate(examples):
+        (tmp_path / f"readme{k}.py").write_text(example, encoding="utf-8")
+    (tmp_path / "user.py").write_text(
+        "from coreplan import TIMMDP, Agent, Entry, RewardFunction, solve\n"
+        "agent = Agent('a', 's', {'s': {'go': {'s': 1}}})\n"
+        "problem = TIMMDP([agent], [RewardFunction(['a'], [Entry({}, 1.0, [0])])], 1)\n"
+        "value: float = solve(problem, time_limit=1.0).policy.evaluate()\n"
+    )
+    code = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--cache-dir", tmp_path / "c", "."],
+        cwd=tmp_path, capture_output=True, text=True,
+    )  # fmt: skip
+    assert code.returncode == 0, code.stdout

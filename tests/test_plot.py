@@ -30,6 +30,7 @@ from coreplan.analysis import execution_sequences
 from coreplan.analysis.distribution import ReturnDistribution
 from coreplan.cli import example_path
 from coreplan.model.calendar import Calendar
+from coreplan.support.language import speaking
 from helpers import from_file, random_mpp
 
 SMALL = random_mpp(2, 2, 6)
@@ -346,3 +347,33 @@ def test_without_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(SolverError, match=r"pip install 'coreplan\[plot\]'"):
         plot.gantt(solved(SMALL))
+
+
+@pytest.mark.extras
+def test_pictures_keep_the_language_in_which_they_were_made(pyplot: Any) -> None:
+    """Dates and numbers at axes are written when a figure is drawn, which may be later."""
+    result = solve(read_problem(example_path("two_works.yaml")))
+    calendar = Calendar(datetime.date(2026, 5, 4), "day")
+    with speaking("nl", "EUR"):
+        chart = plot.gantt(result, calendar=calendar)
+        costs = plot.cost_distribution(result, pyplot.figure().add_subplot())
+    chart.figure.canvas.draw()
+    assert chart.get_xlabel() == "dag die begint op"
+    assert chart.get_xticklabels()[0].get_text() == "4 mei"
+    costs.figure.canvas.draw()
+    assert costs.get_xlabel() in ("kosten in EUR", "waarde in EUR")
+    assert costs.get_ylabel() == "kans"
+    assert costs.get_legend().get_texts()[0].get_text().startswith("gemiddeld €")
+    shown = [label.get_text() for label in costs.get_yticklabels()]
+    assert any("," in text for text in shown)
+    assert not any("." in text for text in shown)
+
+
+@pytest.mark.extras
+def test_english_pictures_name_a_currency_if_there_is_one(pyplot: Any) -> None:
+    """Without a currency the axis has no unit."""
+    result = solve(read_problem(example_path("two_works.yaml")))
+    plain = plot.cost_distribution(result, pyplot.figure().add_subplot()).get_xlabel()
+    with speaking(currency="GBP"):
+        axes = plot.cost_distribution(result, pyplot.figure().add_subplot())
+    assert axes.get_xlabel() == f"{plain} in GBP"

@@ -305,7 +305,7 @@ def test_hostile_names_are_text() -> None:
     )
     assert "alert" not in page.texts["script"][1]
     embedded = report.html.partition('id="data">')[2].partition("</script>")[0]
-    assert json.loads(embedded) == page.data
+    assert json.loads(embedded) == page.data | {"language": page.language}
     assert not set("<>&") & set(embedded)
     report.html.encode()  # also what is no text in Unicode
 

@@ -10,9 +10,15 @@ import pytest
 
 from coreplan import Contractor, MaintenanceProblem, Task, plot
 from coreplan.domains.maintenance import export_plan, schedule_policy
+from coreplan.support.language import speaking
 from exported import WEEKS, hostile_plan, small_plan
 
 needs_matplotlib = pytest.mark.extras
+LABELS = {
+    "en": "week that begins on",
+    "nl": "week die begint op",
+    "de": "Woche, beginnend am",
+}
 MAGIC = {".png": b"\x89PNG", ".pdf": b"%PDF", ".svg": b"<?xml"}
 
 
@@ -75,3 +81,27 @@ def test_rows_of_pages() -> None:
     assert all(one[1] == other[0] for one, other in itertools.pairwise(pages))
     assert all(0 < end - begin <= most for begin, end in pages)
     assert pages[:2] == [(0, 3), (3, 3 + most - 1)]
+
+
+@needs_matplotlib
+@pytest.mark.parametrize(
+    ("language", "texts"),
+    [
+        ("en", ("planned", "only if delayed", "height of a bar: its chance", "4 May")),
+        ("nl", ("gepland", "alleen bij vertraging", "hoogte van een balk: de kans", "4 mei")),
+        (
+            "de",
+            ("geplant", "nur bei Verzögerung", "Höhe eines Balkens: seine Wahrscheinlichkeit"),
+        ),
+    ],
+)
+def test_charts_speak_the_language(language: str, texts: tuple[str, ...], tmp_path: Path) -> None:
+    """The legend, the label and the dates of a chart are in the user's language."""
+    path = tmp_path / "plan.svg"
+    with speaking(language):
+        export_plan(small_plan(), path, calendar=WEEKS)
+    svg = path.read_text(encoding="utf-8")
+    for text in texts:
+        assert f"<!-- {text} -->" in svg
+    for each, label in LABELS.items():
+        assert (label in svg) == (each == language)

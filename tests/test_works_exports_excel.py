@@ -18,7 +18,9 @@ from coreplan.domains.maintenance.exports.content import exported_plan
 from coreplan.domains.maintenance.exports.workbook import plan_workbook
 from coreplan.domains.maintenance.works.columns import HINDRANCE, WORKS, recognise
 from coreplan.domains.maintenance.works.excel import write_workbook
+from coreplan.domains.maintenance.works.template import write_templates
 from coreplan.model.calendar import Calendar
+from coreplan.support.language import say, speaking
 from exported import HOSTILE, MONDAY, WEEKS, hostile_plan, later_plan, small_plan
 
 pytestmark = pytest.mark.extras
@@ -185,3 +187,82 @@ def test_to_a_file(tmp_path: Path) -> None:
     path = tmp_path / "PLAN.XLSX"
     export_plan(small_plan(), path)
     assert importlib.import_module("openpyxl").load_workbook(path).sheetnames[0] == "works"
+
+
+def strings(policy: Policy) -> set[str]:
+    """All texts in a workbook, with the names of sheets."""
+    made = book(policy, WEEKS, details={"Alpha/a1": {"budget": "B1"}})
+    cells = {cell.value for sheet in made for row in sheet.iter_rows() for cell in row}
+    return {text for text in cells if isinstance(text, str)} | set(made.sheetnames)
+
+
+@pytest.mark.parametrize("language", ["nl", "de"])
+def test_workbooks_speak_the_language(language: str) -> None:
+    """Titles, sheets and sentences are Dutch or German; only names are as in English."""
+    for policy in (small_plan(), later_plan()):
+        english = strings(policy)
+        with speaking(language, "EUR"):
+            translated = strings(policy)
+        names = {"Alpha", "Beta", "a1", "a2", "b1", "Alpha/a1", "Beta/b1", "small plan"}
+        names |= {"budget", "B1", "1 2 3 4 5 6 7 8 9.25 10"}
+        same = {text.casefold() for text in english & translated}
+        assert same <= {name.casefold() for name in names} | {"status", "plan"}
+        assert len(translated) >= len(english) - 1
+
+
+@pytest.mark.parametrize(
+    ("language", "currency", "amount", "chance"),
+    [
+        ("en", None, "#,##0.00", "0 %"),
+        ("en", "EUR", "[$€]#,##0.00", "0 %"),
+        ("en", "CHF", "[$CHF] #,##0.00;[$CHF] -#,##0.00", "0 %"),
+        ("nl", "EUR", "[$€] #,##0.00;[$€] -#,##0.00", "0%"),
+        ("de", "EUR", "#,##0.00 [$€]", "0 %"),
+        ("de", None, "#,##0.00", "0 %"),
+    ],
+)
+def test_amounts_have_the_currency(
+    language: str, currency: str | None, amount: str, chance: str
+) -> None:
+    """Formats of numbers have the currency where the language writes it; values stay numbers."""
+    with speaking(language, currency):
+        works, *contractors, _hindrance, totals = book(small_plan(), WEEKS)
+    formats = {
+        cell.number_format
+        for sheet in (works, *contractors)
+        for row in sheet.iter_rows(min_row=2)
+        for cell in row
+        if isinstance(cell.value, int | float)
+    }
+    assert formats == {"General", amount, chance}
+    assert {row[1].number_format for row in totals if isinstance(row[1].value, float)} == {amount}
+
+
+@pytest.mark.parametrize("language", ["nl", "de"])
+@pytest.mark.parametrize("other", ["en", "nl"])
+def test_a_translated_workbook_can_be_read_again(language: str, other: str, tmp_path: Path) -> None:
+    """The list in an export is a works list in its language; exports of it add no columns."""
+    policy = small_plan()
+    path = tmp_path / "plan.xlsx"
+    with speaking(language, "EUR"):
+        export_plan(policy, path, calendar=WEEKS)
+    with speaking(other):
+        again = read_works(path, calendar=WEEKS, horizon=10)
+        assert again.problem.contractors == policy.problem.contractors
+        assert again.problem.network == policy.problem.network
+        name = say("works", context="sheet")
+        titles = [cell.value for cell in book(policy, WEEKS)[name][1]]
+        result = solve(again.problem)
+        assert result.policy is not None
+        assert [cell.value for cell in book(result.policy, WEEKS)[name][1]] == titles
+
+
+@pytest.mark.parametrize("language", ["nl", "de"])
+def test_translated_templates_as_workbooks(language: str, tmp_path: Path) -> None:
+    """The sheets of a template are found by their names in every language."""
+    with speaking(language):
+        works, dated, _ = write_templates(tmp_path, excel=True)
+    made = read_works(works, horizon=12)
+    assert len(made.problem.network) == 2
+    assert not made.notes
+    assert read_works(dated, horizon=12, start_date=MONDAY).planned == made.planned

@@ -48,6 +48,7 @@ if TYPE_CHECKING:  # what __getattr__ finds, for type checkers
     from coreplan.solving import Status as Status
     from coreplan.solving import register_algorithm as register_algorithm
     from coreplan.solving import solve as solve
+    from coreplan.support.language import speaking as speaking
     from coreplan.view.report import make_report as make_report
 
 if TYPE_CHECKING:  # old names, see coreplan.support.moved: type checkers still know them
@@ -139,6 +140,7 @@ __all__ = [
     "register_algorithm",
     "simulate",
     "solve",
+    "speaking",
     "write_problem",
 ]
 
@@ -172,6 +174,7 @@ _HOMES = {
     "simulate": "analysis",
     "solve": "solving",
     "SolverError": "errors",
+    "speaking": "support.language",
     "Status": "solving",
     "Task": "domains.maintenance",
     "TIMMDP": "model",

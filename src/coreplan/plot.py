@@ -27,6 +27,15 @@ from coreplan.model.calendar import Calendar
 from coreplan.policies.policy import Policy
 from coreplan.solving.limits import Callback, Progress
 from coreplan.solving.result import Result
+from coreplan.support.cents import amount_text
+from coreplan.support.language import (
+    DEFAULT_LANGUAGE,
+    current_speech,
+    local_number,
+    number_text,
+    say,
+    speaking,
+)
 from coreplan.support.late import provides
 
 if TYPE_CHECKING:
@@ -248,12 +257,13 @@ def _draw_gantt(
     shown = [bar for each in bars.values() for bar in each if bar.height > 0]
     if any(bar.delayed for bar in shown):
         uncertain = any(bar.height < 1 for bar in shown)
-        delayed = "only if delayed" if uncertain else "delayed"
+        delayed = say("only if delayed") if uncertain else say("delayed", context="work")
         keys = [
-            Patch(facecolor=GREY, edgecolor=GREY, label="planned"),
+            Patch(facecolor=GREY, edgecolor=GREY, label=say("planned", context="work")),
             Patch(facecolor="white", edgecolor=GREY, hatch=HATCH, label=delayed),
         ]
-        _legend(axes, size, "height of a bar: its chance" if uncertain else None, handles=keys)
+        title = say("height of a bar: its chance") if uncertain else None
+        _legend(axes, size, title, handles=keys)
     return axes
 
 
@@ -349,16 +359,22 @@ def _time_axis(axes: Axes, calendar: Calendar | None) -> None:
 
     first, last = axes.get_xlim()
     if calendar is not None:
+        language = current_speech().language  # pictures are drawn later
+
+        def label(at: float, _: object) -> str:
+            with speaking(language):
+                return calendar.short_label(round(at)) if at >= first else ""
+
         axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
-        axes.xaxis.set_major_formatter(
-            FuncFormatter(lambda at, _: calendar.short_label(round(at)) if at >= first else "")
+        axes.xaxis.set_major_formatter(FuncFormatter(label))
+        axes.set_xlabel(
+            say("day that begins on") if calendar.step == "day" else say("week that begins on")
         )
-        axes.set_xlabel(f"{calendar.step} that begins on")
     else:
         every = next(n for n in _round_numbers() if (last - first) / n <= MOST_LABELS)
         steps = range(math.ceil(first / every) * every, math.ceil(last), every)
         axes.set_xticks([step + 0.5 for step in steps], [f"{step}" for step in steps])
-        axes.set_xlabel("step")
+        axes.set_xlabel(say("step"))
     if last - first <= 60:
         axes.xaxis.set_minor_locator(MultipleLocator(1))
         axes.tick_params(axis="x", which="minor", length=2)
@@ -485,10 +501,16 @@ def cost_distribution(
         heights, _ = np.histogram(values, edges, weights=chances)
         axes.stairs(heights, edges, fill=True, facecolor=colour, edgecolor=colour, linewidth=0.5)
     mean = -known.mean if costs else known.mean
-    axes.axvline(mean, color=GREY, linestyle="--", linewidth=1, label=f"mean {mean:,.2f}")
+    shown = amount_text(mean) if money else number_text(mean, ",.2f")
+    axes.axvline(
+        mean, color=GREY, linestyle="--", linewidth=1, label=say("mean {value}", value=shown)
+    )
     axes.set_ylim(bottom=0)
-    axes.set_xlabel("cost" if costs else "value")
-    axes.set_ylabel("probability" if known.exact else f"share of {known.runs:,} runs")
+    _local_numbers(axes)
+    axes.set_xlabel(_amount_label(costs, current_speech().currency if money else None))
+    axes.set_ylabel(
+        say("probability") if known.exact else say("share of {runs:,} runs", runs=known.runs)
+    )
     _plain(axes, size, "left", "bottom")
     _legend(axes, size)
     return axes
@@ -519,6 +541,31 @@ def _axes(ax: Axes | None, height: float) -> tuple[Axes, float | None]:
 
     _, made = pyplot.subplots(figsize=(WIDTH, height), layout="constrained")
     return made, FONT
+
+
+def _amount_label(costs: bool, currency: str | None) -> str:
+    """The label of an axis with costs or values, which names the currency if there is one."""
+    if currency is None:
+        return say("cost", context="axis") if costs else say("value", context="axis")
+    if costs:
+        return say("cost in {currency}", currency=currency)
+    return say("value in {currency}", currency=currency)
+
+
+def _local_numbers(axes: Axes) -> None:
+    """Write the numbers at both axes in the present language, also when they are drawn later."""
+    language = current_speech().language
+    if language == DEFAULT_LANGUAGE:
+        return
+    from matplotlib.ticker import ScalarFormatter
+
+    class LocalNumbers(ScalarFormatter):  # type: ignore[misc, unused-ignore]
+        def __call__(self, x: float, pos: int | None = None) -> str:
+            with speaking(language):
+                return local_number(super().__call__(x, pos))
+
+    axes.xaxis.set_major_formatter(LocalNumbers())
+    axes.yaxis.set_major_formatter(LocalNumbers())
 
 
 def _one_line(name: str) -> str:

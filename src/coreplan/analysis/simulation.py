@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from coreplan.analysis.trajectories import Trajectory
 from coreplan.errors import ModelError
 from coreplan.support.checks import found, is_number
 from coreplan.support.frozen import FrozenMapping
@@ -135,6 +136,8 @@ class Simulation:
         of the network.
     completions
         In a maintenance problem: the completions of all tasks that were not done at the start.
+    trajectories
+        The first runs step by step, as many as :func:`coreplan.simulate` was asked to keep.
     """
 
     problem: str
@@ -149,6 +152,7 @@ class Simulation:
     function_names: tuple[str, ...]
     money: Any | None = None
     completions: tuple[Completion, ...] = ()
+    trajectories: tuple[Trajectory, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "own", FrozenMapping(self.own))

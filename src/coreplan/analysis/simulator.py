@@ -8,7 +8,7 @@ time.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from coreplan import _core
 from coreplan.analysis.reward_tables import add_tables, reward_tables, scopes_of
 from coreplan.analysis.simulation import Completion, Estimate, Simulation, make_estimate
+from coreplan.analysis.trajectories import replay
 from coreplan.errors import LimitError, ModelError
 from coreplan.model.indexed import IndexedAgent
 from coreplan.model.rewards import MatchedTransitions
@@ -68,6 +69,7 @@ def simulate(
     threads: int | None = None,
     time_limit: float | None = None,
     callback: Callable[[SimulationProgress], object] | None = None,
+    keep: int = 0,
 ) -> Simulation:
     """Run a policy many times, and collect statistics.
 
@@ -88,6 +90,8 @@ def simulate(
         Seconds after which the simulation stops with the runs so far.
     callback
         Called several times a second; return ``True`` to stop with the runs so far.
+    keep
+        The number of runs to keep step by step, as ``trajectories``: the first ones.
 
     Returns
     -------
@@ -119,8 +123,13 @@ def simulate(
             f"confidence is {found(confidence)}; expected a number between 0 and 1, such as 0.95"
         )
     limits = Limits(time_limit)
+    _check("keep", keep, 0)
     with limits.catch_interrupts(), errors_of_the_core():
-        return Runs(policy, seed, limits).run(runs, confidence, threads, callback)
+        simulated = Runs(policy, seed, limits).run(runs, confidence, threads, callback)
+    if not keep:
+        return simulated
+    kept = replay(policy, seed, min(keep, simulated.runs), start_of(policy))
+    return replace(simulated, trajectories=kept)
 
 
 def _check(name: str, value: object, least: int) -> None:

@@ -11,6 +11,7 @@ from coreplan.cli.inputs import ListOptions, list_options, mistakes_as_json
 from coreplan.cli.language import language_options
 from coreplan.cli.shared import BAD_INPUT, OK, Command, calendar_options, json_option, print_json
 from coreplan.errors import FormatError
+from coreplan.support.language import say
 from coreplan.view.terminal import make_console, print_error
 from coreplan.view.words import describe_problem
 
@@ -52,9 +53,10 @@ def check(
         else:
             reports.append({"file": file, "ok": True, "problems": []})
             if not as_json:
-                kind = given.problem.file_format if given.works is None else "works list"
-                said = f"{kind}, {describe_problem(given.problem)}"
-                make_console().print(f"{file}: ok, {said}", markup=False)
+                kind = given.problem.file_format if given.works is None else say("works list")
+                size = describe_problem(given.problem)
+                message = say("{file}: ok, {kind}, {size}", file=file, kind=kind, size=size)
+                make_console().print(message, markup=False)
     if as_json:
         print_json(reports)
     return OK if all(report["ok"] for report in reports) else BAD_INPUT

@@ -35,6 +35,7 @@ from coreplan.policies.policy import Policy
 from coreplan.solving.result import Result
 from coreplan.solving.solver import solve as solve_problem
 from coreplan.support.interrupts import seconds_to_finish
+from coreplan.support.language import say
 from coreplan.view.plan_view import EXACT_SECONDS
 from coreplan.view.terminal import make_console
 from coreplan.view.words import describe_calendar
@@ -117,8 +118,9 @@ def compare_plan(
     read = {path: check_maintenance_problem(problem) for path, (problem, _) in dated.items()}
     calendar = dated[problems[1]][1]
     if not as_json:
-        for which, path, problem in zip(("old", "new"), (old, new), problems, strict=True):
-            console.print(f"{which}: {_describe(path, problem)}", markup=False)
+        old_name, new_name = map(_describe, (old, new), problems)
+        console.print(say("old: {plan}", plan=old_name), markup=False)
+        console.print(say("new: {plan}", plan=new_name), markup=False)
         if calendar is not None:
             console.print(describe_calendar(calendar), markup=False)
     options: dict[str, Any] = {"time_limit": time_limit, "memory_limit": memory_limit, **asked}
@@ -146,7 +148,7 @@ def compare_plan(
             page = comparison_report(comparison, calendar=calendar, title=title, names=names)
             page.save(output)
             if not as_json:
-                console.print(f"the comparison is in {output}", markup=False)
+                console.print(say("the comparison is in {file}", file=output), markup=False)
     if as_json:
         head = {"calendar": None if calendar is None else calendar.to_dict(), "page": output}
         print_json(comparison.to_dict() | head)
@@ -191,8 +193,8 @@ def _is_plan(path: str) -> bool:
 def _describe(path: str, problem: str) -> str:
     """A plan by its file, for people."""
     if path == problem:
-        return f"the best plan for {path}"
-    return f"{path}, a plan for {problem}"
+        return say("the best plan for {problem}", problem=path)
+    return say("{file}, a plan for {problem}", file=path, problem=problem)
 
 
 def _read_plan(path: str, problem: MaintenanceProblem, calendar: Calendar | None) -> Policy:

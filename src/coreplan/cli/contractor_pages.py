@@ -12,6 +12,7 @@ from coreplan.domains.maintenance import MaintenanceProblem
 from coreplan.files.writing import is_special
 from coreplan.model.problem import PlanningProblem
 from coreplan.support.checks import unknown_name
+from coreplan.support.language import say
 
 LONGEST = 60
 """The most characters of a contractor's name in the name of a file."""
@@ -79,5 +80,10 @@ def files_beside(output: str, names: Iterable[str]) -> dict[str, str]:
 def said_of(files: Sequence[str]) -> str:
     """Say where the contractors' pages are."""
     if len(files) == 1:
-        return f"the page of its contractor is in {files[0]}"
-    return f"the pages of {len(files)} contractors are beside it: {files[0]} to {files[-1]}"
+        return say("the page of its contractor is in {file}", file=files[0])
+    return say(
+        "the pages of {number} contractors are beside it: {first} to {last}",
+        number=len(files),
+        first=files[0],
+        last=files[-1],
+    )

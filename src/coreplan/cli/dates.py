@@ -14,6 +14,7 @@ from coreplan.files.reading import STANDARD_INPUT
 from coreplan.model.calendar import Calendar, ClosedPeriod
 from coreplan.model.dated_steps import DatedSteps, is_dated
 from coreplan.model.dates import ORDERS, DateStyle, find_order, parse_date, parse_days
+from coreplan.support.language import say
 from coreplan.view.terminal import make_console
 
 AnyCallable = TypeVar("AnyCallable", bound=Callable[..., Any])
@@ -59,7 +60,8 @@ def dated_steps(calendar: Calendar | None) -> DatedSteps:
 def tell(notes: Iterable[str], source: str) -> None:
     """Tell the user how dates were read, beside the output of the command."""
     for note in notes:
-        make_console(stderr=True).print(f"note: {source}: {note}", markup=False, soft_wrap=True)
+        text = say("note: {text}", text=f"{source}: {note}")
+        make_console(stderr=True).print(text, markup=False, soft_wrap=True)
 
 
 class DateAsWritten(click.ParamType):  # type: ignore[type-arg, unused-ignore]

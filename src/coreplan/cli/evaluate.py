@@ -23,6 +23,7 @@ from coreplan.cli.shared import (
 )
 from coreplan.cli.which_plan import WhichPlan, which_plan_options
 from coreplan.solving.result import Status
+from coreplan.support.language import say, say_marked
 from coreplan.view.terminal import make_console
 from coreplan.view.words import WHY_STOPPED, describe_problem, plan_in_words, remark_on_start
 
@@ -119,6 +120,7 @@ def evaluate(
         if line:
             console.print(line, markup=False)
     if report.result is not None and report.result.status is not Status.OPTIMAL:
-        why = WHY_STOPPED[report.result.status]
-        why = report.result.summary() if log.technical else f"The search for a better plan: {why}"
+        stopped = say_marked(WHY_STOPPED[report.result.status])
+        why = say("The search for a better plan: {stopped}", stopped=stopped)
+        why = report.result.summary() if log.technical else why
         console.print(why, style="dim", markup=False)

@@ -33,6 +33,7 @@ from coreplan.errors import FormatError, shorten
 from coreplan.formats import write_problem
 from coreplan.model.calendar import Calendar
 from coreplan.support.checks import MOST_STAGES
+from coreplan.support.language import say
 from coreplan.view.terminal import make_console
 from coreplan.view.words import describe_calendar, describe_problem
 
@@ -159,13 +160,23 @@ def _stays(made: WorksList, works: str, output: str) -> list[str]:
         some = ", ".join(shorten(repr(title)) for title in titles[:10])
         more = ", ..." if len(titles) > 10 else ""
         notes.append(
-            f"{output} does not hold the columns for people, {some}{more}; coreplan report {works} "
-            "shows them"
+            say(
+                "{file} does not hold the columns for people, {columns}; coreplan report {works} "
+                "shows them",
+                file=output,
+                columns=f"{some}{more}",
+                works=works,
+            )
         )
     if made.begun or any(made.planned.values()):
         notes.append(
-            f"{output} does not hold planned starts and progress; coreplan evaluate {works} values "
-            f"the planned starts, and coreplan plan {works} --today DATE goes on from the progress"
+            say(
+                "{file} does not hold planned starts and progress; coreplan evaluate {works} "
+                "values the planned starts, and coreplan plan {works} --today DATE goes on from "
+                "the progress",
+                file=output,
+                works=works,
+            )
         )
     return notes
 
@@ -184,20 +195,26 @@ def _close(
             closed = read_calendar(beside).closed
         if closed:
             notes.append(
-                f"{beside} had closed periods, and keeps them: "
-                f"{', '.join(period.label for period in closed)}"
+                say(
+                    "{file} had closed periods, and keeps them: {periods}",
+                    file=beside,
+                    periods=", ".join(period.label for period in closed),
+                )
             )
     calendar = replace(calendar, closed=closed)
     never = never_starting(close_steps(made.problem, calendar))
     if never:
-        notes.append(f"closed periods leave no start to {', '.join(map(shorten, never))}")
+        works = ", ".join(map(shorten, never))
+        notes.append(say("closed periods leave no start to {works}", works=works))
     return replace(made, calendar=calendar, notes=tuple(notes))
 
 
 def _report(made: WorksList, works: str, output: str, beside: Path, as_json: bool) -> None:
     notes = [*made.notes, *_stays(made, works, output)]
     if made.calendar is None and beside.is_file():
-        notes.append(f"{beside} existed before, and its dates still apply to the steps")
+        notes.append(
+            say("{file} existed before, and its dates still apply to the steps", file=beside)
+        )
     if as_json:
         print_json(
             {
@@ -218,4 +235,4 @@ def _report(made: WorksList, works: str, output: str, beside: Path, as_json: boo
     if made.calendar is not None:
         console.print(f"{beside}: {describe_calendar(made.calendar)}", markup=False)
     for note in notes:
-        console.print(f"note: {note}", markup=False)
+        console.print(say("note: {text}", text=note), markup=False)

@@ -29,6 +29,7 @@ from coreplan.model.calendar import Calendar
 from coreplan.model.indexed import JointState
 from coreplan.model.problem import PlanningProblem
 from coreplan.support.checks import MOST_STAGES
+from coreplan.support.language import say
 from coreplan.view.terminal import make_console, problem_dicts
 
 
@@ -90,12 +91,19 @@ class ListOptions:
                     "(--today DATE) to go on from there"
                 )
             notes.append(
-                "the list says that works have started; here, all works are planned from the start"
+                say(
+                    "the list says that works have started; here, all works are planned from the "
+                    "start"
+                )
             )
         console = make_console(stderr=True)
         for note in notes:
-            console.print(f"note: {note}", markup=False, soft_wrap=True)
-        problem = on_calendar(works.problem, file, calendar)
+            console.print(say("note: {text}", text=note), markup=False, soft_wrap=True)
+        ahead = calendar
+        if calendar is not None and works.state is not None:
+            # What is past closes nothing any more, and works that are done may have been in it.
+            ahead = calendar.without_past_periods(works.stage)
+        problem = on_calendar(works.problem, file, ahead)
         assert isinstance(problem, MaintenanceProblem)
         return Given(problem, calendar, replace(works, problem=problem))
 

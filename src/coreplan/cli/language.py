@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
 import click
@@ -11,6 +12,7 @@ from coreplan.errors import ModelError
 from coreplan.support.language import (
     DEFAULT_LANGUAGE,
     LANGUAGES,
+    Speech,
     check_currency,
     check_language,
     speaking,
@@ -31,17 +33,33 @@ class _Code(click.ParamType):  # type: ignore[type-arg, unused-ignore]
         try:
             return self._check(str(value))
         except ModelError as error:
-            self.fail(str(error), param, ctx)
+            variable = "" if param is None or ctx is None else _variable_of(param, ctx)
+            self.fail(f"{error}{variable}", param, ctx)
 
 
-def _speak_language(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
-    if value is not None:
-        ctx.with_resource(speaking(value))
+def _variable_of(param: click.Parameter, ctx: click.Context) -> str:
+    """The variable of the environment that gave a value, for messages."""
+    source = ctx.get_parameter_source(param.name or "")
+    if source is not click.core.ParameterSource.ENVIRONMENT:
+        return ""
+    return f" (found in the environment, {param.envvar})"
 
 
-def _speak_currency(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
-    if value is not None:
-        ctx.with_resource(speaking(currency=value))
+_LANGUAGE, _CURRENCY = "coreplan.language", "coreplan.currency"
+"""Where the context of a command keeps the language and the currency."""
+
+
+def _keep_language(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+    ctx.meta[_LANGUAGE] = value
+
+
+def _keep_currency(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+    ctx.meta[_CURRENCY] = value
+
+
+def speaking_as_asked(ctx: click.Context) -> AbstractContextManager[Speech]:
+    """Write all texts in the language and currency that the user asked for, within a `with`."""
+    return speaking(ctx.meta.get(_LANGUAGE), ctx.meta.get(_CURRENCY))
 
 
 _LANGUAGES = ", ".join(f"{code} ({name})" for code, name in LANGUAGES.items())
@@ -52,7 +70,7 @@ def language_options(command: AnyCallable) -> AnyCallable:
     command = click.option(
         "--currency",
         type=_Code("CODE", check_currency),
-        callback=_speak_currency,
+        callback=_keep_currency,
         expose_value=False,
         envvar="COREPLAN_CURRENCY",
         metavar="CODE",
@@ -62,9 +80,8 @@ def language_options(command: AnyCallable) -> AnyCallable:
     return click.option(
         "--language",
         type=_Code("CODE", check_language),
-        callback=_speak_language,
+        callback=_keep_language,
         expose_value=False,
-        is_eager=True,
         envvar="COREPLAN_LANGUAGE",
         metavar="CODE",
         help=f"The language of texts, numbers and dates: {_LANGUAGES} (default: "

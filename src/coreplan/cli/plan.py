@@ -43,6 +43,7 @@ from coreplan.solving.result import Result
 from coreplan.solving.solver import DEFAULT_ALGORITHM
 from coreplan.solving.solver import solve as solve_problem
 from coreplan.support.interrupts import seconds_to_finish
+from coreplan.support.language import say
 from coreplan.view.plan_view import view_plan
 from coreplan.view.terminal import check_printed, make_console
 from coreplan.view.words import describe_calendar, describe_problem, remark_on_start
@@ -166,11 +167,11 @@ def plan(
         with outputs.one(f"the plan in {save_policy}"):
             policy.save(save_policy)
             if console is not None:
-                console.print(f"the plan is in {save_policy}", markup=False)
+                console.print(say("the plan is in {file}", file=save_policy), markup=False)
     write_exports(outputs, export_files, policy, calendar, console)
     with outputs.one("the plan"):
         if console is not None:
-            with console.status("computing what is done when"):
+            with console.status(say("computing what is done when")):
                 view = view_plan(problem, policy)
             marks = getattr(sys.stdout, "encoding", None)
             remark = remark_on_start(problem, policy, calendar)
@@ -217,7 +218,8 @@ def _print_changes(
         changes = start_changes(policy, old)
         value = None if change_cost is None else policy.evaluate()
     except SolverError as error:
-        console.print(f"the changes of the old plan cannot be counted: {error}", markup=False)
+        message = say("the changes of the old plan cannot be counted: {error}", error=error)
+        console.print(message, markup=False)
         return
     for line in changes_in_words(changes, change_cost, value, calendar):
         console.print(line, markup=False)
@@ -241,7 +243,7 @@ def _find_reasons(policy: Policy) -> Reasons:
 
 def _print_reasons(console: Any, policy: Policy, calendar: Calendar | None) -> None:
     """Print why every work starts when it does, in the same order as the chart."""
-    with console.status("finding out why works start when they do"):
+    with console.status(say("finding out why works start when they do")):
         reasons = _find_reasons(policy)
     console.print()
     for line in reasons_lines(reasons, console.width, calendar):

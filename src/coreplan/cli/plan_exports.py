@@ -18,6 +18,7 @@ from coreplan.files.writing import is_special
 from coreplan.model.calendar import Calendar
 from coreplan.model.problem import PlanningProblem
 from coreplan.policies.policy import Policy
+from coreplan.support.language import say, say_marked
 
 
 def export_options(command: AnyCallable) -> AnyCallable:
@@ -86,5 +87,6 @@ def write_exports(
             content = content or exported_plan(policy, calendar)
             write_export(content, file)
             if console is not None:
-                form = FORMATS[Path(file).suffix.lower()]
-                console.print(f"the plan is in {file} ({form})", markup=False)
+                form = say_marked(FORMATS[Path(file).suffix.lower()])
+                message = say("the plan is in {file} ({format})", file=file, format=form)
+                console.print(message, markup=False)

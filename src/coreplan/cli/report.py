@@ -36,6 +36,7 @@ from coreplan.cli.which_plan import WhichPlan, which_plan_options
 from coreplan.solving.result import Result, Status
 from coreplan.solving.solver import solve as solve_problem
 from coreplan.support.interrupts import seconds_to_finish
+from coreplan.support.language import say
 from coreplan.view.report import Report, make_report
 from coreplan.view.terminal import make_console
 from coreplan.view.words import describe_problem
@@ -140,7 +141,7 @@ def report(
     if not as_json:
         console.print(f"{problem.name}: {describe_problem(problem)}", markup=False)
         if calendar is not None and calendar.source is not None:
-            console.print(f"dates from {calendar.source}", markup=False)
+            console.print(say("dates from {file}", file=calendar.source), markup=False)
         if plan_from.remark:
             console.print(plan_from.remark, markup=False)
 
@@ -155,7 +156,7 @@ def report(
         with SearchLog(console, problem, verbose).shown() as callback:
             options["callback"] = callback
             plan = solve_or_evaluate()
-            console.print("computing what the report shows", style="dim")
+            console.print(say("computing what the report shows"), style="dim")
     outputs = Outputs()
     made: Report | None = None
     try:
@@ -182,15 +183,13 @@ def report(
                 console.print(plan.summary(), markup=False)
             else:
                 summary = made.data["summary"]
-                headline = summary["headline"]
-                if contractor is not None:
-                    headline = headline.replace("Your works", f"The works of {contractor}", 1)
+                headline = summary["headline" if contractor is None else "conclusion"]
                 held = made.data["words"]["held"]
                 remarks = (summary.get("later"), summary.get("note"), held)
                 for line in (headline, summary["proof"], *remarks):
                     if line:
                         console.print(line, markup=False)
-                console.print(f"the report is in {output}", markup=False)
+                console.print(say("the report is in {file}", file=output), markup=False)
                 if beside:
                     console.print(said_of(list(beside.values())), markup=False)
     return outputs.code

@@ -24,6 +24,7 @@ from coreplan.domains.maintenance.changes import KINDS, Change
 from coreplan.domains.maintenance.influence import check_maintenance_problem
 from coreplan.domains.maintenance.influence import sensitivity as find_influences
 from coreplan.domains.maintenance.view.influences import change_in_words, sensitivity_in_words
+from coreplan.support.language import say
 from coreplan.view.terminal import make_console
 from coreplan.view.words import describe_calendar, describe_problem
 
@@ -113,7 +114,11 @@ def sensitivity(
         line = bar.add_task("", total=None)
 
         def started(change: Change | None, done: int, total: int) -> None:
-            text = "the unchanged problem" if change is None else change_in_words(change, calendar)
+            text = (
+                say("the unchanged problem")
+                if change is None
+                else change_in_words(change, calendar)
+            )
             bar.update(line, description=text, completed=done, total=total)
 
         report = find_influences(problem, started=started, **options)

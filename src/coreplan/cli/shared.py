@@ -26,6 +26,7 @@ from coreplan.cli.dates import (
     tell,
     with_dates,
 )
+from coreplan.cli.language import speaking_as_asked
 from coreplan.domains.maintenance.formats.calendar import find_calendar_file, read_calendar
 from coreplan.errors import FormatError, ModelError
 from coreplan.files.reading import STANDARD_INPUT, read_document
@@ -127,7 +128,12 @@ class StageRange(click.ParamType):  # type: ignore[type-arg, unused-ignore]
 
 
 class Command(click.Command):
-    """A command whose help keeps the line breaks of its examples."""
+    """A command that speaks the user's language, and whose help keeps the lines of its examples."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; the next one in this process has its own language."""
+        with speaking_as_asked(ctx):
+            return super().invoke(ctx)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples."""

@@ -28,6 +28,7 @@ from coreplan.cli.shared import (
 from coreplan.cli.which_plan import WhichPlan, which_plan_options
 from coreplan.solving.solver import solve
 from coreplan.support.interrupts import seconds_to_finish
+from coreplan.support.language import say
 from coreplan.view.simulation_text import simulation_in_words
 from coreplan.view.terminal import make_console
 from coreplan.view.words import describe_calendar, describe_problem, remark_on_start
@@ -155,16 +156,20 @@ def _bar(runs: int) -> Iterator[Callable[[SimulationProgress], None]]:
     """A callback that moves a progress bar, shown only on a terminal."""
     console = make_console(stderr=True)
     columns = (
-        TextColumn("{task.completed:,} of {task.total:,} runs"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         TimeRemainingColumn(),
     )
     with Progress(
         *columns, console=console, transient=True, disable=not console.is_terminal
     ) as progress:
-        task = progress.add_task("", total=runs)
+
+        def text(done: int) -> str:
+            return say("{done:,} of {runs:,} runs", done=done, runs=runs)
+
+        task = progress.add_task(text(0), total=runs)
 
         def tell(state: SimulationProgress) -> None:
-            progress.update(task, completed=state.runs)
+            progress.update(task, completed=state.runs, description=text(state.runs))
 
         yield tell

@@ -33,6 +33,7 @@ from coreplan.solving.registry import ALGORITHMS
 from coreplan.solving.result import Result
 from coreplan.solving.solver import DEFAULT_ALGORITHM
 from coreplan.solving.solver import solve as solve_problem
+from coreplan.support.language import say
 from coreplan.support.version import __version__
 from coreplan.view.terminal import check_printed, make_console
 from coreplan.view.words import (
@@ -187,7 +188,7 @@ def solve_and_print(
         for remark in filter(None, remarks):
             console.print(remark, markup=False)
         if result.policy is not None:
-            console.print("What to do first:")
+            console.print(say("What to do first:"))
             console.print(numbered(first_steps(result.policy, calendar)), markup=False)
         check_printed(console)
     for saved in _save(outputs, result, save_policy, certificate):
@@ -204,9 +205,9 @@ def _save(
     if save_policy is not None and result.policy is not None:
         with outputs.one(f"the plan in {save_policy}"):
             result.policy.save(save_policy)
-            said.append(f"the plan is in {save_policy}")
+            said.append(say("the plan is in {file}", file=save_policy))
     if certificate is not None:
         with outputs.one(f"the certificate in {certificate}", hurried=True):
             result.save_certificate(certificate)
-            said.append(f"the certificate is in {certificate}")
+            said.append(say("the certificate is in {file}", file=certificate))
     return said

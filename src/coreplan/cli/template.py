@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import click
 
+from coreplan.cli.language import language_options
 from coreplan.cli.shared import Command
 from coreplan.domains.maintenance.works.template import write_templates
+from coreplan.support.language import say
 from coreplan.view.terminal import make_console
 
 
@@ -14,12 +16,14 @@ from coreplan.view.terminal import make_console
     epilog="""
     coreplan template lists
     coreplan template lists --excel
+    coreplan template lists --language nl
     """,
     short_help="Write works lists to fill in.",
 )
 @click.argument("folder", metavar="DIR", type=click.Path())
 @click.option("--excel", is_flag=True, help="Write Excel workbooks (.xlsx) instead of CSV files.")
 @click.option("--force", is_flag=True, help="Overwrite existing files.")
+@language_options
 def template(folder: str, excel: bool, force: bool) -> None:
     """Write a list of works and a list of hindrance to fill in, into the folder DIR.
 
@@ -28,4 +32,4 @@ def template(folder: str, excel: bool, force: bool) -> None:
     """
     console = make_console()
     for path in write_templates(folder, excel=excel, force=force):
-        console.print(f"written: {path}", markup=False)
+        console.print(say("written: {file}", file=path), markup=False)

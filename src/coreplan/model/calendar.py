@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from coreplan.errors import Diagnostic, ModelError, nearest
@@ -135,6 +135,11 @@ class Calendar:
         if self.step == "day":
             return say_count(number, "{number:,} day", "{number:,} days")
         return say_count(number, "{number:,} week", "{number:,} weeks")
+
+    def without_past_periods(self, stage: int) -> Calendar:
+        """The same dates without the closed periods that end before a step."""
+        begin = self.first_day(stage)
+        return replace(self, closed=tuple(each for each in self.closed if each.last >= begin))
 
     def to_dict(self) -> dict[str, Any]:
         """The start as an ISO date, the step, and the closed periods if it has any."""

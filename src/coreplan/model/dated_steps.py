@@ -9,7 +9,6 @@ from collections.abc import Iterable
 from coreplan.errors import ModelError
 from coreplan.model.calendar import Calendar
 from coreplan.model.dates import (
-    ORDERS,
     DateStyle,
     find_order,
     is_ambiguous,
@@ -18,6 +17,7 @@ from coreplan.model.dates import (
     write_date,
 )
 from coreplan.support.checks import found
+from coreplan.support.language import say
 
 _NUMBER = re.compile(r"[+-]?\d*\.?\d*")
 _ANY_DAY = datetime.date(2026, 1, 1)
@@ -61,14 +61,11 @@ class DatedSteps:
         if self._style.order is None:
             order = find_order(dates)
             self._style = self._style._replace(order=order.order)
-            why = f"as {found(order.shown_by)} shows"
+            why = say("as {date} shows", date=found(order.shown_by))
         else:
             why = f"--dates {self._style.order}"
         if example is not None and self._style.order is not None:
-            self._order_note = (
-                f"dates are read with {ORDERS[self._style.order]} ({why}): "
-                f"{found(example.strip())} is {write_date(parse_date(example, self._style))}"
-            )
+            self._order_note = order_note(example, self._style, why)
 
     def read(self, text: str, *, last: bool = False) -> int:
         """The step that a date is in.
@@ -109,16 +106,50 @@ class DatedSteps:
         notes = [self._order_note] if self._order_note else []
         if self._within and self.calendar is not None:
             some = [
-                f"{write_date(day)} for {self.calendar.range_label(stage, stage)}"
+                say(
+                    "{day} for {week}",
+                    day=write_date(day),
+                    week=self.calendar.range_label(stage, stage),
+                )
                 for day, stage in list(self._within.items())[:MOST_NAMED]
             ]
             more = len(self._within) - len(some)
-            unit = self.calendar.step
+            dates = ", ".join(some)
+            if more:
+                dates = say("{names} and {more:,} more", names=dates, more=more)
+            # With steps of a day, every date is the first day of its step.
             notes.append(
-                f"a date that is not the first day of a {unit} stands for its {unit}: "
-                f"{', '.join(some)}{f' and {more} more' if more else ''}"
+                say(
+                    "a date that is not the first day of a week stands for its week: {dates}",
+                    dates=dates,
+                )
             )
         return notes
+
+
+def order_note(example: str, style: DateStyle, why: str) -> str:
+    """Tell how ambiguous dates are read, with an example.
+
+    Parameters
+    ----------
+    example
+        An ambiguous date.
+    style
+        How it is read; its order must be known.
+    why
+        The reason for this order.
+    """
+    date, day = found(example.strip()), write_date(parse_date(example, style))
+    if style.order == "mdy":
+        return say(
+            "dates are read with the month first ({why}): {date} is {day}",
+            why=why,
+            date=date,
+            day=day,
+        )
+    return say(
+        "dates are read with the day first ({why}): {date} is {day}", why=why, date=date, day=day
+    )
 
 
 def is_dated(value: object) -> bool:

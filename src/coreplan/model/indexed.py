@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 from coreplan.errors import ModelError
@@ -35,6 +36,9 @@ class StateSpace(Protocol):
 
     def value(self, index: int) -> Any:
         """A state by its name for people."""
+
+    def original(self, index: int) -> Any:
+        """A state as the value that people made it from; else by its name for people."""
 
     def label(self, index: int) -> str:
         """A state as one line of text, unique among the states."""
@@ -212,6 +216,13 @@ class IndexedProblem:
             for agent, index in zip(self.agents, state, strict=True)
         }
 
+    def original_state(self, state: Sequence[int]) -> dict[str, Any]:
+        """A joint state by the values that people made its states from."""
+        return {
+            agent.name: agent.states.original(index)
+            for agent, index in zip(self.agents, state, strict=True)
+        }
+
 
 def by_agent(given: object, names: Sequence[str], what: str) -> list[Any]:
     """Sort the parts of a joint state or action by agent; each agent must have exactly one."""
@@ -232,12 +243,28 @@ def by_agent(given: object, names: Sequence[str], what: str) -> list[Any]:
 
 
 class NamedStates:
-    """Local states with plain names, which remember no past."""
+    """Local states with plain names, which remember no past.
+
+    Parameters
+    ----------
+    agent
+        The agent's name, for messages.
+    names
+        The names of the states.
+    values
+        The values that states were made from, by name; people may give them instead of names.
+    """
 
     remembers = False
 
-    def __init__(self, agent: str, names: Sequence[str]) -> None:
+    def __init__(
+        self,
+        agent: str,
+        names: Sequence[str],
+        values: Mapping[str, Hashable] = MappingProxyType({}),
+    ) -> None:
         self._agent = agent
+        self._values = values
         self.names = tuple(names)
         self.index = {name: k for k, name in enumerate(self.names)}
 
@@ -245,18 +272,33 @@ class NamedStates:
         return len(self.names)
 
     def find(self, stage: int, given: Any) -> int:
-        """The number of the state with this name."""
-        if not isinstance(given, str) or given not in self.index:
+        """The number of the state with this name, or made from this value."""
+        if isinstance(given, str) and given in self.index:
+            return self.index[given]
+        try:
+            number = self._by_value.get(given)
+        except TypeError:  # it cannot be looked up, for instance a list
+            number = None
+        if number is None:
             raise ModelError(
                 unknown_name(given, "state", self.names, f"agent {found(self._agent)}")
             )
-        return self.index[given]
+        return number
+
+    @cached_property
+    def _by_value(self) -> dict[Hashable, int]:
+        return {value: self.index[name] for name, value in self._values.items()}
 
     def value(self, index: int) -> str:
         """The state's name."""
         return self.names[index]
 
     label = value
+
+    def original(self, index: int) -> Any:
+        """The value that the state was made from; its name if there is none."""
+        name = self.names[index]
+        return self._values.get(name, name)
 
     def lines(self, index: int) -> list[str]:
         """The name on one line."""

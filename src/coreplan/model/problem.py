@@ -15,6 +15,9 @@ from coreplan.support.language import marked
 from coreplan.support.late import late
 
 if TYPE_CHECKING:
+    import numpy as np
+
+    from coreplan.analysis.dynamics import Dynamics
     from coreplan.analysis.sequences import ExecutionSequence, Returns
     from coreplan.policies.policy import Policy
     from coreplan.solving.limits import Limits
@@ -112,6 +115,13 @@ class PlanningProblem(ABC):
             Called regularly with the number of states made so far.
         """
 
+    def __repr__(self) -> str:
+        """The name and the size: the whole content may be very large."""
+        agents = f"{len(self.agent_names):,} {self.words.agent}"
+        agents += "" if len(self.agent_names) == 1 else "s"
+        name = self.name if len(self.name) <= 60 else f"{self.name[:59]}…"
+        return f"<{type(self).__name__} {name!r}: {agents}, horizon {self.horizon:,}>"
+
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
         """The content of the problem's file, with its ``format``."""
@@ -123,6 +133,41 @@ class PlanningProblem(ABC):
         them.
         """
         return self.to_dict()
+
+    @property
+    def dynamics(self) -> Dynamics:
+        """The problem as an environment: actions, outcomes, rewards and random steps."""
+        made: Dynamics = late("PlanningProblem.dynamics")(self)
+        return made
+
+    def reward(
+        self, stage: int, state: JointState, action: Mapping[str, str], after: JointState
+    ) -> float:
+        """The reward for a joint transition: :meth:`coreplan.analysis.Dynamics.reward`."""
+        return self.dynamics.reward(stage, state, action, after)
+
+    def sample(
+        self,
+        stage: int,
+        state: JointState,
+        action: Mapping[str, str],
+        random: np.random.Generator,
+    ) -> dict[str, Any]:
+        """A random next joint state: :meth:`coreplan.analysis.Dynamics.sample`."""
+        return self.dynamics.sample(stage, state, action, random)
+
+    def step(
+        self,
+        stage: int,
+        state: JointState,
+        action: Mapping[str, str],
+        random: np.random.Generator,
+    ) -> tuple[dict[str, Any], float, bool]:
+        """A random next joint state, the reward, and whether that was the last decision.
+
+        See :meth:`coreplan.analysis.Dynamics.step`.
+        """
+        return self.dynamics.step(stage, state, action, random)
 
     @property
     def file_format(self) -> str:

@@ -9,15 +9,19 @@ whole joint state.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from coreplan.errors import MOST_PROBLEMS, Diagnostic, ModelError, nearest
 from coreplan.files.writing import tidy
+from coreplan.model.boxes import Box, MoveTable, joint_boxes
 from coreplan.model.document import FORMAT, timmdp_to_dict
-from coreplan.model.indexed import IndexedProblem, JointState, StageValue
+from coreplan.model.indexed import IndexedProblem, JointState, NamedStates, StageValue
 from coreplan.model.problem import Guard, PlanningProblem, no_limits
 from coreplan.model.translate import index_timmdp
 from coreplan.support.checks import (
@@ -160,7 +164,7 @@ class Entry:
 
     when: Mapping[str, Condition] = field(default_factory=FrozenMapping)
     value: float = 0.0
-    stages: tuple[int, ...] | None = None
+    stages: Sequence[int] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(
@@ -173,12 +177,95 @@ class Entry:
             object.__setattr__(self, "stages", stages)
 
 
+MOST_CALLS = 10_000_000
+"""The most calls of a function of rewards, unless more are asked for."""
+_CALLS_BETWEEN_NEWS = 10_000
+MOST_STATES = 1_000_000
+"""The most states of an agent made from functions, unless more are asked for."""
+
+
 class Transition(NamedTuple):
     """One agent's move: state, action and next state."""
 
     state: Any
     action: str
     next: Any
+
+
+class _Asking:
+    """Asks a function for rewards, and numbers those that differ; number 0 stands for no reward."""
+
+    def __init__(
+        self,
+        function: Callable[..., float],
+        agents: Sequence[Agent],
+        stages: tuple[int, ...] | None,
+        calls: int,
+        progress: Callable[[int, int], None] | None,
+    ) -> None:
+        self._function = function
+        self._agents = agents
+        self._stages = stages
+        self._calls = calls
+        self._progress = progress
+        self._done = 0
+        self._numbers: dict[tuple[float, ...], int] = {}
+        self.values: list[list[tuple[float, tuple[int, ...] | None]]] = [[]]
+        """For each number the rewards, each with its stages; None means all stages."""
+
+    def number(self, moves: tuple[Transition, ...]) -> int:
+        """The number of the rewards of a joint transition, at all stages."""
+        if self._stages is None:
+            rewards: tuple[float, ...] = (self._ask(moves, {}),)
+        else:
+            rewards = tuple(self._ask(moves, {"stage": stage}) for stage in self._stages)
+        if not any(rewards):
+            return 0
+        number = self._numbers.setdefault(rewards, len(self.values))
+        if number == len(self.values):
+            by_value: dict[float, list[int]] = {}
+            for position, value in enumerate(rewards):
+                if value != 0:
+                    by_value.setdefault(value, []).append(position)
+            stages = self._stages
+            self.values.append(
+                [
+                    (value, None if stages is None else tuple(stages[k] for k in at))
+                    for value, at in by_value.items()
+                ]
+            )
+        return number
+
+    def _ask(self, moves: tuple[Transition, ...], at: dict[str, int]) -> float:
+        if self._progress is not None:
+            if self._done % _CALLS_BETWEEN_NEWS == 0:
+                self._progress(self._done, self._calls)
+            self._done += 1
+            if self._done == self._calls:
+                self._progress(self._done, self._calls)
+        given = {a.name: move for a, move in zip(self._agents, moves, strict=True)}
+        try:
+            value = self._function(*moves, **at)
+        except Exception as error:
+            raise ModelError(
+                f"the function of rewards failed for {_moves_in_words(given, at)}: "
+                f"{type(error).__name__}: {error}"
+            ) from error
+        if not is_number(value):
+            raise ModelError(
+                f"the function of rewards returned {found(value)} for {_moves_in_words(given, at)};"
+                " expected a number"
+            )
+        return float(value)
+
+
+def _moves_in_words(moves: Mapping[str, Transition], at: Mapping[str, int]) -> str:
+    words = [
+        f"agent {found(name)} from {found(move.state)} by {found(move.action)} to "
+        f"{found(move.next)}"
+        for name, move in moves.items()
+    ]
+    return ", ".join([*words, *(f"stage {stage}" for stage in at.values())])
 
 
 @dataclass(frozen=True)
@@ -193,8 +280,10 @@ class RewardFunction:
         The rewards, each with its conditions.
     """
 
-    scope: tuple[str, ...]
-    entries: tuple[Entry, ...] = ()
+    scope: Sequence[str]
+    entries: Sequence[Entry] = ()
+    made_from: tuple[Agent, ...] = field(default=(), compare=False, repr=False, kw_only=True)
+    """For a reward function made from a function: the agents whose transitions it was asked for."""
 
     def __post_init__(self) -> None:
         object.__setattr__(
@@ -206,6 +295,11 @@ class RewardFunction:
             self, "entries", freeze_sequence(self.entries, ("entries",), "entries", Entry)
         )
 
+    def __repr__(self) -> str:
+        """The scope and the number of entries: there may be very many."""
+        entries = "1 entry" if len(self.entries) == 1 else f"{len(self.entries):,} entries"
+        return f"<RewardFunction of {', '.join(map(str, self.scope))}: {entries}>"
+
     @classmethod
     def from_function(
         cls,
@@ -213,8 +307,13 @@ class RewardFunction:
         function: Callable[..., float],
         *,
         stages: Iterable[int] | None = None,
+        progress: Callable[[int, int], None] | None = None,
+        most_calls: int = MOST_CALLS,
     ) -> RewardFunction:
         """Make the entries of a reward function by calling it for all transitions.
+
+        Transitions with equal rewards become few entries. A problem with this reward function
+        checks that its agents have no other transitions than those here.
 
         Parameters
         ----------
@@ -225,6 +324,16 @@ class RewardFunction:
             ``stage``; returns the reward. States are the values that the agent was made from.
         stages
             The stages for which it is called; None if the reward is the same at all stages.
+        progress
+            Called now and then with the number of calls so far and of all calls.
+        most_calls
+            The most calls; if more are needed, an error says so at once.
+
+        Raises
+        ------
+        ModelError
+            If too many calls are needed, or if a call fails or returns no number; the message
+            names the transitions.
 
         Examples
         --------
@@ -235,29 +344,167 @@ class RewardFunction:
         ...     lambda s, a: {s if a == "keep" else 1 - s: 1.0}, horizon=2)
         >>> reward = RewardFunction.from_function([light], lambda t: -2 * t.state * t.next)
         >>> [(entry.value, dict(entry.when)) for entry in reward.entries]
-        [(-2.0, {'light': Condition(state=('1',), action=('keep',), next=('1',))})]
+        [(-2.0, {'light': Condition(state=('1',), action=('keep',), next=None)})]
         """
-        entries = []
-        times = [None] if stages is None else list(stages)
-        for moves in itertools.product(*(list(agent.moves()) for agent in agents)):
-            values = [
+        times = None if stages is None else tuple(stages)
+        moves = [list(agent.moves()) for agent in agents]
+        calls = math.prod(map(len, moves)) * (1 if times is None else len(times))
+        if calls > most_calls:
+            sizes = ", ".join(
+                f"{len(own):,} of {found(agent.name)}"
+                for agent, own in zip(agents, moves, strict=True)
+            )
+            raise ModelError(
+                f"the function of rewards would be called {calls:,} times, for all combinations of "
+                f"transitions ({sizes}); the most is most_calls = {most_calls:,}. Write a sum of "
+                "functions of fewer agents, or entries with conditions"
+            )
+        ask = _Asking(function, agents, times, calls, progress)
+        valued = [
+            [
                 move._replace(state=agent.value_of(move.state), next=agent.value_of(move.next))
-                for agent, move in zip(agents, moves, strict=True)
+                for move in own
             ]
-            when = {
-                agent.name: Condition(state=move.state, action=move.action, next=move.next)
-                for agent, move in zip(agents, moves, strict=True)
-            }
-            by_value: dict[float, list[int]] = {}
-            for time in times:
-                value = function(*values) if time is None else function(*values, stage=time)
-                if value != 0:
-                    by_value.setdefault(float(value), []).extend([] if time is None else [time])
-            entries += [
-                Entry(when, value, None if stages is None else tuple(at))
-                for value, at in by_value.items()
-            ]
-        return cls(tuple(agent.name for agent in agents), tuple(entries))
+            for agent, own in zip(agents, moves, strict=True)
+        ]
+        numbers = np.fromiter(
+            (ask.number(joint) for joint in itertools.product(*valued)),
+            np.int32,
+            math.prod(map(len, moves)),
+        ).reshape([len(own) for own in moves])
+        tables = [MoveTable(own) for own in moves]
+        entries = [
+            Entry(
+                {
+                    agent.name: Condition(*box)
+                    for agent, box in zip(agents, boxes, strict=True)
+                    if box != Box()
+                },
+                value,
+                at,
+            )
+            for boxes, number in (joint_boxes(tables, numbers) if agents else ())
+            for value, at in ask.values[number]
+        ]
+        names = tuple(agent.name for agent in agents)
+        return cls(names, tuple(entries), made_from=tuple(agents))
+
+
+class _Builder:
+    """Calls the functions that an agent is made from, and says where they fail."""
+
+    def __init__(
+        self,
+        agent: str,
+        actions: Callable[[Any], Iterable[str]],
+        outcomes: Callable[[Any, str], Mapping[Any, float]],
+        label: Callable[[Any], str] | None,
+        features: Callable[[Any], Mapping[str, FeatureValue]] | None,
+    ) -> None:
+        self._agent = agent
+        self._actions = actions
+        self._outcomes = outcomes
+        self._label = label
+        self._features = features
+        self.names: dict[Hashable, str] = {}
+        self.taken: dict[str, Hashable] = {}
+        """The state behind each name."""
+
+    def name_of(self, state: Hashable) -> str:
+        """The name of a state, which no other state has."""
+        known = self.names.get(state)
+        if known is not None:
+            return known
+        if self._label is not None:
+            made = self._call("label", self._label, state)
+            if not isinstance(made, str):
+                raise self._wrong("label", made, "a text", state)
+        else:
+            made = state if isinstance(state, str) else repr(_plain(state))
+        if made in self.taken:
+            raise ModelError(
+                f"agent {found(self._agent)}: the states {found(self.taken[made])} and "
+                f"{found(state)} are both labelled {found(made)}; give a `label` that tells them "
+                "apart"
+            )
+        self.names[state] = made
+        self.taken[made] = state
+        return made
+
+    def actions_of(self, state: Hashable) -> list[str]:
+        """The actions of a state, one or more."""
+        given = self._call("actions", self._actions, state)
+        if isinstance(given, str) or not isinstance(given, Iterable):
+            raise self._wrong("actions", given, "a list of actions", state)
+        listed = list(given)
+        if not listed:
+            raise ModelError(
+                f"agent {found(self._agent)}: `actions` returned no action for the state "
+                f"{found(state)}; return at least one, for instance one that stays"
+            )
+        return listed
+
+    def law_of(self, state: Hashable, action: str) -> Mapping[Hashable, float]:
+        """The probabilities of the next states."""
+        law = self._call("outcomes", self._outcomes, state, action)
+        if not isinstance(law, Mapping):
+            what = "a mapping next state -> probability"
+            raise self._wrong("outcomes", law, what, state, action)
+        chances = list(law.values())
+        for after, chance in law.items():
+            if not is_number(chance) or chance < 0:
+                raise self._wrong(
+                    "outcomes", chance, f"a probability, for the next state {found(after)}", state,
+                    action,
+                )  # fmt: skip
+        if abs(math.fsum(chances) - 1) > PROBABILITY_TOLERANCE:
+            raise ModelError(
+                f"agent {found(self._agent)}: the probabilities that `outcomes` returned for "
+                f"{_asked(state, action)} add up to {math.fsum(chances):.12g}; expected 1"
+            )
+        return law
+
+    def features_of(self, state: Hashable) -> dict[str, FeatureValue]:
+        """The features of a state."""
+        if self._features is None:
+            return {}
+        given = self._call("features", self._features, state)
+        if not isinstance(given, Mapping):
+            raise self._wrong("features", given, "a mapping feature -> value", state)
+        return dict(given)
+
+    def _call(self, what: str, function: Callable[..., Any], *asked: Any) -> Any:
+        try:
+            return function(*asked)
+        except ModelError:
+            raise
+        except Exception as error:
+            raise ModelError(
+                f"agent {found(self._agent)}: `{what}` failed for {_asked(*asked)}: "
+                f"{type(error).__name__}: {error}"
+            ) from error
+
+    def _wrong(self, what: str, returned: object, wanted: str, *asked: Any) -> ModelError:
+        return ModelError(
+            f"agent {found(self._agent)}: `{what}` returned {found(returned)} for "
+            f"{_asked(*asked)}; expected {wanted}"
+        )
+
+
+def _asked(state: Hashable, *action: str) -> str:
+    words = [f"the state {found(state)}", *(f"action {found(each)}" for each in action)]
+    return " and ".join(words)
+
+
+def _plain(value: object) -> object:
+    """A value with plain numbers in place of those of numpy."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if type(value) is tuple:
+        return tuple(map(_plain, value))
+    if type(value) is frozenset:
+        return frozenset(map(_plain, value))
+    return value
 
 
 @dataclass(frozen=True)
@@ -306,6 +553,10 @@ class Agent:
         )
         object.__setattr__(self, "values", FrozenMapping(self.values))
 
+    def __repr__(self) -> str:
+        """The name and the size: tables may be very large."""
+        return f"<Agent {self.name!r}: {len(self.states):,} states, {len(self.actions):,} actions>"
+
     @classmethod
     def from_functions(
         cls,
@@ -314,11 +565,12 @@ class Agent:
         actions: Callable[[Any], Iterable[str]],
         outcomes: Callable[[Any, str], Mapping[Any, float]],
         *,
-        horizon: int,
+        horizon: int | None = None,
         label: Callable[[Any], str] | None = None,
         features: Callable[[Any], Mapping[str, FeatureValue]] | None = None,
+        most_states: int = MOST_STATES,
     ) -> Agent:
-        """Make an agent from functions, with all states that it can reach within the horizon.
+        """Make an agent from functions, with all states that it can reach.
 
         Parameters
         ----------
@@ -331,12 +583,21 @@ class Agent:
         outcomes
             The probabilities of the next states, given a state and an action.
         horizon
-            The number of decisions.
+            The number of decisions: only the states reached by then are made, and the agent cannot
+            be used for more decisions. None: all states that can ever be reached.
         label
             Makes the name of a state; default: the value itself if it is a text, else its
-            ``repr``.
+            ``repr``, with numbers of numpy as plain ones.
         features
             Makes the features of a state; default: none.
+        most_states
+            The most states; if there are more, an error says so.
+
+        Raises
+        ------
+        ModelError
+            If a function fails or returns something else than it should; the message names the
+            state and the action.
 
         Examples
         --------
@@ -352,48 +613,37 @@ class Agent:
         >>> dict(machine.transitions["2"]["repair"])
         {'0': 1.0}
         """
-        names: dict[Hashable, str] = {}
-        taken: dict[str, Hashable] = {}
-
-        def name_of(state: Hashable) -> str:
-            if state not in names:
-                made = label(state) if label else state if isinstance(state, str) else repr(state)
-                if made in taken:
-                    raise ModelError(
-                        f"agent {name!r}: the states {found(taken[made])} and {found(state)} are "
-                        f"both labelled {found(made)}; give a `label` that tells them apart"
-                    )
-                names[state] = made
-                taken[made] = state
-            return names[state]
-
+        ask = _Builder(name, actions, outcomes, label, features)
         transitions: dict[str, dict[str, dict[str, float]]] = {}
         layer = [initial]
-        name_of(initial)
-        for _ in range(horizon):
+        ask.name_of(initial)
+        stages = itertools.count() if horizon is None else range(horizon)
+        for _ in stages:
             following: list[Hashable] = []
             for state in layer:
-                if name_of(state) in transitions:
+                if ask.name_of(state) in transitions:
                     continue
                 rows: dict[str, dict[str, float]] = {}
-                for action in actions(state):
-                    law: dict[str, float] = {}
-                    for after, chance in outcomes(state, action).items():
-                        law[name_of(after)] = chance
-                        if chance > 0:
-                            following.append(after)
-                    rows[action] = law
-                transitions[name_of(state)] = rows
+                for action in ask.actions_of(state):
+                    law = ask.law_of(state, action)
+                    following += [after for after, chance in law.items() if chance > 0]
+                    rows[action] = {ask.name_of(after): chance for after, chance in law.items()}
+                    if len(ask.names) > most_states:
+                        raise ModelError(
+                            f"agent {found(name)} can reach more than {most_states:,} states; give "
+                            "a `horizon`, or `most_states` if there really are more"
+                        )
+                transitions[ask.name_of(state)] = rows
             layer = following
             if not layer:
                 break
-        described = {names[s]: dict(features(s)) for s in names} if features else {}
+        described = {text: ask.features_of(state) for state, text in ask.names.items()}
         return cls(
             name,
-            name_of(initial),
+            ask.name_of(initial),
             transitions,
-            {s: f for s, f in described.items() if f},
-            values=taken,
+            {text: own for text, own in described.items() if own},
+            values=ask.taken,
         )
 
     @property
@@ -466,8 +716,8 @@ class TIMMDP(PlanningProblem):
     9.6
     """
 
-    agents: tuple[Agent, ...]
-    rewards: tuple[RewardFunction, ...] = ()
+    agents: Sequence[Agent]
+    rewards: Sequence[RewardFunction] = ()
     horizon: int = 1
     name: str = "problem"
 
@@ -489,6 +739,8 @@ class TIMMDP(PlanningProblem):
         )
         if problems:
             raise ModelError(problems)
+
+    __repr__ = PlanningProblem.__repr__
 
     def agent(self, name: str) -> Agent:
         """Look up an agent by its name."""
@@ -547,11 +799,10 @@ class TIMMDP(PlanningProblem):
         return dict(tidy(timmdp_to_dict(self)))
 
     def read_state(self, agent: str, given: Any) -> Any:
-        """Check that an agent has a state of this name, and return the name."""
-        states = self.agent(agent).states
-        if given not in states:
-            raise ModelError(unknown_name(given, "state", states, f"agent {found(agent)}"))
-        return given
+        """Find a state by its name, or by the value it was made from, and return the name."""
+        who = self.agent(agent)
+        states = NamedStates(agent, who.states, who.values)
+        return states.names[states.find(0, given)]
 
 
 def check_timmdp(
@@ -579,6 +830,7 @@ def check_timmdp(
     for i, agent in enumerate(agents):
         by_name.setdefault(agent.name, _Vocabulary(("agents", i))).add(agent)
     for k, function in enumerate(rewards):
+        yield from _check_made_from(function, ("rewards", k), agents)
         for problem in _check_reward(function, ("rewards", k), by_name, stages):
             # If two agents share a name, the other name is probably missing.
             if not (clashes and problem.relies_on == AGENT_NAMES):
@@ -607,9 +859,15 @@ class _Vocabulary:
         return dict.fromkeys(itertools.chain.from_iterable(a.actions for a in self._agents))
 
     @cached_property
-    def features(self) -> dict[str, None]:
-        described = (each for agent in self._agents for each in agent.features.values())
-        return dict.fromkeys(itertools.chain.from_iterable(described))
+    def features(self) -> dict[str, dict[tuple[bool, FeatureValue], None]]:
+        """All features, each with its values; a boolean is told apart from numbers."""
+        known: dict[str, dict[tuple[bool, FeatureValue], None]] = {}
+        for agent in self._agents:
+            for described in agent.features.values():
+                for name, value in described.items():
+                    if isinstance(value, Hashable):  # else it is another mistake
+                        known.setdefault(name, {})[isinstance(value, bool), value] = None
+        return known
 
 
 def _check_agent(agent: Agent, path: Path, stages: int) -> Iterable[Diagnostic]:
@@ -710,6 +968,27 @@ def _check_actions_exist(agent: Agent, path: Path, stages: int) -> Iterable[Diag
             return
 
 
+def _check_made_from(
+    function: RewardFunction, path: Path, agents: Sequence[Agent]
+) -> Iterable[Diagnostic]:
+    """Find agents with transitions that a function of rewards has not been asked for."""
+    own = {agent.name: agent for agent in agents}
+    for asked in function.made_from:
+        agent = own.get(asked.name)
+        if agent is None or agent is asked:
+            continue  # a missing agent is another mistake
+        known = set(asked.moves())
+        missing = next((move for move in agent.moves() if move not in known), None)
+        if missing is not None:
+            yield Diagnostic(
+                path,
+                f"this reward function was made from another agent {found(asked.name)}, which "
+                f"cannot go from {found(missing.state)} by {found(missing.action)} to "
+                f"{found(missing.next)}; make it from the agents of the problem",
+                relies_on=path,
+            )
+
+
 def _check_reward(
     function: RewardFunction, path: Path, agents: Mapping[str, _Vocabulary], stages: int
 ) -> Iterable[Diagnostic]:
@@ -767,6 +1046,16 @@ def _check_reward(
                 yield from _check_condition(name, condition, place, agents[name])
 
 
+def _unknown_value(
+    feature: str, value: FeatureValue, known: Sequence[FeatureValue], whose: str
+) -> str:
+    texts = [each for each in known if isinstance(each, str)]
+    hint = nearest(value, texts) if isinstance(value, str) else ""
+    if not hint and len(known) <= 8:
+        hint = "; it has " + ", ".join(found(each) for each in known)
+    return f"no state of {whose} has the value {found(value)} of the feature {found(feature)}{hint}"
+
+
 def _check_condition(
     name: str, condition: Condition, place: Path, agent: _Vocabulary
 ) -> Iterable[Diagnostic]:
@@ -786,6 +1075,19 @@ def _check_condition(
                         at_key=True,
                     )
                 yield from _check_feature_value(value, (*here, str(feature)))
+                known_values = agent.features.get(feature, {})
+                if (
+                    isinstance(value, str | bool | int | float)
+                    and known_values
+                    and (isinstance(value, bool), value) not in known_values
+                    # Yes or no: where every state says yes, one may still ask for no.
+                    and not (isinstance(value, bool) and (True, not value) in known_values)
+                ):
+                    yield Diagnostic(
+                        (*here, str(feature)),
+                        _unknown_value(feature, value, [each for _, each in known_values], whose),
+                        relies_on=agent.path,
+                    )
             continue
         if not test:
             yield Diagnostic(here, "found an empty list; expected one or more names")

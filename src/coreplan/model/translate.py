@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from coreplan.model.indexed import (
@@ -35,11 +36,12 @@ def index_timmdp(
         agents.append(_index_agent(described, problem.horizon))
     position = {agent.name: i for i, agent in enumerate(problem.agents)}
     known: list[dict[Condition, int]] = [{} for _ in agents]
+    numbers = [_Numbers(*both) for both in zip(problem.agents, agents, strict=True)]
 
     def condition_number(i: int, condition: Condition) -> int:
         if condition not in known[i]:
             known[i][condition] = len(agents[i].conditions)
-            agents[i].conditions.append(_index_condition(problem.agents[i], agents[i], condition))
+            agents[i].conditions.append(numbers[i].of(condition))
         return known[i][condition]
 
     entries = []
@@ -50,7 +52,8 @@ def index_timmdp(
                 (position[name], condition_number(position[name], condition))
                 for name, condition in entry.when.items()
             )
-            entries.append(IndexedEntry(tuple(members), entry.value, entry.stages, k))
+            stages = None if entry.stages is None else tuple(entry.stages)
+            entries.append(IndexedEntry(tuple(members), entry.value, stages, k))
     functions = tuple(
         f"rewards[{k}] of {', '.join(function.scope)}" for k, function in enumerate(problem.rewards)
     )
@@ -61,7 +64,7 @@ def index_timmdp(
 
 
 def _index_agent(agent: Agent, horizon: int) -> IndexedAgent:
-    states = NamedStates(agent.name, agent.states)
+    states = NamedStates(agent.name, agent.states, agent.values)
     actions = agent.actions
     number = {action: k for k, action in enumerate(actions)}
     indexed = IndexedAgent(agent.name, states, actions, states.index[agent.initial])
@@ -73,20 +76,48 @@ def _index_agent(agent: Agent, horizon: int) -> IndexedAgent:
     return indexed
 
 
-def _index_condition(agent: Agent, indexed: IndexedAgent, condition: Condition) -> IndexedCondition:
-    states = indexed.states
-    assert isinstance(states, NamedStates)
+class _Numbers:
+    """The numbers of an agent's states and actions that conditions name."""
 
-    def matching(test: Any) -> list[int] | None:
+    def __init__(self, agent: Agent, indexed: IndexedAgent) -> None:
+        states = indexed.states
+        assert isinstance(states, NamedStates)
+        self._agent = agent
+        self._states = states.index
+        self._actions = {action: k for k, action in enumerate(indexed.actions)}
+
+    def of(self, condition: Condition) -> IndexedCondition:
+        """A condition by numbers."""
+        actions = condition.action
+        return IndexedCondition(
+            self._matching(condition.state),
+            None if actions is None else [self._actions[name] for name in actions],
+            self._matching(condition.next),
+        )
+
+    def _matching(self, test: Any) -> list[int] | None:
         if test is None:
             return None
         if isinstance(test, tuple):
-            return [states.index[name] for name in test]
-        return [k for k, name in enumerate(states.names) if agent.matches(test, name)]
+            return [self._states[name] for name in test]
+        # The values of features are looked up: there may be as many conditions as states.
+        sets = [
+            self._with_feature.get((name, isinstance(value, bool), value), [])
+            for name, value in test.items()
+        ]
+        if not sets:
+            return list(range(len(self._states)))
+        smallest = min(sets, key=len)
+        others = [set(each) for each in sets if each is not smallest]
+        return [k for k in smallest if all(k in each for each in others)]
 
-    actions = condition.action
-    return IndexedCondition(
-        matching(condition.state),
-        None if actions is None else [indexed.actions.index(name) for name in actions],
-        matching(condition.next),
-    )
+    @cached_property
+    def _with_feature(self) -> dict[tuple[str, bool, Any], list[int]]:
+        """The states that have a value of a feature, in order."""
+        found: dict[tuple[str, bool, Any], list[int]] = {}
+        for state, features in self._agent.features.items():
+            for name, value in features.items():
+                found.setdefault((name, isinstance(value, bool), value), []).append(
+                    self._states[state]
+                )
+        return {key: sorted(numbers) for key, numbers in found.items()}

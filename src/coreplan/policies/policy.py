@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from coreplan.errors import ModelError
 from coreplan.files.reading import Document, read_document
-from coreplan.model.indexed import IndexedProblem, JointState
+from coreplan.model.indexed import IndexedProblem, JointState, by_agent
 from coreplan.model.problem import PlanningProblem
-from coreplan.policies.evaluation import evaluate_policy
+from coreplan.policies.evaluation import Beginning, evaluate_and_count, evaluate_policy
 from coreplan.policies.graph import MOST_SITUATIONS, plan_graph
 from coreplan.policies.group_rule import GroupRule, GroupTable
 from coreplan.policies.histories import ReachedHistories
@@ -34,7 +34,7 @@ from coreplan.policies.rules import (
     number_joint_classes,
 )
 from coreplan.policies.saving import make_policy, write_policy
-from coreplan.support.checks import found
+from coreplan.support.checks import found, unknown_name
 from coreplan.support.late import late
 from coreplan.support.rows import distinct_rows, rows_of_each
 
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from coreplan.analysis.simulation import Estimate, Simulation
     from coreplan.analysis.tree import PlanTree
     from coreplan.domains.maintenance.planned import PlannedSchedule
+    from coreplan.policies.own import Decide, DecideAlone, DecideMany
 
 
 class Policy:
@@ -100,6 +101,58 @@ class Policy:
         # For each agent, made on first use: the choice for each place in `node_action`, or -1.
         self._choice_of: list[Integers | None] = [None] * len(self.maps)
         self._reached: ReachedHistories | None = None
+
+    @classmethod
+    def from_function(
+        cls,
+        problem: PlanningProblem,
+        function: Decide | DecideMany | Mapping[str, DecideAlone],
+        *,
+        stage: int = 0,
+        state: JointState | None = None,
+        arrays: bool = False,
+    ) -> Policy:
+        """Make a policy of one's own, which can do all that a solver's policy can.
+
+        Parameters
+        ----------
+        problem
+            The problem.
+        function
+            Called with a stage and the joint state, a value for each agent by name; returns the
+            name of an action for each agent. It is called once for each joint state that is
+            needed, and must always answer the same. Or a function for each agent, by name, which
+            sees only the stage and the agent's own state: then much larger teams have exact values.
+        stage, state
+            Where the policy starts; default: the beginning.
+        arrays
+            Whether the function decides for many joint states at once: it then gets the stage and
+            an array with a row of numbers of states for each joint state and a column for each
+            agent, and returns the numbers of actions in the same shape. ``problem.index().agents``
+            has the names of both.
+
+        Raises
+        ------
+        ModelError
+            If the start is invalid. Wrong answers are errors when the function is called.
+
+        Examples
+        --------
+        >>> from coreplan import TIMMDP, Agent, Entry, RewardFunction, Condition
+        >>> walker = Agent.from_functions(
+        ...     "walker", 0, lambda s: ["go", "stay"],
+        ...     lambda s, a: {s + 1: 0.5, s: 0.5} if a == "go" else {s: 1.0}, horizon=2)
+        >>> there = RewardFunction.from_function([walker], lambda move: move.next)
+        >>> problem = TIMMDP([walker], [there], horizon=2)
+        >>> mine = Policy.from_function(
+        ...     problem, lambda stage, state: {"walker": "stay" if state["walker"] else "go"})
+        >>> mine.evaluate(), solve(problem).value
+        (1.25, 1.5)
+        """
+        made: Policy = late("Policy.from_function")(
+            problem, function, stage=stage, state=state, arrays=arrays
+        )
+        return made
 
     @property
     def is_local(self) -> bool:
@@ -429,6 +482,45 @@ class Policy:
             raise ModelError(f"method is {found(method)}; expected 'forward' or 'sequences'")
         return evaluate_policy(self, time_limit=time_limit, memory_limit=memory_limit)
 
+    def value(self, stage: int | None = None, joint_state: JointState | None = None) -> float:
+        """The exact expected value of the rewards from a stage and joint state on.
+
+        Parameters
+        ----------
+        stage, joint_state
+            The situation, as in :meth:`act`; default: the start of the policy.
+        """
+        if stage is None:
+            return self.evaluate()
+        self.act(stage, joint_state)  # an error if there is no such situation
+        state = self.find_state(stage, joint_state)
+        return evaluate_and_count(self, beginning=Beginning(stage, state))[0]
+
+    def q(
+        self, stage: int, joint_state: JointState | None, joint_action: Mapping[str, str]
+    ) -> float:
+        """The exact expected value of a joint action now, and of following the policy afterwards.
+
+        Parameters
+        ----------
+        stage, joint_state
+            The situation, as in :meth:`act`.
+        joint_action
+            The name of an action for each agent.
+        """
+        self.act(stage, joint_state)
+        state = self.find_state(stage, joint_state)
+        actions = by_agent(joint_action, self.indexed.agent_names, "action")
+        choices = []
+        for agent, at, action in zip(self.indexed.agents, state, actions, strict=True):
+            known = agent.choices(stage, at)
+            if action not in known:
+                where = f"agent {found(agent.name)} in state {agent.states.label(at)!r}"
+                raise ModelError(unknown_name(action, "action", list(known), where))
+            choices.append(known[action])
+        beginning = Beginning(stage, state, tuple(choices))
+        return evaluate_and_count(self, beginning=beginning)[0]
+
     def estimate(self, runs: int, seed: int, confidence: float = 0.95) -> Estimate:
         """Estimate the value by simulation, which works for any policy.
 
@@ -535,6 +627,16 @@ class Policy:
     ) -> None:
         """Write the graph of situations, with all outcomes, to a file."""
         late("PlanGraph.to_json")(plan_graph(self, most_situations, min_probability), path)
+
+    def stored(self) -> Policy:
+        """The policy as tables, for files; a policy from a function is then in memory as a whole.
+
+        Raises
+        ------
+        SolverError
+            If a function decides for too many joint states.
+        """
+        return self
 
     # -- files --------------------------------------------------------------------------------
 

@@ -39,6 +39,7 @@ def write_policy(policy: Policy, path: str | Path) -> None:
 
 def policy_to_dict(policy: Policy) -> dict[str, Any]:
     """Turn a policy into plain dicts, lists, texts and numbers."""
+    policy = policy.stored()
     agents = []
     for agent, each in zip(policy.indexed.agents, policy.maps, strict=True):
         used, numbers = np.unique(each.node_state, return_inverse=True)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from coreplan.errors import (
     CertificateError,
@@ -255,3 +256,14 @@ class Result:
 
     def _repr_html_(self) -> str:
         return str(late("Result.html")(self))
+
+
+if TYPE_CHECKING:
+
+    class Solution(Result):
+        """A result with a policy, for type checkers: what :func:`coreplan.solve` returns."""
+
+        policy: Policy
+
+else:
+    Solution = Result

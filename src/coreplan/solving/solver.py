@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Any, Literal, Unpack, overload
+from typing import Any, Literal, Unpack, cast, overload
 
 from coreplan import _core
 from coreplan.errors import (
@@ -37,7 +37,7 @@ from coreplan.solving.registry import (
     algorithm_for,
     check_algorithm,
 )
-from coreplan.solving.result import Result
+from coreplan.solving.result import Solution
 from coreplan.solving.task import SolverTask
 from coreplan.support.checks import found
 from coreplan.support.interrupts import finish_soon
@@ -48,27 +48,27 @@ DEFAULT_ALGORITHM = "core"
 @overload
 def solve(
     problem: AnyProblem, *, algorithm: Literal["core"] = "core", **options: Unpack[CoreKeywords]
-) -> Result: ...
+) -> Solution: ...
 @overload
 def solve(
     problem: AnyProblem, *, algorithm: Literal["dp"], **options: Unpack[DpKeywords]
-) -> Result: ...
+) -> Solution: ...
 @overload
 def solve(
     problem: AnyProblem, *, algorithm: Literal["spudd"], **options: Unpack[SpuddKeywords]
-) -> Result: ...
+) -> Solution: ...
 @overload
 def solve(
     problem: AnyProblem, *, algorithm: Literal["crg-ps"], **options: Unpack[CrgPsKeywords]
-) -> Result: ...
+) -> Solution: ...
 @overload
 def solve(
     problem: AnyProblem, *, algorithm: Literal["core-2016"], **options: Unpack[Core2016Keywords]
-) -> Result: ...
+) -> Solution: ...
 @overload
 def solve(
     problem: AnyProblem, *, algorithm: Literal["dec-mdp"], **options: Unpack[DecMdpKeywords]
-) -> Result: ...
+) -> Solution: ...
 @overload
 def solve(
     problem: AnyProblem,
@@ -76,13 +76,13 @@ def solve(
     options: SolverOptions,
     algorithm: str | None = None,
     **limits: Unpack[SolveKeywords],
-) -> Result: ...
+) -> Solution: ...
 @overload
-def solve(problem: AnyProblem, *, algorithm: AlgorithmName, **options: Any) -> Result: ...
+def solve(problem: AnyProblem, *, algorithm: AlgorithmName, **options: Any) -> Solution: ...
 @overload
 # Any other name: its options are unknown here. If this overload accepted any option, a type checker
 # would also accept a wrong option of one of our algorithms; docs/extending.md has the solution.
-def solve(problem: AnyProblem, *, algorithm: str, **limits: Unpack[SolveKeywords]) -> Result: ...
+def solve(problem: AnyProblem, *, algorithm: str, **limits: Unpack[SolveKeywords]) -> Solution: ...
 def solve(
     problem: AnyProblem,
     *,
@@ -94,7 +94,7 @@ def solve(
     stage: int = 0,
     state: JointState | None = None,
     **loose: Any,
-) -> Result:
+) -> Solution:
     """Find an optimal policy, or the best one within limits, with proven bounds.
 
     Options of the algorithm are keywords, ``solve(problem, algorithm="dp", merge=False)``, or one
@@ -166,7 +166,10 @@ def solve(
     chosen, settled = settle_options(algorithm, options, loose)
     limits = Limits(time_limit, memory_limit, callback)
     with limits.catch_interrupts(), errors_of_the_core():
-        result = chosen.run(SolverTask(problem, stage, state, limits), settled)
+        made = chosen.run(SolverTask(problem, stage, state, limits), settled)
+    if made.policy is None:
+        raise SolverError(f"algorithm {chosen.name!r} returned a result without a policy")
+    result = cast(Solution, made)
     path = getattr(settled, "certificate", None)
     if isinstance(path, str | Path):
         try:

@@ -7,7 +7,7 @@ model. The translation is the inverse of the one for the engine's own policies.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,8 +24,9 @@ from coreplan.solving.limits import Limits
 from coreplan.solving.task import SolverTask
 from coreplan.support.checks import found
 
-StartPlan = Policy | Mapping[str, Any]
-"""A policy, or a plan in the terms of the domain: for a maintenance problem, a schedule."""
+StartPlan = Policy | Mapping[str, Any] | Callable[[int, dict[str, Any]], Mapping[str, str]]
+"""A policy, a function of the stage and the joint state (:meth:`coreplan.Policy.from_function`),
+or a plan in the terms of the domain: for a maintenance problem, a schedule."""
 
 Base = NDArray[np.uint32]
 """One agent's own policy: per class of the reduced model, the position of an action."""
@@ -48,10 +49,12 @@ def make_plan(
         if stage < plan.stage:
             return plan  # the beginnings are compared later
         return plan.starting_from(stage, state)
+    if callable(plan):
+        return Policy.from_function(problem, plan, stage=stage, state=state)
     if not isinstance(plan, Mapping):
         raise SolverError(
-            f"the plan is {found(plan)}; expected a Policy or, for a maintenance problem, a "
-            "schedule {contractor: {work: step}}"
+            f"the plan is {found(plan)}; expected a Policy, a function of the stage and the joint "
+            "state or, for a maintenance problem, a schedule {contractor: {work: step}}"
         )
     return problem.read_plan(plan, stage=stage, state=state, limits=limits)
 

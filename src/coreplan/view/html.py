@@ -11,6 +11,7 @@ from coreplan.model.problem import PlanningProblem
 from coreplan.model.timmdp import TIMMDP
 from coreplan.policies.policy import Policy
 from coreplan.solving.result import Result
+from coreplan.support.language import number_text, say
 from coreplan.support.late import provides
 from coreplan.view.words import count, describe_problem, first_steps
 
@@ -29,32 +30,32 @@ def problem_html(problem: PlanningProblem) -> str:
 @singledispatch
 def problem_tables(problem: PlanningProblem) -> str:
     """Show the parts of a problem as tables; a domain may register its own function."""
-    return table(("agent",), [(name,) for name in problem.agent_names])
+    return table((say("agent"),), [(name,) for name in problem.agent_names])
 
 
 @problem_tables.register
 def _timmdp(problem: TIMMDP) -> str:
     agents = [
-        (agent.name, f"{len(agent.states):,}", f"{len(agent.actions):,}", agent.initial)
+        (agent.name, _whole(len(agent.states)), _whole(len(agent.actions)), agent.initial)
         for agent in problem.agents
     ]
     rewards = [
-        (", ".join(function.scope), f"{len(function.entries):,}") for function in problem.rewards
+        (", ".join(function.scope), _whole(len(function.entries))) for function in problem.rewards
     ]
-    text = table(("agent", "states", "actions", "starts in"), agents)
-    return text + (table(("rewards of", "entries"), rewards) if rewards else "")
+    text = table((say("agent"), say("states"), say("actions"), say("starts in")), agents)
+    return text + (table((say("rewards of"), say("entries")), rewards) if rewards else "")
 
 
 @provides("Result.html")
 def result_html(result: Result) -> str:
     """Show a result: status, value, bounds and time."""
     rows = [
-        ("status", str(result.status)),
-        ("value", f"{result.value:.10g}"),
-        ("upper bound", f"{result.upper_bound:.10g}"),
-        ("gap", f"{result.gap:.4g}"),
-        ("algorithm", f"{result.algorithm}, {result.objective}"),
-        ("time", f"{result.seconds:.3g} s"),
+        (say("status"), str(result.status)),
+        (say("value"), number_text(result.value, ".10g")),
+        (say("upper bound"), number_text(result.upper_bound, ".10g")),
+        (say("gap"), number_text(result.gap, ".4g")),
+        (say("algorithm"), f"{result.algorithm}, {result.objective}"),
+        (say("time"), f"{number_text(result.seconds, '.3g')} s"),
     ]
     return title(result.problem, result.summary().splitlines()[0]) + table((), rows)
 
@@ -62,9 +63,13 @@ def result_html(result: Result) -> str:
 @provides("Policy.html")
 def policy_html(policy: Policy) -> str:
     """Show a policy: for contractors the course without delays, else the first actions."""
-    kind = "each agent sees its own state only" if policy.is_local else "a joint plan"
-    last = policy.horizon - 1
-    head = title(policy.problem.name, f"{kind}, stages {policy.stage} to {last}")
+    first, last = policy.stage, policy.horizon - 1
+    about = (
+        say("each agent sees its own state only, stages {first} to {last}", first=first, last=last)
+        if policy.is_local
+        else say("a joint plan, stages {first} to {last}", first=first, last=last)
+    )
+    head = title(policy.problem.name, about)
     return head + plan_tables(policy.problem, policy)
 
 
@@ -78,17 +83,29 @@ def plan_tables(problem: PlanningProblem, policy: Policy) -> str:
 def simulation_html(shown: Simulation) -> str:
     """Show a simulation: mean, spread and parts."""
     rows = [
-        ("mean return", f"{shown.mean:,.2f} ({shown.value.low:,.2f} to {shown.value.high:,.2f})"),
-        ("standard deviation", f"{shown.deviation:,.2f}"),
-        ("5 % to 95 %", f"{shown.quantile(0.05):,.2f} to {shown.quantile(0.95):,.2f}"),
-        *((name, f"{each.mean:,.2f}") for name, each in shown.own.items()),
-        *((", ".join(names), f"{each.mean:,.2f}") for names, each in shown.shared.items() if names),
+        (say("mean return"), f"{_value(shown.mean)} ({_range(shown.value.low, shown.value.high)})"),
+        (say("standard deviation"), _value(shown.deviation)),
+        (say("5 % to 95 %"), _range(shown.quantile(0.05), shown.quantile(0.95))),
+        *((name, _value(each.mean)) for name, each in shown.own.items()),
+        *((", ".join(names), _value(each.mean)) for names, each in shown.shared.items() if names),
     ]
-    head = f"{count(shown.runs, 'run')} from seed {shown.seed}"
+    head = say("{runs} from seed {seed}", runs=count(shown.runs, "run"), seed=shown.seed)
     return title(shown.problem, head) + table((), rows)
 
 
 # -- pieces ----------------------------------------------------------------------------------------
+
+
+def _whole(number: int) -> str:
+    return number_text(number, ",")
+
+
+def _value(number: float) -> str:
+    return number_text(number, ",.2f")
+
+
+def _range(low: float, high: float) -> str:
+    return say("{low} to {high}", low=_value(low), high=_value(high))
 
 
 def _shown(text: str) -> str:
@@ -113,7 +130,7 @@ def table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     body = "".join(f"<tr>{_cells(row, 'td')}</tr>" for row in rows[:MOST_ROWS])
     text = f"<table>{head}<tbody>{body}</tbody></table>"
     left_out = len(rows) - MOST_ROWS
-    return text + (note(f"and {left_out:,} more") if left_out > 0 else "")
+    return text + (note(say("and {number:,} more", number=left_out)) if left_out > 0 else "")
 
 
 def _cells(texts: Iterable[str], tag: str) -> str:

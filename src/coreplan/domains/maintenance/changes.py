@@ -88,7 +88,7 @@ def find_changes(
             less = replace(rule, cost=_halve(rule.cost)) if relax else None
             after = less if any(_costs(rule.cost)) else rule
             costs = _is_a_cost(rule.cost)
-            changes.append(Change("hindrance", rule.tasks, rule, after, (k,), costs))
+            changes.append(Change("hindrance", tuple(rule.tasks), rule, after, (k,), costs))
     for i, contractor in enumerate(problem.contractors):
         for j, task in enumerate(contractor.tasks):
             name = f"{contractor.name}/{task.name}"

@@ -86,7 +86,7 @@ class Contractor:
     """Who does some tasks, one at a time: an agent of the problem."""
 
     name: str
-    tasks: tuple[Task, ...] = ()
+    tasks: Sequence[Task] = ()
 
     def __post_init__(self) -> None:
         tasks = freeze_sequence(self.tasks, ("tasks",), "a list of works", Task)
@@ -131,7 +131,7 @@ class Hindrance:
         Cost per step: a number, or one number for each stage.
     """
 
-    tasks: tuple[str, ...]
+    tasks: Sequence[str]
     cost: Cost
 
     def __post_init__(self) -> None:

@@ -115,15 +115,17 @@ class MaintenanceProblem(PlanningProblem):
     27.0
     """
 
-    contractors: tuple[Contractor, ...]
+    contractors: Sequence[Contractor]
     horizon: int
-    network: tuple[Hindrance, ...] = ()
+    network: Sequence[Hindrance] = ()
     must_complete: bool = False
     name: str = "problem"
     closed: tuple[Closure, ...] = ()
     details: Mapping[str, Mapping[str, str]] = field(
         default_factory=FrozenMapping, compare=False, repr=False
     )
+
+    __repr__ = PlanningProblem.__repr__
 
     def __post_init__(self) -> None:
         details = {work: FrozenMapping(each) for work, each in self.details.items()}

@@ -497,7 +497,7 @@ def _lifts(case: _Case, work: PlannedWork) -> Iterator[tuple[str, tuple[str, ...
             if name in rule.tasks and any(_per_step(rule.cost))
         }
         for works, names in found.items():
-            yield "hindrance", names, without_rules(works)
+            yield "hindrance", tuple(names), without_rules(works)
 
     def parts_of(name: str) -> Iterator[tuple[str, tuple[str, ...], _Case]]:
         task = tasks[name]

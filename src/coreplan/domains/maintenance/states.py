@@ -224,6 +224,10 @@ class ContractorStates:
             f"found {shown}; check `done`, `doing` and `remaining`"
         )
 
+    def original(self, index: int) -> ContractorState:
+        """The same as :meth:`value`."""
+        return self.value(index)
+
     def value(self, index: int) -> ContractorState:
         """The state of a number, with names."""
         state, local = self.states[index], self.local(index)

@@ -10,7 +10,7 @@ from coreplan.domains.maintenance.schedule import Schedule
 from coreplan.domains.maintenance.states import ContractorState
 from coreplan.model.calendar import Calendar
 from coreplan.policies.policy import Policy
-from coreplan.support.language import marked, say, say_marked
+from coreplan.support.language import marked, say, say_count, say_marked
 from coreplan.support.late import provides
 from coreplan.view.words import (
     MoneyWorth,
@@ -204,12 +204,7 @@ def _first_steps(
     state = indexed.find_state(policy.stage, None)
     for name, at in indexed.name_state(state).items():
         if isinstance(at, ContractorState) and at.doing is not None:
-            lines[name] = say(
-                "{name} goes on with {work}; left: {steps}",
-                name=name,
-                work=at.doing,
-                steps=steps(at.remaining, calendar),
-            )
+            lines[name] = _going_on(name, at.doing, at.remaining, calendar)
     surprises = False  # whether another course was possible up to this step
     for stage in range(policy.stage, policy.horizon):
         choices = policy.choose(stage, state)
@@ -230,6 +225,30 @@ def _first_steps(
             break
     nothing = {name: say("{name} starts nothing", name=name) for name in indexed.agent_names}
     return [lines.get(name, nothing[name]) for name in indexed.agent_names]
+
+
+def _going_on(name: str, work: str, left: int, calendar: Calendar | None) -> str:
+    names = {"name": name, "work": work}
+    if calendar is None:
+        return say_count(
+            left,
+            "{name} goes on with {work} for {number:,} more step",
+            "{name} goes on with {work} for {number:,} more steps",
+            **names,
+        )
+    if calendar.step == "day":
+        return say_count(
+            left,
+            "{name} goes on with {work} for {number:,} more day",
+            "{name} goes on with {work} for {number:,} more days",
+            **names,
+        )
+    return say_count(
+        left,
+        "{name} goes on with {work} for {number:,} more week",
+        "{name} goes on with {work} for {number:,} more weeks",
+        **names,
+    )
 
 
 def _first_start(

@@ -250,26 +250,25 @@ def money_text(number: str) -> str:
     >>> money_text("-1,234.50")
     '-1,234.50'
     """
-    before, after = around_money()
-    sign = "-" if number.startswith("-") else ""
-    amount = local_number(number.removeprefix("-"))
-    if before.endswith("\xa0"):  # between currency and number, where there is a space
-        return f"{before}{sign}{amount}{after}"
-    return f"{sign}{before}{amount}{after}"
+    before, after = around_money(negative=number.startswith("-"))
+    return f"{before}{local_number(number.removeprefix('-'))}{after}"
 
 
-def around_money() -> tuple[str, str]:
+def around_money(*, negative: bool = False) -> tuple[str, str]:
     """What stands before and after amounts in the present language and currency."""
     currency = current_speech().currency
     if currency is None:
-        return "", ""
-    symbol = SYMBOLS.get(currency)
-    # A sign may stand directly before the number, a code may not.
+        return ("-" if negative else ""), ""
+    sign = SYMBOLS.get(currency)
     mark = "#"
-    pattern = (
-        say("{currency}\xa0{amount}", context=NUMBER, currency=currency, amount=mark)
-        if symbol is None
-        else say("{currency}{amount}", context=NUMBER, currency=symbol, amount=mark)
-    )
+    # A sign may stand directly before the number, a code may not.
+    if sign is None and negative:
+        pattern = say("-{currency}\xa0{amount}", context=NUMBER, currency=currency, amount=mark)
+    elif sign is None:
+        pattern = say("{currency}\xa0{amount}", context=NUMBER, currency=currency, amount=mark)
+    elif negative:
+        pattern = say("-{currency}{amount}", context=NUMBER, currency=sign, amount=mark)
+    else:
+        pattern = say("{currency}{amount}", context=NUMBER, currency=sign, amount=mark)
     before, _, after = pattern.partition(mark)
     return before, after

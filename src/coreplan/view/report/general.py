@@ -15,6 +15,7 @@ from coreplan.model.calendar import Calendar
 from coreplan.policies.evaluation import StageRecord, evaluate_stages
 from coreplan.policies.policy import Policy
 from coreplan.solving.result import is_closed
+from coreplan.support.language import number_text, say, say_marked
 from coreplan.support.version import __version__
 from coreplan.view.plan_text import CUT, tree_in_words
 from coreplan.view.report.page import assemble
@@ -52,7 +53,7 @@ def general_data(
         "title": title or problem.name,
         "subtitle": describe_problem(problem),
         "summary": _summary(plan, value, exact),
-        "words": {"held": "" if tree.complete else f"{CUT.capitalize()}."},
+        "words": {"held": "" if tree.complete else _sentence(say_marked(CUT))},
         "coordination": {"gain": None},
         "tree": tree_in_words(tree),
         "agents": list(problem.agent_names),
@@ -63,25 +64,36 @@ def general_data(
     }
 
 
+def _sentence(remark: str) -> str:
+    return f"{remark[:1].upper()}{remark[1:]}."
+
+
 def _summary(plan: ReportedPlan, value: float, exact: bool) -> dict[str, Any]:
     speak = speech(plan.policy.problem)
     upper = plan.upper_bound
     proven = upper is not None and is_closed(value, upper)
-    about = "" if exact else "at least " if plan.value is not None else "about "
-    if proven:
-        proof = "Proven to be the best plan."
-        if plan.decentralised:
-            proof = "Proven to be the best plan in which each agent sees its own state only."
+    shown = speak.number(value)
+    if not exact:
+        shown = (
+            say("about {value}", value=shown)
+            if plan.value is None
+            else say("at least {value}", value=shown)
+        )
+    if proven and plan.decentralised:
+        proof = say("Proven to be the best plan in which each agent sees its own state only.")
+    elif proven:
+        proof = say("Proven to be the best plan.")
     elif upper is None:
-        proof = "The distance to the best plan is not known."
+        proof = say("The distance to the best plan is not known.")
     else:
-        proof = (
-            "Not proven to be the best plan: at most "
-            f"{speak.number(max(0.0, upper - value))} can be gained, because no plan is worth more "
-            f"than {speak.number(upper)}."
+        proof = say(
+            "Not proven to be the best plan: at most {gain} can be gained, because no plan is "
+            "worth more than {bound}.",
+            gain=speak.number(max(0.0, upper - value)),
+            bound=speak.number(upper),
         )
     return {
-        "headline": f"The plan is worth {about}{speak.number(value)}.",
+        "headline": say("The plan is worth {value}.", value=shown),
         "proof": proof,
         "value": value,
         "upper_bound": upper,
@@ -126,30 +138,39 @@ def general_page(data: dict[str, Any]) -> str:
     state = "proven" if summary["proven"] else "open"
     sections = [
         _section(
-            "Summary",
+            say("Summary"),
             f'<p class="headline">{escape(summary["headline"])}</p>'
             f'<p class="proof {state}">{escape(summary["proof"])}</p>',
         ),
     ]
     if data["steps"]:
-        sections.append(_section("Likely actions", _likely(data)))
-    sections.append(_section("The plan", _tree(data)))
+        sections.append(_section(say("Likely actions"), _likely(data)))
+    sections.append(_section(say("The plan"), _tree(data)))
     if data["parts"]:
-        rows = [(name, f"{amount:,.2f}") for name, amount in data["parts"]]
-        rows.append(("in all", f"{summary['value']:,.2f}"))
-        sections.append(_section("Parts of the value", _table(("reward", "value"), rows)))
-    note = "" if data["exact_returns"] else "<p>Estimated by simulation.</p>"
-    rows = [(f"{100 * share:g} %", f"{value:,.2f}") for share, value in data["quantiles"]]
-    titles = ("share of cases", "value at most")
-    sections.append(_section("Possible values", note + _table(titles, rows)))
+        rows = [(name, number_text(amount, ",.2f")) for name, amount in data["parts"]]
+        rows.append((say("in all"), number_text(summary["value"], ",.2f")))
+        parts = _table((say("reward"), say("value")), rows)
+        sections.append(_section(say("Parts of the value"), parts))
+    note = "" if data["exact_returns"] else f"<p>{escape(say('Estimated by simulation.'))}</p>"
+    rows = [
+        (say("{share:g} %", share=100 * share), number_text(value, ",.2f"))
+        for share, value in data["quantiles"]
+    ]
+    titles = (say("share of cases"), say("value at most"))
+    sections.append(_section(say("Possible values"), note + _table(titles, rows)))
+    footer = f"{made_by()} {say('Steps are counted from 0.')}"
     body = (
         f"<header><h1><bdi>{escape(data['title'])}</bdi></h1>"
         f'<p class="muted">{escape(data["subtitle"])}</p></header>'
         f"<main>{''.join(sections)}</main>"
-        f'<footer class="muted">Made by coreplan {__version__}. This file needs no network. Steps '
-        "are counted from 0.</footer>\n"
+        f'<footer class="muted">{escape(footer)}</footer>\n'
     )
     return assemble(body, data["title"])
+
+
+def made_by() -> str:
+    """Say which version of coreplan has made a page."""
+    return say("Made by coreplan {version}. This file needs no network.", version=__version__)
 
 
 def _tree(data: dict[str, Any]) -> str:
@@ -158,7 +179,7 @@ def _tree(data: dict[str, Any]) -> str:
     lines = "\n".join(map(escape, data["tree"]))
     return (
         f'{note}<div class="scroll" tabindex="0" role="group" '
-        f'aria-label="Plan tree, can be scrolled"><pre>{lines}</pre></div>'
+        f'aria-label="{escape(say("Plan tree, can be scrolled"))}"><pre>{lines}</pre></div>'
     )
 
 
@@ -173,7 +194,7 @@ def _likely(data: dict[str, Any]) -> str:
             for actions in step["actions"]
         ]
         rows.append((step["when"], *cells))
-    return _table(("when", *data["agents"]), rows)
+    return _table((say("when", context="title"), *data["agents"]), rows)
 
 
 def _section(title: str, content: str) -> str:
@@ -181,7 +202,9 @@ def _section(title: str, content: str) -> str:
 
 
 def _table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    label = escape(f"Table of {' and '.join(titles[:2])}, can be scrolled")
+    first, second, *_ = titles
+    names = say("{first} and {last}", first=first, last=second)
+    label = escape(say("Table of {names}, can be scrolled", names=names))
     head = "".join(f'<th scope="col"><bdi>{escape(each)}</bdi></th>' for each in titles)
     body = "".join(
         f"<tr>{''.join(f'<td><bdi>{escape(each)}</bdi></td>' for each in row)}</tr>" for row in rows

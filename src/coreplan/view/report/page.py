@@ -69,7 +69,7 @@ def _language(scripts: Sequence[str]) -> dict[str, Any]:
     """What the scripts need to write in the present language and currency."""
     return {
         "marks": {mark: local_number(mark) for mark in (".", ",")},
-        "money": list(around_money()),
+        "money": [list(around_money(negative=negative)) for negative in (False, True)],
         **page_catalogue(scripts),
     }
 

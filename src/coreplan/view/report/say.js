@@ -24,10 +24,7 @@ const sayCount = (number, one, many, values = {}) => {
 const localNumber = (text) => text.replace(/[.,]/g, (mark) => language.marks[mark]);
 /** An amount with its currency, from its number as it is written in English. */
 const withCurrency = (text) => {
-  const [before, after] = language.money;
-  const sign = text.startsWith("-") ? "-" : "";
-  const amount = localNumber(sign ? text.slice(1) : text);
-  return before.endsWith("\u00a0")
-    ? `${before}${sign}${amount}${after}`
-    : `${sign}${before}${amount}${after}`;
+  const negative = text.startsWith("-");
+  const [before, after] = language.money[negative ? 1 : 0];
+  return `${before}${localNumber(negative ? text.slice(1) : text)}${after}`;
 };

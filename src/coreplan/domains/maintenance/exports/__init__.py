@@ -19,6 +19,7 @@ from coreplan.model.calendar import Calendar
 from coreplan.policies.policy import Policy
 from coreplan.solving.result import Result
 from coreplan.support.checks import found
+from coreplan.support.language import marked, say
 from coreplan.support.late import late
 from coreplan.view.words import percent
 
@@ -27,9 +28,9 @@ FORMATS = {
     ".csv": "CSV",
     ".ics": "iCalendar",
     ".xml": "Microsoft Project",
-    ".png": "a picture",
-    ".svg": "a picture",
-    ".pdf": "a picture",
+    ".png": marked("a picture"),
+    ".svg": marked("a picture"),
+    ".pdf": marked("a picture"),
 }
 """The formats of exports, by the ending of the file's name."""
 _NEED_DATES = (".ics", ".xml")
@@ -149,7 +150,11 @@ def write_export(
         works = [work.times for work in content.works]
         title = content.name
         if content.covered < 1:
-            title += f" (the likeliest courses, {percent(content.covered)} of all)"
+            title = say(
+                "{name} (the likeliest courses, {share} of all)",
+                name=title,
+                share=percent(content.covered),
+            )
         made = late("exports.chart")(content.policy, works, ending[1:], calendar, title)
     write_bytes(made, path)
 

@@ -27,6 +27,7 @@ from coreplan.policies.policy import Policy
 from coreplan.solving.result import Result
 from coreplan.support.cents import amount_text, shared_out
 from coreplan.support.checks import unknown_name
+from coreplan.support.language import say
 from coreplan.view.words import percent, steps
 
 EXACT_SECONDS = 60.0
@@ -119,7 +120,7 @@ class ExportedPlan:
     @property
     def name(self) -> str:
         """The problem's name, safe for every format."""
-        return plain(self.problem.name) or "plan"
+        return plain(self.problem.name) or say("plan")
 
     @property
     def in_progress(self) -> bool:
@@ -137,47 +138,65 @@ class ExportedPlan:
         task, times = work.task, work.times
         said = []
         if times.under_way:
-            said.append("Under way when this plan begins.")
+            said.append(say("Under way when this plan begins."))
         elif len(task.durations) > 1:
             (_, normal), (chance, late) = task.durations
             said.append(
-                f"Can be delayed: {percent(chance)} chance of "
-                f"{steps(late - normal, calendar)} more."
+                say(
+                    "Can be delayed: {chance} chance of {steps} more.",
+                    chance=percent(chance),
+                    steps=steps(late - normal, calendar),
+                )
             )
         if work.start is not None and times.last_start is not None and not times.under_way:
             if times.last_start > work.start or times.first_start != work.start:
                 if work.start_chance is not None:
-                    chance_of_start = percent(work.start_chance)
-                    said.append(f"Starts as planned with a chance of {chance_of_start}.")
-                said.append(
-                    "Depending on earlier delays, it starts "
-                    f"{self._range(times.first_start, times.last_start)}."
-                )
+                    said.append(
+                        say(
+                            "Starts as planned with a chance of {chance}.",
+                            chance=percent(work.start_chance),
+                        )
+                    )
+                said.append(self._possible_starts(times.first_start, times.last_start))
             if work.end is not None and times.last_end is not None and times.last_end > work.end:
-                said.append(f"Ends {self._last_day(times.last_end)} at the latest.")
+                said.append(self._latest_end(times.last_end))
         if percent(times.completed) != percent(1.0) and not times.done:
             said.append(
-                f"Completed in the planned time with a chance of {percent(times.completed)}."
+                say(
+                    "Completed in the planned time with a chance of {chance}.",
+                    chance=percent(times.completed),
+                )
             )
         if work.cost is not None:
-            said.append(f"Expected cost: {amount_text(work.cost)}.")
+            said.append(say("Expected cost: {amount}.", amount=amount_text(work.cost)))
         if self.covered < 1:
             said.append(
-                "Chances are taken from the likeliest courses only, "
-                f"{percent(self.covered)} of all."
+                say(
+                    "Chances are taken from the likeliest courses only, {share} of all.",
+                    share=percent(self.covered),
+                )
             )
         return said
 
-    def _range(self, first: int | None, last: int) -> str:
+    def _possible_starts(self, first: int | None, last: int) -> str:
         assert first is not None
         if self.calendar is None:
-            return f"in steps {first} to {last}"
-        return f"between {self.calendar.label(first)} and {self.calendar.label(last)}"
+            return say(
+                "Depending on earlier delays, it starts in steps {first} to {last}.",
+                first=first,
+                last=last,
+            )
+        return say(
+            "Depending on earlier delays, it starts between {first} and {last}.",
+            first=self.calendar.label(first),
+            last=self.calendar.label(last),
+        )
 
-    def _last_day(self, step: int) -> str:
+    def _latest_end(self, step: int) -> str:
         if self.calendar is None:
-            return f"in step {step}"
-        return f"on {write_date(self.calendar.last_day(step))}"
+            return say("Ends in step {step} at the latest.", step=step)
+        day = write_date(self.calendar.last_day(step))
+        return say("Ends on {day} at the latest.", day=day)
 
 
 def exported_plan(

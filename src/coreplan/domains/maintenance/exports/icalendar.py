@@ -10,6 +10,7 @@ from coreplan.domains.maintenance.exports.content import ExportedPlan, ExportedW
 from coreplan.domains.maintenance.exports.table import notes_of
 from coreplan.domains.maintenance.exports.texts import plain
 from coreplan.model.calendar import Calendar
+from coreplan.support.language import current_speech, say
 from coreplan.support.version import __version__
 
 LONGEST_LINE = 75
@@ -36,7 +37,7 @@ def plan_icalendar(plan: ExportedPlan, calendar: Calendar, stamp: datetime.datet
     lines = [
         "BEGIN:VCALENDAR",
         "VERSION:2.0",
-        f"PRODID:-//coreplan//coreplan {__version__}//EN",
+        f"PRODID:-//coreplan//coreplan {__version__}//{current_speech().language.upper()}",
         "CALSCALE:GREGORIAN",
         f"X-WR-CALNAME:{_text(plan.name)}",
     ]
@@ -63,7 +64,7 @@ def _event(
     yield f"DTSTART;VALUE=DATE:{_date(begin)}"
     yield f"DTEND;VALUE=DATE:{_date(after)}"
     yield f"SUMMARY:{_text(f'{plain(work.task.name)} ({contractor})')}"
-    notes = [f"Contractor: {contractor}", *notes_of(plan, work)]
+    notes = [say("Contractor: {name}", name=contractor), *notes_of(plan, work)]
     yield f"DESCRIPTION:{_text(chr(10).join(notes))}"
     yield f"CATEGORIES:{_text(contractor)}"
     yield "TRANSP:TRANSPARENT"  # the people who read the calendar stay available

@@ -14,11 +14,12 @@ from coreplan.domains.maintenance.exports.content import ExportedPlan, ExportedW
 from coreplan.domains.maintenance.exports.table import notes_of
 from coreplan.domains.maintenance.exports.texts import cut, plain
 from coreplan.model.calendar import Calendar
+from coreplan.support.language import around_money, current_speech
 from coreplan.view.svg import safe
 
 NAMESPACE = "http://schemas.microsoft.com/project"
-CURRENCY = "EUR"
-"""The schema requires a currency; amounts are shown without a sign."""
+NO_CURRENCY = "EUR"
+"""The schema requires a currency; without one, amounts are shown without a sign."""
 LONGEST_NAME, LONGEST_PROJECT_NAME = 512, 255
 HOURS = 8
 """The hours of work of a day."""
@@ -47,8 +48,7 @@ def plan_ms_project(plan: ExportedPlan, calendar: Calendar) -> bytes:
         ("ScheduleFromStart", 1),
         ("StartDate", f"{calendar.first_day(plan.stage)}T{_BEGIN}"),
         ("CurrencyDigits", 2),
-        ("CurrencySymbol", ""),
-        ("CurrencyCode", CURRENCY),
+        *_currency(),
         ("CalendarUID", 1),
         ("DefaultStartTime", _BEGIN),
         ("DefaultFinishTime", _END),
@@ -71,6 +71,18 @@ def plan_ms_project(plan: ExportedPlan, calendar: Calendar) -> bytes:
         lines += _lines(element, 1)
     lines.append("</Project>\n")
     return "\n".join(lines).encode()
+
+
+def _currency() -> list[Element]:
+    """The sign and the code of the present currency, and where the sign stands."""
+    before, after = around_money()
+    sign = before or after
+    position = (0 if before else 1) + (2 if "\xa0" in sign else 0)
+    return [
+        ("CurrencySymbol", sign.strip("\xa0")),
+        ("CurrencyCode", current_speech().currency or NO_CURRENCY),
+        *([("CurrencySymbolPosition", position)] if sign else []),
+    ]
 
 
 def _tasks_and_assignments(

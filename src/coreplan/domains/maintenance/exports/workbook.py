@@ -16,19 +16,24 @@ from typing import Any
 
 from coreplan.domains.maintenance.exports.content import ExportedPlan
 from coreplan.domains.maintenance.exports.table import (
+    COST,
     LONGEST_CELL,
     ExportColumn,
     Kind,
     contractor_columns,
     cost_cell,
+    expected_cost_title,
     input_columns,
     shown_columns,
+    unit_of,
 )
 from coreplan.domains.maintenance.exports.texts import cut, plain
 from coreplan.domains.maintenance.parts import Hindrance
 from coreplan.domains.maintenance.works.excel import load_openpyxl, workbook_bytes
 from coreplan.domains.maintenance.works.opening import HINDRANCE_SHEETS, WORKS_SHEETS
 from coreplan.files.writing import cell_text
+from coreplan.support.cents import amount_text
+from coreplan.support.language import around_money, say, say_marked
 from coreplan.support.version import __version__
 from coreplan.view.words import describe_calendar, describe_problem, percent
 
@@ -37,7 +42,7 @@ NARROWEST, WIDEST, WIDEST_NUMBERS = 9, 42, 16
 """The widths of columns, in characters; longer texts take several lines."""
 _LINE_HEIGHT, _MOST_LINES = 15.0, 8
 _NOT_IN_SHEET_NAMES = re.compile(r"[\[\]:*?/\\]")
-_FORMS: dict[Kind, str] = {"when": "d mmm yyyy", "chance": "0 %", "money": "#,##0.00"}
+_DATE_FORM, _AMOUNT_FORM = "d mmm yyyy", "#,##0.00"
 _DATE_WIDTH = 12
 _SHADE, _LINE = "DCE6F1", "B7C4D6"
 
@@ -73,7 +78,7 @@ def plan_workbook(plan: ExportedPlan, path: str | Path) -> bytes:
     ]
     columns = [*shown, *inputs]
     rows = [[column.value(work) for column in columns] for work in plan.works]
-    sheet = book.create_sheet(WORKS_SHEETS[0])
+    sheet = book.create_sheet(say("works", context="sheet"))
     _fill(sheet, columns, rows, styles, fixed=2)
     sheet.print_area = f"A1:{sheet.cell(len(rows) + 1, len(shown)).coordinate}"
     own = contractor_columns(plan)
@@ -84,8 +89,8 @@ def plan_workbook(plan: ExportedPlan, path: str | Path) -> bytes:
         _fill(sheet, own, rows, styles, fixed=1, total=_total(own, rows))
         sheet.oddHeader.left.text = cut(plain(contractor.name), 100).replace("&", "&&")
     if plan.problem.network:
-        _fill_hindrance(book.create_sheet(HINDRANCE_SHEETS[0]), plan, styles)
-    _fill_totals(book.create_sheet("plan"), plan, styles)
+        _fill_hindrance(book.create_sheet(say("hindrance", context="sheet")), plan, styles)
+    _fill_totals(book.create_sheet(say("plan", context="sheet")), plan, styles)
     return workbook_bytes(book, path)
 
 
@@ -105,11 +110,13 @@ def _make_styles() -> _Styles:
 
 def _sheet_names(plan: ExportedPlan) -> list[str]:
     """A valid name of a sheet for each contractor; all are different, and none is taken."""
-    taken = {*WORKS_SHEETS, *HINDRANCE_SHEETS, "plan", "history"}  # Excel keeps history for itself
+    own = say("plan", context="sheet").casefold()
+    taken = {*WORKS_SHEETS, *HINDRANCE_SHEETS, own, "history"}  # Excel keeps history for itself
     names = []
     for contractor in plan.problem.contractors:
         text = " ".join(_NOT_IN_SHEET_NAMES.sub(" ", plain(contractor.name)).split())
-        name = text = _cut_units(text.strip("'"), LONGEST_SHEET_NAME).strip("' ") or "contractor"
+        name = _cut_units(text.strip("'"), LONGEST_SHEET_NAME).strip("' ")
+        name = text = name or say("contractor")
         number = 1
         while name.casefold() in taken:
             number += 1
@@ -185,9 +192,9 @@ def _write_row(
         cell.value = value
         is_date = isinstance(value, datetime.date)
         if is_date:
-            cell.number_format = _FORMS["when"]
+            cell.number_format = _DATE_FORM
         elif kind in ("chance", "money"):
-            cell.number_format = _chance_form(value) if kind == "chance" else _FORMS["money"]
+            cell.number_format = _chance_form(value) if kind == "chance" else _money_form()
         cell.alignment = styles.right
 
 
@@ -195,7 +202,23 @@ def _chance_form(chance: float) -> str:
     """Per cent; a chance that is nearly 0 or 1 has decimals, so that it does not look certain."""
     share = 100 * chance
     nearly_certain = (0 < share < 1) or (99 < share < 100)
-    return "0.0### %" if nearly_certain else _FORMS["chance"]
+    # The marks in a format of Excel are English; the program shows those of its own language.
+    if nearly_certain:
+        return say("0.0### %", context="format")
+    return say("0 %", context="format")
+
+
+def _money_form() -> str:
+    """The number format of amounts, with the present currency."""
+    before, after = (_currency_form(each) for each in around_money())
+    form = f"{before}{_AMOUNT_FORM}{after}"
+    # As in texts, a minus stands beside the number if there is a space before it.
+    return f"{form};{before}-{_AMOUNT_FORM}{after}" if before.endswith(" ") else form
+
+
+def _currency_form(text: str) -> str:
+    sign = text.strip("\xa0")
+    return text.replace(sign, f"[${sign}]").replace("\xa0", " ") if sign else ""
 
 
 def _width(column: ExportColumn, values: Iterable[Any]) -> float:
@@ -209,7 +232,7 @@ def _width(column: ExportColumn, values: Iterable[Any]) -> float:
         elif isinstance(value, datetime.date):
             longest = max(longest, _DATE_WIDTH)
         elif column.kind == "money" and value is not None:
-            longest = max(longest, len(f"{value:,.2f}"))
+            longest = max(longest, len(amount_text(value)))
     return float(min(max(longest + 3, NARROWEST), most))  # with room for the filter's button
 
 
@@ -242,12 +265,12 @@ def _set_up_page(sheet: Any) -> None:
 
 def _total(columns: Sequence[ExportColumn], rows: Sequence[Sequence[Any]]) -> list[Any] | None:
     """The last row of a contractor's sheet: the sum of its expected costs."""
-    place = next(k for k, column in enumerate(columns) if column.title == "expected cost")
+    place = next(k for k, column in enumerate(columns) if column.title == expected_cost_title())
     costs = [row[place] for row in rows if row[place] is not None]
     if not costs:
         return None
     total: list[Any] = [None] * len(columns)
-    total[0] = "total"
+    total[0] = say("total")
     total[place] = round(sum(costs), 2)
     return total
 
@@ -257,17 +280,18 @@ def _fill_hindrance(sheet: Any, plan: ExportedPlan, styles: _Styles) -> None:
     network = plan.problem.network
     expected = (None,) * len(network) if plan.money is None else plan.money.hindrances
     most = max(len(rule.tasks) for rule in network)
-    per = "step" if plan.calendar is None else plan.calendar.step
 
     def member(k: int) -> Callable[[Hindrance], Any]:
         return lambda rule: plain(rule.tasks[k]) if k < len(rule.tasks) else None
 
     titles: list[tuple[str, Kind, Callable[[Hindrance], Any]]] = [
-        (f"work {_letters(k, most)}", "text", member(k)) for k in range(most)
+        (say("work {letter}", context="column", letter=_letters(k, most)), "text", member(k))
+        for k in range(most)
     ]
-    titles.append((f"cost per {per}", "money", lambda rule: cost_cell(rule.cost)))
+    cost_title = say_marked(COST[unit_of(plan)], context="column")
+    titles.append((cost_title, "money", lambda rule: cost_cell(rule.cost)))
     columns = [ExportColumn(title, kind, lambda _: None) for title, kind, _ in titles]
-    columns.append(ExportColumn("expected cost", "money", lambda _: None))
+    columns.append(ExportColumn(expected_cost_title(), "money", lambda _: None))
     rows = [
         [*(value(rule) for _, _, value in titles), cost]
         for rule, cost in zip(network, expected, strict=True)
@@ -283,29 +307,30 @@ def _letters(k: int, most: int) -> str:
 def _fill_totals(sheet: Any, plan: ExportedPlan, styles: _Styles) -> None:
     """What the plan is for, what it is expected to cost, and how to read the other sheets."""
     calendar = plan.calendar
-    rows: list[tuple[str | None, Any]] = [("plan of", plan.name)]
-    rows.append(("size", describe_problem(plan.problem)))
+    rows: list[tuple[str | None, Any]] = [(say("plan of"), plan.name)]
+    rows.append((say("size"), describe_problem(plan.problem)))
     if calendar is not None:
         # Without the calendar's file: a path means nothing to those who get the workbook.
-        rows.append(("time", describe_calendar(replace(calendar, source=None))))
-        rows.append(("first day of this plan", calendar.first_day(plan.stage)))
-        rows.append(("last day of this plan", calendar.last_day(plan.problem.horizon - 1)))
+        rows.append((say("time"), describe_calendar(replace(calendar, source=None))))
+        rows.append((say("first day of this plan"), calendar.first_day(plan.stage)))
+        last = calendar.last_day(plan.problem.horizon - 1)
+        rows.append((say("last day of this plan"), last))
     else:
-        rows.append(("time", "steps are counted from 0"))
+        rows.append((say("time"), say("steps are counted from 0")))
         if plan.stage:
-            rows.append(("first step of this plan", plan.stage))
+            rows.append((say("first step of this plan"), plan.stage))
     if plan.money is not None:
         money = plan.money
-        rows.append(("expected cost of works", money.works))
-        rows.append(("expected cost of hindrance", money.hindrance))
+        rows.append((say("expected cost of works"), money.works))
+        rows.append((say("expected cost of hindrance"), money.hindrance))
         if money.revenue:
-            rows.append(("expected revenue", money.revenue))
-        costs = money.value <= 0
-        rows.append(("expected cost in all" if costs else "expected gain in all", abs(money.value)))
+            rows.append((say("expected revenue"), money.revenue))
+        in_all = say("expected cost in all") if money.value <= 0 else say("expected gain in all")
+        rows.append((in_all, abs(money.value)))
         if plan.stage:
-            rows.append((None, "Money spent before this plan begins is not included."))
+            rows.append((None, say("Money spent before this plan begins is not included.")))
     rows += [(None, line) for line in _explanations(plan)]
-    rows.append((None, f"Made by coreplan {__version__}."))
+    rows.append((None, say("Made by coreplan {version}.", version=__version__)))
     for number, (label, value) in enumerate(rows, 1):
         _write_row(sheet, number, [label, value], ["text", "money"], styles)
         cell = sheet.cell(number, 2)
@@ -322,13 +347,18 @@ def _fill_totals(sheet: Any, plan: ExportedPlan, styles: _Styles) -> None:
 
 def _explanations(plan: ExportedPlan) -> list[str]:
     said = [
-        "Planned start and end hold if no work is delayed; the latest start and end cover all "
-        "delays that are possible.",
-        "A plan depends on delays: look at the report, or plan again, once a work is delayed.",
+        say(
+            "Planned start and end hold if no work is delayed; the latest start and end cover all "
+            "delays that are possible."
+        ),
+        say("A plan depends on delays: look at the report, or plan again, once a work is delayed."),
     ]
     if plan.covered < 1:
         said.append(
-            f"Chances are taken from the likeliest courses only, {percent(plan.covered)} of all; "
-            "expected costs are out of reach, because too many courses are possible."
+            say(
+                "Chances are taken from the likeliest courses only, {share} of all; expected costs "
+                "are out of reach, because too many courses are possible.",
+                share=percent(plan.covered),
+            )
         )
     return said

@@ -18,8 +18,9 @@ from coreplan.domains.maintenance.view.comparison_text import (
     works_summary,
 )
 from coreplan.model.calendar import Calendar
-from coreplan.support.version import __version__
+from coreplan.support.language import say
 from coreplan.view.report import Report
+from coreplan.view.report.general import made_by
 from coreplan.view.report.page import assemble
 from coreplan.view.svg import one_line, safe
 
@@ -50,31 +51,34 @@ def comparison_report(
     names
         Names of the old and the new plan, for instance those of their files.
     """
-    title = title or f"{comparison.new.problem.name}: two plans compared"
+    title = title or say("{name}: two plans compared", name=comparison.new.problem.name)
     data: dict[str, Any] = comparison.to_dict()
     sections = [_summary(comparison)]
     costs = comparison.cost_lines(in_cents=True)
     if costs:
-        sections.append(_section("Costs", _costs(columns_of(costs), cost_rows(costs))))
+        sections.append(_section(say("Costs"), _costs(columns_of(costs), cost_rows(costs))))
     if comparison.changes:
         listed = "".join(
             f"<li><bdi>{_text(problem_change_in_words(each, calendar))}</bdi></li>"
             for each in comparison.changes
         )
-        sections.append(_section("Changed in the problem", f"<ul>{listed}</ul>"))
+        sections.append(_section(say("Changed in the problem"), f"<ul>{listed}</ul>"))
     chart = _Chart(comparison, calendar).svg()
-    legend = '<p class="muted">Upper bars: the old plan. Lower bars: the new plan. All bars show '
-    legend += "the works as planned, without delays.</p>"
-    sections.append(_section("Works", legend + chart + _works(comparison, calendar)))
+    legend = say(
+        "Upper bars: the old plan. Lower bars: the new plan. All bars show the works as planned, "
+        "without delays."
+    )
+    works = f'<p class="muted">{escape(legend)}</p>{chart}{_works(comparison, calendar)}'
+    sections.append(_section(say("Works"), works))
     given = ""
     if names is not None:
-        given = f'<p class="muted">Old: <bdi>{_text(names[0])}</bdi>. New: '
-        given += f"<bdi>{_text(names[1])}</bdi>.</p>"
+        old, new = (f"<bdi>{_text(name)}</bdi>" for name in names)
+        given = f'<p class="muted">{say("Old: {old}. New: {new}.", old=old, new=new)}</p>'
     body = (
         f"<header><h1><bdi>{_text(title)}</bdi></h1>{given}</header>"
         f"<main>{''.join(sections)}</main>"
-        f'<footer class="muted">Made by coreplan {escape(__version__)}. This file needs no '
-        "network. All amounts are expected values.</footer>\n"
+        f'<footer class="muted">{escape(made_by())} '
+        f"{escape(say('All amounts are expected values.'))}</footer>\n"
     )
     return Report(assemble(body, title), data)
 
@@ -94,7 +98,7 @@ def _summary(comparison: PlanComparison) -> str:
         kind = "muted" if plan.proven is None else f"proof {state}"
         parts.append(f'<p class="{kind}">{_text(proof_in_words(plan, which))}</p>')
     parts.append(f"<p>{_text(works_summary(comparison))}</p>")
-    return _section("In short", "".join(parts))
+    return _section(say("In short"), "".join(parts))
 
 
 def _costs(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -113,8 +117,11 @@ def _costs(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def _works(comparison: PlanComparison, calendar: Calendar | None) -> str:
-    unit = "step" if calendar is None else "date"
-    titles = ("work", f"old start ({unit})", f"new start ({unit})", "difference")
+    if calendar is None:
+        starts = (say("old start (step)"), say("new start (step)"))
+    else:
+        starts = (say("old start (date)"), say("new start (date)"))
+    titles = (say("work"), *starts, say("difference"))
     head = "".join(f'<th scope="col">{escape(each)}</th>' for each in titles)
     body = []
     for contractor, works in _by_contractor(comparison.works):
@@ -171,10 +178,11 @@ class _Chart:
                 parts.append(self._row(work, top))
                 top += _ROW
         ticks = self._ticks(top)
+        label = say("The works of both plans as bars; the table below has the same starts.")
         return (
             f'<div class="scroll" tabindex="0"><svg viewBox="0 0 {_WIDE:g} {top + 4:g}" '
             f'width="{_WIDE:g}" height="{top + 4:g}" role="img" font-size="13" '
-            'aria-label="The works of both plans as bars; the table below has the same starts.">'
+            f'aria-label="{escape(label)}">'
             f"{ticks}{''.join(parts)}</svg></div>"
         )
 

@@ -21,6 +21,7 @@ from coreplan.domains.maintenance.report.words import Words, can_be_delayed, hel
 from coreplan.domains.maintenance.report.works import works_table
 from coreplan.domains.maintenance.view.rules_text import grouped_rules, rules_heading
 from coreplan.domains.maintenance.words import spent_before
+from coreplan.support.language import say
 from coreplan.view.words import count
 
 MOST_RULES = 40
@@ -176,15 +177,15 @@ def delays_data(findings: Findings) -> dict[str, Any]:
     heading = rules_heading(known)
     help_text = ""
     if known.rules:
-        help_text = (
+        help_text = say(
             "The most important rules come first. A delay also pushes back the contractor's own "
             "next works; that is not a rule."
         )
     none = f"{heading}."
     if not can_be_delayed(findings.courses):
-        none = "No work in this plan can be delayed."
+        none = say("No work in this plan can be delayed.")
     return {
-        "title": heading if known.rules else "What to do about delays",
+        "title": heading if known.rules else say("What to do about delays"),
         "help": help_text,
         "lists": [rules_list(findings, known.rules, none, MOST_RULES)],
     }
@@ -195,6 +196,9 @@ def rules_list(
 ) -> dict[str, Any]:
     """Rules in the words of the terminal: conditions, each with its consequences."""
     left = len(rules) - most
+    more = ""
+    if left > 0:
+        more = say("{rules} left out.", rules=count(left, "less important rule"))
     return {
         "title": title,
         "rules": [
@@ -204,7 +208,7 @@ def rules_list(
             )
         ],
         "none": none,
-        "more": f"{count(left, 'less important rule')} left out." if left > 0 else "",
+        "more": more,
     }
 
 

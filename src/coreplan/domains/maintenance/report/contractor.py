@@ -12,10 +12,12 @@ from coreplan.domains.maintenance.decision_rules import DecisionRule
 from coreplan.domains.maintenance.money import amount_text, rounded
 from coreplan.domains.maintenance.report.content import chart_data, later, rules_list
 from coreplan.domains.maintenance.report.findings import Findings, Shown
+from coreplan.domains.maintenance.report.money import ROWS, expected_total
 from coreplan.domains.maintenance.report.words import Words, held
 from coreplan.domains.maintenance.report.works import works_table
 from coreplan.errors import ModelError
 from coreplan.support.checks import unknown_name
+from coreplan.support.language import say, say_marked
 from coreplan.view.words import percent
 
 SECTIONS = ("summary", "plan", "works", "delays")
@@ -88,28 +90,26 @@ def _delays(findings: Findings, rules: Sequence[DecisionRule], name: str) -> dic
     """What the contractor does if works are delayed, and what others do if its works are."""
     followed = [rule for rule in rules if rule.other_contractor == name]
     caused = [rule for rule in rules if rule.other_contractor != name]
-    partly = where = ""
     if findings.rules.covered < 1:
-        partly = f" (in the likeliest courses, {percent(findings.rules.covered)} of all)"
-        where = " in these courses"
+        title = say(
+            "What to do about delays (in the likeliest courses, {share} of all)",
+            share=percent(findings.rules.covered),
+        )
+        unchanged = say("No delay of another contractor changes your starts in these courses.")
+        unmoved = say(
+            "Delays of your works do not change when others start theirs in these courses."
+        )
+    else:
+        title = say("What to do about delays")
+        unchanged = say("No delay of another contractor changes your starts.")
+        unmoved = say("Delays of your works do not change when others start theirs.")
+    others = say("What others do if your works are delayed")
     return {
-        "title": f"What to do about delays{partly}",
-        "help": "A delay of your own work can also push back your next works.",
+        "title": title,
+        "help": say("A delay of your own work can also push back your next works."),
         "lists": [
-            rules_list(
-                findings,
-                followed,
-                f"No delay of another contractor changes your starts{where}.",
-                MOST_RULES,
-                "What you do",
-            ),
-            rules_list(
-                findings,
-                caused,
-                f"Delays of your works do not change when others start theirs{where}.",
-                MOST_RULES,
-                "What others do if your works are delayed",
-            ),
+            rules_list(findings, followed, unchanged, MOST_RULES, say("What you do")),
+            rules_list(findings, caused, unmoved, MOST_RULES, others),
         ],
     }
 
@@ -136,22 +136,32 @@ def _summary(findings: Findings, own: int) -> dict[str, Any]:
     earns = any(task.revenue for task in contractor.tasks)
     value = rounded(revenue - works)
     costs = value < 0 or not earns
-    about = "" if findings.worth.runs is None else "about "
-    verb = "cost" if costs else "earn"
+    amount = amount_text(abs(value))
+    if findings.worth.runs is not None:
+        amount = say("about {value}", value=amount)
     amounts: list[dict[str, Any]] = []
     if earns:
         amounts = [
-            {"words": "Works", "amount": works, "note": "own costs"},
-            {"words": "Revenue", "amount": revenue, "note": "completed works"},
+            {"words": say_marked(ROWS["works"]), "amount": works, "note": say("own costs")},
             {
-                "words": "Expected cost" if costs else "Expected earnings",
+                "words": say_marked(ROWS["revenue"]),
+                "amount": revenue,
+                "note": say("completed works"),
+            },
+            {
+                "words": expected_total(costs),
                 "amount": -value if costs else value,
-                "note": "works − revenue" if costs else "revenue − works",
+                "note": say("works − revenue") if costs else say("revenue − works"),
                 "total": True,
             },
         ]
     return {
-        "headline": f"Your works are expected to {verb} {about}{amount_text(abs(value))}.",
+        "headline": (
+            say("Your works are expected to cost {amount}.", amount=amount)
+            if costs
+            else say("Your works are expected to earn {amount}.", amount=amount)
+        ),
+        "conclusion": _conclusion(contractor.name, amount, costs=costs),
         "proof": "",
         "proven": False,
         "amounts": amounts,
@@ -159,3 +169,10 @@ def _summary(findings: Findings, own: int) -> dict[str, Any]:
         "later": later(findings),
         "costs": costs,
     }
+
+
+def _conclusion(name: str, amount: str, *, costs: bool) -> str:
+    """What the headline of the page says, for others than the contractor."""
+    if costs:
+        return say("The works of {name} are expected to cost {amount}.", name=name, amount=amount)
+    return say("The works of {name} are expected to earn {amount}.", name=name, amount=amount)

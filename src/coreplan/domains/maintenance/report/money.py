@@ -16,10 +16,13 @@ from coreplan.domains.maintenance.problem import MaintenanceProblem
 from coreplan.domains.maintenance.words import PLANNING_ALONE
 from coreplan.errors import LimitError, SolverError
 from coreplan.solving.result import Result, Status, is_closed
+from coreplan.support.language import marked, say, say_marked
 from coreplan.view.report.plan import ReportedPlan
 
 BINS = 40
 """The number of columns of the histogram."""
+ROWS = {"works": marked("Works"), "hindrance": marked("Hindrance"), "revenue": marked("Revenue")}
+"""The parts of the money, as tables show them."""
 
 
 def problem_of(plan: ReportedPlan) -> MaintenanceProblem:
@@ -58,11 +61,6 @@ class Worth:
         """The factor for amounts on the page: costs are shown as positive numbers."""
         return -1 if self.costs else 1
 
-    @property
-    def verb(self) -> str:
-        """The verb for the plan's value: to cost, or to earn."""
-        return "cost" if self.costs else "earn"
-
 
 def worth_of(plan: ReportedPlan, exact: Money | None, simulated: Simulation | None) -> Worth:
     """Choose the best known value; needs exact amounts or simulated runs."""
@@ -85,37 +83,61 @@ def has_revenue(problem: MaintenanceProblem) -> bool:
     return any(task.revenue for contractor in problem.contractors for task in contractor.tasks)
 
 
-def _part(share: float) -> str:
-    """A share in per cent, in brackets; empty if it is not finite."""
-    return f" ({100 * share:.3g} %)" if math.isfinite(share) else ""
+def expected_total(costs: bool) -> str:
+    """The words for the expected total."""
+    return say("Expected cost") if costs else say("Expected earnings")
+
+
+def _with_share(amount: float, whole: float) -> str:
+    """An amount with its share of another in brackets, unless that is not finite."""
+    share = amount / abs(whole) if whole else math.inf
+    if not math.isfinite(share):
+        return amount_text(amount)
+    return f"{amount_text(amount)} ({say('{share:.3g} %', share=100 * share)})"
 
 
 def summary_data(plan: ReportedPlan, worth: Worth) -> dict[str, Any]:
     """The expected total, its parts, and whether the plan is proven to be the best."""
-    nearly = {"exact": "", "proven": "at least ", "estimated": "about "}[worth.kind]
-    if worth.costs and worth.kind == "proven":
-        nearly = "at most "
     money = worth.money.in_cents()
-    rule = "works + hindrance"
+    rule = say("works + hindrance")
     amounts: list[dict[str, Any]] = [
-        {"words": "Works", "amount": money.works, "note": "own costs of all contractors"},
-        {"words": "Hindrance", "amount": money.hindrance, "note": "works at the same time"},
+        {
+            "words": say_marked(ROWS["works"]),
+            "amount": money.works,
+            "note": say("own costs of all contractors"),
+        },
+        {
+            "words": say_marked(ROWS["hindrance"]),
+            "amount": money.hindrance,
+            "note": say("works at the same time"),
+        },
     ]
     if has_revenue(problem_of(plan)):
-        amounts.append({"words": "Revenue", "amount": money.revenue, "note": "completed works"})
-        rule = f"{rule} − revenue" if worth.costs else "revenue − works − hindrance"
-    total = "Expected cost" if worth.costs else "Expected earnings"
+        amounts.append(
+            {
+                "words": say_marked(ROWS["revenue"]),
+                "amount": money.revenue,
+                "note": say("completed works"),
+            }
+        )
+        rule = (
+            say("works + hindrance − revenue")
+            if worth.costs
+            else say("revenue − works − hindrance")
+        )
     amount = worth.sign * money.value
-    amounts.append({"words": total, "amount": amount, "note": rule, "total": True})
+    amounts.append(
+        {"words": expected_total(worth.costs), "amount": amount, "note": rule, "total": True}
+    )
     note = ""
     if worth.runs is not None:
-        note = (
-            f"The amounts are estimated from {worth.runs:,} simulated courses: too many courses "
-            "are possible to compute them exactly."
+        note = say(
+            "The amounts are estimated from {runs:,} simulated courses: too many courses are "
+            "possible to compute them exactly.",
+            runs=worth.runs,
         )
     return {
-        "headline": f"The plan is expected to {worth.verb} {nearly}"
-        f"{amount_text(worth.sign * worth.value)} in all.",
+        "headline": _headline(worth),
         "proof": _proof(plan, worth),
         "proven": _is_proven(plan, worth),
         "amounts": amounts,
@@ -123,6 +145,22 @@ def summary_data(plan: ReportedPlan, worth: Worth) -> dict[str, Any]:
         "value": worth.value,
         "upper_bound": plan.upper_bound,
     }
+
+
+def _headline(worth: Worth) -> str:
+    """Say what the plan is expected to cost or to earn, and how exact that is."""
+    amount = amount_text(worth.sign * worth.value)
+    if worth.kind == "estimated":
+        amount = say("about {value}", value=amount)
+    elif worth.kind == "proven":
+        amount = (
+            say("at most {value}", value=amount)
+            if worth.costs
+            else say("at least {value}", value=amount)
+        )
+    if worth.costs:
+        return say("The plan is expected to cost {amount} in all.", amount=amount)
+    return say("The plan is expected to earn {amount} in all.", amount=amount)
 
 
 def _is_proven(plan: ReportedPlan, worth: Worth) -> bool:
@@ -134,25 +172,62 @@ def _is_proven(plan: ReportedPlan, worth: Worth) -> bool:
 def _proof(plan: ReportedPlan, worth: Worth) -> str:
     bound = plan.upper_bound
     if bound is None:
-        return "The distance to the best plan has not been computed."
-    among = ""
-    if plan.decentralised:
-        among = " in which every contractor knows its own works only"
+        return say("The distance to the best plan has not been computed.")
     if _is_proven(plan, worth):
-        better = "costs less" if worth.costs else "earns more"
-        return f"Proven to be the best plan: no plan{among} {better}."
-    can = "cost less" if worth.costs else "earn more"
-    known = f"no plan{among} can {can} than {amount_text(worth.sign * bound)}"
+        return _none_is_better(plan, worth)
+    known = _none_beats(bound, plan, worth)
     if worth.kind == "estimated":
-        return f"Not proven to be the best plan: {known}."
+        return say("Not proven to be the best plan: {known}.", known=known)
     # The difference of what is shown, so that readers can check it.
-    gap = max(0.0, rounded(bound) - rounded(worth.value))
-    relative = _part(gap / abs(worth.value)) if worth.value else ""
-    gained = "saved" if worth.costs else "gained"
-    return (
-        f"Not proven to be the best plan: at most {amount_text(gap)}{relative} could be {gained}, "
-        f"because {known}."
+    gap = _with_share(max(0.0, rounded(bound) - rounded(worth.value)), worth.value)
+    if worth.costs:
+        return say(
+            "Not proven to be the best plan: at most {amount} could be saved, because {known}.",
+            amount=gap,
+            known=known,
+        )
+    return say(
+        "Not proven to be the best plan: at most {amount} could be gained, because {known}.",
+        amount=gap,
+        known=known,
     )
+
+
+def _none_is_better(plan: ReportedPlan, worth: Worth) -> str:
+    """Say that the plan is the best one."""
+    if plan.decentralised and worth.costs:
+        return say(
+            "Proven to be the best plan: no plan in which every contractor knows its own works "
+            "only costs less."
+        )
+    if plan.decentralised:
+        return say(
+            "Proven to be the best plan: no plan in which every contractor knows its own works "
+            "only earns more."
+        )
+    if worth.costs:
+        return say("Proven to be the best plan: no plan costs less.")
+    return say("Proven to be the best plan: no plan earns more.")
+
+
+def _none_beats(bound: float, plan: ReportedPlan, worth: Worth) -> str:
+    """Say what no plan can beat."""
+    amount = amount_text(worth.sign * bound)
+    if plan.decentralised and worth.costs:
+        return say(
+            "no plan in which every contractor knows its own works only can cost less than "
+            "{amount}",
+            amount=amount,
+        )
+    if plan.decentralised:
+        return say(
+            "no plan in which every contractor knows its own works only can earn more than "
+            "{amount}",
+            amount=amount,
+        )
+    if worth.costs:
+        return say("no plan can cost less than {amount}", amount=amount)
+    return say("no plan can earn more than {amount}", amount=amount)
 
 
 def distribution_data(returns: ReturnDistribution, worth: Worth) -> dict[str, Any]:
@@ -163,25 +238,18 @@ def distribution_data(returns: ReturnDistribution, worth: Worth) -> dict[str, An
             -returns.values[::-1], returns.probabilities[::-1], returns.runs
         )
     low, high = float(amounts.values[0]), float(amounts.values[-1])
-    verb = f"{worth.verb}s"
     mean = worth.sign * worth.value if worth.kind == "exact" else amounts.mean
     if len(amounts.values) == 1:
-        words = f"The plan {verb} {amount_text(low)} in every case."
+        words = (
+            say("The plan costs {amount} in every case.", amount=amount_text(low))
+            if worth.costs
+            else say("The plan earns {amount} in every case.", amount=amount_text(low))
+        )
         bins: list[float] = []
     else:
         edges = np.linspace(low, high, min(BINS, 4 * len(amounts.values)) + 1)
         bins = amounts.histogram(edges).tolist()
-        words = (
-            f"The plan {verb} between {amount_text(low)} and {amount_text(high)}, depending on "
-            "delays. "
-        )
-        if returns.exact:
-            words += f"The chances of all {len(amounts.values):,} possible amounts are exact."
-        else:
-            words += (
-                f"The chances are estimated from {returns.runs:,} simulated courses; rare amounts "
-                "may lie outside."
-            )
+        words = " ".join([_between(low, high, worth), _how_exact(amounts)])
     return {
         "exact": returns.exact,
         "runs": returns.runs,
@@ -190,9 +258,33 @@ def distribution_data(returns: ReturnDistribution, worth: Worth) -> dict[str, An
         "mean": mean,
         "bins": bins,
         "quantiles": [[chance, amounts.quantile(chance)] for chance in QUANTILES] if bins else [],
-        "title": verb,
+        "title": say("costs", context="plan") if worth.costs else say("earns", context="plan"),
         "words": words,
     }
+
+
+def _between(low: float, high: float, worth: Worth) -> str:
+    """Say what the plan can cost or earn."""
+    least, most = amount_text(low), amount_text(high)
+    if worth.costs:
+        return say(
+            "The plan costs between {low} and {high}, depending on delays.", low=least, high=most
+        )
+    return say(
+        "The plan earns between {low} and {high}, depending on delays.", low=least, high=most
+    )
+
+
+def _how_exact(amounts: ReturnDistribution) -> str:
+    """Say whether the chances are exact or estimated."""
+    if amounts.exact:
+        return say(
+            "The chances of all {number:,} possible amounts are exact.", number=len(amounts.values)
+        )
+    return say(
+        "The chances are estimated from {runs:,} simulated courses; rare amounts may lie outside.",
+        runs=amounts.runs,
+    )
 
 
 def coordination_data(plan: ReportedPlan, worth: Worth, time_limit: float) -> dict[str, Any]:
@@ -204,12 +296,14 @@ def coordination_data(plan: ReportedPlan, worth: Worth, time_limit: float) -> di
     except (LimitError, SolverError) as error:
         if isinstance(error, LimitError) and error.reason == "interrupted":
             raise
-        words = f"The value of coordination could not be computed: {error}."
+        words = say("The value of coordination could not be computed: {reason}.", reason=error)
         return {"words": words, "rows": [], "within": "", "gain": None, "alone": None}
-    within = "Revenue of each contractor, less own costs"
-    if worth.costs:
-        within = "Own costs of each contractor"
-        within += ", less revenue" if has_revenue(problem_of(plan)) else ""
+    if not worth.costs:
+        within = say("Revenue of each contractor, less own costs")
+    elif has_revenue(problem_of(plan)):
+        within = say("Own costs of each contractor, less revenue")
+    else:
+        within = say("Own costs of each contractor")
     return {
         "words": _coordination_words(plan, found, worth),
         "rows": _coordination_rows(plan, found, worth),
@@ -237,28 +331,49 @@ def _as_result(plan: ReportedPlan, value: float) -> Result:
 
 def _coordination_words(plan: ReportedPlan, found: Coordination, worth: Worth) -> str:
     """Say how much the plan gains over every contractor planning alone."""
-    gained = "saves" if worth.costs else "gains"
     # Differences of what is shown, so that readers can check them.
     alone = rounded(found.alone)
     gain = rounded(rounded(found.value) - alone)
     if gain < 0:
-        said = [f"Planning alone would be better by {amount_text(-gain)}."]
+        said = [say("Planning alone would be better by {amount}.", amount=amount_text(-gain))]
     else:
-        part = _part(gain / abs(alone)) if alone else ""
-        said = [f"This plan {gained} {amount_text(gain)}{part} compared with planning alone."]
-    said.append(
-        f"Planning alone means that {PLANNING_ALONE}; all works together would then be expected to "
-        f"{worth.verb} {amount_text(worth.sign * found.alone)}, hindrance included."
-    )
+        amount = _with_share(gain, alone)
+        said = [
+            say("This plan saves {amount} compared with planning alone.", amount=amount)
+            if worth.costs
+            else say("This plan gains {amount} compared with planning alone.", amount=amount)
+        ]
+    said.append(_planning_alone(worth.sign * found.alone, worth))
     known = plan.upper_bound is not None and not plan.decentralised
     if known and not _is_proven(plan, worth):
         low = max(0.0, gain)
         high = max(low, rounded(rounded(found.upper_bound) - alone))
         if amount_text(low) != amount_text(high):
+            least, most = amount_text(low), amount_text(high)
             said.append(
-                f"The best plan {gained} between {amount_text(low)} and {amount_text(high)}."
+                say("The best plan saves between {low} and {high}.", low=least, high=most)
+                if worth.costs
+                else say("The best plan gains between {low} and {high}.", low=least, high=most)
             )
     return " ".join(said)
+
+
+def _planning_alone(amount: float, worth: Worth) -> str:
+    """Say what planning alone means, and what it would cost or earn."""
+    alone = say_marked(PLANNING_ALONE)
+    if worth.costs:
+        return say(
+            "Planning alone means that {alone}; all works together would then be expected to cost "
+            "{amount}, hindrance included.",
+            alone=alone,
+            amount=amount_text(amount),
+        )
+    return say(
+        "Planning alone means that {alone}; all works together would then be expected to earn "
+        "{amount}, hindrance included.",
+        alone=alone,
+        amount=amount_text(amount),
+    )
 
 
 def _coordination_rows(
@@ -280,9 +395,9 @@ def _coordination_rows(
         if what == "revenue" and not has_revenue(problem_of(plan)):
             continue
         together = None if together_parts is None else getattr(together_parts, what)
-        add(what.capitalize(), together, getattr(alone_parts, what), sign)
+        add(say_marked(ROWS[what]), together, getattr(alone_parts, what), sign)
     sign = worth.sign
-    total = "Expected cost" if worth.costs else "Expected earnings"
+    total = expected_total(worth.costs)
     add(total, sign * found.value, sign * found.alone, sign, total=True)
     own = None if together_parts is None else _own(together_parts)
     for k, (name, alone) in enumerate(zip(found.own_alone, _own(alone_parts), strict=True)):

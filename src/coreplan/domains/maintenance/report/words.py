@@ -11,8 +11,25 @@ from coreplan.domains.maintenance.timeline import Timeline
 from coreplan.model.calendar import Calendar
 from coreplan.model.dates import write_date
 from coreplan.policies.policy import Policy
-from coreplan.support.version import __version__
-from coreplan.view.words import count, when
+from coreplan.support.language import marked, say, say_marked
+from coreplan.view.report.general import made_by
+from coreplan.view.words import count, steps, when
+
+HEAT = {
+    "step": marked(
+        "Hindrance costs money when works are under way at the same time. The table shows the "
+        "expected cost in each step: the stronger the colour, the higher the cost."
+    ),
+    "day": marked(
+        "Hindrance costs money when works are under way at the same time. The table shows the "
+        "expected cost in each day: the stronger the colour, the higher the cost."
+    ),
+    "week": marked(
+        "Hindrance costs money when works are under way at the same time. The table shows the "
+        "expected cost in each week: the stronger the colour, the higher the cost."
+    ),
+}
+"""What the table of hindrance shows, by the unit of time."""
 
 
 class Words:
@@ -48,39 +65,41 @@ class Words:
     def between(self, first: int, last: int) -> str:
         """Name possible begins: from the first to the last step."""
         if self._calendar is None:
-            return f"steps {first} to {last}"
-        return f"{self.at(first)} to {self.at(last)}"
+            return say("steps {first} to {last}", first=first, last=last)
+        begin, end = self.at(first), self.at(last)
+        return say("{begin} to {end}", context="dates", begin=begin, end=end)
 
     def steps(self, number: int) -> str:
         """A number of steps in words."""
-        return count(number, self.unit)
+        return steps(number, self._calendar)
 
     def size(self, problem: MaintenanceProblem, contractors: int, works: int) -> str:
         """Describe the size of a page and its time."""
         parts = [count(contractors, "contractor")] if contractors else []
         parts.append(count(works, "work"))
         if self._calendar is None:
-            steps = count(problem.horizon - self._first, "step")
-            if self._first:
-                steps += f", from step {self._first}"
-            parts.append(steps)
+            length = self.steps(problem.horizon - self._first)
+            parts.append(
+                say("{steps}, from step {first}", steps=length, first=self._first)
+                if self._first
+                else length
+            )
         else:
             parts.append(self._calendar.range_label(self._first, problem.horizon - 1))
         return ", ".join(parts)
 
     def works_help(self, times: Timeline | None) -> str:
         """Explain the columns of the table of works."""
-        planned = "Start and end are those of the plan without delays"
         if times is None:
-            return (
-                f"{planned}. “Completed” is the share of simulated courses in which the work is "
-                "completed. Latest ends and costs are missing: too many courses are possible to "
-                "compute them exactly."
+            return say(
+                "Start and end are those of the plan without delays. “Completed” is the share of "
+                "simulated courses in which the work is completed. Latest ends and costs are "
+                "missing: too many courses are possible to compute them exactly."
             )
-        return (
-            f"{planned}; below them stand the other possible starts, and the latest end, if delays "
-            "can move them. “Completed” is the chance that the work is completed in the planned "
-            "time."
+        return say(
+            "Start and end are those of the plan without delays; below them stand the other "
+            "possible starts, and the latest end, if delays can move them. “Completed” is the "
+            "chance that the work is completed in the planned time."
         )
 
     def plan_help(self, courses: Sequence[Courses]) -> str:
@@ -97,20 +116,17 @@ class Words:
     def heat_help(self, times: Timeline | None) -> str:
         """Explain the table of hindrance."""
         if times is None:
-            return (
+            return say(
                 "The table shows the hindrance of the course above. The expected hindrance is out "
                 "of reach: too many courses are possible to compute it exactly."
             )
-        return (
-            "Hindrance costs money when works are under way at the same time. The table shows the "
-            f"expected cost in each {self.unit}: the stronger the colour, the higher the cost."
-        )
+        return say_marked(HEAT[self.unit])
 
     def footer(self) -> str:
         """Write the last line of the page."""
-        said = [f"Made by coreplan {__version__}. This file needs no network."]
+        said = [made_by()]
         if self._calendar is None:
-            said.append("Steps are counted from 0.")
+            said.append(say("Steps are counted from 0."))
         return " ".join(said)
 
 
@@ -124,8 +140,9 @@ def held(courses: Sequence[Courses]) -> str:
     if all(each.complete for each in courses):
         return ""
     covered = math.prod(each.covered for each in courses)
-    return (
+    return say(
         "This page holds only the courses with the fewest delays, which together have a chance of "
-        f"{100 * covered:.3g} %: the plan has too many courses for one page. If your delays lead "
-        "to another course, the page tells you."
+        "{share:.3g} %: the plan has too many courses for one page. If your delays lead to another "
+        "course, the page tells you.",
+        share=100 * covered,
     )

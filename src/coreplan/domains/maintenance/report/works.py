@@ -12,6 +12,7 @@ from coreplan.domains.maintenance.report.findings import Findings, Place
 from coreplan.domains.maintenance.report.words import Words
 from coreplan.domains.maintenance.timeline import WorkTimeline, expected_cost
 from coreplan.support.cents import rounded, shared_out
+from coreplan.support.language import marked, say, say_marked
 
 Cell = dict[str, Any]
 """A cell: one of ``name``, ``text``, ``money`` and ``percent``, and optionally a ``note`` below."""
@@ -65,45 +66,54 @@ class Row:
 
 @dataclass(frozen=True)
 class Column:
-    """A column: its title, its cells, and whether they are numbers."""
+    """A column: its title in English, its cells, and whether they are numbers."""
 
     title: str
     cell: Callable[[Row], Cell]
     number: bool = False
     optional: bool = False
     """Whether the column is left out if all its cells are empty."""
+    given: bool = False
+    """Whether a works list has the column: its title is then a name, which is not translated."""
+
+    @property
+    def heading(self) -> str:
+        """The title as the page shows it."""
+        return self.title if self.given else say_marked(self.title, context="title")
 
 
 def _delay(row: Row) -> Cell:
     ways = row.task.durations
     if len(ways) > 1:
         more = row.words.steps(ways[1][1] - ways[0][1])
-        return {"percent": ways[1][0], "note": f"{more} more"}
-    return {"text": "always (included)" if ways[0][1] > row.task.duration else "never"}
+        return {"percent": ways[1][0], "note": say("{steps} more", steps=more)}
+    if ways[0][1] > row.task.duration:
+        return {"text": say("always (included)")}
+    return {"text": say("never")}
 
 
 def _start(row: Row) -> Cell:
     if row.left is not None:
-        return {"text": "under way" if row.left else "done"}
+        return {"text": say("under way") if row.left else say("done")}
     possible = ""
     when = row.when
     if when is not None and when.first_start is not None and when.last_start is not None:
         if when.first_start < when.last_start:
-            possible = f"possible: {row.words.between(when.first_start, when.last_start)}"
+            possible = row.words.between(when.first_start, when.last_start)
         elif when.first_start != row.start:
-            possible = f"possible: {row.words.at(when.first_start)}"
-    cell: Cell = {"text": "not started" if row.start is None else row.words.at(row.start)}
-    return cell | ({"note": possible} if possible else {})
+            possible = row.words.at(when.first_start)
+    cell: Cell = {"text": say("not started") if row.start is None else row.words.at(row.start)}
+    return cell | ({"note": say("possible: {when}", when=possible)} if possible else {})
 
 
 def _end(row: Row) -> Cell:
     if row.left == 0:
-        return {"text": "done"}
+        return {"text": say("done")}
     cell: Cell = {"text": "–"}
     last = row.words.end(row.horizon - 1)
     if row.end is not None:
         late = row.end > row.horizon
-        cell = {"text": f"after {last}" if late else row.words.end(row.end - 1)}
+        cell = {"text": say("after {when}", when=last) if late else row.words.end(row.end - 1)}
         if late:
             return cell
     when = row.when
@@ -111,9 +121,9 @@ def _end(row: Row) -> Cell:
         return cell
     # Ends are cut at the horizon: a work that may go on is completed less often than started.
     if when.last_end == row.horizon - 1 and when.started - when.completed > 1e-9:
-        return cell | {"note": f"latest: after {last}"}
+        return cell | {"note": say("latest: after {when}", when=last)}
     if row.end is None or when.last_end > row.end - 1:
-        return cell | {"note": f"latest: {row.words.end(when.last_end)}"}
+        return cell | {"note": say("latest: {when}", when=row.words.end(when.last_end))}
     return cell
 
 
@@ -125,16 +135,23 @@ def _revenue(row: Row) -> Cell:
     return {"money": row.task.revenue} if row.task.revenue else {}
 
 
-CONTRACTOR = Column("contractor", lambda row: {"name": row.contractor.name})
+CONTRACTOR = Column(
+    marked("contractor", context="title"), lambda row: {"name": row.contractor.name}
+)
 COLUMNS: tuple[Column, ...] = (
-    Column("work", lambda row: {"name": row.task.name}),
-    Column("start", _start),
-    Column("end", _end),
-    Column("takes", lambda row: {"text": row.words.steps(row.task.durations[0][1])}),
-    Column("delay", _delay),
-    Column("completed", lambda row: {"percent": row.completed}, number=True),
-    Column("expected cost", _expected, number=True),
-    Column("revenue if completed", _revenue, number=True, optional=True),
+    Column(marked("work", context="title"), lambda row: {"name": row.task.name}),
+    Column(marked("start", context="title"), _start),
+    Column(marked("end", context="title"), _end),
+    Column(
+        marked("takes", context="title"),
+        lambda row: {"text": row.words.steps(row.task.durations[0][1])},
+    ),
+    Column(marked("delay", context="title"), _delay),
+    Column(
+        marked("completed", context="title"), lambda row: {"percent": row.completed}, number=True
+    ),
+    Column(marked("expected cost", context="title"), _expected, number=True),
+    Column(marked("revenue if completed", context="title"), _revenue, number=True, optional=True),
 )
 """The columns, from left to right; the page begins with the contractor if it shows several."""
 
@@ -143,7 +160,7 @@ def _detail_columns(rows: Sequence[Row]) -> list[Column]:
     """The columns for people of a works list, which no plan depends on."""
 
     def column(title: str) -> Column:
-        return Column(title, lambda row: {"name": row.details.get(title, "")})
+        return Column(title, lambda row: {"name": row.details.get(title, "")}, given=True)
 
     return [column(title) for title in dict.fromkeys(t for row in rows for t in row.details)]
 
@@ -165,7 +182,7 @@ def works_table(findings: Findings, places: Sequence[Place], words: Words) -> di
     return {
         "columns": [
             {
-                "title": columns[k].title,
+                "title": columns[k].heading,
                 "number": columns[k].number,
                 "header": columns[k] is COLUMNS[0],
                 "total": total if columns[k].cell is _expected else None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from coreplan.domains.maintenance.planned import planned_schedule
 from coreplan.domains.maintenance.problem import MaintenanceProblem
 from coreplan.policies.policy import Policy
+from coreplan.support.language import number_text, say
 from coreplan.view.html import note, plan_tables, problem_tables, table
 from coreplan.view.plan_text import percent
 from coreplan.view.words import first_steps
@@ -22,26 +23,43 @@ def _maintenance(problem: MaintenanceProblem) -> str:
             str(task.duration),
             "-"
             if task.delay is None
-            else f"{percent(task.delay.probability)}: {task.delay.duration} more",
+            else say(
+                "{chance}: {number} more",
+                chance=percent(task.delay.probability),
+                number=task.delay.duration,
+            ),
             _cost(task.cost),
-            f"{task.revenue:g}",
-            "-" if task.window is None else f"{task.window[0]} to {task.window[1]}",
+            number_text(task.revenue, "g"),
+            "-" if task.window is None else _steps(*task.window),
         )
         for contractor in problem.contractors
         for task in contractor.tasks
     ]
-    titles = ("contractor", "work", "steps", "delay", "cost per step", "revenue", "start window")
+    titles = (
+        say("contractor"),
+        say("work"),
+        say("steps"),
+        say("delay"),
+        say("cost per step"),
+        say("revenue"),
+        say("start window"),
+    )
     text = table(titles, tasks)
     if problem.network:
         rules = [(", ".join(rule.tasks), _cost(rule.cost)) for rule in problem.network]
-        text += table(("hindrance between", "cost per step"), rules)
+        text += table((say("hindrance between"), say("cost per step")), rules)
     return text
+
+
+def _steps(first: int, last: int) -> str:
+    return say("{first} to {last}", context="steps", first=first, last=last)
 
 
 def _cost(cost: float | tuple[float, ...]) -> str:
     if not isinstance(cost, tuple):
-        return f"{cost:g}"
-    return f"{min(cost):g} to {max(cost):g}" if min(cost) < max(cost) else f"{cost[0]:g}"
+        return number_text(cost, "g")
+    low, high = (number_text(each, "g") for each in (min(cost), max(cost)))
+    return say("{low} to {high}", low=low, high=high) if min(cost) < max(cost) else low
 
 
 @plan_tables.register
@@ -54,10 +72,18 @@ def _plan(problem: MaintenanceProblem, policy: Policy) -> str:
         (
             work.contractor,
             work.task,
-            f"{work.start} to {work.end - 1}",
-            "never" if work.delayed is None else "delayed" if work.delayed else "not delayed",
+            _steps(work.start, work.end - 1),
+            say("never")
+            if work.delayed is None
+            else say("delayed")
+            if work.delayed
+            else say("not delayed"),
         )
         for work in course.works
     ]
-    said = f"the course without delays has a probability of {percent(course.probability)}"
-    return table(("contractor", "work", "steps", "delay"), rows) + note(said)
+    said = say(
+        "the course without delays has a probability of {chance}",
+        chance=percent(course.probability),
+    )
+    titles = (say("contractor"), say("work"), say("steps"), say("delay"))
+    return table(titles, rows) + note(said)

@@ -17,6 +17,8 @@ NOTE = marked(
     "all other works are planned anew."
 )
 """What all sentences have in common."""
+STOPPED = marked("A limit was reached: some costs are bounds, and some causes are not known.")
+"""The remark on reasons that are not complete."""
 _SHIFTS = {
     ("earlier", "step"): marked("a step earlier"),
     ("earlier", "day"): marked("a day earlier"),
@@ -65,8 +67,7 @@ def reasons_lines(reasons: Reasons, width: int, calendar: Calendar | None = None
         lines += fold(reason_in_words(each, calendar), width, "  - ", "    ")
     lines += fold(say_marked(NOTE), width)
     if not reasons.complete:
-        limit = say("A limit was reached: some costs are bounds, and some causes are not known.")
-        lines += fold(limit, width)
+        lines += fold(say_marked(STOPPED), width)
     return lines
 
 

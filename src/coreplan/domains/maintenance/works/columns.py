@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import difflib
 import re
+import unicodedata
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cache
@@ -13,6 +14,7 @@ from typing import NamedTuple
 from coreplan.errors import ModelError, shorten
 from coreplan.model.calendar import STEPS
 from coreplan.model.dates import UNDECIDED, DateStyle, parse_date
+from coreplan.support.language import marked
 
 
 @dataclass(frozen=True)
@@ -24,11 +26,13 @@ class Column:
     key
         The name of the column in the program.
     title
-        The title for people; other accepted titles are in `names`.
+        The title for people, in English; other accepted titles are in `names`.
     text
         The explanation for people.
     required
         Whether every list needs it.
+    dutch, german
+        Accepted titles in other languages.
     """
 
     key: str
@@ -36,56 +40,72 @@ class Column:
     text: str
     names: tuple[str, ...] = ()
     required: bool = False
+    dutch: tuple[str, ...] = ()
+    german: tuple[str, ...] = ()
 
 
 _PLACE = Column(
     "place",
-    "place",
-    "The place of the work, for people: reports show it.",
+    marked("place", context="column"),
+    marked("The place of the work, for people: reports show it."),
     ("road", "road place", "place road", "location", "section", "where", "stretch"),
+    dutch=("plaats", "locatie", "weg", "wegvak", "traject"),
+    german=("Ort", "Straße", "Abschnitt", "Strecke"),
 )
 _NOTE = Column(
     "note",
-    "note",
-    "Any remark, for people: reports show it.",
+    marked("note", context="column"),
+    marked("Any remark, for people: reports show it."),
     ("notes", "remark", "remarks", "comment", "comments", "description"),
+    dutch=("opmerking", "opmerkingen", "toelichting"),
+    german=("Bemerkung", "Bemerkungen", "Anmerkung", "Anmerkungen"),
 )
 _COST = Column(
     "cost",
-    "cost per step",
-    "The cost of a step of work: one number, or one number for each step (30 28 26 ...). Instead, "
-    "the list may have a column for each step: cost 0, cost 1, ..., or cost 1, cost 2, ... for the "
-    "first and second step, or by date: cost 2026-03-02, ...",
+    marked("cost per step", context="column"),
+    marked(
+        "The cost of a step of work: one number, or one number for each step (30 28 26 ...). "
+        "Instead, the list may have a column for each step: cost 0, cost 1, ..., or cost 1, cost "
+        "2, ... for the first and second step, or by date: cost 2026-03-02, ..."
+    ),
     ("cost", "costs", "costs per step", "cost step", "price per step"),
+    dutch=("kosten per stap", "kosten"),
+    german=("Kosten je Schritt", "Kosten", "Kosten pro Schritt"),
 )
 
 WORKS = (
     Column(
         "contractor",
-        "contractor",
-        "Who does the work. A contractor does one work at a time.",
+        marked("contractor", context="column"),
+        marked("Who does the work. A contractor does one work at a time."),
         ("contractors", "company", "firm", "agent", "who", "party"),
         required=True,
+        dutch=("aannemer", "aannemers", "bedrijf"),
+        german=("Auftragnehmer", "Firma", "Unternehmen"),
     ),
     Column(
         "work",
-        "work",
-        "The name of the work, without '/'.",
+        marked("work", context="column"),
+        marked("The name of the work, without '/'."),
         ("works", "task", "job", "activity", "work name", "name of work", "project", "name"),
         required=True,
+        dutch=("werk", "werken", "werkzaamheid"),
+        german=("Maßnahme", "Maßnahmen", "Baumaßnahme"),
     ),
     _PLACE,
     Column(
         "duration",
-        "duration",
-        "The number of steps without a delay, at least 1.",
+        marked("duration", context="column"),
+        marked("The number of steps without a delay, at least 1."),
         ("steps", "length", "duration in steps", "number of steps"),
         required=True,
+        dutch=("duur", "aantal stappen"),
+        german=("Dauer", "Anzahl Schritte"),
     ),
     Column(
         "delay_chance",
-        "delay chance",
-        "The chance that the work is delayed: 0.3, 30% or 30 %. Empty: never delayed.",
+        marked("delay chance", context="column"),
+        marked("The chance that the work is delayed: 0.3, 30% or 30 %. Empty: never delayed."),
         (
             "chance of delay",
             "delay probability",
@@ -94,58 +114,93 @@ WORKS = (
             "risk of delay",
             "chance of a delay",
         ),
+        dutch=("kans op vertraging", "vertragingskans", "kans op een vertraging"),
+        german=(
+            "Wahrscheinlichkeit der Verzögerung",
+            "Verzögerungswahrscheinlichkeit",
+            "Verzögerungsrisiko",
+        ),
     ),
     Column(
         "delay_duration",
-        "delay duration",
-        "The number of extra steps if the work is delayed, at least 1.",
+        marked("delay duration", context="column"),
+        marked("The number of extra steps if the work is delayed, at least 1."),
         ("delay length", "delay steps", "duration of delay", "extra duration", "extra steps"),
+        dutch=("duur van de vertraging", "duur vertraging", "extra duur", "extra stappen"),
+        german=(
+            "Dauer der Verzögerung",
+            "Verzögerungsdauer",
+            "zusätzliche Dauer",
+            "zusätzliche Schritte",
+        ),
     ),
     Column(
         "revenue",
-        "revenue",
-        "The money earned when the work is completed. Empty: nothing.",
+        marked("revenue", context="column"),
+        marked("The money earned when the work is completed. Empty: nothing."),
         ("income", "revenues", "earnings", "payment"),
+        dutch=("opbrengst", "opbrengsten"),
+        german=("Erlös", "Erlöse"),
     ),
     _COST,
     Column(
         "earliest",
-        "earliest start",
-        "The first step in which the work may start: its number, from 0, or a date. Empty: any.",
+        marked("earliest start", context="column"),
+        marked(
+            "The first step in which the work may start: its number, from 0, or a date. Empty: any."
+        ),
         ("earliest", "start not before", "not before", "first start", "window start"),
+        dutch=("vroegste begin", "vroegste start", "niet eerder dan"),
+        german=("frühester Beginn", "frühester Start", "nicht vor"),
     ),
     Column(
         "latest",
-        "latest start",
-        "The last step in which the work may start: its number or a date. Empty: any.",
+        marked("latest start", context="column"),
+        marked("The last step in which the work may start: its number or a date. Empty: any."),
         ("latest", "start not after", "not after", "last start", "window end"),
+        dutch=("laatste begin", "uiterlijk begin", "laatste start", "niet later dan"),
+        german=("spätester Beginn", "spätester Start", "nicht nach"),
     ),
     Column(
         "planned",
-        "planned start",
-        "The step in which the work is planned to start: its number or a date. `coreplan evaluate` "
-        "computes what these starts cost.",
+        marked("planned start", context="column"),
+        marked(
+            "The step in which the work is planned to start: its number or a date. `coreplan "
+            "evaluate` computes what these starts cost."
+        ),
         ("planned", "start planned", "plan start", "scheduled start"),
+        dutch=("gepland begin", "geplande start", "start gepland"),
+        german=("geplanter Beginn", "geplanter Start"),
     ),
     Column(
         "status",
-        "status",
-        "not started, running or done. Empty: not started or, with an actual start, what follows "
-        "from it.",
+        marked("status", context="column"),
+        marked(
+            "not started, running or done. Empty: not started or, with an actual start, what "
+            "follows from it."
+        ),
         ("work status",),
+        dutch=("status",),
+        german=("Status",),
     ),
     Column(
         "actual",
-        "actual start",
-        "The step in which the work has started: its number or a date. Empty: it has not started, "
-        "or nobody knows when.",
+        marked("actual start", context="column"),
+        marked(
+            "The step in which the work has started: its number or a date. Empty: it has not "
+            "started, or nobody knows when."
+        ),
         ("started on", "start actual", "real start"),
+        dutch=("werkelijk begin", "werkelijke start", "begonnen op"),
+        german=("tatsächlicher Beginn", "tatsächlicher Start", "begonnen am"),
     ),
     Column(
         "left",
-        "steps left",
-        "The number of steps that a running work still takes, delays included. Empty: it follows "
-        "from the actual start and the duration.",
+        marked("steps left", context="column"),
+        marked(
+            "The number of steps that a running work still takes, delays included. Empty: it "
+            "follows from the actual start and the duration."
+        ),
         (
             "weeks left",
             "days left",
@@ -154,6 +209,8 @@ WORKS = (
             "remaining steps",
             "remaining duration",
         ),
+        dutch=("resterende stappen", "resterende duur", "resterend"),
+        german=("verbleibende Schritte", "verbleibende Dauer", "Restdauer"),
     ),
     _NOTE,
 )
@@ -162,17 +219,25 @@ WORKS = (
 HINDRANCE = (
     Column(
         "member",
-        "work A",
-        "Works that hinder traffic if they run at the same time: work A, work B and, if needed, "
-        "work C, ... Write contractor/work, or the work alone if only one contractor has a work "
-        "of this name.",
+        marked("work A", context="column"),
+        marked(
+            "Works that hinder traffic if they run at the same time: work A, work B and, if "
+            "needed, work C, ... Write contractor/work, or the work alone if only one contractor "
+            "has a work of this name."
+        ),
         required=True,
+        dutch=("werk A",),
+        german=("Maßnahme A",),
     ),
     Column(
         _COST.key,
         _COST.title,
-        "The cost of a step in which all of these works run, written as in the list of works.",
+        marked(
+            "The cost of a step in which all of these works run, written as in the list of works."
+        ),
         (*_COST.names, "hindrance", "hindrance per step", "hindrance cost"),
+        dutch=(*_COST.dutch, "hinder", "hinder per stap"),
+        german=(*_COST.german, "Behinderung", "Behinderung je Schritt"),
     ),
     _PLACE,
     _NOTE,
@@ -193,11 +258,23 @@ LONGEST_TITLE = 200
 
 # No bracket may open inside: otherwise a title with many open brackets takes quadratic time.
 _BRACKETS = re.compile(r"[(\[]([^()\[\]]*+)[)\]]")
-_LEADING_UNIT = re.compile(r"(step|day|week)s? (left|remaining)")
-_UNIT = re.compile(r"\b(?:per |in |/ ?)?(step|day|week)s?$")
-_MEMBER = re.compile(r"(?:works?|tasks?) ?([a-z]|\d{1,2})")
-_NUMBERED = re.compile(r"(?:costs?|hindrance)(?: (?:in |of |for )?(?:step|week|day))? (\d{1,6})")
-_DATED = re.compile(r"(?:costs?|hindrance) (?:from |on |of )?(\S.*)")
+_UNITS = {
+    word: unit
+    for unit, words in (
+        ("step", "step steps stap stappen schritt schritte schritten"),
+        ("day", "day days dag dagen tag tage tagen"),
+        ("week", "week weeks weken woche wochen"),
+    )
+    for word in words.split()
+}
+"""The words for units, in all languages."""
+_WORD = f"({'|'.join(_UNITS)})"
+_LEFT = re.compile(rf"{_WORD} (?:left|remaining)|(?:resterende|verbleibende) {_WORD}")
+_UNIT = re.compile(rf"\b(?:per |in |pro |je |/ ?)?{_WORD}$")
+_MEMBER = re.compile(r"(?:works?|tasks?|werk|massnahme) ?([a-z]|\d{1,2})")
+_COSTS = "(?:costs?|hindrance|kosten|hinder|behinderung)"
+_NUMBERED = re.compile(rf"{_COSTS}(?: (?:in |of |for |van |im )?{_WORD})? (?P<step>\d{{1,6}})")
+_DATED = re.compile(rf"{_COSTS} (?:from |on |of |vanaf |op |ab |am )?(\S.*)")
 
 
 class Heading(NamedTuple):
@@ -231,13 +308,13 @@ def recognise(
     unit = _unit(_tidy(brackets[1])) if brackets else None
     plain = _tidy(_BRACKETS.sub(" ", title))
     known = _names(columns)
-    if "left" in known.values() and (match := _LEADING_UNIT.fullmatch(plain)):
-        return Heading("left", unit=match[1] if match[1] in STEPS else unit)
+    if "left" in known.values() and (match := _LEFT.fullmatch(plain)):
+        return Heading("left", unit=_unit(match[1] or match[2]) or unit)
     if plain in known:
         return Heading(known[plain], unit=unit)
     costs = any(column.key == "cost" for column in columns)
     if costs and (match := _NUMBERED.fullmatch(plain)):
-        return Heading("cost", step=int(match[1]), unit=unit)
+        return Heading("cost", step=int(match["step"]), unit=unit)
     if costs and (text := date_in_title(title)):
         try:
             return Heading("cost", day=parse_date(text, style), unit=unit)
@@ -346,18 +423,20 @@ def date_in_title(title: str) -> str | None:
 
 
 def _tidy(text: str) -> str:
-    return " ".join(re.sub(r"[_/.:-]+", " ", text.casefold()).split())
+    plain = unicodedata.normalize("NFC", text).casefold()
+    return " ".join(re.sub(r"[_/.:-]+", " ", plain).split())
 
 
 def _unit(text: str) -> str | None:
     match = _UNIT.search(text)
-    return match[1] if match and match[1] in STEPS else None
+    unit = _UNITS[match[1]] if match else None
+    return unit if unit in STEPS else None
 
 
 @cache
 def _names(columns: tuple[Column, ...]) -> dict[str, str]:
     names: dict[str, str] = {}
     for column in columns:
-        for name in (column.title, *column.names):
+        for name in (column.title, *column.names, *column.dutch, *column.german):
             names[_tidy(name)] = column.key
     return names

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from coreplan.domains.maintenance.works.sheet import Sheet
+from coreplan.model.dated_steps import order_note
 from coreplan.model.dates import (
-    ORDERS,
     DateStyle,
     Order,
     find_order,
     is_ambiguous,
-    parse_date,
-    write_date,
 )
 from coreplan.support.checks import found
+from coreplan.support.language import say
 
 DATE_COLUMNS = ("earliest", "latest", "planned", "actual")
 """The columns whose cells may be dates."""
@@ -68,11 +67,16 @@ class DateColumns:
         example = next(filter(is_ambiguous, column), None)
         if example is None or order.order is None:
             return
-        day = write_date(parse_date(example, DateStyle(order.order)))
-        why = f"as {found(order.shown_by)} shows" if order.shown_by else f"--dates {order.order}"
+        why = f"--dates {order.order}"
+        if order.shown_by:
+            why = say("as {date} shows", date=found(order.shown_by))
         self.notes.append(
-            f"{sheet.where}: column {found(sheet.title(key))}: dates are read with "
-            f"{ORDERS[order.order]} ({why}): {found(example.strip())} is {day}"
+            say(
+                "{file}: column {title}: {note}",
+                file=sheet.where,
+                title=found(sheet.title(key)),
+                note=order_note(example, DateStyle(order.order), why),
+            )
         )
 
 

@@ -23,6 +23,7 @@ from coreplan.domains.maintenance.works.workbook_scan import MOST_CELLS, SheetSh
 from coreplan.errors import CoreplanError, Diagnostic, FormatError, shorten
 from coreplan.files.writing import cell_text, write_bytes
 from coreplan.support.checks import found, unknown_name
+from coreplan.support.language import say
 
 
 def load_openpyxl() -> Any:
@@ -115,7 +116,7 @@ class Workbook:
             name,
             kept,
             NumberStyle.EITHER,
-            comment_note(f"{self.file}, sheet {found(name)}", comments),
+            comment_note(say("{file}, sheet {sheet}", file=self.file, sheet=found(name)), comments),
             tuple(each for each in troubles if each[0] in there),
         )
 

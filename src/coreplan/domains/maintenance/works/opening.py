@@ -22,9 +22,15 @@ from coreplan.errors import Diagnostic, FormatError
 from coreplan.files.reading import read_bytes
 from coreplan.model.dates import UNDECIDED, DateStyle
 from coreplan.support.checks import found
+from coreplan.support.language import say
 
-WORKS_SHEETS = ("works", "work", "tasks", "works list")
-HINDRANCE_SHEETS = ("hindrance", "hindrances", "network", "hinder")
+WORKS_SHEETS = (
+    *("works", "work", "tasks", "works list"),
+    *("werken", "werk", "werkenlijst"),
+    *("massnahmen", "massnahme", "massnahmenliste"),
+)
+HINDRANCE_SHEETS = ("hindrance", "hindrances", "network", "hinder", "behinderungen", "behinderung")
+"""The names of sheets in all languages, casefolded."""
 
 PROBLEM_ENDINGS = (".json", ".yaml", ".yml")
 _LOOKED_AT = 20_000
@@ -140,7 +146,12 @@ def _pick(
         raise FormatError(book.file, [Diagnostic((), message)])
     if not fitting:
         return None
-    return fitting[0], [f"{book.file}: read the sheet {found(fitting[0].sheet)}, by its titles"]
+    note = say(
+        "{file}: read the sheet {sheet}, by its titles",
+        file=book.file,
+        sheet=found(fitting[0].sheet),
+    )
+    return fitting[0], [note]
 
 
 def _has_titles(table: Table, kinds: tuple[Column, ...]) -> bool:

@@ -27,6 +27,7 @@ from coreplan.errors import ModelError
 from coreplan.model.calendar import Calendar
 from coreplan.model.dates import DateStyle, Days, parse_days, write_date, write_days
 from coreplan.support.checks import found
+from coreplan.support.language import say, say_count
 
 Today = datetime.date | str | int
 """The day of a works list: a date, a date or week as people write it, or the number of its step."""
@@ -175,14 +176,30 @@ class _Reading:
             each.doing is not None or each.starting is not None for each in state.values()
         )
         works = sum(len(each.tasks) for each in self._problem.contractors)
-        return (
-            f"going on from {self._at(self.stage)}: {done} of {works} works done, {running} "
-            "running; money spent before is left out"
+        return say(
+            "going on from {step}: {done} of {works} works done, {running} running; money spent "
+            "before is left out",
+            step=self._shown_step(self.stage),
+            done=done,
+            works=works,
+            running=running,
         )
+
+    def _shown_step(self, stage: int) -> str:
+        """A step for notes, in the language of the user."""
+        if self._calendar is None:
+            return say("step {step}", step=stage)
+        return self._calendar.label(stage)
+
+    def _shown_steps(self, number: int) -> str:
+        """A number of steps for notes, in the language of the user."""
+        if self._calendar is None:
+            return say_count(number, "{number:,} step", "{number:,} steps")
+        return self._calendar.steps(number)
 
     def _note(self, work: Work, text: str) -> None:
         self.notes.append(
-            f"{self._sheet.where}, row {work.row.number}: {found(work.task.name)} {text}"
+            say("{file}, row {row}: {note}", file=self._sheet.where, row=work.row.number, note=text)
         )
 
     # -- one work -----------------------------------------------------------------------------
@@ -245,7 +262,9 @@ class _Reading:
         if worked < _shortest(work.task):
             return Status.RUNNING
         if worked >= _longest(work.task):
-            self._note(work, "counts as done: its time is over, and no status is given")
+            name = found(work.task.name)
+            note = say("{work} counts as done: its time is over, and no status is given", work=name)
+            self._note(work, note)
             return Status.DONE
         self._fail(
             work,
@@ -306,7 +325,11 @@ class _Reading:
         shortest, longest = _shortest(work.task), _longest(work.task)
         begins_now = said.actual == self.stage
         if begins_now and can_be_late and said.left in (None, shortest):
-            self._note(work, "starts now: whether it is delayed is known one step later")
+            name = found(work.task.name)
+            note = say(
+                "{work} starts now: whether it is delayed is known one step later", work=name
+            )
+            self._note(work, note)
             return _Stand(work, _Kind.STARTING)
         if said.left is not None:
             return _Stand(work, _Kind.RUNNING, said.left)
@@ -323,12 +346,18 @@ class _Reading:
             if can_be_late:
                 self._note(
                     work,
-                    f"counts as not delayed, {self._steps(shortest - worked)} left; if it is "
-                    "delayed, give the steps left",
+                    say(
+                        "{work} counts as not delayed, {steps} left; if it is delayed, give the "
+                        "steps left",
+                        work=found(work.task.name),
+                        steps=self._shown_steps(shortest - worked),
+                    ),
                 )
             return _Stand(work, _Kind.RUNNING, shortest - worked)
         if worked < longest:
-            self._note(work, f"counts as delayed, {self._steps(longest - worked)} left")
+            left = self._shown_steps(longest - worked)
+            name = found(work.task.name)
+            self._note(work, say("{work} counts as delayed, {steps} left", work=name, steps=left))
             return _Stand(work, _Kind.RUNNING, longest - worked)
         self._fail(
             work,
@@ -425,7 +454,12 @@ class _Reading:
                     "latest",
                 )
             else:
-                self._note(each.work, f"can no longer start: its latest start was {last}")
+                note = say(
+                    "{work} can no longer start: its latest start was {step}",
+                    work=found(each.work.task.name),
+                    step=self._shown_step(window[1]),
+                )
+                self._note(each.work, note)
         if closed or not self._problem.must_complete:
             return
         try:

@@ -24,6 +24,7 @@ from coreplan.model.calendar import DEFAULT_STEP, Calendar
 from coreplan.model.dates import ORDERS, DateStyle, Days
 from coreplan.support.checks import MOST_STAGES, check_integer, found
 from coreplan.support.frozen import FrozenMapping
+from coreplan.support.language import say
 
 MOST_LOOKED_AT = 200
 """The most mistakes of a problem that are traced back to rows of the lists."""
@@ -346,20 +347,32 @@ class _Reading:
     def _say_what_is_kept(self, sheets: Iterable[Sheet]) -> None:
         for sheet in sheets:
             for title, hint in sheet.unknown.items():
-                kept = "reports show it" if sheet is self._works else "it stays in the list"
-                self.notes.append(
-                    f"{sheet.where}: the column {title!r} is unknown; {kept}, and no plan depends "
-                    f"on it{hint}"
+                note = (
+                    say(
+                        "the column {title} is unknown; reports show it, and no plan depends on it",
+                        title=repr(title),
+                    )
+                    if sheet is self._works
+                    else say(
+                        "the column {title} is unknown; it stays in the list, and no plan depends "
+                        "on it",
+                        title=repr(title),
+                    )
                 )
+                if hint:
+                    note = say("{note}; did you mean {title}?", note=note, title=hint)
+                self.notes.append(f"{sheet.where}: {note}")
         if self._hindrance is None:
-            self.notes.append("no list of hindrance given: no work hinders another")
+            self.notes.append(say("no list of hindrance given: no work hinders another"))
 
     def _note_problem(self, problem: MaintenanceProblem) -> None:
         tasks = [task for contractor in problem.contractors for task in contractor.tasks]
         if not problem.must_complete and not any(task.revenue > 0 for task in tasks):
             self.notes.append(
-                "the best plan may be to do nothing: no work earns anything, and none has to be "
-                "done; use --must-complete if all works have to be done"
+                say(
+                    "the best plan may be to do nothing: no work earns anything, and none has to "
+                    "be done; use --must-complete if all works have to be done"
+                )
             )
         seen: dict[frozenset[str], Row] = {}
         for row, hindrance in zip(self._parts.network_rows, problem.network, strict=True):
@@ -367,16 +380,26 @@ class _Reading:
             if first is not row:
                 assert self._hindrance is not None
                 self.notes.append(
-                    f"{self._hindrance.where}: rows {first.number} and {row.number} name the same "
-                    "works; their costs are added up"
+                    say(
+                        "{file}: rows {first} and {second} name the same works; their costs are "
+                        "added up",
+                        file=self._hindrance.where,
+                        first=first.number,
+                        second=row.number,
+                    )
                 )
         for contractor in problem.contractors:
             for task in contractor.tasks:
                 if task.window is not None and task.window[0] >= problem.horizon:
                     work = shorten(f"{contractor.name}/{task.name}")
                     self.notes.append(
-                        f"{work} can never start: its earliest start, step {task.window[0]}, is "
-                        f"after the last step {problem.horizon - 1}"
+                        say(
+                            "{work} can never start: its earliest start, step {start}, is after "
+                            "the last step {last}",
+                            work=work,
+                            start=task.window[0],
+                            last=problem.horizon - 1,
+                        )
                     )
 
 

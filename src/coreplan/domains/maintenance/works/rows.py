@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -41,9 +42,21 @@ class Status(enum.Enum):
 
 
 _STATUS_WORDS = {
-    Status.TO_DO: ("not started", "to do", "todo", "open", "planned", "scheduled", "waiting"),
-    Status.RUNNING: ("running", "started", "in progress", "under way", "underway", "ongoing"),
-    Status.DONE: ("done", "completed", "complete", "finished"),
+    Status.TO_DO: (
+        *("not started", "to do", "todo", "open", "planned", "scheduled", "waiting"),
+        *("niet begonnen", "nog niet begonnen", "gepland"),
+        *("nicht begonnen", "noch nicht begonnen", "offen", "geplant"),
+    ),
+    Status.RUNNING: (
+        *("running", "started", "in progress", "under way", "underway", "ongoing"),
+        *("bezig", "begonnen", "in uitvoering"),
+        *("läuft", "laufend", "in arbeit"),
+    ),
+    Status.DONE: (
+        *("done", "completed", "complete", "finished"),
+        *("klaar", "voltooid", "gereed"),
+        *("fertig", "abgeschlossen", "erledigt"),
+    ),
 }
 
 
@@ -461,7 +474,8 @@ class RowReader:
 
 def _read_status(value: Any) -> Status:
     name = read_name(value)
-    text = " ".join(name.casefold().replace("-", " ").split())
+    text = unicodedata.normalize("NFC", name).casefold()
+    text = " ".join(text.replace("-", " ").split())
     for status, words in _STATUS_WORDS.items():
         if text in words:
             return status

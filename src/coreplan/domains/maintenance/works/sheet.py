@@ -27,7 +27,6 @@ from coreplan.domains.maintenance.works.table import (
 from coreplan.errors import shorten
 from coreplan.model.calendar import Calendar
 from coreplan.model.dates import (
-    ORDERS,
     UNDECIDED,
     DateStyle,
     ambiguity,
@@ -37,6 +36,7 @@ from coreplan.model.dates import (
     write_date,
 )
 from coreplan.support.checks import found
+from coreplan.support.language import say
 
 HEADER_WITHIN = 20
 """The titles of the columns are searched in this many rows."""
@@ -93,8 +93,11 @@ class Sheet:
             return
         if position:
             left_out = [row.number for row in table.rows[:position]]
-            rows = f"row {left_out[0]}" if len(left_out) == 1 else f"{len(left_out)} rows"
-            self.notes.append(f"{self.where}: left out {rows} above the titles")
+            if len(left_out) == 1:
+                note = say("left out row {row} above the titles", row=left_out[0])
+            else:
+                note = say("left out {count} rows above the titles", count=len(left_out))
+            self.notes.append(f"{self.where}: {note}")
         self._read_header(table.rows[position])
         for number, column, message in table.troubles:
             if number >= self.header_row and not self._is_unused(message, column):
@@ -106,9 +109,10 @@ class Sheet:
 
     @property
     def where(self) -> str:
-        """The file and the sheet, for messages."""
-        sheet = "" if self.table.sheet is None else f", sheet {found(self.table.sheet)}"
-        return f"{self.table.file}{sheet}"
+        """The file and the sheet, for notes."""
+        if self.table.sheet is None:
+            return self.table.file
+        return say("{file}, sheet {sheet}", file=self.table.file, sheet=found(self.table.sheet))
 
     def fail(
         self, message: str | Callable[[], str], row: Row | None = None, column: int = -1
@@ -211,8 +215,7 @@ class Sheet:
                 continue
             self._keep(column)
             if self._is_used(column):
-                hint = f"; did you mean {similar[0]}?" if similar else ""
-                self.unknown[shorten(title)] = hint
+                self.unknown[shorten(title)] = similar[0] if similar else ""
 
     def _keep(self, column: int) -> None:
         """Keep a column for people, under a title of its own."""
@@ -255,10 +258,24 @@ class Sheet:
         if order.order is None or example is None:
             return self._style
         style = self._style._replace(order=order.order)
+        values = {
+            "file": self.where,
+            "shown_by": found(order.shown_by),
+            "date": found(example),
+            "day": write_date(parse_date(example, style)),
+        }
         self.notes.append(
-            f"{self.where}: dates in titles are read with {ORDERS[order.order]} (as "
-            f"{found(order.shown_by)} shows): {found(example)} is "
-            f"{write_date(parse_date(example, style))}"
+            say(
+                "{file}: dates in titles are read with the day first (as {shown_by} shows): {date} "
+                "is {day}",
+                **values,
+            )
+            if order.order == "dmy"
+            else say(
+                "{file}: dates in titles are read with the month first (as {shown_by} shows): "
+                "{date} is {day}",
+                **values,
+            )
         )
         return style
 

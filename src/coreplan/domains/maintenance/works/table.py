@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from coreplan.domains.maintenance.works.cells import NumberStyle
 from coreplan.errors import MOST_PROBLEMS, Diagnostic, FormatError, shorten
 from coreplan.support.checks import found
+from coreplan.support.language import say, say_count
 
 COMMENT = "#"
 """A row whose first cell begins with this is a comment."""
@@ -191,8 +192,13 @@ def comment_note(file: str, comments: int) -> list[str]:
     """The note that comments were left out; empty if the table has none."""
     if not comments:
         return []
-    rows = "1 row that begins" if comments == 1 else f"{comments:,} rows that begin"
-    return [f"{file}: left out {rows} with {COMMENT}"]
+    note = say_count(
+        comments,
+        "left out {number:,} row that begins with {sign}",
+        "left out {number:,} rows that begin with {sign}",
+        sign=COMMENT,
+    )
+    return [f"{file}: {note}"]
 
 
 def is_workbook(file: str, content: bytes) -> bool:
@@ -279,8 +285,8 @@ def _decode(file: str, content: bytes) -> tuple[str, list[str]]:
             [Diagnostic((), "found no text; expected a CSV file or an Excel workbook (.xlsx)")],
         )
     if encoding == "cp1252":
-        note = f"{file}: read as Windows-1252, not UTF-8; check names with special letters"
-        return text, [note]
+        note = say("read as Windows-1252, not UTF-8; check names with special letters")
+        return text, [f"{file}: {note}"]
     return text, []
 
 

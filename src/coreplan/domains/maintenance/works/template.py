@@ -12,29 +12,29 @@ from coreplan.domains.maintenance.works.columns import HINDRANCE, WORKS, Column
 from coreplan.domains.maintenance.works.excel import write_workbook
 from coreplan.errors import Diagnostic, FormatError
 from coreplan.files.writing import to_csv, write_text
+from coreplan.support.language import current_speech, marked, say, say_marked
 
 START = datetime.date(2026, 3, 2)
 """The first day of step 0 in the examples with dates."""
 HORIZON = 12
 """The number of steps of the examples."""
 
-_TITLES = [column.title for column in WORKS]
 _EXAMPLES: list[dict[str, Any]] = [
     {
         "contractor": "Noord Infra",
-        "work": "bridge deck",
-        "place": "A40 east, km 3",
+        "work": marked("bridge deck"),
+        "place": marked("A40 east, km 3"),
         "duration": 3,
         "delay_chance": "35%",
         "delay_duration": 2,
         "cost": "30 28 26 25 24 24 24 25 27 29 31 32",
-        "note": "summer weeks are cheaper",
+        "note": marked("summer weeks are cheaper"),
         "planned": 0,
     },
     {
         "contractor": "Noord Infra",
-        "work": "junction 4",
-        "place": "A40, junction 4",
+        "work": marked("junction 4"),
+        "place": marked("A40, junction 4"),
         "duration": 2,
         "delay_chance": "20%",
         "delay_duration": 1,
@@ -43,8 +43,8 @@ _EXAMPLES: list[dict[str, Any]] = [
     },
     {
         "contractor": "Van Dijk",
-        "work": "ring east",
-        "place": "ring road, km 8 to 11",
+        "work": marked("ring east"),
+        "place": marked("ring road, km 8 to 11"),
         "duration": 4,
         "delay_chance": "30%",
         "delay_duration": 1,
@@ -54,29 +54,48 @@ _EXAMPLES: list[dict[str, Any]] = [
     },
     {
         "contractor": "Van Dijk",
-        "work": "noise wall",
-        "place": "ring road, km 9",
+        "work": marked("noise wall"),
+        "place": marked("ring road, km 9"),
         "duration": 2,
         "cost": 9,
         "earliest": 5,
         "latest": 10,
-        "note": "not during the breeding season",
+        "note": marked("not during the breeding season"),
         "planned": 10,
     },
 ]
-_HINDRANCE: list[list[Any]] = [
-    ["work A", "work B", "work C", "cost per step", "note"],
-    ["Noord Infra/bridge deck", "Van Dijk/ring east", "", 95, "both are roads to the harbour"],
-    ["junction 4", "noise wall", "", 12, "the work alone is enough if its name is unique"],
-]
+_TEXTS = ("work", "place", "note")
+"""The columns of the examples whose texts are translated."""
+_LINE = 98
+"""The most characters of a line of the README."""
+
+
+def _title(column: Column) -> str:
+    return say_marked(column.title, context="column")
+
+
+def _hindrance_rows() -> list[list[Any]]:
+    bridge, junction = say("bridge deck"), say("junction 4")
+    ring, wall = say("ring east"), say("noise wall")
+    members = [say("work {letter}", context="column", letter=letter) for letter in "ABC"]
+    cost, note = say("cost per step", context="column"), say("note", context="column")
+    both = say("both are roads to the harbour")
+    unique = say("the work alone is enough if its name is unique")
+    return [
+        [*members, cost, note],
+        [f"Noord Infra/{bridge}", f"Van Dijk/{ring}", "", 95, both],
+        [junction, wall, "", 12, unique],
+    ]
 
 
 def _works_rows(*, dates: bool, excel: bool) -> list[list[Any]]:
-    rows: list[list[Any]] = [_TITLES]
+    rows: list[list[Any]] = [[_title(column) for column in WORKS]]
     for example in _EXAMPLES:
         row = []
         for column in WORKS:
             value = example.get(column.key, "")
+            if column.key in _TEXTS and value:
+                value = say_marked(value)
             if dates and column.key in ("earliest", "latest", "planned") and value != "":
                 value = START + datetime.timedelta(weeks=value)
             if excel and column.key == "delay_chance" and value != "":
@@ -87,20 +106,31 @@ def _works_rows(*, dates: bool, excel: bool) -> list[list[Any]]:
 
 
 def _columns_rows() -> list[list[str]]:
-    rows = [["list", "column", "required", "content", "other titles"]]
-    for name, columns in (("works", WORKS), ("hindrance", HINDRANCE)):
+    rows = [[say("list"), say("column"), say("required"), say("content"), say("other titles")]]
+    works, hindrance = say("works", context="sheet"), say("hindrance", context="sheet")
+    for name, columns in ((works, WORKS), (hindrance, HINDRANCE)):
         for column in columns:
-            needed = "yes" if column.required or column.key == "cost" else ""
-            rows.append([name, column.title, needed, column.text, ", ".join(column.names)])
+            title = _title(column)
+            needed = say("yes") if column.required or column.key == "cost" else ""
+            others = ", ".join(each for each in _other_titles(column) if each != title)
+            rows.append([name, title, needed, say_marked(column.text), others])
     return rows
+
+
+def _other_titles(column: Column) -> Sequence[str]:
+    """The other accepted titles in the present language."""
+    language = current_speech().language
+    return {"nl": column.dutch, "de": column.german}.get(language, column.names)
 
 
 def _explain(columns: Sequence[Column]) -> str:
     lines = []
     for column in columns:
-        needed = " (required)" if column.required or column.key == "cost" else ""
-        lines.append(f"  {column.title}{needed}")
-        lines.append(textwrap.indent(textwrap.fill(column.text, 84), "      "))
+        title = _title(column)
+        if column.required or column.key == "cost":
+            title = say("{title} (required)", title=title)
+        lines.append(f"  {title}")
+        lines.append(textwrap.indent(textwrap.fill(say_marked(column.text), 84), "      "))
     return "\n".join(lines)
 
 
@@ -110,45 +140,70 @@ def _readme(*, excel: bool) -> str:
     dated = "works_with_dates.xlsx" if excel else "works_with_dates.csv hindrance.csv"
     given = "works.xlsx" if excel else "works.csv --hindrance hindrance.csv"
     dated_list = given.replace("works.", "works_with_dates.")
-    where = "Each workbook has" if excel else "The files are"
-    return f"""Works lists for coreplan
-========================
+    content = (
+        say("Each workbook has a list of works and a list of works that hinder each other.")
+        if excel
+        else say("The files are a list of works and a list of works that hinder each other.")
+    )
+    own_rows = say(
+        "Replace the example rows by your own. Columns may be in any order. You may leave out "
+        "columns that are not marked as required, and add columns of your own: reports show them. "
+        "Empty rows and rows that begin with # are ignored."
+    )
+    steps = say(
+        "Steps are numbered from 0. A step is the unit of your plan, usually a week. {works} gives "
+        "starts by step number, {dated} by date. With --must-complete every work has to be done.",
+        works=f"works.{ending}",
+        dated=f"works_with_dates.{ending}",
+    )
+    direct = say("Every command also reads the lists themselves, without an import:")
+    later = say(
+        "The second command computes what the planned starts in the list cost. During the year, "
+        "fill in status, actual start and steps left. This plans on from 30 March:"
+    )
+    return f"""{_headline(say("Works lists for coreplan"), "=")}
 
-{where} a list of works and a list of works that hinder each other. Replace the example rows
-by your own. Columns may be in any order. You may leave out columns that are not marked as
-required, and add columns of your own: reports show them. Empty rows and rows that begin with # are
-ignored.
+{_filled(f"{content} {own_rows}")}
 
-Steps are numbered from 0. A step is the unit of your plan, usually a week. works.{ending} gives
-starts by step number, works_with_dates.{ending} by date. With --must-complete every work has to
-be done.
+{_filled(steps)}
 
   coreplan import {lists} --horizon {HORIZON} --must-complete -o problem.yaml
   coreplan import {dated} --horizon {HORIZON} --must-complete \\
       --start-date {START} --step week -o problem.yaml
   coreplan plan problem.yaml
 
-Every command also reads the lists themselves, without an import:
+{_filled(direct)}
 
   coreplan plan {given} --horizon {HORIZON} --must-complete
   coreplan evaluate {given} --horizon {HORIZON} --must-complete
 
-The second command computes what the planned starts in the list cost. During the year, fill in
-status, actual start and steps left. This plans on from 30 March:
+{_filled(later)}
 
   coreplan plan {dated_list} --horizon {HORIZON} --must-complete \\
       --start-date {START} --today 2026-03-30
 
-The list of works
------------------
+{_headline(say("The list of works"), "-")}
 
 {_explain(WORKS)}
 
-The list of hindrance
----------------------
+{_headline(say("The list of hindrance"), "-")}
 
 {_explain(HINDRANCE)}
 """
+
+
+def _headline(text: str, line: str) -> str:
+    return f"{text}\n{line * len(text)}"
+
+
+def _filled(text: str) -> str:
+    return textwrap.fill(text, _LINE, break_on_hyphens=False)
+
+
+def _write_csv(rows: Sequence[Sequence[Any]], path: Path) -> None:
+    """Write a list; special letters need a mark by which Excel recognises the encoding."""
+    text = to_csv(rows)
+    write_text(text if text.isascii() else f"\ufeff{text}", path)
 
 
 def write_templates(folder: str | Path, *, excel: bool = False, force: bool = False) -> list[Path]:
@@ -192,15 +247,15 @@ def write_templates(folder: str | Path, *, excel: bool = False, force: bool = Fa
         for path, dates in zip(paths, (False, True), strict=False):
             write_workbook(
                 {
-                    "works": _works_rows(dates=dates, excel=True),
-                    "hindrance": _HINDRANCE,
-                    "columns": _columns_rows(),
+                    say("works", context="sheet"): _works_rows(dates=dates, excel=True),
+                    say("hindrance", context="sheet"): _hindrance_rows(),
+                    say("columns", context="sheet"): _columns_rows(),
                 },
                 path,
             )
     else:
-        write_text(to_csv(_works_rows(dates=False, excel=False)), paths[0])
-        write_text(to_csv(_HINDRANCE), paths[1])
-        write_text(to_csv(_works_rows(dates=True, excel=False)), paths[2])
+        _write_csv(_works_rows(dates=False, excel=False), paths[0])
+        _write_csv(_hindrance_rows(), paths[1])
+        _write_csv(_works_rows(dates=True, excel=False), paths[2])
     write_text(_readme(excel=excel), paths[-1])
     return paths
