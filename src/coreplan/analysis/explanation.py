@@ -52,12 +52,21 @@ class Difference:
     verb
         The verb for a loss by this part, for instance ``costs``; empty if texts speak of more or
         less of it.
+    subject
+        The subject of the rewards, for instance a task; empty if the domain names none.
+    kind
+        What people say of rewards of this kind.
+    chances
+        The probabilities of the event of this kind: with this action, and with the policy's own.
     """
 
     what: str
     amount: float
     note: str = ""
     verb: str = ""
+    subject: str = field(default="", repr=False)
+    kind: RewardKind = field(default=_NOTHING_TO_SAY, repr=False)
+    chances: tuple[float, float] | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)
@@ -384,20 +393,31 @@ class _Words:
         kinds = self._policy.problem.reward_kinds
         sums: dict[str, float] = {}
         notes: dict[str, str] = {}
-        verbs: dict[str, str] = {}
+        told_of: dict[str, RewardKind] = {}
+        subjects: dict[str, str] = {}
+        chances: dict[str, tuple[float, float]] = {}
         for entry, amount, own in zip(
             self._indexed.entries, amounts, self._own.amounts, strict=True
         ):
             what = self._part(entry)
             sums[what] = sums.get(what, 0.0) + amount - own
             kind = kinds.get(entry.kind, _NOTHING_TO_SAY)
-            verbs[what] = kind.verb
+            told_of[what], subjects[what] = kind, entry.subject or ""
             if kind.event:
+                chances[what] = (amount / entry.value, own / entry.value)
                 this, else_ = (f"{100 * each / entry.value:.3g} %" for each in (amount, own))
                 notes[what] = f"{kind.event} with a chance of {this} instead of {else_}"
         largest = max((abs(each) for each in (*amounts, *self._own.amounts)), default=0.0)
         told = [
-            Difference(what, amount, notes.get(what, ""), verbs[what])
+            Difference(
+                what,
+                amount,
+                notes.get(what, ""),
+                told_of[what].verb,
+                subjects[what],
+                told_of[what],
+                chances.get(what),
+            )
             for what, amount in sums.items()
             if abs(amount) > LEAST_DIFFERENCE * max(1.0, largest)
         ]

@@ -44,7 +44,7 @@ from coreplan.cli.verify import verify as verify_command
 from coreplan.errors import OUT_OF_MEMORY, CoreplanError, LimitError
 from coreplan.support.interrupts import forget_interrupts
 from coreplan.support.version import __version__
-from coreplan.view.terminal import drop_output, print_error
+from coreplan.view.terminal import READABLE, drop_output, print_error
 
 __all__ = ["cli", "example_path", "main", "run_command_line"]
 
@@ -132,7 +132,7 @@ def run_command_line(
         forget_interrupts()
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):  # the terminal may lack letters of names
-                stream.reconfigure(errors="backslashreplace")
+                stream.reconfigure(errors=READABLE)
         with shown_warnings():
             code = cli.main(arguments, prog_name="coreplan", standalone_mode=False)
         if sys.stdout is not None:

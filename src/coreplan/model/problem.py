@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from coreplan.errors import ModelError, SolverError
 from coreplan.model.indexed import IndexedProblem, JointState, StageValue
 from coreplan.support.checks import found
+from coreplan.support.language import marked
 from coreplan.support.late import late
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ class Words(NamedTuple):
 
     kind: str = "problem"
     """The term for the problem."""
-    agent: str = "agent"
+    agent: str = marked("agent")
     stage: str = "stage"
     """The term for a step in time."""
     money: bool = False
@@ -49,6 +50,13 @@ class RewardKind(NamedTuple):
     speak of more or less of it."""
     event: str = ""
     """Where a reward is earned at most once: what has happened then, such as ``completed``."""
+    more: str = ""
+    """The sentence where it is more, or costs more, with ``{subject}`` and ``{amount}``, marked for
+    the catalogues of translations; if empty, made from the other words, in English."""
+    less: str = ""
+    """The same where it is less."""
+    chances: str = ""
+    """The remark on the chances of the event, with ``{now}`` and ``{then}``."""
 
 
 class StateVariable(NamedTuple):

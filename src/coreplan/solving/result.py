@@ -22,6 +22,7 @@ from coreplan.model.problem import Words
 from coreplan.policies.policy import Policy
 from coreplan.proof.certificate import Certificate, write_certificate
 from coreplan.support.frozen import FrozenMapping
+from coreplan.support.language import money_text, say_count
 from coreplan.support.late import late
 
 OPTIMAL_TOLERANCE = 1e-6
@@ -47,6 +48,16 @@ def is_closed(value: float, upper_bound: float, tolerance: float = OPTIMAL_TOLER
 
 def unproven_team(words: Words, names: Sequence[str], gap: float) -> str:
     """The message about a team whose plan is not proven optimal, in the terms of its domain."""
+    if words.agent == "contractor":
+        return say_count(
+            len(names),
+            "not yet proven best: {number:,} contractor, {name}; a better plan could gain at most "
+            "{amount}",
+            "not yet proven best: {number:,} contractors that influence each other, {name} among "
+            "them; a better plan could gain at most {amount}",
+            name=repr(names[0]),
+            amount=money_text(f"{gap:.4g}"),
+        )
     best = "best" if words.money else "optimal"
     who = f"{len(names)} {words.agent}s that influence each other, {names[0]!r} among them"
     return f"not yet proven {best}: {who}; a better plan could gain at most {gap:.4g}"

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from decimal import ROUND_FLOOR, ROUND_HALF_UP, Decimal
 
-from coreplan.support.language import money_text
+from coreplan.support.language import current_speech, local_number, money_text
 
 EXACT = 1e9
 """Amounts below this are rounded to millionths first."""
@@ -24,9 +24,50 @@ def amount_text(amount: float) -> str:
     >>> amount_text(1259.595), amount_text(-0.001)
     ('1,259.60', '0.00')
     """
+    return money_text(_two_digits(amount))
+
+
+def value_text(value: float) -> str:
+    """Write a value that is no money like an amount, without a currency.
+
+    Examples
+    --------
+    >>> value_text(1259.595)
+    '1,259.60'
+    """
+    return local_number(_two_digits(value))
+
+
+def _two_digits(amount: float) -> str:
     if not has_cents(amount):
-        return money_text(f"{amount:,.2f}")
-    return money_text(f"{Decimal(cents(amount)) / 100:,.2f}")
+        return f"{amount:,.2f}"
+    return f"{Decimal(cents(amount)) / 100:,.2f}"
+
+
+def change_text(amount: float) -> str:
+    """Write a difference of amounts, whose sign is shown also if it is positive.
+
+    Examples
+    --------
+    >>> change_text(2.5), change_text(-2.5), change_text(0.001)
+    ('+2.50', '-2.50', '0.00')
+    """
+    if rounded(amount) <= 0:
+        return amount_text(amount)
+    return amount_text(-amount).replace("-", "+", 1)  # the sign is in the same place
+
+
+def price_text(price: float, spec: str = ",.10g") -> str:
+    """Write a price with the digits that it has; with a currency, with two digits if they suffice.
+
+    Examples
+    --------
+    >>> price_text(7.5)
+    '7.5'
+    """
+    if current_speech().currency is not None and has_cents(price) and rounded(price) == price:
+        return amount_text(price)
+    return money_text(f"{price:{spec}}")
 
 
 def rounded(amount: float) -> float:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import singledispatch
 
 from coreplan.analysis.explanation import Alternative, Difference, Explanation
-from coreplan.support.cents import amount_text
+from coreplan.support.cents import amount_text, value_text
+from coreplan.support.language import say, say_marked
 from coreplan.support.late import provides
 from coreplan.view.words import count
 
@@ -15,58 +17,125 @@ MOST_ALONE, MOST_TOGETHER = 12, 3
 """The most alternatives of one agent, and of several, that are printed; the data has more."""
 
 
+@singledispatch
+def state_in_words(state: object) -> str:
+    """The state of an agent; a domain may register its own words for its states."""
+    return str(state)
+
+
+@singledispatch
+def action_in_words(state: object, action: str) -> str:
+    """The action of an agent in a state; a domain may register its own words for its states."""
+    return action
+
+
 @provides("Explanation.text")
 def explanation_in_words(explanation: Explanation) -> list[str]:
     """Lines with the decision, its alternatives, and the reasons why they are better or worse."""
-    lines = [f"in step {explanation.stage}:"]
-    lines += [f"  {name}: {state}" for name, state in explanation.state.items()]
-    about = "" if explanation.exact else "about "
-    does = _actions(explanation.action)
-    value, low, high = explanation.value, explanation.low, explanation.high
-    worth = f"expected value from here on: {about}{amount_text(value)}"
-    if explanation.words.money:
-        verb, sign = ("cost", -1) if value < 0 else ("earn", 1)
-        worth = f"from here on it is expected to {verb} {about}{amount_text(abs(value))}"
-        low, high = sorted((sign * low, sign * high))
-    lines.append(f"the plan: {does}; {worth}")
+    lines = [say("in step {step}:", step=explanation.stage)]
+    lines += [f"  {name}: {state_in_words(state)}" for name, state in explanation.state.items()]
+    does = _actions(explanation.action, explanation)
+    lines.append(say("the plan: {actions}; {worth}", actions=does, worth=_worth(explanation)))
     if not explanation.exact:
-        lines.append(
-            f"  between {amount_text(low)} and {amount_text(high)}, estimated by simulation"
+        low, high = explanation.low, explanation.high
+        if explanation.words.money:
+            sign = -1 if explanation.value < 0 else 1
+            low, high = sorted((sign * low, sign * high))
+        between = say(
+            "between {low} and {high}, estimated by simulation",
+            low=_number(low, explanation),
+            high=_number(high, explanation),
         )
+        lines.append(f"  {between}")
     lines += [f"  {text}" for text in explanation.overlaps]
     if not explanation.alternatives and not explanation.left_out:
-        return [*lines, f"no alternatives: every {explanation.words.agent} has one action only"]
-    lines.append("alternatives, for this step only:")
+        agent = say_marked(explanation.words.agent)
+        none = say("no alternatives: every {agent} has one action only", agent=agent)
+        return [*lines, none]
+    lines.append(say("alternatives, for this step only:"))
     alone = [each for each in explanation.alternatives if len(each.changes) == 1]
     together = [each for each in explanation.alternatives if len(each.changes) > 1]
     told = [*alone[:MOST_ALONE], *together[:MOST_TOGETHER]]
     for each in told:
-        lines += _alternative(each)
+        lines += _alternative(each, explanation)
     left_out = explanation.left_out + len(explanation.alternatives) - len(told)
     if left_out:
-        what = "other combination" if explanation.words.money else "other joint action"
-        lines.append(f"  and {count(left_out, what)}")
+        what = (
+            count(left_out, "other combination")
+            if explanation.words.money
+            else count(left_out, "other joint action")
+        )
+        lines.append(f"  {say('and {combinations}', combinations=what)}")
     return lines
 
 
-def _alternative(each: Alternative) -> list[str]:
-    about = "" if each.exact else "about "
-    amount = amount_text(abs(each.loss))
-    if amount == "0.00":
-        worth = f"{about}as good"
+def _number(value: float, explanation: Explanation) -> str:
+    """Write a value, which is an amount of money in some domains."""
+    return amount_text(value) if explanation.words.money else value_text(value)
+
+
+def _worth(explanation: Explanation) -> str:
+    """The value of the plan from the step on."""
+    value = explanation.value
+    if not explanation.words.money:
+        amount = value_text(value)
+        if explanation.exact:
+            return say("expected value from here on: {value}", value=amount)
+        return say("expected value from here on: about {value}", value=amount)
+    amount = amount_text(abs(value))
+    if value < 0 and explanation.exact:
+        return say("from here on it is expected to cost {amount}", amount=amount)
+    if value < 0:
+        return say("from here on it is expected to cost about {amount}", amount=amount)
+    if explanation.exact:
+        return say("from here on it is expected to earn {amount}", amount=amount)
+    return say("from here on it is expected to earn about {amount}", amount=amount)
+
+
+def _alternative(each: Alternative, explanation: Explanation) -> list[str]:
+    amount = _number(abs(each.loss), explanation)
+    if amount == _number(0.0, explanation):
+        worth = say("as good") if each.exact else say("about as good")
+    elif each.loss > 0:
+        worth = (
+            say("{amount} worse", amount=amount)
+            if each.exact
+            else say("about {amount} worse", amount=amount)
+        )
     else:
-        worth = f"{about}{amount} {'worse' if each.loss > 0 else 'better'}"
-    reasons = [*each.overlaps, *map(_difference, each.differences[:MOST_DIFFERENCES])]
-    return [f"  {_actions(each.changes)}: {worth}", *(f"    - {reason}" for reason in reasons)]
+        worth = (
+            say("{amount} better", amount=amount)
+            if each.exact
+            else say("about {amount} better", amount=amount)
+        )
+    differences = each.differences[:MOST_DIFFERENCES]
+    reasons = [*each.overlaps, *(_difference(part, explanation) for part in differences)]
+    said = _actions(each.changes, explanation)
+    return [f"  {said}: {worth}", *(f"    - {reason}" for reason in reasons)]
 
 
-def _difference(each: Difference) -> str:
-    amount = amount_text(abs(each.amount))
-    if each.verb:
-        return f"{each.what} {each.verb} {amount} {'less' if each.amount > 0 else 'more'}"
-    note = f" ({each.note})" if each.note else ""
-    return f"{each.what}: {amount} {'more' if each.amount > 0 else 'less'}{note}"
+def _difference(each: Difference, explanation: Explanation) -> str:
+    """A sentence about one part of the rewards: those of the domain, or a general one."""
+    amount = _number(abs(each.amount), explanation)
+    more = (each.amount > 0) != bool(each.verb)  # a verb is about what is lost
+    own = each.kind.more if more else each.kind.less
+    if own and each.subject:
+        text = say_marked(own, subject=each.subject, amount=amount)
+    elif each.verb:
+        return f"{each.what} {each.verb} {amount} {'more' if more else 'less'}"
+    elif more:
+        text = say("{what}: {amount} more", what=each.what, amount=amount)
+    else:
+        text = say("{what}: {amount} less", what=each.what, amount=amount)
+    note = each.note
+    if each.kind.chances and each.chances is not None:
+        now, then = (say("{share:.3g} %", share=100 * chance) for chance in each.chances)
+        note = say_marked(each.kind.chances, now=now, then=then)
+    return f"{text} ({note})" if note else text
 
 
-def _actions(actions: Mapping[str, str]) -> str:
-    return ", ".join(f"{name}: {action}" for name, action in actions.items())
+def _actions(actions: Mapping[str, str], explanation: Explanation) -> str:
+    return ", ".join(
+        f"{name}: {action_in_words(explanation.state[name], action)}"
+        for name, action in actions.items()
+    )

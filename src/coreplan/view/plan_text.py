@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from coreplan.analysis.tree import PlanNode, PlanTree
 from coreplan.policies.graph import Fact
+from coreplan.support.language import marked, say
 from coreplan.support.late import provides
-from coreplan.view.words import count
+from coreplan.view.words import count, when, when_range
 
 
 def percent(chance: float) -> str:
@@ -19,18 +20,28 @@ def percent(chance: float) -> str:
     ('70 %', '12.3 %', '0.012 %', '99.996 %', '100 %')
     """
     if 0.995 < chance < 1:
-        return f"{100 - float(f'{100 * (1 - chance):.1g}'):.10g} %"
-    return f"{float(f'{100 * chance:.3g}'):.10g} %"
+        share = 100 - float(f"{100 * (1 - chance):.1g}")
+    else:
+        share = float(f"{100 * chance:.3g}")
+    return say("{share:.10g} %", share=share)
 
 
 def facts_in_words(facts: Iterable[Fact]) -> str:
     """The facts that become known, each with its agent."""
-    return ", ".join(
-        f"{fact.text} ({fact.agent})"
-        if fact.task is not None
-        else f"{fact.agent} gets to {fact.text}"
-        for fact in facts
-    )
+    return ", ".join(map(_fact, facts))
+
+
+def _fact(fact: Fact) -> str:
+    if fact.task is None:
+        return say("{agent} gets to {state}", agent=fact.agent, state=fact.text)
+    text = fact.text
+    if fact.delayed is not None:
+        text = (
+            say("{work} is delayed", work=fact.task)
+            if fact.delayed
+            else say("{work} is not delayed", work=fact.task)
+        )
+    return f"{text} ({fact.agent})"
 
 
 def steps_in_words(
@@ -43,30 +54,25 @@ def steps_in_words(
     if tasks:
         for step, joint in enumerate(actions, first):
             starts = [
-                f"{name} starts {tasks[name][action]}"
+                say("{name} starts {work}", name=name, work=tasks[name][action])
                 for name, action in joint.items()
                 if action in tasks.get(name, {})
             ]
             if starts:
-                lines.append(f"step {step}: {', '.join(starts)}")
+                lines.append(f"{when(step)}: {', '.join(starts)}")
         return lines
     begin = 0
     for k in range(1, len(actions) + 1):
         if k < len(actions) and actions[k] == actions[begin]:
             continue
         said = ", ".join(f"{name}: {action}" for name, action in actions[begin].items())
-        steps = (
-            f"step {first + begin}"
-            if k == begin + 1
-            else f"steps {first + begin} to {first + k - 1}"
-        )
-        lines.append(f"{steps}: {said}")
+        lines.append(f"{when_range(first + begin, first + k - 1)}: {said}")
         begin = k
     return lines
 
 
-CUT = "only the likeliest branches are shown, and some are cut: see 'left out'"
-"""The remark for a tree that is not complete."""
+CUT = marked("only the likeliest branches are shown, and some are cut: see 'left out'")
+"""The remark for a tree that is not complete; :func:`say_marked` writes it."""
 
 
 @provides("PlanTree.text")
@@ -85,12 +91,15 @@ def tree_in_words(tree: PlanTree) -> list[str]:
         following: list[tuple[str, PlanNode | str]] = []
         rows = [
             (
-                f"{percent(branch.probability)}: {facts_in_words(branch.known) or 'anything'}",
+                f"{percent(branch.probability)}: "
+                f"{facts_in_words(branch.known) or say('anything', context='outcome')}",
                 branch.node,
             )
             for branch in item.branches
         ]
-        left_out = f"{percent(item.left_out)}: left out" if item.left_out else ""
+        left_out = ""
+        if item.left_out:
+            left_out = f"{percent(item.left_out)}: {say('left out', context='outcome')}"
         for k, (text, node) in enumerate(rows):
             is_last = k + 1 == len(rows) and not left_out
             following.append((indent, ("└─ " if is_last else "├─ ") + text))
@@ -104,9 +113,9 @@ def tree_in_words(tree: PlanTree) -> list[str]:
 def _nothing(tree: PlanTree, node: PlanNode) -> list[str]:
     """The line of a node in which no task starts."""
     if not node.actions:
-        return ["end of the plan"]
+        return [say("end of the plan")]
     if node.branches or node.left_out:
         last = node.stage + len(node.actions) - 1
-        return [f"step {last}: no start"]
+        return [say("step {step}: no start", step=last)]
     left = count(tree.horizon - node.stage, "step")
-    return [f"no more starts ({left} left)"]
+    return [say("no more starts ({steps} left)", steps=left)]

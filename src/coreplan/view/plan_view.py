@@ -13,6 +13,7 @@ from coreplan.model.calendar import Calendar
 from coreplan.model.problem import PlanningProblem
 from coreplan.policies.policy import Policy
 from coreplan.support.interrupts import seconds_to_finish
+from coreplan.support.language import say, say_marked
 from coreplan.view.plan_text import CUT, tree_in_words
 from coreplan.view.words import speech
 
@@ -61,13 +62,13 @@ class GeneralView:
         """Print the tree, then the value."""
         yield from tree_in_words(self._tree)
         if not self._tree.complete:
-            yield CUT
+            yield say_marked(CUT)
         yield ""
         speak = speech(self._policy.problem)
         if self._value is not None:
-            yield f"the plan {speak.is_expected(self._value)}"
+            yield say("the plan {is_worth}", is_worth=speak.is_expected(self._value))
         elif self._estimate is not None:
-            yield f"the plan {speak.is_about(self._estimate)}"
+            yield say("the plan {is_worth}", is_worth=speak.is_about(self._estimate))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the value and the tree as plain values."""

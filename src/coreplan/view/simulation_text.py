@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import singledispatch
 from typing import NamedTuple
 
 from coreplan.analysis.simulation import QUANTILES, Completion, Estimate, Simulation
 from coreplan.model.calendar import Calendar
-from coreplan.support.cents import amount_text, cents, has_cents, share_cents
+from coreplan.support.cents import cents, has_cents, share_cents, value_text
+from coreplan.support.language import marked, number_text, say, say_marked
 from coreplan.support.late import provides
 from coreplan.view.words import count
 
@@ -17,17 +18,27 @@ MOST_ROWS = 20
 
 
 class AmountWords(NamedTuple):
-    """What a domain calls the amounts of a simulation, and the sign that people use."""
+    """What a domain calls the amounts of a simulation, and the sign that people use.
 
+    The texts are marked for the catalogues of translations.
+    """
+
+    write: Callable[[float], str] = value_text
+    """Writes an amount."""
     sign: int = 1
     """-1 where the whole is a cost, told as a positive number."""
-    whole: str = "return"
-    at_most: str = "the return is at most"
-    """Begins the shares of runs: in 5 % of cases ..."""
+    mean: str = marked(
+        "mean return {mean}, between {low} and {high} with a confidence of {confidence}"
+    )
+    single: str = marked(
+        "single runs: return from {least} to {most}, standard deviation {deviation}"
+    )
+    at_most: str = marked("in {share} of cases the return is at most {amount}")
+    """Begins the shares of runs."""
     parts: str = ""
-    """All parts of the mean in one line; empty if there is nothing to say."""
-    alone: str = "own reward"
-    together: str = "shared reward"
+    """All parts of the mean in one line, translated; empty if there is nothing to say."""
+    alone: str = marked("own reward")
+    together: str = marked("shared reward")
     together_sign: int = 1
     """-1 where what agents do to each other is told as a cost."""
     alone_total: float | None = None
@@ -49,32 +60,49 @@ def amount_words(money: object, mean: float) -> AmountWords:
 def simulation_in_words(shown: Simulation, calendar: Calendar | None = None) -> list[str]:
     """The main numbers, one line each; completions by date if a calendar is given."""
     words = amount_words(shown.money, shown.mean)
-    level = f"{100 * shown.value.confidence:g} %"
+    level = say("{share:g} %", share=100 * shown.value.confidence)
     runs = count(shown.runs, "run")
     if shown.stopped:
-        runs = f"stopped after {shown.runs:,} of {count(shown.asked, 'run')}"
+        asked = count(shown.asked, "run")
+        runs = say("stopped after {done:,} of {runs}", done=shown.runs, runs=asked)
+    write = words.write
     low, high = _range(shown.value, words.sign)
     lines = [
-        f"{runs} from seed {shown.seed} in {shown.seconds:.3g} s",
-        f"mean {words.whole} {_number(words.sign * shown.mean)}, between {low} and {high} with a "
-        f"confidence of {level}",
+        say(
+            "{runs} from seed {seed} in {seconds:.3g} s",
+            runs=runs,
+            seed=shown.seed,
+            seconds=shown.seconds,
+        ),
+        say_marked(
+            words.mean,
+            mean=write(words.sign * shown.mean),
+            low=write(low),
+            high=write(high),
+            confidence=level,
+        ),
     ]
     if words.parts:
         lines.append(words.parts)
     least, most = sorted(words.sign * float(shown.returns[k]) for k in (0, -1))
     lines.append(
-        f"single runs: {words.whole} from {_number(least)} to {_number(most)}, standard deviation "
-        f"{_number(shown.deviation)}"
+        say_marked(
+            words.single,
+            least=write(least),
+            most=write(most),
+            deviation=write(shown.deviation),
+        )
     )
     lines.append(_quantiles(shown, words))
-    interval = f"{level} interval"
+    interval = say("{level} interval", level=level)
     own = list(shown.own.items())
-    lines += _estimates(words.alone, own, interval, words.sign, words.alone_total)
+    title = say_marked(words.alone)
+    lines += _estimates(title, own, interval, write, words.sign, words.alone_total)
     together = [(", ".join(names), each) for names, each in shown.shared.items() if names]
     together = [(names, each) for names, each in together if each.mean or each.low or each.high]
     together.sort(key=lambda each: -abs(each[1].mean))
     sign, total = words.together_sign, words.together_total
-    lines += _estimates(words.together, together, interval, sign, total)
+    lines += _estimates(say_marked(words.together), together, interval, write, sign, total)
     if shown.completions:
         lines += _completions(shown.completions, calendar)
     return lines
@@ -86,24 +114,25 @@ def _quantiles(shown: Simulation, words: AmountWords) -> str:
     for share in QUANTILES:
         # A return of at least r is a cost of at most -r.
         amount = -shown.quantile(1 - share) if words.sign < 0 else shown.quantile(share)
-        case = f" of cases {words.at_most}" if not parts else ""
-        parts.append(f"in {100 * share:g} %{case} {_number(amount)}")
+        values = {"share": say("{share:g} %", share=100 * share), "amount": words.write(amount)}
+        parts.append(
+            say("in {share} {amount}", context="cases", **values)
+            if parts
+            else say_marked(words.at_most, **values)
+        )
     return ", ".join(parts)
 
 
-def _number(value: float) -> str:
-    return amount_text(value)
-
-
-def _range(each: Estimate, sign: int) -> tuple[str, str]:
+def _range(each: Estimate, sign: int) -> tuple[float, float]:
     low, high = sorted((sign * each.low, sign * each.high))
-    return _number(low), _number(high)
+    return low, high
 
 
 def _estimates(
     title: str,
     rows: Sequence[tuple[str, Estimate]],
     interval: str,
+    write: Callable[[float], str],
     sign: int,
     total: float | None = None,
 ) -> list[str]:
@@ -113,10 +142,14 @@ def _estimates(
     if total is not None and has_cents(total) and abs(sum(means) - total) < 1:
         means = [each / 100 for each in share_cents(cents(total), means)]
     cells = [
-        (name, _number(mean), " to ".join(_range(each, sign)))
+        (name, write(mean), _between(*map(write, _range(each, sign))))
         for (name, each), mean in zip(rows[:MOST_ROWS], means, strict=False)
     ]
-    return ["", *_table([(title, "mean", interval), *cells]), *_more(rows)]
+    return ["", *_table([(title, say("mean", context="average"), interval), *cells]), *_more(rows)]
+
+
+def _between(low: str, high: str) -> str:
+    return say("{low} to {high}", context="amounts", low=low, high=high)
 
 
 def _completions(rows: Sequence[Completion], calendar: Calendar | None) -> list[str]:
@@ -127,22 +160,27 @@ def _completions(rows: Sequence[Completion], calendar: Calendar | None) -> list[
         if each.mean is not None:
             first, last, middle = steps[0], steps[-1], round(each.mean)
             if calendar is None:
-                when, mean = f"{first} to {last}", f"{each.mean:.2f}"
+                begin, end, mean = str(first), str(last), number_text(each.mean, ".2f")
             else:
-                when = f"{calendar.label(first)} to {calendar.label(last)}"
+                begin, end = calendar.label(first), calendar.label(last)
                 mean = calendar.label(middle)
+            when = say("{begin} to {end}", context="dates", begin=begin, end=end)
         name = f"{each.contractor}/{each.task}"
-        cells.append((name, mean, when, f"{100 * each.undone:.3g} %"))
-    when = "in step"
-    if calendar is not None:
-        when = "on" if calendar.days == 1 else f"in the {calendar.step} from"
-    title = (f"completed {when}", "mean", "first to last", "not at all")
+        cells.append((name, mean, when, say("{share:.3g} %", share=100 * each.undone)))
+    if calendar is None:
+        completed = say("completed in step")
+    elif calendar.days == 1:
+        completed = say("completed on")
+    else:
+        completed = say("completed in the week from")
+    mean, span = say("mean", context="average"), say("first to last", context="steps")
+    title = (completed, mean, span, say("not at all"))
     return ["", *_table([title, *cells]), *_more(rows)]
 
 
 def _more(rows: Sequence[object]) -> list[str]:
     left_out = len(rows) - MOST_ROWS
-    return [f"and {left_out:,} more"] if left_out > 0 else []
+    return [say("and {more:,} more", more=left_out)] if left_out > 0 else []
 
 
 def _table(rows: Sequence[tuple[str, ...]]) -> list[str]:

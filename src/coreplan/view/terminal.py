@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import itertools
 import logging
 import math
@@ -23,6 +24,7 @@ from coreplan.solving.compile import CompiledProblem, count_in_words
 from coreplan.solving.limits import Progress
 from coreplan.solving.result import Result, Status
 from coreplan.support.clock import now
+from coreplan.support.language import marked, number_text, say_marked
 from coreplan.view.words import Worth, count, result_in_words
 
 INTERVAL = 0.5
@@ -37,7 +39,45 @@ LEAST_WIDTH = 16
 _LONGEST = 160
 MIDDLE = 6
 """Narrower names are never cut in the middle."""
-CTRL_C = "Searching for the best plan. Ctrl-C stops and keeps the best plan so far."
+CTRL_C = marked("Searching for the best plan. Ctrl-C stops and keeps the best plan so far.")
+
+
+READABLE = "coreplan-readable"
+"""A way to write letters that a terminal lacks, for the errors of a stream: as similar ones."""
+_SIMILAR = {
+    "\N{NO-BREAK SPACE}": " ",
+    "–": "-",
+    "…": "...",
+    "€": "EUR",
+    "£": "GBP",
+    "ä": "ae",
+    "ö": "oe",
+    "ü": "ue",
+    "Ä": "Ae",
+    "Ö": "Oe",
+    "Ü": "Ue",
+    "ß": "ss",
+    "é": "e",
+    "ë": "e",
+    "ï": "i",
+}
+"""What is written for letters of the known languages, and for signs in amounts and dates."""
+
+
+def _write_similar(error: UnicodeError) -> tuple[str | bytes, int]:
+    """Write similar letters, or else the codes of letters."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    letter = error.object[error.start]
+    if letter in _SIMILAR:
+        return _SIMILAR[letter], error.start + 1
+    one = UnicodeEncodeError(
+        error.encoding, error.object, error.start, error.start + 1, error.reason
+    )
+    return codecs.backslashreplace_errors(one)
+
+
+codecs.register_error(READABLE, _write_similar)
 
 
 class WordConsole(Console):
@@ -176,9 +216,10 @@ class PlannerLog:
         if said == self._said and time < self._repeat:
             return
         if not self._said:
-            _print_or_drop(self._console, CTRL_C, style="dim")
+            _print_or_drop(self._console, say_marked(CTRL_C), style="dim")
         self._said, self._next, self._repeat = said, time + INTERVAL, time + SAME_AFTER
-        _print_or_drop(self._console, f"{progress.seconds:>7.1f} s  {said}")
+        seconds = number_text(progress.seconds, ">7.1f")
+        _print_or_drop(self._console, f"{seconds} s  {said}")
 
 
 class LiveLog:

@@ -21,6 +21,7 @@ from coreplan.domains.maintenance.schedule import schedule_policy
 from coreplan.domains.maintenance.states import ContractorState
 from coreplan.domains.maintenance.view import course_text as course_text
 from coreplan.domains.maintenance.view import crg_words as crg_words
+from coreplan.domains.maintenance.view import decision_words as decision_words
 from coreplan.domains.maintenance.view import html as html
 from coreplan.domains.maintenance.view import influences as influences
 from coreplan.domains.maintenance.view import simulation_words as simulation_words

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from coreplan.support.language import say_count
+from coreplan.support.language import say, say_count
 
 if TYPE_CHECKING:
     from coreplan.domains.maintenance.parts import Closure, Task
@@ -21,8 +21,8 @@ def closure_in_words(closure: Closure) -> str:
     if closure.name:
         return closure.name
     if closure.first == closure.last:
-        return f"step {closure.first}"
-    return f"steps {closure.first} to {closure.last}"
+        return say("step {step}", step=closure.first)
+    return say("steps {first} to {last}", first=closure.first, last=closure.last)
 
 
 def forbidden_starts(closure: Closure, task: Task) -> tuple[int, int]:

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from coreplan.model.indexed import IndexedProblem
+from coreplan.support.cents import price_text
+from coreplan.support.language import say, say_count
 
 if TYPE_CHECKING:
     from coreplan.domains.maintenance.problem import MaintenanceProblem
@@ -32,17 +34,41 @@ def find_overlaps(
         if usual is not None and all(task in before for task in rule.tasks):
             continue
         steps = min(working[task][0] for task in rule.tasks)
-        least = "at least " if any(working[task][1] for task in rule.tasks) else ""
-        many = "1 step" if steps == 1 else f"{steps:,} steps"
-        head = f"{' and '.join(rule.tasks)} run at the same time"
-        if usual is not None:
+        if usual is None:
+            head = say("{works} run at the same time", works=_all(rule.tasks))
+        else:
             # The new works are those that start now; if all are new, name the first one only.
             new = [task for task in rule.tasks if task not in before]
             new = new[:1] if len(new) == len(rule.tasks) else new
-            others = " and ".join(task for task in rule.tasks if task not in new)
-            names = " and ".join(task.partition("/")[2] for task in new)
-            head = f"starting {names} now would overlap {others}"
-        yield f"{head} for {least}{many}: hindrance costs {cost:g} per step"
+            head = say(
+                "starting {works} now would overlap {others}",
+                works=_all([task.partition("/")[2] for task in new]),
+                others=_all([task for task in rule.tasks if task not in new]),
+            )
+        many = say_count(steps, "{number:,} step", "{number:,} steps")
+        price = price_text(cost, "g")
+        if any(working[task][1] for task in rule.tasks):
+            yield say(
+                "{overlap} for at least {steps}: hindrance costs {price} per step",
+                overlap=head,
+                steps=many,
+                price=price,
+            )
+        else:
+            yield say(
+                "{overlap} for {steps}: hindrance costs {price} per step",
+                overlap=head,
+                steps=many,
+                price=price,
+            )
+
+
+def _all(names: Sequence[str]) -> str:
+    """Names with a word between each two of them."""
+    text = names[0]
+    for each in names[1:]:
+        text = say("{first} and {last}", first=text, last=each)
+    return text
 
 
 def _working(

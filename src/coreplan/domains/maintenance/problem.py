@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
-from coreplan.domains.maintenance.closures import count_periods
 from coreplan.domains.maintenance.document import FORMAT, mpp_to_dict
 from coreplan.domains.maintenance.misfits import find_misfit
 from coreplan.domains.maintenance.money import Money, money_of
@@ -49,17 +48,31 @@ from coreplan.support.checks import (
     unknown_name,
 )
 from coreplan.support.frozen import FrozenMapping, freeze_sequence
+from coreplan.support.language import marked
 from coreplan.support.late import late
 
 if TYPE_CHECKING:
     from coreplan.policies.policy import Policy
     from coreplan.solving.limits import Limits
 
-WORDS = Words("maintenance problem", "contractor", "step", money=True)
+WORDS = Words("maintenance problem", marked("contractor"), "step", money=True)
 REWARD_KINDS = {
-    WORKS: RewardKind(verb="cost"),
-    HINDRANCE: RewardKind(verb="costs"),
-    REVENUE: RewardKind(event="completed"),
+    WORKS: RewardKind(
+        verb="cost",
+        more=marked("works of {subject} cost {amount} more"),
+        less=marked("works of {subject} cost {amount} less"),
+    ),
+    HINDRANCE: RewardKind(
+        verb="costs",
+        more=marked("hindrance of {subject} costs {amount} more"),
+        less=marked("hindrance of {subject} costs {amount} less"),
+    ),
+    REVENUE: RewardKind(
+        event="completed",
+        more=marked("revenue of {subject}: {amount} more"),
+        less=marked("revenue of {subject}: {amount} less"),
+        chances=marked("completed with a chance of {now} instead of {then}"),
+    ),
 }
 
 
@@ -197,10 +210,11 @@ class MaintenanceProblem(PlanningProblem):
             If steps are closed: the format does not have closed periods.
         """
         if self.closed:
+            periods = "period" if len(self.closed) == 1 else "periods"
             raise ModelError(
-                f"problem {found(self.name)} has {count_periods(self.closed)}, which {FORMAT} "
-                "files do not have; keep them in the calendar beside the file, and write the "
-                "problem without them"
+                f"problem {found(self.name)} has {len(self.closed)} closed {periods}, which "
+                f"{FORMAT} files do not have; keep them in the calendar beside the file, and write "
+                "the problem without them"
             )
         return dict(tidy(mpp_to_dict(self)))
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from coreplan.domains.maintenance.closures import closure_in_words
-from coreplan.domains.maintenance.parts import Cost, Delay, Hindrance, Task
+from coreplan.domains.maintenance.parts import Closure, Cost, Delay, Hindrance, Task
 from coreplan.domains.maintenance.problem import MaintenanceProblem
 
 
@@ -18,7 +18,7 @@ class ProblemChange:
     Attributes
     ----------
     what
-        ``horizon``, ``must_complete``, ``closed`` (the names of closed periods), ``contractor``,
+        ``horizon``, ``must_complete``, ``closed`` (the closed periods), ``contractor``,
         ``work``, ``hindrance``, or a part of a work: ``duration``, ``cost``, ``revenue``,
         ``delay``, ``window``.
     names
@@ -67,8 +67,7 @@ def _changes(old: MaintenanceProblem, new: MaintenanceProblem) -> Iterator[Probl
         if before != after:
             yield ProblemChange(what, (), before, after)
     if old.closed != new.closed:
-        before, after = ([closure_in_words(each) for each in one.closed] for one in (old, new))
-        yield ProblemChange("closed", (), before, after)
+        yield ProblemChange("closed", (), old.closed, new.closed)
     there = dict.fromkeys((*old.agent_names, *new.agent_names))
     for name in there:
         if name not in old.agent_names or name not in new.agent_names:
@@ -158,4 +157,6 @@ def _plain(value: Any) -> Any:
         return {"probability": value.probability, "duration": value.duration}
     if isinstance(value, Task):
         return value.name
-    return list(value) if isinstance(value, tuple) else value
+    if isinstance(value, Closure):
+        return closure_in_words(value)
+    return list(map(_plain, value)) if isinstance(value, tuple) else value

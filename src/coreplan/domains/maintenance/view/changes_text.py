@@ -5,7 +5,15 @@ from __future__ import annotations
 from coreplan.domains.maintenance.money import amount_text, rounded
 from coreplan.domains.maintenance.old_starts import StartChanges
 from coreplan.model.calendar import Calendar
-from coreplan.view.words import count
+from coreplan.support.language import local_number, marked, say, say_marked
+from coreplan.view.units import some_steps, unit_of
+from coreplan.view.words import count, steps
+
+_FOR_EACH = {
+    "step": marked("{amount} for each step"),
+    "day": marked("{amount} for each day"),
+    "week": marked("{amount} for each week"),
+}
 
 
 def changes_in_words(
@@ -34,26 +42,39 @@ def changes_in_words(
     compared with the old plan: 2 works moved, 7 as before; all starts differ by 3 steps expected
     changes cost 3.00 of the 512.00 in all (1.00 for each step)
     """
-    unit = "step" if calendar is None else calendar.step
     size = f"{changes.difference:.2f}".rstrip("0").rstrip(".")
-    plural = "" if size == "1" else "s"
+    many = steps(1, calendar) if size == "1" else some_steps(local_number(size), calendar)
     lines = [
-        f"compared with the old plan: {count(changes.moved, 'work')} moved, {changes.kept} as "
-        f"before; all starts differ by {size} {unit}{plural} expected"
+        say(
+            "compared with the old plan: {works} moved, {kept} as before; all starts differ by "
+            "{steps} expected",
+            works=count(changes.moved, "work"),
+            kept=changes.kept,
+            steps=many,
+        )
     ]
     if price is None or value is None:
         return lines
     total = value - price * changes.difference
     # The difference of what is shown elsewhere, so that readers can check it.
     cost = rounded(value) - rounded(total)
-    each = f"({amount_text(price)} for each {unit})"
+    each = say_marked(_FOR_EACH[unit_of(calendar)], amount=amount_text(price))
     if total <= 0:
         lines.append(
-            f"changes cost {amount_text(cost)} of the {amount_text(0.0 - total)} in all {each}"
+            say(
+                "changes cost {cost} of the {total} in all ({each})",
+                cost=amount_text(cost),
+                total=amount_text(0.0 - total),
+                each=each,
+            )
         )
     else:
         lines.append(
-            f"changes cost {amount_text(cost)} {each}; with them the plan earns "
-            f"{amount_text(total)} in all"
+            say(
+                "changes cost {cost} ({each}); with them the plan earns {total} in all",
+                cost=amount_text(cost),
+                total=amount_text(total),
+                each=each,
+            )
         )
     return lines

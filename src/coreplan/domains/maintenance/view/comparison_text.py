@@ -8,6 +8,7 @@ from typing import Any
 from rich.cells import cell_len
 from rich.text import Text
 
+from coreplan.domains.maintenance.closures import closure_in_words
 from coreplan.domains.maintenance.money import amount_text, rounded
 from coreplan.domains.maintenance.parts import Cost, Delay
 from coreplan.domains.maintenance.plan_comparison import (
@@ -18,7 +19,10 @@ from coreplan.domains.maintenance.plan_comparison import (
 )
 from coreplan.domains.maintenance.problem_changes import ProblemChange
 from coreplan.model.calendar import Calendar
+from coreplan.support.cents import change_text
+from coreplan.support.language import marked, number_text, say, say_marked
 from coreplan.view.terminal import fit, fold
+from coreplan.view.units import per_unit, some_steps
 from coreplan.view.words import count, percent, printable, steps, when_starts
 
 MOST_CHANGES = 20
@@ -30,41 +34,62 @@ def headline(comparison: PlanComparison) -> str:
     """The conclusion in one sentence: what the new plan saves, or costs more."""
     old, new = comparison.old.cost, comparison.new.cost
     if old is None or new is None:
-        return (
-            "The costs cannot be compared: the exact costs of "
-            f"{'both plans' if old is new else 'one plan'} are out of reach."
-        )
+        if old is new:
+            return say(
+                "The costs cannot be compared: the exact costs of both plans are out of reach."
+            )
+        return say("The costs cannot be compared: the exact costs of one plan are out of reach.")
     before, after = rounded(old), rounded(new)
     earns = before <= 0 and after <= 0 and (before, after) != (0, 0)
-    verb = "earns" if earns else "costs"
     if earns:
         before, after = 0.0 - before, 0.0 - after
+    now, then = amount_text(after), amount_text(before)
     if before == after:
-        return f"Both plans {verb[:-1]} {amount_text(after)}."
-    amounts = f"it {verb} {amount_text(after)} instead of {amount_text(before)}"
+        if earns:
+            return say("Both plans earn {amount}.", amount=now)
+        return say("Both plans cost {amount}.", amount=now)
     size = amount_text(abs(after - before))
-    part = f" ({percent(abs(after - before) / before)})" if before > 0 else ""
+    if before > 0:
+        size = f"{size} ({percent(abs(after - before) / before)})"
+    values = {"size": size, "now": now, "then": then}
+    if earns and after > before:
+        return say("The new plan earns {size} more: it earns {now} instead of {then}.", **values)
     if earns:
-        return f"The new plan earns {size}{part} {'more' if after > before else 'less'}: {amounts}."
+        return say("The new plan earns {size} less: it earns {now} instead of {then}.", **values)
     if after < before:
-        return f"The new plan saves {size}{part}: {amounts}."
-    return f"The new plan costs {size}{part} more: {amounts}."
+        return say("The new plan saves {size}: it costs {now} instead of {then}.", **values)
+    return say("The new plan costs {size} more: it costs {now} instead of {then}.", **values)
+
+
+_GIVEN = {
+    "old": marked("The old plan was given. Whether a better one exists was not examined."),
+    "new": marked("The new plan was given. Whether a better one exists was not examined."),
+}
+_BEST = {
+    "old": marked("The old plan is proven to be the best one for its problem."),
+    "new": marked("The new plan is proven to be the best one for its problem."),
+}
+_NOT_BEST = {
+    "old": marked("The old plan is not proven best: a better one saves at most {amount}."),
+    "new": marked("The new plan is not proven best: a better one saves at most {amount}."),
+}
 
 
 def proof_in_words(plan: ComparedPlan, which: str) -> str:
-    """What is proven about a plan, for instance that it is the best one."""
+    """What is proven about the ``old`` or ``new`` plan, for instance that it is the best one."""
     result = plan.result
     if result is None:
-        return f"The {which} plan was given. Whether a better one exists was not examined."
+        return say_marked(_GIVEN[which])
     if plan.proven:
-        return f"The {which} plan is proven to be the best one for its problem."
-    left = amount_text(result.upper_bound - result.value)
-    return f"The {which} plan is not proven best: a better one saves at most {left}."
+        return say_marked(_BEST[which])
+    return say_marked(_NOT_BEST[which], amount=amount_text(result.upper_bound - result.value))
 
 
 def columns_of(lines: Sequence[CostLine]) -> tuple[str, str, str, str]:
     """The titles of a table of costs; amounts are earnings if both plans earn."""
-    return ("expected costs" if _sign(lines) > 0 else "expected earnings", "old", "new", "change")
+    what = say("expected costs") if _sign(lines) > 0 else say("expected earnings")
+    old, new = say("old", context="plan"), say("new", context="plan")
+    return what, old, new, say("change", context="difference")
 
 
 def cost_rows(lines: Sequence[CostLine]) -> list[tuple[str, str, str, str]]:
@@ -79,16 +104,16 @@ def cost_rows(lines: Sequence[CostLine]) -> list[tuple[str, str, str, str]]:
             continue
         name = {
             "contractor": line.names[0] if line.names else "",
-            "hindrance": f"hindrance: {' + '.join(line.names)}",
-            "total": "in all",
+            "hindrance": say("hindrance: {works}", works=" + ".join(line.names)),
+            "total": say("in all"),
         }[line.what]
-        more = rounded(sign * line.more)
+        more = sign * line.more
         rows.append(
             (
                 printable(name),
                 amount_text(sign * line.old),
                 amount_text(sign * line.new),
-                f"{'+' if more > 0 else ''}{amount_text(more)}",
+                change_text(more),
             )
         )
     return rows
@@ -118,28 +143,47 @@ def move_in_words(work: WorkComparison, calendar: Calendar | None = None) -> str
     """
     if work.kind == "moved":
         assert work.moved is not None
-        return _by(work.moved, calendar)
+        return _by(work.moved, (_LATER, _EARLIER), calendar)
     if work.kind == "shifted":
         assert work.shifted is not None
-        return f"{_by(work.shifted, calendar)} on average"
-    if work.kind == "resized":
-        if work.old_end is None or work.new_end is None:
-            return "other end"
-        return f"ends {_by(work.new_end - work.old_end, calendar)}"
-    return {
-        "added": "new work",
-        "removed": "work removed",
-        "planned": "now planned",
-        "dropped": "no longer planned",
-        "same": "same start",
-    }[work.kind]
+        return _by(work.shifted, (_LATER_ON_AVERAGE, _EARLIER_ON_AVERAGE), calendar)
+    if work.kind == "resized" and work.old_end is not None and work.new_end is not None:
+        return _by(work.new_end - work.old_end, (_ENDS_LATER, _ENDS_EARLIER), calendar)
+    return say_marked(_KINDS[work.kind])
 
 
-def _by(number: float, calendar: Calendar | None) -> str:
-    unit = "step" if calendar is None else calendar.step
+_LATER, _EARLIER = marked("{steps} later"), marked("{steps} earlier")
+_LATER_ON_AVERAGE = marked("{steps} later on average")
+_EARLIER_ON_AVERAGE = marked("{steps} earlier on average")
+_ENDS_LATER, _ENDS_EARLIER = marked("ends {steps} later"), marked("ends {steps} earlier")
+_KINDS = {
+    "resized": marked("other end"),
+    "added": marked("new work"),
+    "removed": marked("work removed"),
+    "planned": marked("now planned"),
+    "dropped": marked("no longer planned"),
+    "same": marked("same start"),
+}
+
+
+def _by(number: float, texts: tuple[str, str], calendar: Calendar | None) -> str:
+    """The text for later or the one for earlier, with the size of a difference."""
     size = abs(number)
-    text = steps(int(size), calendar) if size == int(size) else f"{size:.2g} {unit}s"
-    return f"{text} {'later' if number > 0 else 'earlier'}"
+    whole = size == int(size)
+    many = steps(int(size), calendar) if whole else some_steps(number_text(size, ".2g"), calendar)
+    return say_marked(texts[0] if number > 0 else texts[1], steps=many)
+
+
+_HOW_MANY = {
+    "moved": marked("{number} moved"),
+    "shifted": marked("{number} moved on average only (because of delays)"),
+    "resized": marked("{number} with another end"),
+    "planned": marked("{number} now planned"),
+    "dropped": marked("{number} no longer planned"),
+    "added": marked("{number} new"),
+    "removed": marked("{number} removed"),
+    "same": marked("{number} as before"),
+}
 
 
 def works_summary(comparison: PlanComparison) -> str:
@@ -147,79 +191,109 @@ def works_summary(comparison: PlanComparison) -> str:
     kinds = [each.kind for each in comparison.works]
     if kinds.count("same") == len(kinds):
         known = comparison.old.times is not None and comparison.new.times is not None
-        return "No work moves." if known else "No work moves, if nothing is delayed."
+        return say("No work moves.") if known else say("No work moves, if nothing is delayed.")
     parts = [
-        f"{kinds.count(kind)} {words}"
-        for kind, words in (
-            ("moved", "moved"),
-            ("shifted", "moved on average only (because of delays)"),
-            ("resized", "with another end"),
-            ("planned", "now planned"),
-            ("dropped", "no longer planned"),
-            ("added", "new"),
-            ("removed", "removed"),
-            ("same", "as before"),
-        )
+        say_marked(text, number=kinds.count(kind))
+        for kind, text in _HOW_MANY.items()
         if kinds.count(kind)
     ]
-    return f"Of {count(len(kinds), 'work')}: {', '.join(parts)}."
+    return say("Of {works}: {parts}.", works=count(len(kinds), "work"), parts=", ".join(parts))
 
 
 def problem_change_in_words(change: ProblemChange, calendar: Calendar | None = None) -> str:
     """A difference of the problems as one line: ``Alpha/a1: duration 3 steps instead of 2``."""
     name = printable(" + ".join(change.names))
     before, after = change.before, change.after
-    if change.what in ("contractor", "work"):
-        return f"{name}: {change.what} {'added' if before is None else 'removed'}"
-    if change.what == "must_complete":
-        return "every work must be completed" if after else "works may be left out"
-    if change.what == "horizon":
-        return f"the plan covers {steps(after, calendar)} instead of {before}"
-    if change.what == "closed":
-        now, then = (printable("; ".join(each)) or "none" for each in (after, before))
-        return f"closed periods: {now} instead of {then}"
-    unit = "step" if calendar is None else calendar.step
-    if change.what == "duration":
-        return f"{name}: takes {steps(after, calendar)} instead of {before}"
-    if change.what == "revenue":
-        return f"{name}: revenue {amount_text(after)} instead of {amount_text(before)}"
-    if change.what == "cost":
-        return f"{name}: costs {_prices(before, after)} per {unit}"
-    if change.what == "hindrance":
+    if change.what == "contractor":
         if before is None:
-            return f"hindrance of {name}: added, {_price(after)} per {unit}"
-        if after is None:
-            return f"hindrance of {name}: removed, was {_price(before)} per {unit}"
-        return f"hindrance of {name}: {_prices(before, after)} per {unit}"
-    what = "may start" if change.what == "window" else "delayed"
-    now, then = (_part(change.what, each, calendar) for each in (after, before))
-    return f"{name}: {what} {now} instead of {then}"
+            return say("{name}: contractor added", name=name)
+        return say("{name}: contractor removed", name=name)
+    if change.what == "work":
+        if before is None:
+            return say("{name}: work added", name=name)
+        return say("{name}: work removed", name=name)
+    if change.what == "must_complete":
+        return say("every work must be completed") if after else say("works may be left out")
+    if change.what == "horizon":
+        now = steps(after, calendar)
+        return say("the plan covers {now} instead of {then}", now=now, then=str(before))
+    if change.what == "closed":
+        now, then = (
+            printable("; ".join(map(closure_in_words, each)))
+            or say("none", context="closed periods")
+            for each in (after, before)
+        )
+        return say("closed periods: {now} instead of {then}", now=now, then=then)
+    if change.what == "hindrance":
+        return _hindrance_change(name, before, after, calendar)
+    return _part_change(change.what, name, before, after, calendar)
 
 
-def _part(what: str, value: Any, calendar: Calendar | None) -> str:
-    """A delay or a window as text."""
-    if value is None:
-        return "at any time" if what == "window" else "never"
-    if isinstance(value, Delay):
-        chance = f"{100 * value.probability:.3g} %"
-        return f"with a chance of {chance} by {steps(value.duration, calendar)}"
-    first, last = value
-    starts = when_starts(first, last, calendar)
-    return f"in {starts}" if calendar is None else starts
+def _hindrance_change(
+    works: str, before: Cost | None, after: Cost | None, calendar: Calendar | None
+) -> str:
+    if before is None:
+        assert after is not None
+        price = per_unit(_price(after), calendar)
+        return say("hindrance of {works}: added, {price}", works=works, price=price)
+    if after is None:
+        price = per_unit(_price(before), calendar)
+        return say("hindrance of {works}: removed, was {price}", works=works, price=price)
+    prices = per_unit(_prices(before, after), calendar)
+    return say("hindrance of {works}: {prices}", works=works, prices=prices)
+
+
+def _part_change(what: str, name: str, before: Any, after: Any, calendar: Calendar | None) -> str:
+    """A difference of one part of a work."""
+    if what == "duration":
+        now = steps(after, calendar)
+        return say("{name}: takes {now} instead of {then}", name=name, now=now, then=str(before))
+    if what == "revenue":
+        now, then = amount_text(after), amount_text(before)
+        return say("{name}: revenue {now} instead of {then}", name=name, now=now, then=then)
+    if what == "cost":
+        prices = per_unit(_prices(before, after), calendar)
+        return say("{name}: costs {prices}", name=name, prices=prices)
+    if what == "window":
+        now, then = (_window(each, calendar) for each in (after, before))
+        return say("{name}: may start {now} instead of {then}", name=name, now=now, then=then)
+    now, then = (_delay(each, calendar) for each in (after, before))
+    return say("{name}: delayed {now} instead of {then}", name=name, now=now, then=then)
+
+
+def _window(window: tuple[int, int] | None, calendar: Calendar | None) -> str:
+    if window is None:
+        return say("at any time")
+    starts = when_starts(*window, calendar)
+    return say("in {step}", step=starts) if calendar is None else starts
+
+
+def _delay(delay: Delay | None, calendar: Calendar | None) -> str:
+    if delay is None:
+        return say("never", context="delay")
+    chance = say("{share:.3g} %", share=100 * delay.probability)
+    longer = steps(delay.duration, calendar)
+    return say("with a chance of {chance} by {steps}", chance=chance, steps=longer)
 
 
 def _prices(before: Cost, after: Cost) -> str:
+    now, then = _price(after), _price(before)
     if isinstance(before, tuple) and isinstance(after, tuple) and len(before) == len(after):
-        other = sum(one != two for one, two in zip(before, after, strict=True))
-        return f"{_price(after)} instead of {_price(before)} ({other} of {len(after)} differ)"
-    return f"{_price(after)} instead of {_price(before)}"
+        return say(
+            "{now} instead of {then} ({other} of {all} differ)",
+            now=now,
+            then=then,
+            other=sum(one != two for one, two in zip(before, after, strict=True)),
+            all=len(after),
+        )
+    return say("{now} instead of {then}", now=now, then=then)
 
 
 def _price(cost: Cost) -> str:
     if not isinstance(cost, tuple):
         return amount_text(cost)
     low, high = amount_text(min(cost)), amount_text(max(cost))
-    return low if low == high else f"{low} to {high}"
+    return low if low == high else say("{low} to {high}", context="amounts", low=low, high=high)
 
 
 # -- the terminal ----------------------------------------------------------------------------------
@@ -238,13 +312,14 @@ def comparison_lines(
         table = cost_rows(costs)
         lines += [Text(""), *_table([columns_of(costs), *table], width, last_bold=True)]
     if comparison.changes:
-        lines += [Text(""), Text("Changed in the problem:", "bold")]
+        lines += [Text(""), Text(say("Changed in the problem:"), "bold")]
         for change in comparison.changes[:MOST_CHANGES]:
             text = problem_change_in_words(change, calendar)
             lines += [Text(each) for each in fold(text, width, "  ", "      ")]
         left = len(comparison.changes) - MOST_CHANGES
         if left > 0:
-            lines.append(Text(f"  and {count(left, 'more change')} (--json)", "dim"))
+            more = say("and {changes} (--json)", changes=count(left, "more change"))
+            lines.append(Text(f"  {more}", "dim"))
     lines += [Text("")]
     rows: list[tuple[str, str, str, str]] = []
     for contractor in dict.fromkeys(each.contractor for each in comparison.works):
@@ -261,10 +336,12 @@ def comparison_lines(
             for each in own
         ]
     if rows:
-        unit = "in step" if calendar is None else "on"
-        lines += _table(
-            [("planned start", f"old, {unit}", f"new, {unit}", ""), *rows], width, words=True
+        old, new = (
+            (say("old, in step"), say("new, in step"))
+            if calendar is None
+            else (say("old, on"), say("new, on"))
         )
+        lines += _table([(say("planned start"), old, new, ""), *rows], width, words=True)
     lines += [Text(each) for each in fold(works_summary(comparison), width)]
     return lines
 

@@ -12,8 +12,9 @@ from rich.text import Text
 from coreplan.domains.maintenance.parts import Closure
 from coreplan.domains.maintenance.timeline import WorkTimeline
 from coreplan.model.calendar import Calendar
+from coreplan.support.language import say
 from coreplan.view.terminal import break_lines, fit, fit_apart
-from coreplan.view.words import percent, printable, when
+from coreplan.view.words import percent, printable, steps, when, when_range
 
 SURE = 1 - 1e-9
 """A chance of at least this counts as certain: the rest is rounding."""
@@ -102,7 +103,7 @@ def gantt(
         own = [each for each in works if each.contractor == name]
         lines.append(Text(fit(printable(name), width, marks.ellipsis).rstrip(), "bold"))
         if not own:
-            lines.append(Text("  no works", "dim"))
+            lines.append(Text(f"  {say('no works')}", "dim"))
         names = fit_apart(
             [printable(work.work) for work in own], layout.name_width - 2, marks.ellipsis
         )
@@ -141,17 +142,25 @@ def _idle_marks(
 
 
 def _legend(layout: _Layout, marks: Marks, calendar: Calendar | None, idle: Sequence[str]) -> str:
-    chances = f"{marks.chances[0]} to {marks.chances[-1]} possible work, from unlikely to likely"
     if marks is PLAIN:
-        chances = "1 to 9 possible work, its chance in tenths"
-    parts = [f"{marks.sure} certain work", chances, f"{marks.extra} work only if delayed"]
+        chances = say("1 to 9 possible work, its chance in tenths")
+    else:
+        chances = say(
+            "{least} to {most} possible work, from unlikely to likely",
+            least=marks.chances[0],
+            most=marks.chances[-1],
+        )
+    parts = [
+        say("{mark} certain work", mark=marks.sure),
+        chances,
+        say("{mark} work only if delayed", mark=marks.extra),
+    ]
     if marks.closed in idle:
-        parts.append(f"{marks.closed} closed")
+        parts.append(say("{mark} closed", mark=marks.closed))
     if marks.no_start in idle:
-        parts.append(f"{marks.no_start} no start")
+        parts.append(say("{mark} no start", mark=marks.no_start))
     if layout.steps_each > 1:
-        unit = "step" if calendar is None else calendar.step
-        parts.append(f"one column: {layout.steps_each} {unit}s")
+        parts.append(say("one column: {steps}", steps=steps(layout.steps_each, calendar)))
     return "; ".join(parts)
 
 
@@ -170,10 +179,16 @@ class _Layout:
         self.first = stage
         steps = horizon - stage
         names = [cell_len(printable(each.work)) for each in works]
-        # Room for 'step' and 'starts' above.
+        # Room for the titles above.
+        self._head = (
+            say("step", context="chart") if calendar is None else say("from", context="chart")
+        )
+        self._starts = say("starts", context="chart")
         self.name_width = 2 + min(max(names, default=2), _LONGEST_NAME, max(8, width // 3))
-        self.name_width = max(4, self.name_width)
-        words = max(6, *(cell_len(_in_words(each, calendar)) for each in works), 0)
+        self.name_width = max(cell_len(self._head), self.name_width)
+        words = max(
+            cell_len(self._starts), *(cell_len(_in_words(each, calendar)) for each in works), 0
+        )
         room = width - self.name_width - 1
         # Rather let steps share columns than separate a work from its starts.
         least = min(_LEAST_CHART, steps)
@@ -200,10 +215,9 @@ class _Layout:
             if at >= free and at + len(text) <= end:
                 line[at : at + len(text)] = text
                 free = at + len(text) + 2
-        head = "step" if self._calendar is None else "from"
         if self.with_words:
-            line[wide:] = "  starts"
-        return Text(f"{head:<{self.name_width}} {''.join(line).rstrip()}", "dim")
+            line[wide:] = f"  {self._starts}"
+        return Text(f"{self._head:<{self.name_width}} {''.join(line).rstrip()}", "dim")
 
 
 def _bar(
@@ -232,19 +246,25 @@ def _bar(
 def _in_words(work: WorkTimeline, calendar: Calendar | None) -> str:
     """The possible starts of a work, its chance to start at all, and its chance of a delay."""
     if work.done:
-        return "done"
+        return say("done", context="work")
     if work.under_way:
-        text = "under way"
+        text = say("under way", context="work")
     elif work.first_start is None or work.last_start is None:
-        return "not planned"
+        return say("not planned", context="work")
     elif work.first_start == work.last_start:
         text = when(work.first_start, calendar)
     elif calendar is None:
-        text = f"steps {work.first_start} to {work.last_start}"
+        text = when_range(work.first_start, work.last_start)
     else:
-        text = f"{calendar.short_label(work.first_start)} to {when(work.last_start, calendar)}"
+        text = say(
+            "{begin} to {end}",
+            context="dates",
+            begin=calendar.short_label(work.first_start),
+            end=when(work.last_start, calendar),
+        )
+    parts = [text]
     if work.started < SURE:
-        text += f", chance to start {percent(work.started)}"
+        parts.append(say("chance to start {chance}", chance=percent(work.started)))
     if work.delay_chance > 0 and not work.under_way:
-        text += f", delay {percent(work.delay_chance)}"
-    return text
+        parts.append(say("delay {chance}", chance=percent(work.delay_chance)))
+    return ", ".join(parts)

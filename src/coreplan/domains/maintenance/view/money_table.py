@@ -7,6 +7,7 @@ from rich.text import Text
 
 from coreplan.domains.maintenance.money import Money, amount_text
 from coreplan.domains.maintenance.problem import MaintenanceProblem
+from coreplan.support.language import say
 from coreplan.view.terminal import break_lines, fit
 from coreplan.view.words import count, printable
 
@@ -39,16 +40,22 @@ def money_table(problem: MaintenanceProblem, money: Money, width: int = 100) -> 
     for k in dearest[:MOST_HINDRANCES]:
         tasks = " + ".join(printable(each) for each in problem.network[k].tasks)
         amount = amount_text(-sign * money.hindrances[k])
-        rows.append((f"hindrance: {tasks}", "", "", amount, "yellow"))
+        rows.append((say("hindrance: {works}", works=tasks), "", "", amount, "yellow"))
     if len(dearest) > MOST_HINDRANCES:
         left = dearest[MOST_HINDRANCES:]
         amount = amount_text(-sign * sum(money.hindrances[k] for k in left))
-        rows.append((f"hindrance: {count(len(left), 'more rule')}", "", "", amount, "yellow"))
+        more = say("hindrance: {rules}", rules=count(len(left), "more rule"))
+        rows.append((more, "", "", amount, "yellow"))
     elif not dearest:
-        rows.append(("hindrance: none", "", "", "0.00", ""))
-    rows.append(("in all", *_amounts(money.revenue, money.works, sign * money.value), "bold"))
-    total = "costs in all" if sign < 0 else "earns in all"
-    titles = ("expected", "revenue", "cost of works", total, "bold")
+        rows.append((say("hindrance: none"), "", "", amount_text(0.0), ""))
+    rows.append((say("in all"), *_amounts(money.revenue, money.works, sign * money.value), "bold"))
+    titles = (
+        say("expected", context="amounts"),
+        say("revenue"),
+        say("cost of works"),
+        say("costs in all") if sign < 0 else say("earns in all"),
+        "bold",
+    )
     table = [titles, *rows]
     widths = [max(len(row[k]) for row in table) for k in (1, 2, 3)]
     longest = _INDENT + max(cell_len(word) for row in table for word in row[0].split())

@@ -22,6 +22,7 @@ from coreplan.model.calendar import Calendar
 from coreplan.policies.graph import MOST_SITUATIONS, plan_graph
 from coreplan.policies.policy import Policy
 from coreplan.support.interrupts import seconds_to_finish
+from coreplan.support.language import say
 from coreplan.view.plan_view import ESTIMATE_RUNS, EXACT_SECONDS, HURRIED_RUNS, PlanView, view_plan
 from coreplan.view.words import MoneyWorth, percent
 
@@ -71,11 +72,13 @@ class MaintenanceView:
         yield from rule_lines(self._problem, self._rules, calendar, most_rules)
 
     def _only_likely(self, estimate: Estimate) -> str:
-        return (
-            f"the plan {MoneyWorth().is_about(estimate)}\n"
-            f"the chart shows the likeliest courses only, {percent(self._graph.covered)} of all: "
-            "too many are possible to compute them all"
+        worth = say("the plan {is_worth}", is_worth=MoneyWorth().is_about(estimate))
+        shown = say(
+            "the chart shows the likeliest courses only, {share} of all: too many are possible to "
+            "compute them all",
+            share=percent(self._graph.covered),
         )
+        return f"{worth}\n{shown}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values; a value that could not be computed is None."""

@@ -10,7 +10,9 @@ from rich.text import Text
 from coreplan.domains.maintenance.decision_rules import DecisionRule, DecisionRules, Starts
 from coreplan.domains.maintenance.problem import MaintenanceProblem
 from coreplan.model.calendar import Calendar
-from coreplan.view.words import count, percent, printable, when
+from coreplan.support.language import number_text, say
+from coreplan.view.units import some_steps
+from coreplan.view.words import count, percent, printable, steps, when
 
 
 def rule_lines(
@@ -28,25 +30,35 @@ def rule_lines(
     lines += [Text(f"  {line}") for line in rules_in_words(rules.rules[:most], problem, calendar)]
     if len(rules.rules) > most:
         left = count(len(rules.rules) - most, "less important rule")
-        lines.append(Text(f"  and {left} (--rules)", "dim"))
+        lines.append(Text(f"  {say('and {rules} (--rules)', rules=left)}", "dim"))
     return lines
 
 
 def rules_heading(rules: DecisionRules) -> str:
     """What stands above the rules; if a plan has none, a sentence that says so."""
-    partly = ""
-    if rules.covered < 1:
-        partly = f" (in the likeliest courses, {percent(rules.covered)} of all)"
+    if rules.covered >= 1:
+        if not rules.rules:
+            return say("Delays do not change when other contractors start their works")
+        return say("What to do about delays")
+    share = percent(rules.covered)
     if not rules.rules:
-        return f"Delays do not change when other contractors start their works{partly}"
-    return f"What to do about delays{partly}"
+        return say(
+            "Delays do not change when other contractors start their works (in the likeliest "
+            "courses, {share} of all)",
+            share=share,
+        )
+    return say("What to do about delays (in the likeliest courses, {share} of all)", share=share)
 
 
 def rule_in_words(
     rule: DecisionRule, problem: MaintenanceProblem, calendar: Calendar | None = None
 ) -> str:
     """A rule as a sentence: *if a1 is delayed (30 %), Beta waits 2 weeks with b1: ...*."""
-    return f"{_condition(rule, problem, calendar)}, {_consequence(rule, problem, calendar)}"
+    return _sentence(_condition(rule, problem, calendar), _consequence(rule, problem, calendar))
+
+
+def _sentence(condition: str, consequence: str) -> str:
+    return say("{condition}, {consequence}", condition=condition, consequence=consequence)
 
 
 def rules_in_words(
@@ -56,7 +68,7 @@ def rules_in_words(
     lines = []
     for condition, consequences in grouped_rules(rules, problem, calendar):
         if len(consequences) == 1:
-            lines.append(f"- {condition}, {consequences[0]}")
+            lines.append(f"- {_sentence(condition, consequences[0])}")
         else:
             lines += [f"- {condition}:", *(f"    - {each}" for each in consequences)]
     return lines
@@ -75,57 +87,90 @@ def grouped_rules(
 
 def _condition(rule: DecisionRule, problem: MaintenanceProblem, calendar: Calendar | None) -> str:
     work = name_of(rule.contractor, rule.work, problem)
-    since = f", started {_on(rule.start, calendar)}," if rule.several_starts else ""
-    return f"if {work}{since} is delayed ({percent(rule.delay_chance)})"
+    chance = percent(rule.delay_chance)
+    if not rule.several_starts:
+        return say("if {work} is delayed ({chance})", work=work, chance=chance)
+    at = when(rule.start, calendar)
+    if calendar is None:
+        return say(
+            "if {work}, started in {step}, is delayed ({chance})", work=work, step=at, chance=chance
+        )
+    return say(
+        "if {work}, started on {date}, is delayed ({chance})", work=work, date=at, chance=chance
+    )
 
 
 def _consequence(rule: DecisionRule, problem: MaintenanceProblem, calendar: Calendar | None) -> str:
     other = name_of(rule.other_contractor, rule.other_work, problem)
-    unless = "" if rule.always else f", unless {other} has started"
-    who = printable(rule.other_contractor)
-    return f"{who} {_response(rule, other, calendar)}{unless}"
+    response = _response(rule, printable(rule.other_contractor), other, calendar)
+    if rule.always:
+        return response
+    return say("{response}, unless {work} has started", response=response, work=other)
 
 
-def _response(rule: DecisionRule, other: str, calendar: Calendar | None) -> str:
+def _response(rule: DecisionRule, who: str, work: str, calendar: Calendar | None) -> str:
     late, usual = rule.delayed, rule.on_time
+    names = {"name": who, "work": work}
     if late.first is None:
-        return f"leaves {other} out instead of starting it {_starts(usual, calendar)}"
+        return say(
+            "{name} leaves {work} out instead of starting it {starts}",
+            **names,
+            starts=_starts(usual, calendar),
+        )
     if usual.first is None:
-        return f"starts {other} {_starts(late, calendar)} instead of leaving it out"
-    both = f"{_starts(late, calendar)} instead of {_starts(usual, calendar)}"
-    amount = _amount(abs(rule.change), calendar)
+        return say(
+            "{name} starts {work} {starts} instead of leaving it out",
+            **names,
+            starts=_starts(late, calendar),
+        )
+    values = {
+        **names,
+        "late": _starts(late, calendar),
+        "usual": _starts(usual, calendar),
+        "steps": _amount(abs(rule.change), calendar),
+    }
     exact = late.first == late.last and usual.first == usual.last and not late.never + usual.never
     if exact and rule.change > 0:
-        return f"waits {amount} with {other}: it starts {both}"
-    average = "" if exact else " on average"
-    direction = "later" if rule.change > 0 else "earlier"
-    return f"starts {other}{average} {amount} {direction}: {both}"
+        return say(
+            "{name} waits {steps} with {work}: it starts {late} instead of {usual}", **values
+        )
+    if exact:
+        return say("{name} starts {work} {steps} earlier: {late} instead of {usual}", **values)
+    if rule.change > 0:
+        return say(
+            "{name} starts {work} on average {steps} later: {late} instead of {usual}", **values
+        )
+    return say(
+        "{name} starts {work} on average {steps} earlier: {late} instead of {usual}", **values
+    )
 
 
 def _starts(starts: Starts, calendar: Calendar | None) -> str:
     assert starts.first is not None
     assert starts.last is not None
-    if starts.first == starts.last:
-        text = _on(starts.first, calendar)
+    first, last = starts.first, starts.last
+    if first == last and calendar is None:
+        text = say("in {step}", step=when(first))
+    elif first == last:
+        text = say("on {date}", date=when(first, calendar))
     elif calendar is None:
-        text = f"in steps {starts.first} to {starts.last}"
+        text = say("in steps {first} to {last}", first=first, last=last)
     else:
-        text = f"between {calendar.label(starts.first)} and {calendar.label(starts.last)}"
+        text = say(
+            "between {first} and {last}",
+            context="dates",
+            first=calendar.label(first),
+            last=calendar.label(last),
+        )
     if starts.never > 0:
-        text += f" (or not at all: {percent(starts.never)})"
+        text = say("{starts} (or not at all: {chance})", starts=text, chance=percent(starts.never))
     return text
 
 
-def _on(stage: int, calendar: Calendar | None) -> str:
-    return f"in {when(stage)}" if calendar is None else f"on {when(stage, calendar)}"
-
-
-def _amount(steps: float, calendar: Calendar | None) -> str:
-    if abs(steps - round(steps)) < 1e-9:
-        whole = round(steps)
-        return count(whole, "step") if calendar is None else calendar.steps(whole)
-    unit = "step" if calendar is None else calendar.step
-    return f"{steps:.1f} {unit}s" if steps >= 0.1 else f"{steps:.1g} {unit}s"
+def _amount(number: float, calendar: Calendar | None) -> str:
+    if abs(number - round(number)) < 1e-9:
+        return steps(round(number), calendar)
+    return some_steps(number_text(number, ".1f" if number >= 0.1 else ".1g"), calendar)
 
 
 def name_of(contractor: str, work: str, problem: MaintenanceProblem) -> str:

@@ -42,7 +42,11 @@ const drawDelays = () => {
   $("delays-help").textContent = help;
   const item = ([condition, consequences]) =>
     consequences.length === 1
-      ? element("li", {}, say("{condition}, {consequence}", { condition, consequence: consequences[0] }))
+      ? element(
+          "li",
+          {},
+          say("{condition}, {consequence}", { condition, consequence: consequences[0] }),
+        )
       : element(
           "li",
           {},
