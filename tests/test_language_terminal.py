@@ -498,13 +498,13 @@ SAID = {
     },
     "reasons": {
         "nl": [
-            "Waarom dan:",
+            "Waarom op dat moment:",
             "Ka/k7 begint in stap 2: een stap eerder kost €\xa05,00 meer, vanwege het tijdvenster; "
             "een stap later kost €\xa05,00 meer, vanwege het tijdvenster.",
             "eerder beginnen kan niet, omdat het plan dan begint",
         ],
         "de": [
-            "Warum dann:",
+            "Warum zu diesem Zeitpunkt:",
             "Ka/k7 beginnt am 16. März 2026: eine Woche früher kostet 5,00\xa0€ mehr, wegen des "
             "Zeitfensters; eine Woche später kostet 5,00\xa0€ mehr, wegen des Zeitfensters.",
             "ein früherer Beginn ist nicht möglich, weil der Plan dann beginnt",
@@ -696,7 +696,11 @@ def test_commands(run: Run) -> None:
     keep = ("--keep", example_path("ring_road_schedule.yaml"), "--change-cost", "5", "--why")
     code, out, err = run("plan", RING, *options, *keep)
     assert (code, err) == (0, "")
-    for text in ("Wat te doen bij vertragingen", "vergeleken met het oude plan", "Waarom dan:"):
+    for text in (
+        "Wat te doen bij vertragingen",
+        "vergeleken met het oude plan",
+        "Waarom op dat moment:",
+    ):
         assert text in out
     assert "kosten van\xa0" not in out
     _, out, _ = run("plan", RING)

@@ -17,8 +17,8 @@ from coreplan.domains.maintenance.report.money import (
     distribution_data,
     summary_data,
 )
-from coreplan.domains.maintenance.report.words import Words, can_be_delayed, held
 from coreplan.domains.maintenance.report.why import why_data
+from coreplan.domains.maintenance.report.words import Words, can_be_delayed, held
 from coreplan.domains.maintenance.report.works import works_table
 from coreplan.domains.maintenance.view.rules_text import grouped_rules, rules_heading
 from coreplan.domains.maintenance.words import spent_before
