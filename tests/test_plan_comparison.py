@@ -344,3 +344,76 @@ def test_closed_periods_are_compared() -> None:
     (change,) = find_problem_changes(closed, PROBLEM)
     assert problem_change_in_words(change) == "closed periods: none instead of Easter"
     assert not find_problem_changes(closed, closed)
+
+
+# -- works lists ---------------------------------------------------------------------------------
+
+LIST = """contractor;work;duration;cost;planned start
+Alpha;a1;2;3;{a1}
+Beta;b1;2;1;{b1}
+"""
+RULES = "work A;work B;cost\nAlpha/a1;Beta/b1;7,5\n"
+LIST_OPTIONS = ("--start-date", "2026-04-06", "--horizon", "6", "--must-complete")
+
+
+def write_lists(folder: Path, **starts: str) -> tuple[Path, Path]:
+    """A works list with planned starts, and its hindrance."""
+    works, rules = folder / "works.csv", folder / "rules.csv"
+    works.write_text(LIST.format(**starts), encoding="utf-8")
+    rules.write_text(RULES, encoding="utf-8")
+    return works, rules
+
+
+def test_a_list_alone_compares_its_planned_starts_with_the_best_plan(
+    run: Run, tmp_path: Path
+) -> None:
+    """The planner's own dates are the old plan; the best one is new."""
+    works, rules = write_lists(tmp_path, a1="2026-04-06", b1="2026-04-13")
+    asked = ["compare", "plan", works, "--hindrance", rules, *LIST_OPTIONS]
+    code, out, err = run(*asked)
+    assert code == 0, err
+    assert "old: the planned starts in" in out
+    assert "The new plan saves 7.50" in out
+    compared = one_json(run(*asked, "--json").out)
+    assert compared["old"]["value"] == -(2 * 3 + 2 * 1 + 7.5)
+    assert compared["new"]["value"] == -(2 * 3 + 2 * 1)
+
+
+def test_lists_are_problems_on_both_sides(run: Run, tmp_path: Path) -> None:
+    """Two lists are two scenarios; a schedule belongs to the list on the other side."""
+    works, rules = write_lists(tmp_path, a1="", b1="")
+    dearer = tmp_path / "dearer.csv"
+    dearer.write_text(works.read_text(encoding="utf-8").replace("a1;2;3", "a1;2;5"))
+    asked = ["--hindrance", rules, *LIST_OPTIONS, "--json"]
+    compared = one_json(run("compare", "plan", works, dearer, *asked).out)
+    assert (compared["old"]["value"], compared["new"]["value"]) == (-8.0, -12.0)
+    mine = tmp_path / "mine.yaml"
+    mine.write_text("format: schedule/1\nAlpha: {a1: 2026-04-06}\nBeta: {b1: 2026-04-06}\n")
+    compared = one_json(run("compare", "plan", mine, works, *asked).out)
+    assert (compared["old"]["value"], compared["new"]["value"]) == (-(8.0 + 15.0), -8.0)
+
+
+def test_what_stands_alone_must_have_planned_starts(run: Run, small: Path, tmp_path: Path) -> None:
+    """A problem alone, and a list without planned starts, are errors that say what is missing."""
+    code, _, err = run("compare", "plan", small)
+    assert code == 2
+    assert "give the other one as NEW" in err
+    works, rules = write_lists(tmp_path, a1="", b1="")
+    code, _, err = run("compare", "plan", works, "--hindrance", rules, *LIST_OPTIONS)
+    assert code == 2
+    assert "fill in the start of every work" in err
+    code, _, err = run("compare", "plan", works, "--problem", small)
+    assert code == 2
+    assert "--problem needs two plans" in err
+
+
+def test_errors_are_english_in_every_language(run: Run, tmp_path: Path) -> None:
+    """An error is one sentence in one language, with dates of the list's calendar."""
+    works, rules = write_lists(tmp_path, a1="2026-04-06", b1="2026-05-18")
+    code, _, err = run(
+        "compare", "plan", works, "--hindrance", rules, *LIST_OPTIONS, "--language", "nl"
+    )
+    assert code == 2
+    assert "cannot start work 'b1' on 18 May 2026" in err
+    assert " mei " not in err
+    assert " stap " not in err

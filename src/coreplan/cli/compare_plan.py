@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from coreplan.cli.inputs import ListOptions, list_options
 from coreplan.cli.language import language_options
 from coreplan.cli.options import solver_options
 from coreplan.cli.outputs import Outputs
@@ -19,7 +20,6 @@ from coreplan.cli.shared import (
     json_option,
     memory_limit_option,
     print_json,
-    read_dated_problem,
     read_starting_plan,
     time_limit_option,
 )
@@ -28,8 +28,9 @@ from coreplan.domains.maintenance.plan_comparison import compare_plans
 from coreplan.domains.maintenance.problem import MaintenanceProblem
 from coreplan.domains.maintenance.report.comparison import comparison_report
 from coreplan.domains.maintenance.view.comparison_text import comparison_lines
+from coreplan.domains.maintenance.works.opening import PROBLEM_ENDINGS, FileContent, is_list
 from coreplan.errors import ModelError
-from coreplan.files.reading import STANDARD_INPUT, Document, read_document
+from coreplan.files.reading import STANDARD_INPUT, Document, read_bytes, read_document
 from coreplan.model.calendar import Calendar
 from coreplan.policies.policy import Policy
 from coreplan.solving.result import Result
@@ -53,11 +54,13 @@ PLANS = ("policy/1", "schedule/1")
     coreplan compare plan mine.yaml best.json --problem works.yaml
     coreplan compare plan old.json works.yaml --problem works_in_march.yaml
     coreplan compare plan mine.yaml works.yaml -o compared.html --start-date 2026-03-02
+    coreplan compare plan works.xlsx --start-date 2026-03-02
+    coreplan compare plan march.xlsx april.xlsx --start-date 2026-03-02 --must-complete
     """,
     short_help="Compare two plans: what moves, for whom, and what it costs or saves.",
 )
 @click.argument("old", type=click.Path())
-@click.argument("new", type=click.Path())
+@click.argument("new", type=click.Path(), required=False)
 @click.option(
     "--problem",
     "problem_files",
@@ -71,6 +74,7 @@ PLANS = ("policy/1", "schedule/1")
 @memory_limit_option
 @solver_options("core", only=("threads",))
 @calendar_options
+@list_options(today=False)
 @click.option(
     "-o",
     "--output",
@@ -84,13 +88,14 @@ PLANS = ("policy/1", "schedule/1")
 @json_option
 def compare_plan(
     old: str,
-    new: str,
+    new: str | None,
     problem_files: tuple[str, ...],
     time_limit: float | None,
     memory_limit: float | None,
     asked: dict[str, Any],
     start_date: datetime.date | None,
     step: str | None,
+    lists: ListOptions,
     output: str | None,
     title: str | None,
     force: bool,
@@ -98,11 +103,19 @@ def compare_plan(
 ) -> int:
     """Compare the plans OLD and NEW: which works move, and what that costs or saves for whom.
 
-    OLD and NEW are files: a schedule, a saved plan (--save-policy), or a problem, which is solved.
-    A schedule or saved plan belongs to the problem on the other side, or to --problem. The time
+    OLD and NEW are files: a schedule, a saved plan (--save-policy), or a problem or works list,
+    which is solved. A schedule or saved plan belongs to the problem on the other side, or to
+    --problem. A works list alone: its planned starts (OLD) against the best plan (NEW). The time
     limit is for each problem that is solved. Costs are exact expected values.
     """
+    planned = new is None  # the starts in a works list
+    if new is None:
+        if problem_files:
+            raise click.UsageError("--problem needs two plans: give OLD and NEW")
+        new = old
     files = [old, new, *problem_files]
+    if lists.hindrance is not None:
+        files.append(lists.hindrance)
     if STANDARD_INPUT in files:
         raise click.UsageError("OLD, NEW and --problem must be files, not the standard input (-)")
     if output is not None:
@@ -111,14 +124,25 @@ def compare_plan(
             raise click.BadParameter(
                 f"{output!r} already exists; add --force to overwrite it", param_hint="'--output'"
             )
-    problems = _problem_files(old, new, problem_files)
+    problems = (old, old) if planned else _problem_files(old, new, problem_files)
     # The calendar of the new plan: the old one may have begun before.
     console = make_console()
-    dated = {path: read_dated_problem(path, start_date, step) for path in dict.fromkeys(problems)}
-    read = {path: check_maintenance_problem(problem) for path, (problem, _) in dated.items()}
-    calendar = dated[problems[1]][1]
+    inputs = {path: lists.read(path, start_date, step) for path in dict.fromkeys(problems)}
+    read = {path: check_maintenance_problem(each.problem) for path, each in inputs.items()}
+    calendar = inputs[problems[1]].calendar
+    starts = None
+    if planned:
+        works = inputs[old].works
+        if works is None:
+            raise click.UsageError(
+                f"{old} is one plan or problem; give the other one as NEW (only a works list with "
+                "planned starts can stand alone)"
+            )
+        starts = read[old].read_plan(works.schedule())
+    old_name, new_name = map(_describe, (old, new), problems)
+    if planned:
+        old_name = say("the planned starts in {list}", list=old)
     if not as_json:
-        old_name, new_name = map(_describe, (old, new), problems)
         console.print(say("old: {plan}", plan=old_name), markup=False)
         console.print(say("new: {plan}", plan=new_name), markup=False)
         if calendar is not None:
@@ -126,9 +150,11 @@ def compare_plan(
     options: dict[str, Any] = {"time_limit": time_limit, "memory_limit": memory_limit, **asked}
     # Mistakes in plans are reported before the long work.
     given = [
-        _read_plan(path, read[problem], dated[problem][1]) if path != problem else None
+        _read_plan(path, read[problem], inputs[problem].calendar) if path != problem else None
         for path, problem in zip((old, new), problems, strict=True)
     ]
+    if planned:
+        given[0] = starts
     plans = [
         _solve(read[problem], console, options, as_json) if plan is None else plan
         for plan, problem in zip(given, problems, strict=True)
@@ -144,7 +170,7 @@ def compare_plan(
                 console.print(line)
     if output is not None:
         with outputs.one(f"the comparison in {output}"):
-            names = (_describe(old, problems[0]), _describe(new, problems[1]))
+            names = (old_name, new_name)
             page = comparison_report(comparison, calendar=calendar, title=title, names=names)
             page.save(output)
             if not as_json:
@@ -180,7 +206,9 @@ def _problem_files(old: str, new: str, given: tuple[str, ...]) -> tuple[str, str
 
 
 def _is_plan(path: str) -> bool:
-    """Whether a file is a plan, not a problem."""
+    """Whether a file is a plan, not a problem or works list."""
+    if Path(path).suffix.lower() not in PROBLEM_ENDINGS and is_list(FileContent(*read_bytes(path))):
+        return False
 
     def look(document: Document) -> bool:
         members = document.root if isinstance(document.root, dict) else {}

@@ -14,7 +14,7 @@ from coreplan.files.reading import STANDARD_INPUT
 from coreplan.model.calendar import Calendar, ClosedPeriod
 from coreplan.model.dated_steps import DatedSteps, is_dated
 from coreplan.model.dates import ORDERS, DateStyle, find_order, parse_date, parse_days
-from coreplan.support.language import say
+from coreplan.support.language import in_english, say
 from coreplan.view.terminal import make_console
 
 AnyCallable = TypeVar("AnyCallable", bound=Callable[..., Any])
@@ -185,6 +185,7 @@ def stage_of(text: str, file: str, calendar: Calendar | None, *, with_option: bo
     return stage
 
 
+@in_english
 def check_stage(horizon: int, calendar: Calendar | None) -> None:
     """Raise an error if the date of ``--stage`` is after the plan."""
     context = click.get_current_context(silent=True)

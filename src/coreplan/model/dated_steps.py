@@ -17,7 +17,7 @@ from coreplan.model.dates import (
     write_date,
 )
 from coreplan.support.checks import found
-from coreplan.support.language import say
+from coreplan.support.language import in_english, say
 
 _NUMBER = re.compile(r"[+-]?\d*\.?\d*")
 _ANY_DAY = datetime.date(2026, 1, 1)
@@ -67,6 +67,7 @@ class DatedSteps:
         if example is not None and self._style.order is not None:
             self._order_note = order_note(example, self._style, why)
 
+    @in_english
     def read(self, text: str, *, last: bool = False) -> int:
         """The step that a date is in.
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from coreplan.errors import ModelError
 from coreplan.support.checks import found
-from coreplan.support.language import marked, say, say_marked
+from coreplan.support.language import in_english, marked, say, say_marked
 
 ORDERS = {"dmy": "the day first", "mdy": "the month first"}
 """The ways to read a date such as 06-04-2026, with words for them."""
@@ -281,6 +281,7 @@ def _from_numbers(text: str, parts: tuple[int, int, int], order: str | None) -> 
     return _make(text, year, month, day)
 
 
+@in_english
 def _shown(year: int, month: int, day: int) -> str:
     return write_date(datetime.date(max(year, 1), month, day))
 

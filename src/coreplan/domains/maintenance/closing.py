@@ -12,6 +12,7 @@ from coreplan.errors import Diagnostic, ModelError
 from coreplan.model.calendar import Calendar
 from coreplan.model.closing import with_closed_periods
 from coreplan.model.dates import write_date
+from coreplan.support.language import in_english
 
 
 def closures_of(calendar: Calendar) -> tuple[Closure, ...]:
@@ -49,12 +50,17 @@ def close_steps(problem: MaintenanceProblem, calendar: Calendar | None) -> Maint
     if closed == problem.closed:
         return problem
     if calendar is not None and problem.must_complete:
-        end = write_date(calendar.last_day(problem.horizon - 1))
+        end = _last_day(calendar, problem.horizon)
         misfits = (find_misfit(each, problem.horizon, closed) for each in problem.contractors)
         wrong = [Diagnostic((), misfit.in_words(end)) for misfit in misfits if misfit is not None]
         if wrong:
             raise ModelError(wrong)
     return replace(problem, closed=closed)
+
+
+@in_english
+def _last_day(calendar: Calendar, horizon: int) -> str:
+    return write_date(calendar.last_day(horizon - 1))
 
 
 def _starts(task: Task, problem: MaintenanceProblem, closed: tuple[Closure, ...]) -> bool:

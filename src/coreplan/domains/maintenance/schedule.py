@@ -41,8 +41,9 @@ from coreplan.policies.rules import LocalMap, LocalRule
 from coreplan.solving.compile import unroll_problem
 from coreplan.solving.limits import Limits
 from coreplan.support.checks import check_integer, found, is_integer, unknown_name
+from coreplan.support.language import in_english
 from coreplan.support.late import provides
-from coreplan.view.words import when_range, when_starts
+from coreplan.view.words import when, when_range, when_starts
 
 
 class Spans(NamedTuple):
@@ -50,10 +51,17 @@ class Spans(NamedTuple):
 
     calendar: Calendar | None
 
+    @in_english
     def of_work(self, first: int, last: int) -> str:
         """Steps of work, from the first day of the first to the last day of the last one."""
         return when_range(first, last, self.calendar)
 
+    @in_english
+    def at(self, step: int) -> str:
+        """Where something starts: in a step, or on its first day."""
+        return f"{'in' if self.calendar is None else 'on'} {when(step, self.calendar)}"
+
+    @in_english
     def of_starts(self, first: int, last: int) -> str:
         """Steps in which something may start; dates are first days."""
         return when_starts(first, last, self.calendar)
@@ -391,8 +399,8 @@ def _impossible(
 ) -> Diagnostic:
     return Diagnostic(
         (contractor.name, task.name),
-        f"contractor {found(contractor.name)} cannot start work {found(task.name)} in "
-        f"{spans.of_work(step, step)}: {reason}; {possible}",
+        f"contractor {found(contractor.name)} cannot start work {found(task.name)} "
+        f"{spans.at(step)}: {reason}; {possible}",
     )
 
 
@@ -409,6 +417,7 @@ def _possible(dynamics: Dynamics, todo: int, task: int, idle_from: int, spans: S
     return "no step is possible: plan the works before it earlier, or leave it out"
 
 
+@in_english
 def _closed(closure: Closure, task: Task, step: int) -> str:
     """Why a closure forbids a start."""
     period = f"the closed period {closure_in_words(closure)}"

@@ -9,15 +9,17 @@ from __future__ import annotations
 import gettext
 import io
 import string
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, wraps
 from importlib.resources import files
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from coreplan.errors import ModelError, nearest
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 LANGUAGES: Mapping[str, str] = {"en": "English", "nl": "Nederlands", "de": "Deutsch"}
 """The known languages by their codes, with their own names."""
@@ -105,6 +107,17 @@ def check_currency(code: str) -> str:
     if not (len(known) == 3 and known.isascii() and known.isalpha()):
         raise ModelError(f"{code!r} is no code of a currency; use one such as EUR, GBP or CHF")
     return known
+
+
+def in_english(function: _Function) -> _Function:
+    """Decorate a function that makes parts of error messages, which are English in any language."""
+
+    @wraps(function)
+    def wrapped(*given: Any, **named: Any) -> Any:
+        with speaking(DEFAULT_LANGUAGE):
+            return function(*given, **named)
+
+    return cast(_Function, wrapped)
 
 
 # -- texts -----------------------------------------------------------------------------------------

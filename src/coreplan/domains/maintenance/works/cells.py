@@ -12,6 +12,7 @@ from coreplan.errors import ModelError
 from coreplan.model.calendar import Calendar
 from coreplan.model.dates import UNDECIDED, DateStyle, parse_days, write_date
 from coreplan.support.checks import found, is_number
+from coreplan.support.language import in_english
 
 
 class NumberStyle(enum.Enum):
@@ -220,6 +221,7 @@ def read_step(
     return int(number)
 
 
+@in_english
 def _step_of(day: datetime.date, what: str, calendar: Calendar | None, *, latest: bool) -> int:
     if calendar is None:
         raise CellError(

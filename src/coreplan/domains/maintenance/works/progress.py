@@ -27,7 +27,7 @@ from coreplan.errors import ModelError
 from coreplan.model.calendar import Calendar
 from coreplan.model.dates import DateStyle, Days, parse_days, write_date, write_days
 from coreplan.support.checks import found
-from coreplan.support.language import say, say_count
+from coreplan.support.language import in_english, say, say_count
 
 Today = datetime.date | str | int
 """The day of a works list: a date, a date or week as people write it, or the number of its step."""
@@ -70,6 +70,7 @@ class Standing:
     notes: Sequence[str] = field(default=())
 
 
+@in_english
 def now_of(today: Today, calendar: Calendar | None, style: DateStyle) -> Days | int:
     """The days of today, or the number of its step; a ModelError if a text is no date."""
     if isinstance(today, int):
@@ -88,6 +89,7 @@ def now_of(today: Today, calendar: Calendar | None, style: DateStyle) -> Days | 
     return Days(today, today)
 
 
+@in_english
 def stage_of_today(today: Days | int, calendar: Calendar | None, horizon: int) -> int:
     """The step of today; a ModelError if the plan does not have it."""
     if isinstance(today, int):
@@ -149,16 +151,19 @@ class _Reading:
 
     # -- words --------------------------------------------------------------------------------
 
+    @in_english
     def _at(self, stage: int) -> str:
         """A step in words: its number, or its first day."""
         return f"step {stage}" if self._calendar is None else self._calendar.label(stage)
 
+    @in_english
     def _steps(self, number: int) -> str:
         if self._calendar is not None:
             return self._calendar.steps(number)
         return f"{number:,} step{'' if number == 1 else 's'}"
 
     @property
+    @in_english
     def _now(self) -> str:
         if isinstance(self._today, int):
             return f"step {self._today}"
@@ -423,6 +428,7 @@ class _Reading:
                 )
                 return
 
+    @in_english
     def _end(self, stage: int) -> str:
         if self._calendar is None:
             return f"step {stage}"

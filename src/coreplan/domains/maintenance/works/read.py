@@ -292,7 +292,7 @@ class _Reading:
 
     def starts(self) -> StartCells:
         """The cells of the planned starts."""
-        return StartCells.of(self._works, self._parts.groups.values())
+        return StartCells.of(self._works, self._parts.groups.values(), self._calendar)
 
     def _end_window(self, task: Task) -> Task:
         if task.window is None or task.window[1] != NO_END:

@@ -12,6 +12,7 @@ from coreplan.domains.maintenance.works.columns import WORKS
 from coreplan.domains.maintenance.works.rows import Group
 from coreplan.domains.maintenance.works.sheet import Sheet
 from coreplan.domains.maintenance.works.table import ProblemLog, Table
+from coreplan.model.calendar import Calendar
 from coreplan.support.checks import found
 
 TITLE = next(column.title for column in WORKS if column.key == "planned")
@@ -31,6 +32,8 @@ class StartCells:
         Their column; -1 and an empty title if the list has none.
     rows
         The row of each work: contractor → work → row.
+    calendar
+        The dates of the steps, for messages.
     """
 
     table: Table
@@ -38,9 +41,12 @@ class StartCells:
     column: int
     title: str
     rows: Mapping[str, Mapping[str, int]]
+    calendar: Calendar | None = None
 
     @classmethod
-    def of(cls, sheet: Sheet, groups: Iterable[Group]) -> StartCells:
+    def of(
+        cls, sheet: Sheet, groups: Iterable[Group], calendar: Calendar | None = None
+    ) -> StartCells:
         """The cells of a sheet."""
         there = "planned" in sheet.columns
         return cls(
@@ -52,6 +58,7 @@ class StartCells:
                 group.name: {name: row.number for name, row in group.rows.items()}
                 for group in groups
             },
+            calendar,
         )
 
     def schedule(
@@ -95,7 +102,7 @@ class StartCells:
                         self.title,
                     )
         if not len(log):
-            for problem_found in check_schedule(problem, schedule, stage, state):
+            for problem_found in check_schedule(problem, schedule, stage, state, self.calendar):
                 name, work = (*map(str, problem_found.path), "")[:2]
                 row = self.rows.get(name, {}).get(work, 0)
                 log.add(self.table, problem_found.message, row, self.column, self.title)
