@@ -20,6 +20,7 @@ from coreplan import (
     Contractor,
     ContractorState,
     Delay,
+    Hindrance,
     MaintenanceProblem,
     ModelError,
     Policy,
@@ -38,7 +39,9 @@ from coreplan.domains.maintenance.courses import find_courses
 from coreplan.domains.maintenance.decision_rules import decision_rules
 from coreplan.domains.maintenance.money import split_value
 from coreplan.domains.maintenance.planned import planned_schedule
+from coreplan.domains.maintenance.reasons import find_reasons
 from coreplan.domains.maintenance.timeline import timeline
+from coreplan.domains.maintenance.view.reasons_text import reason_in_words
 from coreplan.domains.maintenance.view.rules_text import rule_lines
 from coreplan.formats import read_result
 from coreplan.model.dates import write_date
@@ -498,4 +501,33 @@ def test_columns_for_people() -> None:
     assert [cell["name"] for cell in rows[2][-2:]] == ["7", "A10"]
     assert not {"budget code", "place"} & {
         column["title"] for column in make_report(solve(problem)).data["works_table"]["columns"]
+    }
+
+
+def test_why_works_start_when_they_do() -> None:
+    """The page has the sentences of `plan --why`, one for each work, and their common note."""
+    problem = MaintenanceProblem(
+        [
+            Contractor("Alpha", [Task("a1", 2, cost=3, window=(0, 0))]),
+            Contractor("Beta", [Task("b1", 2, cost=1)]),
+        ],
+        horizon=5,
+        network=[Hindrance(["Alpha/a1", "Beta/b1"], cost=7.5)],
+        must_complete=True,
+    )
+    policy = solve(problem).policy
+    why = make_report(policy).data["why"]
+    assert why["sentences"] == [reason_in_words(each) for each in find_reasons(policy).reasons]
+    assert "costs 7.50 more, because Alpha/a1 and Beta/b1 hinder each other" in why["sentences"][1]
+    assert why["note"].startswith("Costs are compared with the best plan")
+    page = make_report(policy, contractor="Beta")
+    assert "why" not in page.data  # it would tell the costs of others
+
+
+def test_no_reasons_where_nothing_starts() -> None:
+    """A plan that starts nothing says so in place of reasons."""
+    problem = MaintenanceProblem([Contractor("Alpha", [Task("a1", 2, cost=3)])], horizon=5)
+    assert make_report(solve(problem)).data["why"] == {
+        "sentences": [],
+        "note": "No work starts if nothing is delayed.",
     }
