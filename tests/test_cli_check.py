@@ -39,3 +39,19 @@ def test_check_as_json(run: Run, small: Path, tmp_path: Path) -> None:
     code, out, _ = run("check", small, "--json")
     assert code == 0
     assert one_json(out) == [good]
+
+
+def test_values_that_no_state_has_are_noted(run: Run, tmp_path: Path) -> None:
+    """Files may ask for them, but they match nothing: probably a mistake, which `check` names."""
+    path = tmp_path / "zones.yaml"
+    path.write_text(
+        "format: ti-mmdp/1\nhorizon: 1\n"
+        "agents: [{name: a, initial: s, transitions: {s: {go: {s: 1}}}, "
+        "features: {s: {zone: north}}}]\n"
+        "rewards: [{scope: [a], entries: [{when: {a: {next: {zone: nroth}}}, value: 1}]}]\n"
+    )
+    code, out, err = run("check", path)
+    assert (code, err) == (0, "")
+    assert "has the value 'nroth' of the feature 'zone'; did you mean 'north'?" in out
+    path.write_text(path.read_text().replace("nroth", "north"))
+    assert "note" not in run("check", path).out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import itertools
 from dataclasses import replace
 
 import click
@@ -11,9 +12,14 @@ from coreplan.cli.inputs import ListOptions, list_options, mistakes_as_json
 from coreplan.cli.language import language_options
 from coreplan.cli.shared import BAD_INPUT, OK, Command, calendar_options, json_option, print_json
 from coreplan.errors import FormatError
+from coreplan.model.problem import PlanningProblem
+from coreplan.model.timmdp import TIMMDP, unknown_values
 from coreplan.support.language import say
 from coreplan.view.terminal import make_console, print_error
 from coreplan.view.words import describe_problem
+
+MOST_NOTES = 5
+"""The most notes on one file."""
 
 
 @click.command(
@@ -56,7 +62,19 @@ def check(
                 kind = given.problem.file_format if given.works is None else say("works list")
                 size = describe_problem(given.problem)
                 message = say("{file}: ok, {kind}, {size}", file=file, kind=kind, size=size)
-                make_console().print(message, markup=False)
+                console = make_console()
+                console.print(message, markup=False)
+                for note in _notes(given.problem):
+                    console.print(note, markup=False, soft_wrap=True)
     if as_json:
         print_json(reports)
     return OK if all(report["ok"] for report in reports) else BAD_INPUT
+
+
+def _notes(problem: PlanningProblem) -> list[str]:
+    """What is allowed but is probably a mistake."""
+    if not isinstance(problem, TIMMDP):
+        return []
+    found = list(itertools.islice(unknown_values(problem.agents, problem.rewards), MOST_NOTES + 1))
+    notes = [say("note: {text}", text=f"{each}; it matches nothing") for each in found[:MOST_NOTES]]
+    return [*notes, *(["note: ..."] if len(found) > MOST_NOTES else [])]

@@ -31,8 +31,8 @@ def read_timmdp(document: Document) -> TIMMDP:
         for k, each in enumerate(give_up(listed)):
             rewards.append(_read_reward(document, each, ("rewards", k), conditions))
     return document.finish(
-        lambda: TIMMDP(tuple(agents), tuple(rewards), horizon, name),
-        lambda: check_timmdp(name, horizon, agents, rewards),
+        lambda: TIMMDP(agents, rewards, horizon, name, allow_unknown_values=True),
+        lambda: check_timmdp(name, horizon, agents, rewards, allow_unknown_values=True),
     )
 
 

@@ -695,6 +695,9 @@ class TIMMDP(PlanningProblem):
         The number of decisions, at stages 0 to horizon - 1.
     name
         The name of the problem, for people.
+    allow_unknown_values
+        Whether conditions may ask for a value of a feature that no state has, and so match nothing:
+        files may have such conditions. Otherwise they are errors.
 
     Raises
     ------
@@ -720,6 +723,7 @@ class TIMMDP(PlanningProblem):
     rewards: Sequence[RewardFunction] = ()
     horizon: int = 1
     name: str = "problem"
+    allow_unknown_values: bool = field(default=False, compare=False, kw_only=True)
 
     def __post_init__(self) -> None:
         object.__setattr__(
@@ -734,7 +738,14 @@ class TIMMDP(PlanningProblem):
             object.__setattr__(self, "horizon", int(self.horizon))
         problems = list(
             itertools.islice(
-                check_timmdp(self.name, self.horizon, self.agents, self.rewards), MOST_PROBLEMS
+                check_timmdp(
+                    self.name,
+                    self.horizon,
+                    self.agents,
+                    self.rewards,
+                    allow_unknown_values=self.allow_unknown_values,
+                ),
+                MOST_PROBLEMS,
             )
         )
         if problems:
@@ -810,10 +821,13 @@ def check_timmdp(
     horizon: object,
     agents: Sequence[Agent],
     rewards: Sequence[RewardFunction],
+    *,
+    allow_unknown_values: bool = False,
 ) -> Iterable[Diagnostic]:
     """Find all mistakes in the parts of a TI-MMDP, each with its place.
 
-    A diagnostic names, in ``relies_on``, the part whose own mistakes may have caused it.
+    A diagnostic names, in ``relies_on``, the part whose own mistakes may have caused it. Whether
+    conditions may ask for values of features that no state has is up to the caller.
     """
     if not isinstance(name, str):
         yield Diagnostic(("name",), f"found {found(name)}; expected a text")
@@ -829,6 +843,8 @@ def check_timmdp(
     by_name: dict[str, _Vocabulary] = {}
     for i, agent in enumerate(agents):
         by_name.setdefault(agent.name, _Vocabulary(("agents", i))).add(agent)
+    if not allow_unknown_values:
+        yield from unknown_values(agents, rewards)
     for k, function in enumerate(rewards):
         yield from _check_made_from(function, ("rewards", k), agents)
         for problem in _check_reward(function, ("rewards", k), by_name, stages):
@@ -1046,6 +1062,38 @@ def _check_reward(
                 yield from _check_condition(name, condition, place, agents[name])
 
 
+def unknown_values(
+    agents: Sequence[Agent], rewards: Sequence[RewardFunction]
+) -> Iterable[Diagnostic]:
+    """Find conditions on values of features that no state has: they match nothing."""
+    by_name: dict[str, _Vocabulary] = {}
+    for i, agent in enumerate(agents):
+        by_name.setdefault(agent.name, _Vocabulary(("agents", i))).add(agent)
+    for k, function in enumerate(rewards):
+        for number, entry in enumerate(function.entries):
+            for name, condition in entry.when.items():
+                if name not in by_name or not isinstance(condition, Condition):
+                    continue  # another mistake
+                for part in ("state", "next"):
+                    test = getattr(condition, part)
+                    for feature, value in test.items() if isinstance(test, FrozenMapping) else ():
+                        known = by_name[name].features.get(feature)
+                        if not known or not isinstance(value, str | bool | int | float):
+                            continue
+                        if (isinstance(value, bool), value) in known:
+                            continue
+                        # Yes or no: where every state says yes, one may still ask for no.
+                        if isinstance(value, bool) and (True, not value) in known:
+                            continue
+                        yield Diagnostic(
+                            ("rewards", k, "entries", number, "when", name, part, str(feature)),
+                            _unknown_value(
+                                feature, value, [each for _, each in known], f"agent {found(name)}"
+                            ),
+                            relies_on=by_name[name].path,
+                        )
+
+
 def _unknown_value(
     feature: str, value: FeatureValue, known: Sequence[FeatureValue], whose: str
 ) -> str:
@@ -1075,19 +1123,6 @@ def _check_condition(
                         at_key=True,
                     )
                 yield from _check_feature_value(value, (*here, str(feature)))
-                known_values = agent.features.get(feature, {})
-                if (
-                    isinstance(value, str | bool | int | float)
-                    and known_values
-                    and (isinstance(value, bool), value) not in known_values
-                    # Yes or no: where every state says yes, one may still ask for no.
-                    and not (isinstance(value, bool) and (True, not value) in known_values)
-                ):
-                    yield Diagnostic(
-                        (*here, str(feature)),
-                        _unknown_value(feature, value, [each for _, each in known_values], whose),
-                        relies_on=agent.path,
-                    )
             continue
         if not test:
             yield Diagnostic(here, "found an empty list; expected one or more names")

@@ -138,7 +138,7 @@ class Policy:
 
         Examples
         --------
-        >>> from coreplan import TIMMDP, Agent, Entry, RewardFunction, Condition
+        >>> from coreplan import TIMMDP, Agent, RewardFunction, solve
         >>> walker = Agent.from_functions(
         ...     "walker", 0, lambda s: ["go", "stay"],
         ...     lambda s, a: {s + 1: 0.5, s: 0.5} if a == "go" else {s: 1.0}, horizon=2)

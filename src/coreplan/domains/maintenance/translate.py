@@ -449,7 +449,13 @@ def to_timmdp(problem: MaintenanceProblem, *, history: bool = False) -> TIMMDP:
             }
             entries = [Entry(when, -cost, stages) for cost, stages in cost_by_stage(hindrance.cost)]
         rewards.append(RewardFunction(tuple(agent for agent, _ in parts), tuple(entries)))
-    return TIMMDP(tuple(agents), tuple(rewards), problem.horizon, problem.name)
+    return TIMMDP(
+        agents,
+        rewards,
+        problem.horizon,
+        problem.name,
+        allow_unknown_values=True,  # of states that no plan reaches in time
+    )
 
 
 def _conditions_in_words(task: str, actions: Sequence[str]) -> tuple[Condition, Condition]:
