@@ -40,6 +40,7 @@ from coreplan.domains.maintenance.decision_rules import decision_rules
 from coreplan.domains.maintenance.money import split_value
 from coreplan.domains.maintenance.planned import planned_schedule
 from coreplan.domains.maintenance.reasons import find_reasons
+from coreplan.domains.maintenance.report.why import MOST_WORKS
 from coreplan.domains.maintenance.timeline import timeline
 from coreplan.domains.maintenance.view.reasons_text import reason_in_words
 from coreplan.domains.maintenance.view.rules_text import rule_lines
@@ -531,3 +532,14 @@ def test_no_reasons_where_nothing_starts() -> None:
         "sentences": [],
         "note": "No work starts if nothing is delayed.",
     }
+
+
+def test_large_plans_are_not_explained_on_the_page() -> None:
+    """Explaining hundreds of works takes minutes, so the page names the command that does it."""
+    tasks = [Task(f"t{k}", 1, cost=1) for k in range(MOST_WORKS + 1)]
+    problem = MaintenanceProblem(
+        [Contractor(f"C{k}", [task]) for k, task in enumerate(tasks)], 2, must_complete=True
+    )
+    why = make_report(solve(problem)).data["why"]
+    assert why["sentences"] == []
+    assert "coreplan plan --why" in why["note"]
