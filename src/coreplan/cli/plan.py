@@ -177,11 +177,11 @@ def plan(
             remark = remark_on_start(problem, policy, calendar)
             if remark:
                 console.print(remark, markup=False)
+            if old is not None:  # above, the amount includes the price of changes
+                _print_changes(console, policy, old, change_cost, calendar)
             console.print()
             for line in view.lines(console.width, marks, calendar, most_rules):
                 console.print(line, markup=False)
-            if old is not None:
-                _print_changes(console, policy, old, change_cost, calendar)
             if why:
                 _print_reasons(console, policy, calendar)
             check_printed(console)
@@ -213,7 +213,6 @@ def _print_changes(
     calendar: Calendar | None,
 ) -> None:
     """Print how much the plan changes the old one, and what the changes cost."""
-    console.print()
     try:
         changes = start_changes(policy, old)
         value = None if change_cost is None else policy.evaluate()

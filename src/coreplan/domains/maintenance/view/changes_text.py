@@ -7,7 +7,7 @@ from coreplan.domains.maintenance.old_starts import StartChanges
 from coreplan.model.calendar import Calendar
 from coreplan.support.language import local_number, marked, say, say_marked
 from coreplan.view.units import some_steps, unit_of
-from coreplan.view.words import count, steps
+from coreplan.view.words import MoneyWorth, count, steps
 
 _FOR_EACH = {
     "step": marked("{amount} for each step"),
@@ -40,7 +40,7 @@ def changes_in_words(
     >>> for line in changes_in_words(StartChanges(2, 7, 3.0), 1.0, -509.0):
     ...     print(line)
     compared with the old plan: 2 works moved, 7 as before; all starts differ by 3 steps expected
-    changes cost 3.00 of the 512.00 in all (1.00 for each step)
+    changes cost 3.00 of the 512.00 (1.00 for each step); the plan itself costs 509.00
     """
     size = f"{changes.difference:.2f}".rstrip("0").rstrip(".")
     many = steps(1, calendar) if size == "1" else some_steps(local_number(size), calendar)
@@ -62,10 +62,11 @@ def changes_in_words(
     if total <= 0:
         lines.append(
             say(
-                "changes cost {cost} of the {total} in all ({each})",
+                "changes cost {cost} of the {total} ({each}); the plan itself {is_worth}",
                 cost=amount_text(cost),
                 total=amount_text(0.0 - total),
                 each=each,
+                is_worth=MoneyWorth().has(value),
             )
         )
     else:
