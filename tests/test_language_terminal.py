@@ -514,14 +514,14 @@ SAID = {
         "nl": [
             "vergeleken met het oude plan: 2 werken verschoven, 7 als voorheen; alle beginmomenten "
             "samen verschillen naar verwachting 2,5 weken",
-            "wijzigingen kosten €\xa02,50 van de €\xa0511,50 (€\xa01,00 voor elke week); het plan zelf "
-            "kost €\xa0509,00",
+            "wijzigingen kosten €\xa02,50 van de €\xa0511,50 (€\xa01,00 voor elke week); het "
+            "plan zelf kost €\xa0509,00",
         ],
         "de": [
             "verglichen mit dem alten Plan: 2 Maßnahmen verschoben, 7 wie zuvor; alle Termine "
             "zusammen weichen voraussichtlich um 2,5 Tage ab",
-            "Änderungen kosten 2,50\xa0€ der 511,50\xa0€ (1,00\xa0€ für jeden Tag); der Plan selbst "
-            "kostet 509,00\xa0€",
+            "Änderungen kosten 2,50\xa0€ der 511,50\xa0€ (1,00\xa0€ für jeden Tag); der Plan "
+            "selbst kostet 509,00\xa0€",
         ],
     },
     "comparison": {
