@@ -22,6 +22,7 @@ from coreplan import TIMMDP, Agent, Condition, Entry, ModelError, RewardFunction
 from coreplan.model import Transition
 from coreplan.model.timmdp import same_feature
 from coreplan.support.frozen import FrozenMapping
+from counting import count_calls
 from helpers import agrees, from_file
 from strategies import FEATURE_VALUES, timmdp_dicts
 
@@ -734,23 +735,7 @@ def test_conditions_by_features_are_looked_up() -> None:
     agent = walker(1500)
     entries = tuple(Entry({"w": Condition(next={"x": x})}, 1.0) for x in range(1500))
     problem = TIMMDP((agent,), (RewardFunction(("w",), entries),), 2)
-    assert calls_of(problem.index) < 300_000  # 1,500 times 1,500 would be 2,250,000
-
-
-def calls_of(function: Callable[[], object]) -> int:
-    """The calls of Python functions that a call makes."""
-    count = 0
-
-    def note(frame: object, event: str, argument: object) -> None:
-        nonlocal count
-        count += event in ("call", "c_call")
-
-    sys.setprofile(note)
-    try:
-        function()
-    finally:
-        sys.setprofile(None)
-    return count
+    assert count_calls(problem.index) < 300_000  # 1,500 times 1,500 would be 2,250,000
 
 
 def test_too_many_calls_are_refused_at_once_and_progress_is_told() -> None:

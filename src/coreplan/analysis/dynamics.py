@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from coreplan.errors import ModelError
-from coreplan.model.indexed import JointState, by_agent
+from coreplan.model.indexed import JointState
 from coreplan.model.problem import PlanningProblem
 from coreplan.model.rewards import TransitionRewards
-from coreplan.support.checks import found, is_integer, unknown_name
+from coreplan.support.checks import found, is_integer
 from coreplan.support.late import provides
 
 MOST_OUTCOMES = 1_000_000
@@ -60,7 +60,7 @@ class Dynamics:
         ModelError
             If the action is not available, or cannot lead there.
         """
-        choices = self._choices(stage, self._find(stage, state), action)
+        choices = self._indexed.find_choices(stage, self._find(stage, state), action)
         # At the horizon there are states but no actions, so this stage is not checked.
         nexts = self._indexed.find_state(stage + 1, after)
         transitions = []
@@ -78,7 +78,7 @@ class Dynamics:
         self, stage: int, state: JointState, action: Mapping[str, str]
     ) -> list[tuple[dict[str, Any], float]]:
         """All joint states that can follow, with their probabilities."""
-        choices = self._choices(stage, self._find(stage, state), action)
+        choices = self._indexed.find_choices(stage, self._find(stage, state), action)
         laws = [
             agent.outcomes(choice)
             for agent, choice in zip(self._indexed.agents, choices, strict=True)
@@ -112,7 +112,7 @@ class Dynamics:
         random: np.random.Generator,
     ) -> tuple[dict[str, Any], float, bool]:
         """A random next joint state, the reward, and whether that was the last decision."""
-        choices = self._choices(stage, self._find(stage, state), action)
+        choices = self._indexed.find_choices(stage, self._find(stage, state), action)
         transitions = []
         for agent, choice in zip(self._indexed.agents, choices, strict=True):
             law = agent.outcomes(choice)
@@ -132,19 +132,6 @@ class Dynamics:
                 f"stage is {found(stage)}; expected a whole number from 0 to {self._horizon - 1}"
             )
         return self._indexed.find_state(stage, state)
-
-    def _choices(self, stage: int, state: tuple[int, ...], action: Mapping[str, str]) -> list[int]:
-        names = by_agent(action, self._indexed.agent_names, "action")
-        choices = []
-        for agent, at, name in zip(self._indexed.agents, state, names, strict=True):
-            known = agent.choices(stage, at)
-            if name not in known:
-                where = f"agent {found(agent.name)} in state {agent.states.label(at)!r}"
-                raise ModelError(
-                    unknown_name(name, "action", list(known), f"{where} at stage {stage}")
-                )
-            choices.append(known[name])
-        return choices
 
 
 _known: dict[int, tuple[weakref.ref[PlanningProblem], Dynamics]] = {}

@@ -173,6 +173,16 @@ class IndexedAgent:
             if self.choice_first[c] <= stage <= self.choice_last[c]
         }
 
+    def find_choice(self, stage: int, state: int, action: object) -> int:
+        """The number of the choice of an action, by its name; a ModelError if there is none."""
+        known = self.choices(stage, state)
+        if not isinstance(action, str) or action not in known:
+            where = f"agent {found(self.name)} in state {self.states.label(state)!r}"
+            raise ModelError(
+                unknown_name(action, "action", list(known), f"{where} at stage {stage}")
+            )
+        return known[action]
+
     def outcomes(self, choice: int) -> list[tuple[int, int, float]]:
         """Transition, next state and probability of each outcome that can happen."""
         return [
@@ -207,6 +217,16 @@ class IndexedProblem:
         return tuple(
             agent.states.find(stage, given)
             for agent, given in zip(self.agents, states, strict=True)
+        )
+
+    def find_choices(
+        self, stage: int, state: Sequence[int], joint_action: object
+    ) -> tuple[int, ...]:
+        """The numbers of the agents' choices for a joint action, by names."""
+        actions = by_agent(joint_action, self.agent_names, "action")
+        return tuple(
+            agent.find_choice(stage, at, action)
+            for agent, at, action in zip(self.agents, state, actions, strict=True)
         )
 
     def name_state(self, state: Sequence[int]) -> dict[str, Any]:

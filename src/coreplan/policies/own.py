@@ -21,7 +21,7 @@ from coreplan.policies.rules import (
     TeamRule,
     number_joint_classes,
 )
-from coreplan.support.checks import found, is_integer, unknown_name
+from coreplan.support.checks import found, is_integer
 
 if TYPE_CHECKING:
     from coreplan.policies.policy import Policy
@@ -120,11 +120,10 @@ def _situation(stage: int, state: Any) -> str:
 
 def _choice(agent: IndexedAgent, stage: int, state: int, action: Any) -> int:
     """The number of an agent's choice, by the name of the action."""
-    choices = agent.choices(stage, state)
-    if not isinstance(action, str) or action not in choices:
-        where = f"agent {found(agent.name)} in state {agent.states.label(state)!r} at stage {stage}"
-        raise ModelError(f"the policy: {unknown_name(action, 'action', list(choices), where)}")
-    return choices[action]
+    try:
+        return agent.find_choice(stage, state, action)
+    except ModelError as error:
+        raise ModelError(f"the policy: {error}") from None
 
 
 def own_maps(indexed: IndexedProblem) -> list[LocalMap]:

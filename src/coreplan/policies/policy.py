@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from coreplan.errors import ModelError
 from coreplan.files.reading import Document, read_document
-from coreplan.model.indexed import IndexedProblem, JointState, by_agent
+from coreplan.model.indexed import IndexedProblem, JointState
 from coreplan.model.problem import PlanningProblem
 from coreplan.policies.evaluation import Beginning, evaluate_and_count, evaluate_policy
 from coreplan.policies.graph import MOST_SITUATIONS, plan_graph
@@ -34,7 +34,7 @@ from coreplan.policies.rules import (
     number_joint_classes,
 )
 from coreplan.policies.saving import make_policy, write_policy
-from coreplan.support.checks import found, unknown_name
+from coreplan.support.checks import found
 from coreplan.support.late import late
 from coreplan.support.rows import distinct_rows, rows_of_each
 
@@ -510,15 +510,8 @@ class Policy:
         """
         self.act(stage, joint_state)
         state = self.find_state(stage, joint_state)
-        actions = by_agent(joint_action, self.indexed.agent_names, "action")
-        choices = []
-        for agent, at, action in zip(self.indexed.agents, state, actions, strict=True):
-            known = agent.choices(stage, at)
-            if action not in known:
-                where = f"agent {found(agent.name)} in state {agent.states.label(at)!r}"
-                raise ModelError(unknown_name(action, "action", list(known), where))
-            choices.append(known[action])
-        beginning = Beginning(stage, state, tuple(choices))
+        choices = self.indexed.find_choices(stage, state, joint_action)
+        beginning = Beginning(stage, state, choices)
         return evaluate_and_count(self, beginning=beginning)[0]
 
     def estimate(self, runs: int, seed: int, confidence: float = 0.95) -> Estimate:
