@@ -39,6 +39,16 @@ def test_a_later_decision(run: Run) -> None:
     assert all(set(each["changes"]) == {name} for each in said["alternatives"])
 
 
+def test_the_step_is_named_by_its_date(run: Run) -> None:
+    """If there is a calendar, as everywhere else."""
+    out = run("explain", WORKS, "--start-date", "2026-03-02").out
+    assert "on 2 Mar 2026:" in out
+    assert "in step 0:" not in out
+    assert "in step 0:" in run("explain", WORKS).out
+    out = run("explain", WORKS, "--start-date", "2026-03-02", "--language", "nl").out
+    assert "op 2 mrt 2026:" in out
+
+
 def test_what_cannot_be_explained(run: Run, tmp_path: Path) -> None:
     """Missing files, unknown agents and a stage without a state are errors: code 2."""
     policy = tmp_path / "p.json"

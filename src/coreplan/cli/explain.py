@@ -22,6 +22,7 @@ from coreplan.cli.shared import (
 )
 from coreplan.cli.which_plan import WhichPlan, which_plan_options
 from coreplan.solving.solver import solve as solve_problem
+from coreplan.view.explanation_text import explanation_in_words
 from coreplan.view.terminal import make_console
 from coreplan.view.words import describe_problem
 
@@ -110,4 +111,5 @@ def explain(
         return
     console = make_console()
     console.print(f"{problem.name}: {describe_problem(problem)}", markup=False)
-    console.print(str(explanation), markup=False)
+    for line in explanation_in_words(explanation, given.calendar):
+        console.print(line, markup=False)

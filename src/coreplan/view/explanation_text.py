@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from functools import singledispatch
 
 from coreplan.analysis.explanation import Alternative, Difference, Explanation
+from coreplan.model.calendar import Calendar
 from coreplan.support.cents import amount_text, value_text
 from coreplan.support.language import say, say_marked
 from coreplan.support.late import provides
@@ -30,9 +31,15 @@ def action_in_words(state: object, action: str) -> str:
 
 
 @provides("Explanation.text")
-def explanation_in_words(explanation: Explanation) -> list[str]:
-    """Lines with the decision, its alternatives, and the reasons why they are better or worse."""
-    lines = [say("in step {step}:", step=explanation.stage)]
+def explanation_in_words(explanation: Explanation, calendar: Calendar | None = None) -> list[str]:
+    """Lines with the decision, its alternatives, and the reasons why they are better or worse.
+
+    The step is named by its date if a calendar is given.
+    """
+    if calendar is None:
+        lines = [say("in step {step}:", step=explanation.stage)]
+    else:
+        lines = [say("on {date}:", date=calendar.label(explanation.stage))]
     lines += [f"  {name}: {state_in_words(state)}" for name, state in explanation.state.items()]
     does = _actions(explanation.action, explanation)
     lines.append(say("the plan: {actions}; {worth}", actions=does, worth=_worth(explanation)))
