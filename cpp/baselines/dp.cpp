@@ -39,10 +39,15 @@ public:
         }
         std::size_t cells_in_all = 0;
         for (Index layer = 0; layer < model.layer_count(); ++layer) {
-            if (!model.unit_mass || model.interactions_at[layer].empty()) continue;
+            if (!model.unit_mass || !interacts(layer)) continue;
             if (monitor.stop() != Stop::none) return;
             tabulate(layer, cells_in_all);
         }
+    }
+
+    // Whether rewards at a layer depend on several agents.
+    [[nodiscard]] bool interacts(Index layer) const {
+        return !model_.interactions_at[layer].empty() || !model_.aggregates_at[layer].empty();
     }
 
     // What is added up over agents to find a joint interaction reward.
@@ -61,7 +66,7 @@ public:
         for (std::size_t k = 0; k < model_.interactions_at[layer].size(); ++k) {
             total += term(layer, k, afters);
         }
-        return total;
+        return total + sums(layer, afters);
     }
 
     // Reward of a joint action where the outcome laws do not sum to 1: every part counts with the
@@ -81,7 +86,7 @@ public:
             }
             total += part;
         }
-        return total;
+        return total + sums(layer, afters) * all;
     }
 
 private:
@@ -91,6 +96,15 @@ private:
 
     [[nodiscard]] double term(Index layer, std::size_t k, const AfterId* afters) const {
         return model_.interaction_value(layer, k, {afters, model_.agents.size()});
+    }
+
+    // What aggregates bring.
+    [[nodiscard]] double sums(Index layer, const AfterId* afters) const {
+        double total = 0;
+        for (const Index e : model_.aggregates_at[layer]) {
+            total += model_.aggregate_value(model_.aggregates[e], {afters, model_.agents.size()});
+        }
+        return total;
     }
 
     void tabulate(Index layer, std::size_t& cells_in_all) {
@@ -128,7 +142,10 @@ private:
         }
         layers_[layer].resize(cells);
         std::vector<AfterId> afters(n);
-        const std::size_t work = n + 4 * model_.interactions_at[layer].size();
+        std::size_t work = n + 4 * model_.interactions_at[layer].size();
+        for (const Index e : model_.aggregates_at[layer]) {
+            work += 4 * model_.aggregates[e].members.size();
+        }
         for (std::size_t cell = 0; cell < cells; ++cell) {
             if (monitor_.tick(work)) return;
             std::size_t rest = cell;
@@ -273,7 +290,7 @@ private:
         const Index* classes = classes_.data() + layer * n_;
         Index* digits = digits_.data() + layer * n_;
         const double* table = rewards_.table(layer);
-        const bool interacts = !model_.interactions_at[layer].empty();
+        const bool interacts = rewards_.interacts(layer);
         for (;;) {
             double reward = 0;
             std::size_t label = 0;

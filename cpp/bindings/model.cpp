@@ -55,6 +55,15 @@ void add_entry(Description& self, const std::vector<std::pair<Index, Index>>& me
     self.entries.push_back(std::move(entry));
 }
 
+void add_aggregate(Description& self, const std::vector<std::tuple<Index, Index, Index>>& amounts,
+                   std::vector<double> values, MaybeIndices stages) {
+    Aggregate aggregate{{}, std::move(values), std::move(stages)};
+    for (const auto& [agent, condition, units] : amounts) {
+        aggregate.amounts.push_back({AgentId{agent}, condition, units});
+    }
+    self.aggregates.push_back(std::move(aggregate));
+}
+
 template <class Agent>
 const Agent& agent_of(const std::vector<Agent>& agents, std::size_t agent) {
     return agents.at(agent);
@@ -79,7 +88,10 @@ void bind_model(nb::module_& module) {
         .def("add_condition", &add_condition, nb::arg("agent"), nb::arg("states").none(),
              nb::arg("actions").none(), nb::arg("nexts").none())
         .def("add_entry", &add_entry, nb::arg("members"), nb::arg("value"),
-             nb::arg("stages").none(), nb::arg("function"));
+             nb::arg("stages").none(), nb::arg("function"))
+        // Amounts are (agent, condition, units); `values` are by the sum of units.
+        .def("add_aggregate", &add_aggregate, nb::arg("amounts"), nb::arg("values"),
+             nb::arg("stages").none());
 
     nb::class_<LocalGraphs>(module, "LocalGraphs")
         .def_ro("first_stage", &LocalGraphs::first_stage)
@@ -156,6 +168,8 @@ void bind_model(nb::module_& module) {
         .def_prop_ro("bytes", &CompiledModel::bytes)
         .def_prop_ro("interaction_count",
                      [](const CompiledModel& self) { return self.interactions.size(); })
+        .def_prop_ro("aggregate_count",
+                     [](const CompiledModel& self) { return self.aggregates.size(); })
         .def("class_count",
              [](const CompiledModel& self, std::size_t agent) {
                  return agent_of(self.agents, agent).class_count();

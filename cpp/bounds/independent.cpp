@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "bounds/rounding.hpp"
+#include "bounds/sums.hpp"
 #include "model/unit_mass.hpp"
 
 namespace coreplan {
@@ -101,6 +102,12 @@ std::vector<std::size_t> signal_counts(const CompiledModel& model) {
             count = std::max(count, at(member.signal) + 1);
         }
     }
+    for (const CompiledAggregate& aggregate : model.aggregates) {
+        for (const AggregateMember& member : aggregate.members) {
+            std::size_t& count = counts[at(member.agent)];
+            count = std::max(count, at(member.units.back().first) + 1);
+        }
+    }
     return counts;
 }
 
@@ -132,6 +139,7 @@ double reward_scale(const CompiledModel& model) {
     for (Index layer = 0; layer < model.layer_count(); ++layer) {
         total += std::abs(model.constant_at[layer]);
         for (const double value : model.values_at[layer]) total += std::abs(value);
+        for (const Index e : model.aggregates_at[layer]) total += size_of(model.aggregates[e]);
         for (const CompiledAgent& agent : model.agents) {
             double most = 0;
             for (Index a = agent.action_begin[agent.layer_begin[layer]];
@@ -211,6 +219,16 @@ std::vector<double> rewards_of(const CompiledModel& model, const LocalPolicy& po
             }
             total += expected;
         }
+        for (const Index e : model.aggregates_at[layer]) {
+            const CompiledAggregate& aggregate = model.aggregates[e];
+            std::vector<double> sums(1, 1.0);
+            for (const AggregateMember& member : aggregate.members) {
+                const AgentFlow& flow = flows[at(member.agent)];
+                add_amounts(sums, amounts_of(member, flow.chance, layers, layer, flow.mass[layer]));
+                monitor.tick_or_throw(sums.size() * (1 + member.units.size()));
+            }
+            total += expected_value(aggregate, sums) * all;
+        }
         monitor.tick_or_throw(4 * n + 8 * model.interactions_at[layer].size());
     }
     return rewards;
@@ -233,6 +251,10 @@ IndependentBounds independent_bounds(const CompiledModel& model, Monitor& monito
         error += best.error + rounding_error(1, 0, 0, bounds.upper);
     }
     for (const double constant : model.constant_at) bounds.upper += constant;
+    for (const CompiledAggregate& aggregate : model.aggregates) {
+        const double most = *std::ranges::max_element(aggregate.values);
+        bounds.upper += std::max(0.0, most) * static_cast<double>(aggregate.layers.size());
+    }
     bounds.lower = value_of(model, bounds.policy, monitor);
     // Agents alone count the masses of their own laws, the whole team those of all: each is within
     // the error of a value with laws that sum to 1.

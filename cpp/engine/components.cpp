@@ -21,6 +21,14 @@ std::vector<std::vector<AgentId>> components(const CompiledModel& model) {
             leader[std::max(one, other)] = std::min(one, other);
         }
     }
+    for (const CompiledAggregate& aggregate : model.aggregates) {
+        if (aggregate.layers.empty()) continue;
+        for (const AggregateMember& member : aggregate.members) {
+            const std::size_t one = find(at(aggregate.members[0].agent));
+            const std::size_t other = find(at(member.agent));
+            leader[std::max(one, other)] = std::min(one, other);
+        }
+    }
     std::vector<std::vector<AgentId>> groups;
     std::vector<std::size_t> group_of(n, 0);
     for (std::size_t i = 0; i < n; ++i) {
@@ -59,6 +67,22 @@ CompiledModel restrict_to(const CompiledModel& model, const std::vector<AgentId>
             part.values_at[stage - part.first_stage].push_back(value);
         }
         part.interactions.push_back(std::move(moved));
+    }
+    part.aggregates_at.resize(model.layer_count());
+    for (const CompiledAggregate& aggregate : model.aggregates) {
+        CompiledAggregate moved{{}, aggregate.values, aggregate.layers};
+        for (const AggregateMember& member : aggregate.members) {
+            const auto where = std::ranges::find(agents, member.agent);
+            if (where == agents.end()) break;
+            moved.members.push_back(
+                {as<AgentId>(static_cast<std::size_t>(where - agents.begin())), member.units});
+        }
+        if (moved.members.size() < aggregate.members.size()) continue;
+        std::ranges::sort(moved.members, {}, &AggregateMember::agent);
+        for (const Index layer : moved.layers) {
+            part.aggregates_at[layer].push_back(static_cast<Index>(part.aggregates.size()));
+        }
+        part.aggregates.push_back(std::move(moved));
     }
     return part;
 }

@@ -27,6 +27,13 @@ struct Bond {
     std::vector<std::pair<Index, double>> last_factors;  // (after-state, chance) of that member
 };
 
+// A reward for a sum over agents, at one layer.
+struct Sum {
+    const double* values;
+    std::vector<std::vector<Index>> units;  // per mode and after-state; empty if it adds nothing
+    std::vector<Index> slot_units;          // per slot of the last mode; empty if it adds nothing
+};
+
 // One layer of a team.
 struct Stage {
     std::vector<const Mode*> modes;
@@ -42,6 +49,7 @@ struct Stage {
     std::vector<Bond> bonds;
     // Per mode and after-state: what it does to bonds.
     std::vector<std::vector<std::vector<std::pair<Index, double>>>> factors;
+    std::vector<Sum> sums;
 };
 
 void add_bonds(Stage& stage, const CompiledModel& model, const Team& team, Index layer) {
@@ -72,6 +80,32 @@ void add_bonds(Stage& stage, const CompiledModel& model, const Team& team, Index
             }
         }
         stage.bonds.push_back(std::move(bond));
+    }
+}
+
+void add_sums(Stage& stage, const CompiledModel& model, const Team& team, Index layer) {
+    const std::size_t k = team.agents.size();
+    for (const Index e : team.aggregates) {
+        const CompiledAggregate& aggregate = model.aggregates[e];
+        if (!aggregate.counts_at(layer)) continue;
+        Sum& sum = stage.sums.emplace_back();
+        sum.values = aggregate.values.data();
+        sum.units.resize(k);
+        for (const AggregateMember& member : aggregate.members) {
+            const std::size_t m = position_in(team.agents, member.agent);
+            const Mode& mode = *stage.modes[m];
+            for (Index f = 0; f < mode.afters; ++f) {
+                sum.units[m].push_back(model.units(member, AfterId{mode.after_first + f}));
+            }
+        }
+        const Mode& last = *stage.modes.back();
+        if (sum.units.back().empty()) continue;
+        sum.slot_units.resize(last.slots());
+        for (Index f = 0; f < last.afters; ++f) {
+            for (Index x = last.after_slot_begin[f]; x < last.after_slot_begin[f + 1]; ++x) {
+                sum.slot_units[last.after_slot[x]] = sum.units.back()[f];
+            }
+        }
     }
 }
 
@@ -147,6 +181,7 @@ Stage make_stage(const CompiledModel& model, const Team& team, Index layer, bool
         }
     }
     add_bonds(stage, model, team, layer);
+    add_sums(stage, model, team, layer);
     return stage;
 }
 
@@ -171,6 +206,7 @@ public:
         if (kPolicy) sorted_code_.resize(sorted_.size());
         strength_.assign(stage.bonds.size(), 1.0);
         matched_.assign(stage.bonds.size(), 0);
+        sums_.assign(stage.sums.size(), 0);
         fixed_ = 0;
         bonus_ = nullptr;
         reward_row_ = stage.slot_reward.data();
@@ -249,6 +285,7 @@ public:
                 }
             }
             leave(before, undo, bonus);
+            take_back(m, f);
             if (m + 2 == k_ && monitor.tick(row_work(width))) return false;
         }
         return true;
@@ -256,7 +293,7 @@ public:
 
     void solve_last(const double* next, double* out, std::uint32_t* codes) {
         const Mode& mode = *stage_->modes.back();
-        const double* row = with_bonds(mode, next);
+        const double* row = with_sums(mode, with_bonds(mode, next));
         double* value = mode.state_at.empty() ? out : sorted_.data();
         std::uint32_t* code = mode.state_at.empty() ? codes : sorted_code_.data();
         rows::add(value, row, reward_row_, fixed_, mode.states);
@@ -344,6 +381,10 @@ private:
                 cell += pair.value[x];
             }
         }
+        for (std::size_t g = 0; g < sums_.size(); ++g) {
+            const auto& units = stage_->sums[g].units[m];
+            if (!units.empty()) sums_[g] += units[f];
+        }
         if (stage_->factors.empty()) return;
         for (const auto& [b, chance] : stage_->factors[m][f]) {
             undo_.push_back({&strength_[b], strength_[b], b});
@@ -378,6 +419,31 @@ private:
         }
     }
 
+    void take_back(std::size_t m, Index f) {
+        for (std::size_t g = 0; g < sums_.size(); ++g) {
+            const auto& units = stage_->sums[g].units[m];
+            if (!units.empty()) sums_[g] -= units[f];
+        }
+    }
+
+    // The last mode's row with what sums bring, which only wait for its units.
+    const double* with_sums(const Mode& mode, const double* row) {
+        for (std::size_t g = 0; g < sums_.size(); ++g) {
+            const Sum& sum = stage_->sums[g];
+            const double* values = sum.values + sums_[g];
+            double* out = row_.data();
+            const std::size_t slots = mode.slots();
+            if (sum.slot_units.empty()) {
+                for (std::size_t x = 0; x < slots; ++x) out[x] = row[x] + values[0];
+            } else {
+                const Index* units = sum.slot_units.data();
+                for (std::size_t x = 0; x < slots; ++x) out[x] = row[x] + values[units[x]];
+            }
+            row = out;
+        }
+        return row;
+    }
+
     // The last mode's row with the wide interactions that only wait for it.
     const double* with_bonds(const Mode& mode, const double* next) {
         if (stage_->bonds.empty()) return next;
@@ -404,6 +470,7 @@ private:
     double fixed_ = 0;
     std::vector<double> strength_;
     std::vector<Index> matched_;
+    std::vector<std::size_t> sums_;  // of the modes that are fixed
     std::vector<Undo> undo_;
     const double* bonus_ = nullptr;       // of the modes that are fixed; null if there is none
     const double* reward_row_ = nullptr;  // of the after-state of the last mode but one
@@ -578,6 +645,7 @@ PreparedTeam::PreparedTeam(const CompiledModel& model, const std::vector<AgentId
                                &block, block.value.data()});
     }
     team_.wide = wide_interactions(model, agents);
+    team_.aggregates = aggregates_among(model, agents);
 }
 
 TeamSolution PreparedTeam::solve(const KernelOptions& options, Monitor& monitor) const {

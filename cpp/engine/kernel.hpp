@@ -36,7 +36,8 @@ struct Team {
     std::vector<const AgentModes*> modes;
     std::vector<const double*> rewards;  // per agent, by the model's number of the action
     std::vector<Pair> pairs;
-    std::vector<Index> wide;  // interactions of three and more members
+    std::vector<Index> wide;        // interactions of three and more members
+    std::vector<Index> aggregates;  // those all of whose members are in the team
 };
 
 // A team that is solved. Joint states and actions are numbered with the team's first agent as the

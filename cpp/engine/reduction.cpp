@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "bounds/independent.hpp"
@@ -244,6 +245,12 @@ private:
                 if (gain) can_gain[at(member.agent)] = true;
             }
         }
+        for (const CompiledAggregate& aggregate : model().aggregates) {
+            if (std::ranges::is_sorted(aggregate.values, std::greater<>{})) continue;
+            for (const AggregateMember& member : aggregate.members) {
+                can_gain[at(member.agent)] = true;
+            }
+        }
         const Index layers = model().layer_count();
         const auto signals = signal_counts(model());
         const auto best = best_chances(model());
@@ -268,7 +275,28 @@ private:
                 monitor_.tick_or_throw(16);
             }
         }
+        for (const CompiledAggregate& aggregate : model().aggregates) {
+            for (const AggregateMember& member : aggregate.members) {
+                if (can_gain[at(member.agent)]) continue;
+                for (const auto& [signal, units] : member.units) {
+                    const double cost = steepest_fall(aggregate.values, units);
+                    for (const Index layer : aggregate.layers) {
+                        worst[at(member.agent)][layer][at(signal)] += cost;
+                    }
+                    monitor_.tick_or_throw(aggregate.values.size() + aggregate.layers.size());
+                }
+            }
+        }
         return worst;
+    }
+
+    // The most that is lost if a sum grows by some units.
+    static double steepest_fall(const std::vector<double>& values, Index units) {
+        double most = 0;
+        for (std::size_t k = units; k < values.size(); ++k) {
+            most = std::max(most, values[k - units] - values[k]);
+        }
+        return most;
     }
 
     // Builds the model of the actions that are kept: what can still be reached, the interactions
@@ -284,6 +312,8 @@ private:
         next.interactions = old.interactions;
         next.interactions_at = old.interactions_at;
         next.values_at = old.values_at;
+        next.aggregates = old.aggregates;
+        next.aggregates_at = old.aggregates_at;
         next.unit_mass = old.unit_mass;
         for (std::size_t i = 0; i < old.agents.size(); ++i) {
             next.agents.push_back(rebuild_agent(i, reached[i]));
@@ -348,8 +378,25 @@ private:
             }
             active.resize(kept);
             values.resize(kept);
+            drop_aggregates(layer, given);
             monitor_.tick_or_throw(64);
         }
+    }
+
+    // Aggregates to which nobody can add anything.
+    void drop_aggregates(Index layer, const std::vector<std::vector<bool>>& given) {
+        std::erase_if(model().aggregates_at[layer], [&](Index e) {
+            CompiledAggregate& aggregate = model().aggregates[e];
+            for (const AggregateMember& member : aggregate.members) {
+                const auto& mine = given[at(member.agent)];
+                for (const auto& [signal, units] : member.units) {
+                    if (at(signal) < mine.size() && mine[at(signal)]) return false;
+                }
+            }
+            std::erase(aggregate.layers, layer);
+            ++result_.report.interactions_dropped;
+            return true;
+        });
     }
 
     void note_signals(const CompiledAgent& agent, Index action, std::vector<bool>& given) {
@@ -377,6 +424,14 @@ private:
                         if (at(member.agent) != i) continue;
                         if (at(member.signal) >= live.size()) live.resize(at(member.signal) + 1);
                         live[at(member.signal)] = true;
+                    }
+                }
+                for (const Index e : model().aggregates_at[layer]) {
+                    for (const AggregateMember& member : model().aggregates[e].members) {
+                        if (at(member.agent) != i) continue;
+                        const std::size_t last = at(member.units.back().first);
+                        if (last >= live.size()) live.resize(last + 1);
+                        for (const auto& [signal, units] : member.units) live[at(signal)] = true;
                     }
                 }
             }

@@ -305,4 +305,18 @@ std::vector<Index> wide_interactions(const CompiledModel& model,
     return found;
 }
 
+std::vector<Index> aggregates_among(const CompiledModel& model,
+                                    const std::vector<AgentId>& agents) {
+    std::vector<Index> found;
+    for (std::size_t e = 0; e < model.aggregates.size(); ++e) {
+        const CompiledAggregate& aggregate = model.aggregates[e];
+        const bool inside =
+            std::ranges::all_of(aggregate.members, [&](const AggregateMember& member) {
+                return position_in(agents, member.agent) < agents.size();
+            });
+        if (inside && !aggregate.layers.empty()) found.push_back(static_cast<Index>(e));
+    }
+    return found;
+}
+
 }  // namespace coreplan

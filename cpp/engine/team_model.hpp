@@ -89,4 +89,7 @@ inline std::size_t position_in(const std::vector<AgentId>& agents, AgentId agent
 std::vector<Index> wide_interactions(const CompiledModel& model,
                                      const std::vector<AgentId>& agents);
 
+// Aggregates that count at some layer and have all their members among `agents`.
+std::vector<Index> aggregates_among(const CompiledModel& model, const std::vector<AgentId>& agents);
+
 }  // namespace coreplan

@@ -81,20 +81,75 @@ void compile_interactions(const LocalGraphs& graphs, CompiledModel& model, Reser
     }
 }
 
+// Per agent, layer and signal: what the agent itself earns with the signal, because an aggregate is
+// a sum of own rewards there.
+using SignalRewards = std::vector<std::vector<std::vector<std::pair<SignalId, double>>>>;
+
+// Keeps aggregates only at layers at which they are more than a sum of own rewards, considering
+// what their members can add then.
+void compile_aggregates(const LocalGraphs& graphs, CompiledModel& model, SignalRewards& apart,
+                        Reservation& memory) {
+    const Index layers = model.layer_count();
+    model.aggregates_at.resize(layers);
+    apart.assign(graphs.agents.size(), {});
+    if (graphs.rewards.aggregates.empty()) return;
+    for (auto& each : apart) each.resize(layers);
+    std::vector<std::vector<std::vector<bool>>> seen;
+    for (std::size_t i = 0; i < graphs.agents.size(); ++i) {
+        seen.push_back(signals_seen(graphs.agents[i], graphs.rewards.agents[i], layers));
+    }
+    for (const AggregateReward& aggregate : graphs.rewards.aggregates) {
+        CompiledAggregate compiled{aggregate.members, aggregate.values, {}};
+        memory.take(static_cast<double>(aggregate.values.size()) * 8 + 64.0 * layers,
+                    "the rewards for sums");
+        for (Index layer = 0; layer < layers; ++layer) {
+            memory.monitor().tick_or_throw(4 * aggregate.members.size());
+            const Index stage = model.first_stage + layer;
+            if (aggregate.stages && !std::ranges::count(*aggregate.stages, stage)) continue;
+            std::size_t most = 0;
+            std::size_t adding = 0;
+            for (const AggregateMember& member : aggregate.members) {
+                Index mine = 0;
+                for (const auto& [signal, units] : member.units) {
+                    if (seen[at(member.agent)][layer][at(signal)]) mine = std::max(mine, units);
+                }
+                most += mine;
+                adding += mine > 0 ? 1 : 0;
+            }
+            const std::span<const double> values(aggregate.values.data(), most + 1);
+            if (adding > 1 && !is_linear(values)) {
+                model.aggregates_at[layer].push_back(static_cast<Index>(model.aggregates.size()));
+                compiled.layers.push_back(layer);
+                continue;
+            }
+            for (const AggregateMember& member : aggregate.members) {
+                for (const auto& [signal, units] : member.units) {
+                    if (!seen[at(member.agent)][layer][at(signal)]) continue;
+                    apart[at(member.agent)][layer].emplace_back(signal, values[units]);
+                }
+            }
+        }
+        if (!compiled.layers.empty()) model.aggregates.push_back(std::move(compiled));
+    }
+}
+
 // Turns an agent's local graph into expectations, from the last layer back.
 class AgentCompiler {
 public:
     AgentCompiler(const CompiledModel& model, const LocalGraph& graph, const AgentRewards& rewards,
-                  AgentId id, bool merge, std::span<const double> leaning, Reservation& memory)
+                  const std::vector<std::vector<std::pair<SignalId, double>>>& apart, AgentId id,
+                  bool merge, std::span<const double> leaning, Reservation& memory)
         : model_(model),
           graph_(graph),
           rewards_(rewards),
+          apart_(apart),
           id_(id),
           leaning_(leaning),
           monitor_(memory.monitor()),
           builder_(model.layer_count(), merge),
           class_of_(graph.node_count(), 0),
           live_(rewards.signal_count(), false),
+          worth_(rewards.signal_count(), 0.0),
           chance_(rewards.signal_count(), 0.0) {
         const double choices = static_cast<double>(graph_.choice_base.size());
         const double nodes = static_cast<double>(graph_.node_count());
@@ -118,7 +173,8 @@ public:
     }
 
 private:
-    // The signals that some interaction looks at in this layer.
+    // The signals that some interaction or aggregate looks at in this layer, and what signals are
+    // worth by themselves.
     void find_live_signals(Index layer) {
         live_.assign(live_.size(), false);
         for (const Index e : model_.interactions_at[layer]) {
@@ -126,6 +182,15 @@ private:
                 if (member.agent == id_) live_[at(member.signal)] = true;
             }
         }
+        for (const Index e : model_.aggregates_at[layer]) {
+            for (const AggregateMember& member : model_.aggregates[e].members) {
+                if (member.agent != id_) continue;
+                for (const auto& [signal, units] : member.units) live_[at(signal)] = true;
+            }
+        }
+        worth_.assign(worth_.size(), 0.0);
+        if (apart_.empty()) return;
+        for (const auto& [signal, worth] : apart_[layer]) worth_[at(signal)] += worth;
     }
 
     void add(Index choice, Index layer) {
@@ -143,6 +208,7 @@ private:
             for (Index k = rewards_.transition_signal_begin[transition];
                  k < rewards_.transition_signal_begin[transition + 1]; ++k) {
                 const std::size_t signal = at(rewards_.transition_signal[k]);
+                reward += p * worth_[signal];
                 if (!live_[signal]) continue;
                 if (chance_[signal] == 0) touched_.push_back(static_cast<Index>(signal));
                 chance_[signal] += p;
@@ -162,12 +228,14 @@ private:
     const CompiledModel& model_;
     const LocalGraph& graph_;
     const AgentRewards& rewards_;
+    const std::vector<std::vector<std::pair<SignalId, double>>>& apart_;
     AgentId id_;
     std::span<const double> leaning_;
     Monitor& monitor_;
     AgentBuilder builder_;
     std::vector<Index> class_of_;  // per node, within its layer
     std::vector<bool> live_;
+    std::vector<double> worth_;  // per signal
     std::vector<double> chance_;
     std::vector<Index> touched_;
     std::vector<Factor> factors_;
@@ -183,11 +251,13 @@ CompiledModel compile(const LocalGraphs& graphs, bool merge, Monitor& monitor,
     model.horizon = graphs.horizon;
     Reservation memory(monitor);
     compile_interactions(graphs, model, memory);
+    SignalRewards apart;
+    compile_aggregates(graphs, model, apart, memory);
     for (std::size_t i = 0; i < graphs.agents.size(); ++i) {
         const std::span<const double> leaning =
             leanings.empty() ? std::span<const double>{} : std::span<const double>{leanings[i]};
         model.agents.push_back(AgentCompiler(model, graphs.agents[i], graphs.rewards.agents[i],
-                                             as<AgentId>(i), merge, leaning, memory)
+                                             apart[i], as<AgentId>(i), merge, leaning, memory)
                                    .run());
         model.unit_mass = model.unit_mass && has_unit_mass(model.agents.back());
     }
@@ -205,6 +275,12 @@ double bytes_of(const Values&... values) {
 
 }  // namespace
 
+double size_of(const CompiledAggregate& aggregate) {
+    double most = 0;
+    for (const double value : aggregate.values) most = std::max(most, std::abs(value));
+    return most;
+}
+
 double CompiledAgent::bytes() const {
     return sizeof(CompiledAgent) +
            bytes_of(layer_begin, action_begin, action_reward, action_after, after_layer_begin,
@@ -213,7 +289,9 @@ double CompiledAgent::bytes() const {
 }
 
 double CompiledModel::bytes() const {
-    double total = bytes_of(interactions, interactions_at, values_at, constant_at);
+    double total =
+        bytes_of(interactions, interactions_at, values_at, constant_at, aggregates, aggregates_at);
+    for (const CompiledAggregate& each : aggregates) total += bytes_of(each.values, each.layers);
     for (const CompiledAgent& agent : agents) total += agent.bytes();
     for (const CompiledInteraction& each : interactions)
         total += bytes_of(each.members, each.values);

@@ -72,6 +72,22 @@ struct CompiledInteraction {
     }
 };
 
+// A reward for a sum over agents, at the layers at which it can be anything but a sum of own
+// rewards. What an agent adds is a matter of the signals of its after-state.
+struct CompiledAggregate {
+    std::vector<AggregateMember> members;  // two or more, by agent
+    std::vector<double> values;            // by the sum; nothing for 0
+    std::vector<Index> layers;             // in increasing order
+
+    // Whether it counts at a layer.
+    [[nodiscard]] bool counts_at(Index layer) const {
+        return std::ranges::binary_search(layers, layer);
+    }
+};
+
+// The most that it can be worth, either way.
+double size_of(const CompiledAggregate& aggregate);
+
 struct CompiledModel {
     Index first_stage = 0;
     Index horizon = 0;
@@ -80,6 +96,8 @@ struct CompiledModel {
     std::vector<std::vector<Index>> interactions_at;  // per layer: those that can happen, with
     std::vector<std::vector<double>> values_at;       // their values then
     std::vector<double> constant_at;                  // per layer: what the team gets anyway
+    std::vector<CompiledAggregate> aggregates;
+    std::vector<std::vector<Index>> aggregates_at;  // per layer: those that count then
     // True if all outcome laws sum to 1 up to rounding. If not, a reward of some agents counts
     // with the mass of all, as the Bellman equation over joint outcomes has it.
     bool unit_mass = true;
@@ -103,6 +121,27 @@ struct CompiledModel {
             value *= chance;
         }
         return value;
+    }
+    // How much an after-state adds to an aggregate's sum.
+    [[nodiscard]] Index units(const AggregateMember& member, AfterId after) const {
+        const CompiledAgent& agent = agents[at(member.agent)];
+        const std::size_t label = at(agent.after_label[at(after)]);
+        for (Index f = agent.label_begin[label]; f < agent.label_begin[label + 1]; ++f) {
+            const SignalId signal = agent.label_factor[f].signal;
+            const auto found = std::ranges::lower_bound(member.units, signal, {},
+                                                        &std::pair<SignalId, Index>::first);
+            if (found != member.units.end() && found->first == signal) return found->second;
+        }
+        return 0;
+    }
+    // The reward of an aggregate, given the after-states of all agents.
+    [[nodiscard]] double aggregate_value(const CompiledAggregate& aggregate,
+                                         std::span<const AfterId> afters) const {
+        std::size_t sum = 0;
+        for (const AggregateMember& member : aggregate.members) {
+            sum += units(member, afters[at(member.agent)]);
+        }
+        return aggregate.values[sum];
     }
     [[nodiscard]] std::vector<AgentId> everyone() const {
         std::vector<AgentId> all;

@@ -78,6 +78,16 @@ void check(const Description& description) {
             require(m == 0 || entry.members[m - 1].agent < member.agent, "entry members' order");
         }
     }
+    for (const Aggregate& aggregate : description.aggregates) {
+        require(all_below(aggregate.stages, description.horizon), "aggregate stages");
+        require(!aggregate.values.empty(), "aggregate values");
+        for (const Amount& amount : aggregate.amounts) {
+            require(at(amount.agent) < description.agents.size(), "amount agent");
+            const AgentDescription& agent = description.agents[at(amount.agent)];
+            require(amount.condition < agent.conditions.size(), "amount condition");
+            require(!agent.conditions[amount.condition].nexts, "amount condition");
+        }
+    }
 }
 
 std::vector<TransitionId> matching_transitions(const AgentDescription& agent,

@@ -46,12 +46,28 @@ struct Entry {
     Index function = 0;  // the reward function that it is part of
 };
 
+// What a member adds to a sum when its condition, on states and actions only, matches.
+struct Amount {
+    AgentId agent;
+    Index condition;
+    Index units;
+};
+
+// A reward for a sum over agents: at the given stages (or always), the team earns what `values` has
+// for the sum of the amounts that match. Amounts of one agent add up as well.
+struct Aggregate {
+    std::vector<Amount> amounts;
+    std::vector<double> values;  // by the sum; there is one for every sum that can come up
+    std::optional<std::vector<Index>> stages;
+};
+
 struct Description {
     Index horizon = 0;
     Index first_stage = 0;  // where planning starts
     std::vector<AgentDescription> agents;
     std::vector<StateId> start;  // per agent, at first_stage
     std::vector<Entry> entries;
+    std::vector<Aggregate> aggregates;
 };
 
 // Throws std::invalid_argument if an index points outside its array.

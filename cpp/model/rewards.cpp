@@ -1,6 +1,11 @@
 #include "model/rewards.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <stdexcept>
+#include <string>
 
 #include "support/sequence_pool.hpp"
 
@@ -51,6 +56,10 @@ void AgentRewards::rewards_at(Index stage, std::vector<double>& rewards) const {
 
 namespace {
 
+void require(bool condition, const char* what) {
+    if (!condition) throw std::invalid_argument(std::string("invalid description: ") + what);
+}
+
 // Numbers the distinct match sets of one agent.
 class Matcher {
 public:
@@ -94,6 +103,66 @@ void add_own_reward(AgentRewards& agent, Index matches, const StageValue& value,
     }
 }
 
+// What each agent's transitions add to an aggregate's sum: per agent that adds anything, the
+// amounts above 0 with the transitions that add them.
+using Parts = std::map<std::size_t, std::map<Index, std::vector<TransitionId>>>;
+
+Parts parts_of(const Aggregate& aggregate, const std::vector<AgentDescription>& agents,
+               const std::vector<Matcher>& matchers, const Rewards& rewards) {
+    std::map<std::size_t, std::vector<Index>> units;  // per agent and transition
+    for (const Amount& amount : aggregate.amounts) {
+        const std::size_t i = at(amount.agent);
+        std::vector<Index>& mine = units[i];
+        mine.resize(agents[i].transition_count(), 0);
+        for (const TransitionId id : rewards.agents[i].matches[matchers[i].of(amount.condition)]) {
+            mine[at(id)] += amount.units;
+        }
+    }
+    Parts parts;
+    for (const auto& [i, mine] : units) {
+        for (std::size_t transition = 0; transition < mine.size(); ++transition) {
+            if (mine[transition] == 0) continue;
+            parts[i][mine[transition]].push_back(as<TransitionId>(transition));
+        }
+    }
+    return parts;
+}
+
+// What a sum of 0 brings is a constant; what is a sum over agents after all are own rewards.
+void add_aggregate(const Aggregate& aggregate, Index horizon, const Parts& parts,
+                   Rewards& rewards) {
+    std::size_t most = 0;
+    for (const auto& [i, amounts] : parts) most += amounts.rbegin()->first;
+    require(most < aggregate.values.size(), "aggregate values");
+    std::vector<double> values(aggregate.values.begin(),
+                               aggregate.values.begin() + static_cast<std::ptrdiff_t>(most + 1));
+    rewards.constant.add(values[0], aggregate.stages);
+    for (std::size_t k = values.size(); k-- > 0;) values[k] -= values[0];
+    const bool apart = parts.size() < 2 || is_linear(values);
+    AggregateReward found{{}, {}, aggregate.stages};
+    for (const auto& [i, amounts] : parts) {
+        AgentRewards& agent = rewards.agents[i];
+        AggregateMember member{as<AgentId>(i), {}};
+        for (const auto& [units, transitions] : amounts) {
+            const auto matches = static_cast<Index>(agent.matches.size());
+            agent.matches.push_back(transitions);
+            if (apart) {
+                StageValue value;
+                value.add(values[units], aggregate.stages);
+                value.finish();
+                add_own_reward(agent, matches, value, horizon);
+            } else {
+                member.units.emplace_back(as<SignalId>(agent.signal_count()), units);
+                agent.signal_matches.push_back(matches);
+            }
+        }
+        found.members.push_back(std::move(member));
+    }
+    if (apart) return;
+    found.values = std::move(values);
+    rewards.aggregates.push_back(std::move(found));
+}
+
 void list_signals(AgentRewards& agent, std::size_t transition_count) {
     std::vector<std::vector<SignalId>> rows(transition_count);
     for (std::size_t signal = 0; signal < agent.signal_count(); ++signal) {
@@ -109,6 +178,16 @@ void list_signals(AgentRewards& agent, std::size_t transition_count) {
 }
 
 }  // namespace
+
+bool is_linear(std::span<const double> values) {
+    double most = 0;
+    for (const double value : values) most = std::max(most, std::abs(value));
+    const double allowed = 4 * std::numeric_limits<double>::epsilon() * most;
+    for (std::size_t k = 2; k < values.size(); ++k) {
+        if (std::abs(values[k] - static_cast<double>(k) * values[1]) > allowed) return false;
+    }
+    return true;
+}
 
 Rewards sort_rewards(const Description& description) {
     Rewards rewards;
@@ -170,6 +249,11 @@ Rewards sort_rewards(const Description& description) {
             rewards.interactions.push_back(std::move(interaction));
         }
     }
+    for (const Aggregate& aggregate : description.aggregates) {
+        add_aggregate(aggregate, description.horizon,
+                      parts_of(aggregate, description.agents, matchers, rewards), rewards);
+    }
+    rewards.constant.finish();
     for (std::size_t i = 0; i < n; ++i) {
         list_signals(rewards.agents[i], description.agents[i].transition_count());
     }

@@ -6,6 +6,7 @@
 // at several an interaction.
 #pragma once
 
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -66,14 +67,33 @@ struct AgentRewards {
     void rewards_at(Index stage, std::vector<double>& rewards) const;
 };
 
+// A member of an aggregate. Each amount that it can add has a signal of its own, so a transition
+// makes at most one of them.
+struct AggregateMember {
+    AgentId agent;
+    std::vector<std::pair<SignalId, Index>> units;  // above 0, by signal
+};
+
+// An aggregate of two or more members that is not a sum of own rewards. Nothing is earned for a sum
+// of 0: what it brings is a constant.
+struct AggregateReward {
+    std::vector<AggregateMember> members;  // by agent
+    std::vector<double> values;            // by the sum, from 0
+    std::optional<std::vector<Index>> stages;
+};
+
 struct Rewards {
     std::vector<AgentRewards> agents;
     std::vector<Interaction> interactions;
+    std::vector<AggregateReward> aggregates;
     // The entries behind the interactions one by one, with the members that they really look at:
     // what has to know which reward function a value comes from.
     std::vector<Entry> interaction_entries;
     StageValue constant;
 };
+
+// Whether every unit of a sum is worth the same, up to rounding; `values` begin with 0.
+bool is_linear(std::span<const double> values);
 
 Rewards sort_rewards(const Description& description);
 

@@ -308,6 +308,7 @@ CompiledModel seen_by(const CompiledModel& model, const std::vector<std::vector<
     seen.constant_at.assign(layers, 0.0);
     seen.interactions_at.resize(layers);
     seen.values_at.resize(layers);
+    seen.aggregates_at.resize(layers);
     for (const AgentId agent : agents) seen.agents.push_back(model.agents[at(agent)]);
     const auto position = positions(model, agents);
     std::vector<std::vector<double>> extra(agents.size());

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "bounds/sums.hpp"
+
 namespace coreplan {
 
 namespace {
@@ -16,6 +18,7 @@ constexpr std::uint64_t kFreshStarts = 4;
 constexpr std::size_t kFewAgents = 16;
 // Profiles are alike if no more than this share of what is expected to be signalled differs.
 constexpr double kAlike = 0.1;
+constexpr std::size_t kNobody = ~std::size_t{0};
 
 }  // namespace
 
@@ -24,6 +27,7 @@ Descent::Descent(const CompiledModel& model, Monitor& monitor)
       monitor_(monitor),
       signals_(signal_counts(model)),
       interactions_of_(model.agents.size()),
+      aggregates_of_(model.agents.size()),
       neighbours_(model.agents.size()),
       tolerance_(kTolerance * reward_scale(model)) {
     for (std::size_t e = 0; e < model.interactions.size(); ++e) {
@@ -31,6 +35,15 @@ Descent::Descent(const CompiledModel& model, Monitor& monitor)
         for (const InteractionMember& one : model.interactions[e].members) {
             interactions_of_[at(one.agent)].push_back(static_cast<Index>(e));
             for (const InteractionMember& other : model.interactions[e].members) {
+                if (other.agent != one.agent) neighbours_[at(one.agent)].push_back(other.agent);
+            }
+        }
+    }
+    for (std::size_t e = 0; e < model.aggregates.size(); ++e) {
+        if (model.aggregates[e].layers.empty()) continue;
+        for (const AggregateMember& one : model.aggregates[e].members) {
+            aggregates_of_[at(one.agent)].push_back(static_cast<Index>(e));
+            for (const AggregateMember& other : model.aggregates[e].members) {
                 if (other.agent != one.agent) neighbours_[at(one.agent)].push_back(other.agent);
             }
         }
@@ -81,7 +94,27 @@ void Descent::add_up() {
             total += expected;
         }
     }
+    for (const CompiledAggregate& aggregate : model_.aggregates) {
+        for (const Index layer : aggregate.layers) {
+            total += expected_value(aggregate, sums_without(aggregate, layer, kNobody));
+        }
+    }
     profile_.value = total;
+}
+
+// Those who are absent have chances of 0.
+const std::vector<double>& Descent::sums_without(const CompiledAggregate& aggregate, Index layer,
+                                                 std::size_t without) {
+    sums_.assign(1, 1.0);
+    std::size_t work = 0;
+    for (const AggregateMember& member : aggregate.members) {
+        if (at(member.agent) == without) continue;
+        add_amounts(sums_, amounts_of(member, profile_.chance[at(member.agent)],
+                                      model_.layer_count(), layer));
+        work += sums_.size() * (1 + member.units.size());
+    }
+    monitor_.tick_or_throw(work / 4 + 1);
+    return sums_;
 }
 
 // Fills `extra_` for one agent; returns what its interactions are expected to bring as it is.
@@ -115,6 +148,20 @@ double Descent::expected_interactions(std::size_t i) {
             }
         }
         monitor_.tick_or_throw(cost::kResponseValue * interaction.values.size());
+    }
+    for (const Index e : aggregates_of_[i]) {
+        const CompiledAggregate& aggregate = model_.aggregates[e];
+        const AggregateMember& mine =
+            *std::ranges::find(aggregate.members, as<AgentId>(i), &AggregateMember::agent);
+        for (const Index layer : aggregate.layers) {
+            const std::vector<double>& sums = sums_without(aggregate, layer, i);
+            const double without = expected_value(aggregate, sums);
+            for (const auto& [signal, units] : mine.units) {
+                extra_[at(signal) * layers + layer] +=
+                    expected_value(aggregate, sums, units) - without;
+            }
+            monitor_.tick_or_throw(1 + sums.size() * mine.units.size() / 4);
+        }
     }
     double now = 0;
     for (std::size_t k = 0; k < extra_.size(); ++k) now += extra_[k] * profile_.chance[i][k];

@@ -61,6 +61,9 @@ private:
 
     bool answer(std::size_t i);
     double expected_interactions(std::size_t i);
+    // How likely each value of an aggregate's sum is at a layer, without one agent (or none).
+    const std::vector<double>& sums_without(const CompiledAggregate& aggregate, Index layer,
+                                            std::size_t without);
     void save(std::size_t i);
     void disturb(std::size_t i);
     void add_up();
@@ -69,6 +72,7 @@ private:
     Monitor& monitor_;
     std::vector<std::size_t> signals_;
     std::vector<std::vector<Index>> interactions_of_;
+    std::vector<std::vector<Index>> aggregates_of_;
     std::vector<std::vector<AgentId>> neighbours_;
     double tolerance_;
 
@@ -81,6 +85,7 @@ private:
     std::vector<char> is_saved_;
     double saved_value_ = 0;
 
+    std::vector<double> sums_;
     std::vector<double> extra_;  // what making a signal at a layer is expected to bring
     std::vector<double> class_value_;
     std::vector<double> after_value_;

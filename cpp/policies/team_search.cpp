@@ -35,8 +35,11 @@ TeamSearch::TeamSearch(const CompiledModel& model, const TeamSearchOptions& opti
     for (const CompiledAgent& agent : model.agents) {
         policy_bytes_ += static_cast<double>(agent.class_count() * sizeof(Index));
     }
-    trivial_ = std::ranges::all_of(model.interactions,
-                                   [](const auto& each) { return each.values.empty(); });
+    const bool sums = std::ranges::any_of(model.aggregates,
+                                          [](const auto& each) { return !each.layers.empty(); });
+    trivial_ = !sums && std::ranges::all_of(model.interactions,
+                                            [](const auto& each) { return each.values.empty(); });
+    rolls_ = !sums;
     take_profile();
     left_ = kFirstTries * model.agents.size();
 }
@@ -80,6 +83,11 @@ void TeamSearch::work(std::uint64_t end, std::uint64_t rounds) {
         switch (step_) {
             case Step::search:
                 if (!search(end)) return;
+                if (!rolls_) {
+                    ++rounds_;
+                    left_ = kTriesPerRound * model_.agents.size();
+                    break;
+                }
                 if (!prepare()) {
                     trivial_ = true;
                     return;
