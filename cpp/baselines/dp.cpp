@@ -102,7 +102,8 @@ private:
     [[nodiscard]] double sums(Index layer, const AfterId* afters) const {
         double total = 0;
         for (const Index e : model_.aggregates_at[layer]) {
-            total += model_.aggregate_value(model_.aggregates[e], {afters, model_.agents.size()});
+            total +=
+                model_.aggregate_value(model_.aggregates[e], layer, {afters, model_.agents.size()});
         }
         return total;
     }

@@ -139,7 +139,8 @@ double reward_scale(const CompiledModel& model) {
     for (Index layer = 0; layer < model.layer_count(); ++layer) {
         total += std::abs(model.constant_at[layer]);
         for (const double value : model.values_at[layer]) total += std::abs(value);
-        for (const Index e : model.aggregates_at[layer]) total += size_of(model.aggregates[e]);
+        for (const Index e : model.aggregates_at[layer])
+            total += size_of(model.aggregates[e], layer);
         for (const CompiledAgent& agent : model.agents) {
             double most = 0;
             for (Index a = agent.action_begin[agent.layer_begin[layer]];
@@ -227,7 +228,7 @@ std::vector<double> rewards_of(const CompiledModel& model, const LocalPolicy& po
                 add_amounts(sums, amounts_of(member, flow.chance, layers, layer, flow.mass[layer]));
                 monitor.tick_or_throw(sums.size() * (1 + member.units.size()));
             }
-            total += expected_value(aggregate, sums) * all;
+            total += expected_value(aggregate.table(layer), sums) * all;
         }
         monitor.tick_or_throw(4 * n + 8 * model.interactions_at[layer].size());
     }
@@ -252,8 +253,9 @@ IndependentBounds independent_bounds(const CompiledModel& model, Monitor& monito
     }
     for (const double constant : model.constant_at) bounds.upper += constant;
     for (const CompiledAggregate& aggregate : model.aggregates) {
-        const double most = *std::ranges::max_element(aggregate.values);
-        bounds.upper += std::max(0.0, most) * static_cast<double>(aggregate.layers.size());
+        for (const Index layer : aggregate.layers) {
+            bounds.upper += std::max(0.0, std::ranges::max(aggregate.table(layer)));
+        }
     }
     bounds.lower = value_of(model, bounds.policy, monitor);
     // Agents alone count the masses of their own laws, the whole team those of all: each is within

@@ -35,10 +35,10 @@ void add_amounts(std::vector<double>& sums, const Amounts& amounts) {
     }
 }
 
-double expected_value(const CompiledAggregate& aggregate, std::span<const double> sums,
+double expected_value(std::span<const double> values, std::span<const double> sums,
                       std::size_t more) {
     double total = 0;
-    for (std::size_t k = 0; k < sums.size(); ++k) total += sums[k] * aggregate.values[k + more];
+    for (std::size_t k = 0; k < sums.size(); ++k) total += sums[k] * values[k + more];
     return total;
 }
 

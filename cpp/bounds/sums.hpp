@@ -19,8 +19,8 @@ Amounts amounts_of(const AggregateMember& member, std::span<const double> chance
 // Adds a member to a sum: `sums` has the chance of every value of the sum.
 void add_amounts(std::vector<double>& sums, const Amounts& amounts);
 
-// What an aggregate is expected to bring, if `more` comes on top of the sum.
-double expected_value(const CompiledAggregate& aggregate, std::span<const double> sums,
+// What an aggregate with these values is expected to bring, if `more` comes on top of the sum.
+double expected_value(std::span<const double> values, std::span<const double> sums,
                       std::size_t more = 0);
 
 }  // namespace coreplan

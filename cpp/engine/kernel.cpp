@@ -85,14 +85,15 @@ void add_bonds(Stage& stage, const CompiledModel& model, const Team& team, Index
 
 void add_sums(Stage& stage, const CompiledModel& model, const Team& team, Index layer) {
     const std::size_t k = team.agents.size();
-    for (const Index e : team.aggregates) {
-        const CompiledAggregate& aggregate = model.aggregates[e];
-        if (!aggregate.counts_at(layer)) continue;
+    for (const Team::Sum& each : team.sums) {
+        const double* values = sum_values(model, each, layer);
+        if (values == nullptr) continue;
         Sum& sum = stage.sums.emplace_back();
-        sum.values = aggregate.values.data();
+        sum.values = values;
         sum.units.resize(k);
-        for (const AggregateMember& member : aggregate.members) {
+        for (const AggregateMember& member : model.aggregates[each.aggregate].members) {
             const std::size_t m = position_in(team.agents, member.agent);
+            if (m == k) continue;
             const Mode& mode = *stage.modes[m];
             for (Index f = 0; f < mode.afters; ++f) {
                 sum.units[m].push_back(model.units(member, AfterId{mode.after_first + f}));
@@ -629,6 +630,14 @@ void solve_team(const CompiledModel& model, const Team& team, const KernelOption
     }
 }
 
+const double* sum_values(const CompiledModel& model, const Team::Sum& sum, Index layer) {
+    const CompiledAggregate& aggregate = model.aggregates[sum.aggregate];
+    const auto found = std::ranges::lower_bound(aggregate.layers, layer);
+    if (found == aggregate.layers.end() || *found != layer) return nullptr;
+    if (sum.values == nullptr) return aggregate.table(layer).data();
+    return sum.values + static_cast<std::size_t>(found - aggregate.layers.begin()) * sum.width;
+}
+
 PreparedTeam::PreparedTeam(const CompiledModel& model, const std::vector<AgentId>& agents,
                            Monitor& monitor)
     : model_(model), memory_(monitor), blocks_(make_pair_blocks(model, agents, memory_)) {
@@ -645,7 +654,7 @@ PreparedTeam::PreparedTeam(const CompiledModel& model, const std::vector<AgentId
                                &block, block.value.data()});
     }
     team_.wide = wide_interactions(model, agents);
-    team_.aggregates = aggregates_among(model, agents);
+    for (const Index e : aggregates_among(model, agents)) team_.sums.push_back({.aggregate = e});
 }
 
 TeamSolution PreparedTeam::solve(const KernelOptions& options, Monitor& monitor) const {

@@ -32,13 +32,22 @@ struct Team {
         const PairBlock* block;
         const double* value;  // instead of the block's own
     };
+    // A reward for the sum of what the team's agents add to an aggregate.
+    struct Sum {
+        Index aggregate;
+        const double* values = nullptr;  // instead of the aggregate's own: per layer that it counts
+        std::size_t width = 0;           // at, so many
+    };
     std::vector<AgentId> agents;
     std::vector<const AgentModes*> modes;
     std::vector<const double*> rewards;  // per agent, by the model's number of the action
     std::vector<Pair> pairs;
-    std::vector<Index> wide;        // interactions of three and more members
-    std::vector<Index> aggregates;  // those all of whose members are in the team
+    std::vector<Index> wide;  // interactions of three and more members
+    std::vector<Sum> sums;
 };
+
+// The values of a team's sum at a layer; null if it does not count then.
+const double* sum_values(const CompiledModel& model, const Team::Sum& sum, Index layer);
 
 // A team that is solved. Joint states and actions are numbered with the team's first agent as the
 // most significant digit, as in JointLayout.

@@ -31,6 +31,17 @@ std::size_t entry(const Team& team, const Team::Pair& pair, Index layer,
     return static_cast<std::size_t>(found - first);
 }
 
+// What a team adds to the sum of an aggregate.
+std::size_t units_of(const CompiledModel& model, const Team& team, const Team::Sum& sum,
+                     const std::vector<Index>& after) {
+    std::size_t units = 0;
+    for (const AggregateMember& member : model.aggregates[sum.aggregate].members) {
+        const std::size_t m = position_in(team.agents, member.agent);
+        if (m < team.agents.size()) units += model.units(member, AfterId{after[m]});
+    }
+    return units;
+}
+
 // Finds the best joint action of joint states of one layer.
 class Lookahead {
 public:
@@ -60,6 +71,11 @@ public:
         for (const Index e : team_.wide) {
             const double value = model_.interactions[e].value_at(model_.first_stage + layer);
             if (value != 0) wide_.emplace_back(e, value);
+        }
+        sums_.clear();
+        for (const Team::Sum& sum : team_.sums) {
+            const double* values = sum_values(model_, sum, layer);
+            if (values != nullptr) sums_.emplace_back(&sum, values);
         }
         return cells;
     }
@@ -132,6 +148,9 @@ private:
             if (x < pair.block->column.size()) sum += pair.value[x];
         }
         for (const auto& [e, value] : wide_) sum += value * wide_chance(model_.interactions[e]);
+        for (const auto& [each, values] : sums_) {
+            sum += values[units_of(model_, team_, *each, after)];
+        }
         if (layer_ + 1 == model_.layer_count()) return sum;
         const double* next = solution_.values.data() + solution_.layer_begin[layer_ + 1];
         for (const auto& [there, mass] : outcomes(1.0)) sum += mass * next[there];
@@ -156,6 +175,7 @@ private:
     std::vector<Index> digit_;
     std::vector<Index> best_;
     std::vector<std::pair<Index, double>> wide_;
+    std::vector<std::pair<const Team::Sum*, const double*>> sums_;
     std::vector<std::pair<std::uint64_t, double>> outcomes_;
     std::vector<std::pair<std::uint64_t, double>> wider_;
 };
@@ -210,6 +230,11 @@ bool follow(const CompiledModel& model, const Team& team, const TeamSolution& so
     for (std::size_t p = 0; p < team.pairs.size(); ++p) {
         buffers.pairs[p].assign(team.pairs[p].block->column.size(), 0.0);
     }
+    buffers.sums.resize(team.sums.size());
+    for (std::size_t g = 0; g < team.sums.size(); ++g) {
+        const CompiledAggregate& aggregate = model.aggregates[team.sums[g].aggregate];
+        buffers.sums[g].assign(aggregate.layers.size() * team.sums[g].width, 0.0);
+    }
     occupancy.states = 0;
     const auto count = [&](const Visit& here) {
         ++occupancy.states;
@@ -217,6 +242,15 @@ bool follow(const CompiledModel& model, const Team& team, const TeamSolution& so
         for (std::size_t p = 0; p < team.pairs.size(); ++p) {
             const std::size_t x = entry(team, team.pairs[p], here.layer, here.afters);
             if (x < buffers.pairs[p].size()) buffers.pairs[p][x] += here.chance;
+        }
+        for (std::size_t g = 0; g < team.sums.size(); ++g) {
+            const Team::Sum& sum = team.sums[g];
+            const auto& layers = model.aggregates[sum.aggregate].layers;
+            const auto found = std::ranges::lower_bound(layers, here.layer);
+            if (sum.width == 0 || found == layers.end() || *found != here.layer) continue;
+            const auto row = static_cast<std::size_t>(found - layers.begin());
+            buffers.sums[g][row * sum.width + units_of(model, team, sum, here.afters)] +=
+                here.chance;
         }
         return true;
     };
@@ -226,6 +260,10 @@ bool follow(const CompiledModel& model, const Team& team, const TeamSolution& so
     for (std::size_t m = 0; m < k; ++m) collect(buffers.actions[m], occupancy.actions[m]);
     for (std::size_t p = 0; p < team.pairs.size(); ++p) {
         collect(buffers.pairs[p], occupancy.pairs[p]);
+    }
+    occupancy.sums.resize(team.sums.size());
+    for (std::size_t g = 0; g < team.sums.size(); ++g) {
+        collect(buffers.sums[g], occupancy.sums[g]);
     }
     return true;
 }

@@ -18,7 +18,9 @@ struct Chances {
 struct Occupancy {
     std::vector<Chances> actions;  // per agent of the team: by the model's number of the action
     std::vector<Chances> pairs;    // per pair of the team: by position in the block
-    std::uint64_t states = 0;      // joint states that can be reached
+    // Per sum of the team: by layer of its aggregate, `width` of them each, and sum.
+    std::vector<Chances> sums;
+    std::uint64_t states = 0;  // joint states that can be reached
 };
 
 // A joint state that the best joint actions lead to. Numbers of actions and after-states are the
@@ -49,6 +51,7 @@ struct OccupancyBuffers {
     WalkBuffers walk;
     std::vector<std::vector<double>> actions;
     std::vector<std::vector<double>> pairs;
+    std::vector<std::vector<double>> sums;
 };
 
 // Counts what is done on that walk. False if a limit struck.

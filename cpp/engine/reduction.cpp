@@ -246,7 +246,7 @@ private:
             }
         }
         for (const CompiledAggregate& aggregate : model().aggregates) {
-            if (std::ranges::is_sorted(aggregate.values, std::greater<>{})) continue;
+            if (never_gains(aggregate)) continue;
             for (const AggregateMember& member : aggregate.members) {
                 can_gain[at(member.agent)] = true;
             }
@@ -279,19 +279,33 @@ private:
             for (const AggregateMember& member : aggregate.members) {
                 if (can_gain[at(member.agent)]) continue;
                 for (const auto& [signal, units] : member.units) {
-                    const double cost = steepest_fall(aggregate.values, units);
+                    const double* known = nullptr;
+                    double fall = 0;
                     for (const Index layer : aggregate.layers) {
-                        worst[at(member.agent)][layer][at(signal)] += cost;
+                        const std::span<const double> table = aggregate.table(layer);
+                        if (table.data() != known) {
+                            known = table.data();
+                            fall = steepest_fall(table, units);
+                            monitor_.tick_or_throw(aggregate.sums);
+                        }
+                        worst[at(member.agent)][layer][at(signal)] += fall;
+                        monitor_.tick_or_throw(1);
                     }
-                    monitor_.tick_or_throw(aggregate.values.size() + aggregate.layers.size());
                 }
             }
         }
         return worst;
     }
 
+    // Whether larger sums are never worth more.
+    static bool never_gains(const CompiledAggregate& aggregate) {
+        return std::ranges::all_of(aggregate.layers, [&](Index layer) {
+            return std::ranges::is_sorted(aggregate.table(layer), std::greater<>{});
+        });
+    }
+
     // The most that is lost if a sum grows by some units.
-    static double steepest_fall(const std::vector<double>& values, Index units) {
+    static double steepest_fall(std::span<const double> values, Index units) {
         double most = 0;
         for (std::size_t k = units; k < values.size(); ++k) {
             most = std::max(most, values[k - units] - values[k]);
@@ -393,7 +407,7 @@ private:
                     if (at(signal) < mine.size() && mine[at(signal)]) return false;
                 }
             }
-            std::erase(aggregate.layers, layer);
+            aggregate.drop(layer);
             ++result_.report.interactions_dropped;
             return true;
         });

@@ -53,6 +53,9 @@ Relaxation::Relaxation(const CompiledModel& model, const RelaxationOptions& opti
             own_gained_ += most_at(agent, layer, agent.action_reward.data());
         }
         for (const double value : model.values_at[layer]) own_gained_ += std::max(0.0, value);
+        for (const Index e : model.aggregates_at[layer]) {
+            own_gained_ += size_of(model.aggregates[e], layer);
+        }
         interactions_ = std::max(interactions_, static_cast<double>(model.values_at[layer].size()));
     }
     // Clusters count the masses of their own agents' laws, the whole team those of all.
@@ -81,16 +84,22 @@ Team Relaxation::team_of(const Cluster& cluster) const {
         return static_cast<std::size_t>(std::ranges::find(cluster.agents, agent) -
                                         cluster.agents.begin());
     };
-    for (std::size_t x = cluster.agents.size(); x < cluster.blocks.size(); ++x) {
+    for (std::size_t x = cluster.agents.size(); x < cluster.rewards; ++x) {
         const PairBlock& block = pairs_[cluster.blocks[x] - model_.agents.size()];
         team.pairs.push_back({position(block.first), position(block.second), &block, share(x)});
     }
     team.wide = cluster.wide;
+    for (const Owned& owned : cluster.owned) {
+        const double* values = owned.values.empty() ? nullptr : owned.values.data();
+        team.sums.push_back({owned.aggregate, values, owned.values.empty() ? 0 : owned.width});
+    }
     return team;
 }
 
 void Relaxation::solve_cluster(Cluster& cluster, Worker& worker, Monitor& monitor) const {
-    const Team team = team_of(cluster);
+    value_owned(cluster, monitor);
+    Team team = team_of(cluster);
+    pay_members(cluster, team, worker);
     solve_team(model_, team, {.policy = false, .values = true}, worker.solution, worker.buffers,
                monitor);
     if (worker.solution.stop != Stop::none) return;
@@ -105,18 +114,29 @@ void Relaxation::solve_cluster(Cluster& cluster, Worker& worker, Monitor& monito
     };
     std::size_t entries = 0;
     for (std::size_t x = 0; x < cluster.blocks.size(); ++x) {
-        if (blocks_[cluster.blocks[x]].shared()) entries += chances_of(x).at.size();
+        if (!blocks_[cluster.blocks[x]].shared()) continue;
+        entries +=
+            x < cluster.rewards ? chances_of(x).at.size() : blocks_[cluster.blocks[x]].total.size();
     }
     cut.at.reserve(entries);
     cut.chance.reserve(entries);
-    for (std::size_t x = 0; x < cluster.blocks.size(); ++x) {
+    const auto add = [&](std::size_t place, double chance) {
+        cut.at.push_back(static_cast<Index>(place));
+        cut.chance.push_back(chance);
+        shared += chance * cluster.trial[place];
+    };
+    for (std::size_t x = 0; x < cluster.rewards; ++x) {
         if (!blocks_[cluster.blocks[x]].shared()) continue;
         const Chances& chances = chances_of(x);
         for (std::size_t k = 0; k < chances.at.size(); ++k) {
-            const std::size_t place = cluster.begin[x] + chances.at[k];
-            cut.at.push_back(static_cast<Index>(place));
-            cut.chance.push_back(chances.chance[k]);
-            shared += chances.chance[k] * cluster.trial[place];
+            add(cluster.begin[x] + chances.at[k], chances.chance[k]);
+        }
+    }
+    std::vector<double> units;
+    for (std::size_t x = cluster.rewards; x < cluster.blocks.size(); ++x) {
+        count_units(cluster, team, worker, units, x);
+        for (std::size_t k = 0; k < units.size(); ++k) {
+            if (units[k] != 0) add(cluster.begin[x] + k, units[k]);
         }
     }
     cut.constant = cluster.found - shared;
@@ -166,8 +186,8 @@ void Relaxation::accept() {
 
 // The most that a cluster's shares above zero can add up to, at the centre.
 double Relaxation::gained(const Cluster& cluster) const {
-    double total = 0;
-    for (std::size_t x = 0; x < cluster.blocks.size(); ++x) {
+    double total = most_priced(cluster);
+    for (std::size_t x = 0; x < cluster.rewards; ++x) {
         const Block& block = blocks_[cluster.blocks[x]];
         const double* share =
             block.shared() ? cluster.centre.data() + cluster.begin[x] : block.total.data();
@@ -204,6 +224,7 @@ double Relaxation::operations(const Cluster& cluster) const {
     for (const Index e : cluster.wide) {
         count += 1 + static_cast<double>(model_.interactions[e].members.size());
     }
+    count += 4 * static_cast<double>(cluster.owned.size() + cluster.paid.size());
     return count;
 }
 
@@ -242,6 +263,11 @@ void Relaxation::balance() {
             const auto x = static_cast<std::size_t>(std::ranges::find(cluster.blocks, b) -
                                                     cluster.blocks.begin());
             shares.push_back(cluster.trial.data() + cluster.begin[x]);
+        }
+        if (is_price(b)) {  // the same to the last bit
+            limit_prices(b, shares[0]);
+            for (double* mine : shares) std::copy_n(shares[0], block.total.size(), mine);
+            continue;
         }
         missing = block.total;
         for (const double* mine : shares) {
@@ -326,7 +352,7 @@ double Relaxation::product(const Cluster& cluster, const Cut& one, const Cut& ot
         while (k < one.at.size() && one.at[k] < other.at[l]) ++k;
         if (k == one.at.size()) break;
         if (one.at[k] != other.at[l]) continue;
-        sum += one.chance[k] * other.chance[l] * (1 - part_[cluster.flat[one.at[k]]]);
+        sum += one.chance[k] * other.chance[l] * own_[cluster.flat[one.at[k]]];
     }
     return sum;
 }
@@ -338,7 +364,7 @@ double Relaxation::base_value(const Cluster& cluster, const Cut& cut) const {
         const Index place = cut.at[k];
         const std::size_t flat = cluster.flat[place];
         const double others = total_sum_[flat] - cluster.sum[place];
-        sum += cut.chance[k] * (cluster.centre[place] + step_ * others * part_[flat]);
+        sum += cut.chance[k] * (cluster.centre[place] + step_ * others * cross_[flat]);
     }
     return sum;
 }
@@ -448,14 +474,20 @@ double Relaxation::master(Monitor& monitor) {
     return promised;
 }
 
+// Where the cuts would move a share: down where its cluster makes more use of it than others do,
+// and a price where more is sold than bought.
+double Relaxation::direction(const Cluster& cluster, std::size_t share) const {
+    const std::size_t flat = cluster.flat[share];
+    const double mine = cluster.sum[share];
+    return own_[flat] * mine - cross_[flat] * (total_sum_[flat] - mine);
+}
+
 void Relaxation::make_trial(Monitor& monitor) {
     for (Cluster& cluster : clusters_) {
         monitor.tick(cost::kShare * cluster.centre.size());
         cluster.trial.resize(cluster.centre.size());
         for (std::size_t k = 0; k < cluster.centre.size(); ++k) {
-            const std::size_t flat = cluster.flat[k];
-            cluster.trial[k] =
-                cluster.centre[k] - step_ * (cluster.sum[k] - total_sum_[flat] * part_[flat]);
+            cluster.trial[k] = cluster.centre[k] - step_ * direction(cluster, k);
         }
     }
     balance();
@@ -481,8 +513,7 @@ bool Relaxation::work_on(double lower, Monitor& monitor) {
         double norm = 0;
         for (const Cluster& cluster : clusters_) {
             for (std::size_t k = 0; k < cluster.sum.size(); ++k) {
-                const std::size_t flat = cluster.flat[k];
-                const double gap = cluster.sum[k] - total_sum_[flat] * part_[flat];
+                const double gap = direction(cluster, k);
                 norm += gap * gap;
             }
         }
@@ -570,7 +601,7 @@ std::vector<double> Relaxation::share_of_agent(std::size_t cluster, std::size_t 
 std::vector<const PairBlock*> Relaxation::pairs_of(std::size_t cluster) const {
     std::vector<const PairBlock*> found;
     const Cluster& mine = clusters_[cluster];
-    for (std::size_t x = mine.agents.size(); x < mine.blocks.size(); ++x) {
+    for (std::size_t x = mine.agents.size(); x < mine.rewards; ++x) {
         found.push_back(&pairs_[mine.blocks[x] - model_.agents.size()]);
     }
     return found;

@@ -7,6 +7,10 @@
 // its own optimum: the sum of optima is an upper bound, however rewards are divided. How they are
 // divided is optimised by a proximal bundle method: the solution of a cluster gives the chances of
 // what its best policy does, and with them a lower bound on its optimum, linear in the shares.
+//
+// An aggregate belongs to one cluster, its owner. What other members add to the sum has a price per
+// unit and layer: they get it, and the owner pays it for as many of their units as suit it best.
+// So no joint policy can get more, whatever the prices are; they are optimised with the shares.
 #pragma once
 
 #include <cstdint>
@@ -74,7 +78,8 @@ public:
     }
 
 private:
-    // A reward that may be shared: of an agent or of a pair.
+    // A reward that may be shared: of an agent or of a pair. Or the prices of an aggregate, per
+    // layer at which it counts; they are the same for all their clusters, and add up to nothing.
     struct Block {
         std::vector<double> total;
         std::vector<std::size_t> clusters;  // that contain it
@@ -96,10 +101,27 @@ private:
                                        (chance.size() + product.capacity()) * sizeof(double));
         }
     };
+    // An aggregate of the owner, with what the sum of its own agents is worth to it.
+    struct Owned {
+        Index aggregate;
+        std::size_t block;  // position in the cluster's blocks; their number if nobody is outside
+        std::size_t width;  // sums of its agents, from 0
+        std::vector<double> values;  // per layer and sum, at the trial; none if nobody is outside
+        std::vector<Index> bought;   // and how many units of others suit it best
+    };
+    // An aggregate of another owner, and the members whose units are paid here.
+    struct Paid {
+        Index aggregate;
+        std::size_t block;
+        std::vector<std::size_t> members;  // positions in the aggregate
+    };
     struct Cluster {
         std::vector<AgentId> agents;
-        std::vector<std::size_t> blocks;  // of the agents, then of the pairs
-        std::vector<std::size_t> begin;   // per block: its shares in the arrays below, if shared
+        std::vector<std::size_t> blocks;  // of the agents, of the pairs, then prices
+        std::size_t rewards = 0;          // blocks of agents and pairs
+        std::vector<Owned> owned;
+        std::vector<Paid> paid;
+        std::vector<std::size_t> begin;  // per block: its shares in the arrays below, if shared
         std::vector<Index> wide;
         std::vector<std::size_t> flat;  // per share: its place in the flat arrays
         std::vector<double> centre;     // shares
@@ -115,6 +137,12 @@ private:
         KernelBuffers buffers;
         Occupancy occupancy;
         OccupancyBuffers forward;
+        std::vector<std::vector<double>> rewards;  // own ones with what is paid for units
+    };
+    // An aggregate's members: what actions add to the sum, and at most per layer of the aggregate.
+    struct Members {
+        std::vector<std::vector<Index>> units;  // per member and action
+        std::vector<std::vector<Index>> most;
     };
 
     // How the clusters are laid out, apart from what they hold.
@@ -123,7 +151,8 @@ private:
         std::vector<std::vector<std::size_t>> clusters_of;  // per block
         std::vector<std::size_t> offset;                    // per block
         std::vector<double> total_sum;
-        std::vector<double> part;
+        std::vector<double> own;
+        std::vector<double> cross;
         std::vector<bool> mark;
     };
 
@@ -153,6 +182,23 @@ private:
     static constexpr double kPartOfMemory = 0.5;  // that it takes at most: others need some, too
 
     void make_blocks(Monitor& monitor);
+    void make_sums(Monitor& monitor);
+    void place_sums();
+    void place_sum(std::size_t g);
+    void value_owned(Cluster& cluster, Monitor& monitor) const;
+    void pay_members(const Cluster& cluster, Team& team, Worker& worker) const;
+    void count_units(const Cluster& cluster, const Team& team, const Worker& worker,
+                     std::vector<double>& units, std::size_t block) const;
+    void limit_prices(std::size_t block, double* prices) const;
+    void take_over_prices(const Layout& old);
+    [[nodiscard]] double most_priced(const Cluster& cluster) const;
+    [[nodiscard]] double sum_bytes(const std::vector<std::vector<AgentId>>& groups) const;
+    [[nodiscard]] bool is_price(std::size_t block) const noexcept {
+        return block >= model_.agents.size() + pairs_.size();
+    }
+    [[nodiscard]] std::size_t block_of_sum(std::size_t g) const noexcept {
+        return model_.agents.size() + pairs_.size() + g;
+    }
     std::vector<std::vector<AgentId>> first_groups(Monitor& monitor);
     void add_coarse(const CompiledInteraction& interaction);
     void set_clusters(std::vector<std::vector<AgentId>> groups);
@@ -170,6 +216,7 @@ private:
     bool solve_all(Monitor& monitor);
     void solve_cluster(Cluster& cluster, Worker& worker, Monitor& monitor) const;
     [[nodiscard]] Team team_of(const Cluster& cluster) const;
+    [[nodiscard]] double direction(const Cluster& cluster, std::size_t share) const;
     void accept();
     void remember(Monitor& monitor);
     double master(Monitor& monitor);
@@ -202,15 +249,18 @@ private:
     std::vector<PairBlock> pairs_;
     std::vector<std::vector<std::size_t>> linked_;  // per agent: its pairs
     std::vector<Index> wide_;                       // interactions with a cluster of their own
-    std::vector<Block> blocks_;                     // agents, then pairs
+    std::vector<Members> sums_;                     // per aggregate
+    std::vector<Block> blocks_;                     // agents, pairs, then aggregates
     std::vector<Cluster> clusters_;
     std::vector<Worker> workers_;
     std::vector<double> total_sum_;  // flat: Σ over clusters of X
-    std::vector<double> part_;       // flat: 1 / number of clusters
-    std::vector<bool> mark_;         // flat, all false between calls
-    Reservation model_memory_;       // modes, pairs and blocks
-    Reservation tables_memory_;      // of the workers
-    Reservation shares_memory_;      // clusters, without their cuts
+    // Flat: how much of a cluster's own chance, and of the others', is in a step.
+    std::vector<double> own_;
+    std::vector<double> cross_;
+    std::vector<bool> mark_;     // flat, all false between calls
+    Reservation model_memory_;   // modes, pairs and blocks
+    Reservation tables_memory_;  // of the workers
+    Reservation shares_memory_;  // clusters, without their cuts
     Reservation cuts_memory_;
     double upper_ = 0;
     double centre_value_ = 0;

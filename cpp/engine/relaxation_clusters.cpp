@@ -48,6 +48,7 @@ void Relaxation::make_blocks(Monitor& monitor) {
         linked_[at(pairs_[p].first)].push_back(p);
         linked_[at(pairs_[p].second)].push_back(p);
     }
+    make_sums(monitor);
 }
 
 // A cluster for every pair and every wider interaction, as far as memory allows.
@@ -157,7 +158,7 @@ double Relaxation::share_bytes(const std::vector<std::vector<AgentId>>& groups) 
             }
         }
     }
-    return bytes;
+    return bytes + sum_bytes(groups);
 }
 
 // An interaction that no cluster holds: nobody pays for it, and its first member gets what it can
@@ -213,10 +214,12 @@ void Relaxation::set_clusters(std::vector<std::vector<AgentId>> groups) {
                 if (b < blocks_.size()) cluster.blocks.push_back(b);
             }
         }
+        cluster.rewards = cluster.blocks.size();
         for (const std::size_t b : cluster.blocks) {
             blocks_[b].clusters.push_back(clusters_.size() - 1);
         }
     }
+    place_sums();
     for (const Index e : wide_) {
         std::vector<AgentId> who;
         for (const InteractionMember& member : model_.interactions[e].members) {
@@ -233,12 +236,17 @@ void Relaxation::set_clusters(std::vector<std::vector<AgentId>> groups) {
         if (block.shared()) flat += block.total.size();
     }
     total_sum_.assign(flat, 0.0);
-    part_.assign(flat, 0.0);
+    own_.assign(flat, 0.0);
+    cross_.assign(flat, 0.0);
     mark_.assign(flat, false);
-    for (const Block& block : blocks_) {
+    for (std::size_t b = 0; b < blocks_.size(); ++b) {
+        const Block& block = blocks_[b];
         if (!block.shared()) continue;
-        std::fill_n(part_.begin() + static_cast<std::ptrdiff_t>(block.offset), block.total.size(),
-                    1.0 / static_cast<double>(block.clusters.size()));
+        // Shares stay equal in sum; prices stay the same in all clusters.
+        const double part = 1.0 / static_cast<double>(block.clusters.size());
+        const auto begin = static_cast<std::ptrdiff_t>(block.offset);
+        std::fill_n(own_.begin() + begin, block.total.size(), is_price(b) ? part : 1 - part);
+        std::fill_n(cross_.begin() + begin, block.total.size(), is_price(b) ? -part : part);
     }
     for (Cluster& cluster : clusters_) {
         std::size_t shares = 0;
@@ -262,7 +270,7 @@ void Relaxation::share_equally() {
     for (Cluster& cluster : clusters_) {
         for (std::size_t x = 0; x < cluster.blocks.size(); ++x) {
             const Block& block = blocks_[cluster.blocks[x]];
-            if (!block.shared()) continue;
+            if (!block.shared()) continue;  // prices are 0 at first
             const double part = 1.0 / static_cast<double>(block.clusters.size());
             for (std::size_t k = 0; k < block.total.size(); ++k) {
                 cluster.centre[cluster.begin[x] + k] = part * block.total[k];
@@ -281,6 +289,11 @@ std::set<std::vector<AgentId>> Relaxation::extended_clusters(std::size_t most_ag
             for (const std::size_t p : linked_[at(agent)]) {
                 neighbours.insert(pairs_[p].first);
                 neighbours.insert(pairs_[p].second);
+            }
+        }
+        for (const Owned& owned : cluster.owned) {
+            for (const AggregateMember& member : model_.aggregates[owned.aggregate].members) {
+                neighbours.insert(member.agent);
             }
         }
         for (const AgentId agent : neighbours) {
@@ -355,7 +368,8 @@ void Relaxation::swap_layout(Layout& other) noexcept {
         std::swap(blocks_[b].offset, other.offset[b]);
     }
     std::swap(total_sum_, other.total_sum);
-    std::swap(part_, other.part);
+    std::swap(own_, other.own);
+    std::swap(cross_, other.cross);
     std::swap(mark_, other.mark);
 }
 
@@ -387,7 +401,7 @@ void Relaxation::take_over(const Layout& old) {
         }
         const double part = 1.0 / static_cast<double>(heirs.size());
         for (Cluster* heir : heirs) {
-            for (std::size_t x = 0; x < each.blocks.size(); ++x) {
+            for (std::size_t x = 0; x < each.rewards; ++x) {
                 const std::size_t b = each.blocks[x];
                 if (!blocks_[b].shared()) continue;
                 const auto y = static_cast<std::size_t>(std::ranges::find(heir->blocks, b) -
@@ -400,6 +414,7 @@ void Relaxation::take_over(const Layout& old) {
             }
         }
     }
+    take_over_prices(old);
 }
 
 }  // namespace coreplan

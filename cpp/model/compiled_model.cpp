@@ -99,7 +99,8 @@ void compile_aggregates(const LocalGraphs& graphs, CompiledModel& model, SignalR
         seen.push_back(signals_seen(graphs.agents[i], graphs.rewards.agents[i], layers));
     }
     for (const AggregateReward& aggregate : graphs.rewards.aggregates) {
-        CompiledAggregate compiled{aggregate.members, aggregate.values, {}};
+        CompiledAggregate compiled{
+            aggregate.members, aggregate.values.size(), aggregate.values, {}};
         memory.take(static_cast<double>(aggregate.values.size()) * 8 + 64.0 * layers,
                     "the rewards for sums");
         for (Index layer = 0; layer < layers; ++layer) {
@@ -275,9 +276,9 @@ double bytes_of(const Values&... values) {
 
 }  // namespace
 
-double size_of(const CompiledAggregate& aggregate) {
+double size_of(const CompiledAggregate& aggregate, Index layer) {
     double most = 0;
-    for (const double value : aggregate.values) most = std::max(most, std::abs(value));
+    for (const double value : aggregate.table(layer)) most = std::max(most, std::abs(value));
     return most;
 }
 

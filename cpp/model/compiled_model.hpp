@@ -76,17 +76,36 @@ struct CompiledInteraction {
 // rewards. What an agent adds is a matter of the signals of its after-state.
 struct CompiledAggregate {
     std::vector<AggregateMember> members;  // two or more, by agent
-    std::vector<double> values;            // by the sum; nothing for 0
+    std::size_t sums = 0;                  // how many there can be, from 0
+    std::vector<double> values;            // by the sum; one table for all layers, or for each
     std::vector<Index> layers;             // in increasing order
 
     // Whether it counts at a layer.
     [[nodiscard]] bool counts_at(Index layer) const {
         return std::ranges::binary_search(layers, layer);
     }
+    // The values at a layer at which it counts.
+    [[nodiscard]] std::span<const double> table(Index layer) const {
+        return {values.data() + row(layer) * sums, sums};
+    }
+    // No longer counts at a layer.
+    void drop(Index layer) {
+        if (values.size() > sums) {
+            const auto begin = values.begin() + static_cast<std::ptrdiff_t>(row(layer) * sums);
+            values.erase(begin, begin + static_cast<std::ptrdiff_t>(sums));
+        }
+        std::erase(layers, layer);
+    }
+
+private:
+    [[nodiscard]] std::size_t row(Index layer) const {
+        if (values.size() == sums) return 0;
+        return static_cast<std::size_t>(std::ranges::lower_bound(layers, layer) - layers.begin());
+    }
 };
 
-// The most that it can be worth, either way.
-double size_of(const CompiledAggregate& aggregate);
+// The most that it can be worth at a layer, either way.
+double size_of(const CompiledAggregate& aggregate, Index layer);
 
 struct CompiledModel {
     Index first_stage = 0;
@@ -134,14 +153,14 @@ struct CompiledModel {
         }
         return 0;
     }
-    // The reward of an aggregate, given the after-states of all agents.
-    [[nodiscard]] double aggregate_value(const CompiledAggregate& aggregate,
+    // The reward of an aggregate at a layer at which it counts, given all agents' after-states.
+    [[nodiscard]] double aggregate_value(const CompiledAggregate& aggregate, Index layer,
                                          std::span<const AfterId> afters) const {
         std::size_t sum = 0;
         for (const AggregateMember& member : aggregate.members) {
             sum += units(member, afters[at(member.agent)]);
         }
-        return aggregate.values[sum];
+        return aggregate.table(layer)[sum];
     }
     [[nodiscard]] std::vector<AgentId> everyone() const {
         std::vector<AgentId> all;

@@ -44,7 +44,8 @@ double mass_error(const CompiledModel& model) {
     for (Index layer = 0; layer < model.layer_count(); ++layer) {
         double size = std::abs(model.constant_at[layer]);
         for (const double value : model.values_at[layer]) size += std::abs(value);
-        for (const Index e : model.aggregates_at[layer]) size += size_of(model.aggregates[e]);
+        for (const Index e : model.aggregates_at[layer])
+            size += size_of(model.aggregates[e], layer);
         for (const CompiledAgent& agent : model.agents) {
             double deviation = 0;
             for (Index after = agent.after_layer_begin[layer];

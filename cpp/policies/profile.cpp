@@ -96,7 +96,8 @@ void Descent::add_up() {
     }
     for (const CompiledAggregate& aggregate : model_.aggregates) {
         for (const Index layer : aggregate.layers) {
-            total += expected_value(aggregate, sums_without(aggregate, layer, kNobody));
+            total +=
+                expected_value(aggregate.table(layer), sums_without(aggregate, layer, kNobody));
         }
     }
     profile_.value = total;
@@ -155,10 +156,10 @@ double Descent::expected_interactions(std::size_t i) {
             *std::ranges::find(aggregate.members, as<AgentId>(i), &AggregateMember::agent);
         for (const Index layer : aggregate.layers) {
             const std::vector<double>& sums = sums_without(aggregate, layer, i);
-            const double without = expected_value(aggregate, sums);
+            const std::span<const double> table = aggregate.table(layer);
+            const double without = expected_value(table, sums);
             for (const auto& [signal, units] : mine.units) {
-                extra_[at(signal) * layers + layer] +=
-                    expected_value(aggregate, sums, units) - without;
+                extra_[at(signal) * layers + layer] += expected_value(table, sums, units) - without;
             }
             monitor_.tick_or_throw(1 + sums.size() * mine.units.size() / 4);
         }

@@ -134,6 +134,13 @@ public:
         return description;
     }
 
+    Description make_with_sums() {
+        Description description = make();
+        const Index count = between(1, 3);
+        for (Index k = 0; k < count; ++k) add_aggregate(description);
+        return description;
+    }
+
 private:
     Index between(Index low, Index high) {
         return std::uniform_int_distribution<Index>(low, high)(random_);
@@ -220,6 +227,35 @@ private:
             entry(value, std::move(members), perhaps_below(description.horizon, 0.4)));
     }
 
+    void add_aggregate(Description& description) {
+        Aggregate aggregate;
+        std::vector<Index> most(agents_, 0);
+        for (Index i = 0; i < agents_; ++i) {
+            const Index amounts = happens(0.8) ? between(1, 2) : 0;
+            for (Index k = 0; k < amounts; ++k) {
+                const AgentDescription& who = description.agents[i];
+                const Member member = when(description, i,
+                                           {perhaps_below(who.state_count, 0.4),
+                                            perhaps_below(who.action_count, 0.7), std::nullopt});
+                const Index units = between(0, 2);
+                aggregate.amounts.push_back({member.agent, member.condition, units});
+                most[i] += units;
+            }
+        }
+        Index sums = 1;
+        for (const Index each : most) sums += each;
+        const Index threshold = between(1, 3);
+        const double step = static_cast<double>(between(0, 40)) / 4.0 - 5.0;
+        const bool steps = happens(0.6);
+        for (Index k = 0; k < sums; ++k) {
+            aggregate.values.push_back(steps
+                                           ? (k >= threshold ? step * (happens(0.5) ? 1 : k) : 0.0)
+                                           : static_cast<double>(between(0, 40)) / 4.0 - 5.0);
+        }
+        aggregate.stages = perhaps_below(description.horizon, 0.3);
+        description.aggregates.push_back(std::move(aggregate));
+    }
+
     std::mt19937_64 random_;
     Index agents_ = 1;
     bool imprecise_ = false;
@@ -228,5 +264,6 @@ private:
 }  // namespace
 
 Description random_team(std::uint64_t seed) { return Maker(seed).make(); }
+Description random_team_with_sums(std::uint64_t seed) { return Maker(seed).make_with_sums(); }
 
 }  // namespace coreplan::problems

@@ -56,6 +56,10 @@ Description team(Index horizon, std::vector<AgentDescription> agents);
 // entries each, which need not look at the same agents.
 Description random_team(std::uint64_t seed);
 
+// The same with one to three aggregates: costs and gains, thresholds and anything else, amounts
+// that add up within an agent, some stages only.
+Description random_team_with_sums(std::uint64_t seed);
+
 // Agents that get from everywhere to everywhere, every neighbouring two of which interact. Nothing
 // can be merged, so that a stage has states^agents joint states soon.
 Description crowd(Index agents, Index states, Index horizon);

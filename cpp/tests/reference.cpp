@@ -61,6 +61,19 @@ double Bellman::reward(Index stage, const JointState& state, const JointChoice& 
         }
         if (all) total += entry.value;
     }
+    for (const Aggregate& aggregate : description_.aggregates) {
+        if (!contains(aggregate.stages, stage)) continue;
+        Index sum = 0;
+        for (const Amount& amount : aggregate.amounts) {
+            const std::size_t i = at(amount.agent);
+            const AgentDescription& agent = description_.agents[i];
+            const bool match =
+                matches(agent.conditions[amount.condition], state[i],
+                        agent.choice_action[choice[i]], agent.outcome_next[transition[i]]);
+            if (match) sum += amount.units;
+        }
+        total += aggregate.values[sum];
+    }
     return total;
 }
 

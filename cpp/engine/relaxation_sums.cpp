@@ -1,0 +1,281 @@
+// Aggregates in a relaxation: who owns them, what others' units are worth, and their prices.
+#include <algorithm>
+#include <cmath>
+
+#include "engine/relaxation.hpp"
+
+namespace coreplan {
+
+namespace {
+
+// The largest worth of a sum, per sum of the owner's agents: z ranges over the window of sums from
+// x to x + more, each unit beyond x has its price. Of equally good ones the smallest.
+void best_in_window(std::span<const double> values, double price, std::size_t width,
+                    std::size_t more, double* worth, Index* bought) {
+    std::vector<std::size_t> open;  // the window's candidates, worse ones later
+    std::size_t first = 0;
+    std::size_t next = 0;
+    const auto shifted = [&](std::size_t z) { return values[z] - price * static_cast<double>(z); };
+    for (std::size_t x = 0; x < width; ++x) {
+        for (; next <= x + more; ++next) {
+            while (open.size() > first && shifted(open.back()) < shifted(next)) open.pop_back();
+            open.push_back(next);
+        }
+        while (open[first] < x) ++first;
+        const std::size_t z = open[first];
+        worth[x] = values[z] - price * static_cast<double>(z - x);
+        bought[x] = static_cast<Index>(z - x);
+    }
+}
+
+}  // namespace
+
+// What members add, per action; and a block of prices for each aggregate.
+void Relaxation::make_sums(Monitor& monitor) {
+    for (const CompiledAggregate& aggregate : model_.aggregates) {
+        Members& members = sums_.emplace_back();
+        for (const AggregateMember& member : aggregate.members) {
+            const CompiledAgent& agent = model_.agents[at(member.agent)];
+            model_memory_.take(
+                static_cast<double>(agent.action_reward.size() + aggregate.layers.size()) *
+                    sizeof(Index),
+                "what agents add to sums");
+            auto& units = members.units.emplace_back(agent.action_reward.size(), 0);
+            auto& most = members.most.emplace_back();
+            for (const Index layer : aggregate.layers) {
+                Index highest = 0;
+                for (Index a = agent.action_begin[agent.layer_begin[layer]];
+                     a < agent.action_begin[agent.layer_begin[layer + 1]]; ++a) {
+                    units[a] = model_.units(member, agent.action_after[a]);
+                    highest = std::max(highest, units[a]);
+                }
+                most.push_back(highest);
+            }
+            monitor.tick_or_throw(agent.action_reward.size());
+        }
+        blocks_.emplace_back().total.assign(aggregate.layers.size(), 0.0);
+    }
+}
+
+// The memory of prices and of what sums are worth to owners, at most.
+double Relaxation::sum_bytes(const std::vector<std::vector<AgentId>>& groups) const {
+    double bytes = 0;
+    for (std::size_t g = 0; g < sums_.size(); ++g) {
+        const CompiledAggregate& aggregate = model_.aggregates[g];
+        const auto layers = static_cast<double>(aggregate.layers.size());
+        double members = 0;
+        for (const auto& group : groups) {
+            const bool meets = std::ranges::any_of(aggregate.members, [&](const auto& member) {
+                return std::ranges::binary_search(group, member.agent);
+            });
+            if (meets) ++members;
+        }
+        // Per price: centre, trial, sum and place, for each cluster; per sum its worth, the units
+        // bought and, for each thread, a chance.
+        bytes += layers * (members * (sizeof(std::size_t) + 3 * sizeof(double)) +
+                           static_cast<double>(aggregate.sums) *
+                               (sizeof(double) + sizeof(Index) +
+                                static_cast<double>(options_.threads) * 2 * sizeof(double)));
+    }
+    return bytes;
+}
+
+void Relaxation::place_sums() {
+    for (std::size_t g = 0; g < sums_.size(); ++g) {
+        if (!model_.aggregates[g].layers.empty()) place_sum(g);
+    }
+}
+
+// The owner is the cluster with most members; each other member is paid in its first cluster.
+void Relaxation::place_sum(std::size_t g) {
+    const CompiledAggregate& aggregate = model_.aggregates[g];
+    const auto holds = [&](std::size_t c, const AggregateMember& member) {
+        return std::ranges::find(clusters_[c].agents, member.agent) != clusters_[c].agents.end();
+    };
+    std::size_t owner = 0;
+    std::size_t inside = 0;
+    for (std::size_t c = 0; c < clusters_.size(); ++c) {
+        const auto mine = static_cast<std::size_t>(std::ranges::count_if(
+            aggregate.members, [&](const auto& member) { return holds(c, member); }));
+        if (mine <= inside) continue;
+        owner = c;
+        inside = mine;
+    }
+    const std::size_t block = block_of_sum(g);
+    const auto attach = [&](std::size_t c) {
+        clusters_[c].blocks.push_back(block);
+        blocks_[block].clusters.push_back(c);
+        return clusters_[c].blocks.size() - 1;
+    };
+    std::size_t width = 1;
+    for (std::size_t l = 0; l < aggregate.layers.size(); ++l) {
+        std::size_t most = 1;
+        for (std::size_t m = 0; m < aggregate.members.size(); ++m) {
+            if (holds(owner, aggregate.members[m])) most += sums_[g].most[m][l];
+        }
+        width = std::max(width, most);
+    }
+    const auto number = static_cast<Index>(g);
+    if (inside == aggregate.members.size()) {
+        clusters_[owner].owned.push_back({number, ~std::size_t{0}, width, {}, {}});
+        return;
+    }
+    clusters_[owner].owned.push_back({number, attach(owner), width, {}, {}});
+    for (std::size_t m = 0; m < aggregate.members.size(); ++m) {
+        if (holds(owner, aggregate.members[m])) continue;
+        std::size_t c = 0;
+        while (!holds(c, aggregate.members[m])) ++c;
+        auto& paid = clusters_[c].paid;
+        if (paid.empty() || paid.back().aggregate != number) {
+            paid.push_back({number, attach(c), {}});
+        }
+        paid.back().members.push_back(m);
+    }
+}
+
+// What sums of its agents are worth to an owner at the trial's prices, if others add what suits it.
+void Relaxation::value_owned(Cluster& cluster, Monitor& monitor) const {
+    for (Owned& owned : cluster.owned) {
+        if (owned.block >= cluster.blocks.size()) continue;
+        const CompiledAggregate& aggregate = model_.aggregates[owned.aggregate];
+        const Members& members = sums_[owned.aggregate];
+        const std::size_t layers = aggregate.layers.size();
+        owned.values.assign(layers * owned.width, 0.0);
+        owned.bought.assign(layers * owned.width, 0);
+        for (std::size_t l = 0; l < layers; ++l) {
+            std::size_t mine = 0;
+            std::size_t others = 0;
+            for (std::size_t m = 0; m < aggregate.members.size(); ++m) {
+                const bool inside =
+                    position_in(cluster.agents, aggregate.members[m].agent) < cluster.agents.size();
+                (inside ? mine : others) += members.most[m][l];
+            }
+            best_in_window(aggregate.table(aggregate.layers[l]),
+                           cluster.trial[cluster.begin[owned.block] + l], mine + 1, others,
+                           owned.values.data() + l * owned.width,
+                           owned.bought.data() + l * owned.width);
+            monitor.tick(mine + others + aggregate.members.size());
+        }
+    }
+}
+
+// Adds what members get for their units to their own rewards.
+void Relaxation::pay_members(const Cluster& cluster, Team& team, Worker& worker) const {
+    worker.rewards.resize(std::max(worker.rewards.size(), cluster.agents.size()));
+    std::vector<bool> changed(cluster.agents.size(), false);
+    for (const Paid& paid : cluster.paid) {
+        const CompiledAggregate& aggregate = model_.aggregates[paid.aggregate];
+        const double* price = cluster.trial.data() + cluster.begin[paid.block];
+        for (const std::size_t member : paid.members) {
+            const std::size_t m = position_in(cluster.agents, aggregate.members[member].agent);
+            const CompiledAgent& agent = model_.agents[at(cluster.agents[m])];
+            std::vector<double>& rewards = worker.rewards[m];
+            if (!changed[m]) {
+                rewards.assign(team.rewards[m], team.rewards[m] + agent.action_reward.size());
+                team.rewards[m] = rewards.data();
+                changed[m] = true;
+            }
+            const std::vector<Index>& units = sums_[paid.aggregate].units[member];
+            for (std::size_t l = 0; l < aggregate.layers.size(); ++l) {
+                const Index layer = aggregate.layers[l];
+                for (Index a = agent.action_begin[agent.layer_begin[layer]];
+                     a < agent.action_begin[agent.layer_begin[layer + 1]]; ++a) {
+                    rewards[a] += price[l] * units[a];
+                }
+            }
+        }
+    }
+}
+
+// How many units a cluster sells, or minus those that it buys, per layer: what its value gains with
+// the prices in a block.
+void Relaxation::count_units(const Cluster& cluster, const Team& team, const Worker& worker,
+                             std::vector<double>& units, std::size_t block) const {
+    units.assign(blocks_[cluster.blocks[block]].total.size(), 0.0);
+    for (std::size_t g = 0; g < cluster.owned.size(); ++g) {
+        const Owned& owned = cluster.owned[g];
+        if (owned.block != block) continue;
+        const Chances& chances = worker.occupancy.sums[g];
+        for (std::size_t k = 0; k < chances.at.size(); ++k) {
+            units[chances.at[k] / owned.width] -= chances.chance[k] * owned.bought[chances.at[k]];
+        }
+    }
+    for (const Paid& paid : cluster.paid) {
+        if (paid.block != block) continue;
+        const CompiledAggregate& aggregate = model_.aggregates[paid.aggregate];
+        for (const std::size_t member : paid.members) {
+            const AgentId who = aggregate.members[member].agent;
+            const CompiledAgent& agent = model_.agents[at(who)];
+            const Chances& chances = worker.occupancy.actions[position_in(team.agents, who)];
+            std::size_t k = 0;
+            for (std::size_t l = 0; l < units.size(); ++l) {
+                const Index layer = aggregate.layers[l];
+                const Index begin = agent.action_begin[agent.layer_begin[layer]];
+                const Index end = agent.action_begin[agent.layer_begin[layer + 1]];
+                while (k < chances.at.size() && chances.at[k] < begin) ++k;
+                for (; k < chances.at.size() && chances.at[k] < end; ++k) {
+                    units[l] +=
+                        chances.chance[k] * sums_[paid.aggregate].units[member][chances.at[k]];
+                }
+            }
+        }
+    }
+}
+
+// The most that what is bought and sold at the centre's prices can add up to, either way.
+double Relaxation::most_priced(const Cluster& cluster) const {
+    double total = 0;
+    for (const Owned& owned : cluster.owned) {
+        const CompiledAggregate& aggregate = model_.aggregates[owned.aggregate];
+        for (std::size_t l = 0; l < aggregate.layers.size(); ++l) {
+            total += size_of(aggregate, aggregate.layers[l]);
+            if (owned.block >= cluster.blocks.size()) continue;
+            total += std::abs(cluster.centre[cluster.begin[owned.block] + l]) *
+                     static_cast<double>(aggregate.sums);
+        }
+    }
+    for (const Paid& paid : cluster.paid) {
+        for (std::size_t l = 0; l < model_.aggregates[paid.aggregate].layers.size(); ++l) {
+            double units = 0;
+            for (const std::size_t m : paid.members) units += sums_[paid.aggregate].most[m][l];
+            total += std::abs(cluster.centre[cluster.begin[paid.block] + l]) * units;
+        }
+    }
+    return total;
+}
+
+// One more unit is never worth more than the largest step between two sums, nor less than the
+// smallest: prices beyond them bound no better, and only make errors of rounding larger.
+void Relaxation::limit_prices(std::size_t block, double* prices) const {
+    const CompiledAggregate& aggregate = model_.aggregates[block - block_of_sum(0)];
+    for (std::size_t l = 0; l < aggregate.layers.size(); ++l) {
+        const std::span<const double> values = aggregate.table(aggregate.layers[l]);
+        double least = values[1] - values[0];
+        double most = least;
+        for (std::size_t k = 2; k < values.size(); ++k) {
+            least = std::min(least, values[k] - values[k - 1]);
+            most = std::max(most, values[k] - values[k - 1]);
+        }
+        prices[l] = std::clamp(prices[l], least, most);
+    }
+}
+
+// Prices stay.
+void Relaxation::take_over_prices(const Layout& old) {
+    for (std::size_t g = 0; g < sums_.size(); ++g) {
+        const std::size_t b = block_of_sum(g);
+        if (!blocks_[b].shared() || old.clusters_of[b].empty()) continue;
+        const auto prices = [&](const Cluster& cluster) {
+            const auto x = static_cast<std::size_t>(std::ranges::find(cluster.blocks, b) -
+                                                    cluster.blocks.begin());
+            return static_cast<std::ptrdiff_t>(cluster.begin[x]);
+        };
+        const Cluster& from = old.clusters[old.clusters_of[b][0]];
+        for (const std::size_t c : blocks_[b].clusters) {
+            std::copy_n(from.centre.begin() + prices(from), blocks_[b].total.size(),
+                        clusters_[c].centre.begin() + prices(clusters_[c]));
+        }
+    }
+}
+
+}  // namespace coreplan

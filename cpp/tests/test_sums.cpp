@@ -1,0 +1,149 @@
+#include "bounds/sums.hpp"
+
+#include <limits>
+
+#include "baselines/dp.hpp"
+#include "check.hpp"
+#include "engine/kernel.hpp"
+#include "engine/reduction.hpp"
+#include "engine/relaxation.hpp"
+#include "model/unit_mass.hpp"
+#include "policies.hpp"
+#include "policies/improve.hpp"
+#include "problems.hpp"
+
+namespace coreplan {
+namespace {
+
+using namespace problems;
+
+constexpr double kNone = -std::numeric_limits<double>::infinity();
+
+TEST("dp finds the optimum of problems with aggregates, and its policy earns it") {
+    for (std::uint64_t seed = 0; seed < 300; ++seed) {
+        const testing::Context context("seed", seed);
+        const Description d = random_team_with_sums(seed);
+        const double optimum = reference::optimum(d);
+        const policies::Translation translation(d, seed % 2 == 0);
+        Monitor monitor;
+        const DpResult dp = solve_dp(translation.model(), monitor);
+        CHECK_NEAR(dp.lower, optimum, relative(optimum));
+        CHECK_NEAR(reference::Bellman(d, translation.rule(dp)).value(), optimum, relative(optimum));
+    }
+}
+
+TEST("the kernel takes sums along on its way through the agents") {
+    for (std::uint64_t seed = 0; seed < 400; ++seed) {
+        const testing::Context context("seed", seed);
+        const CompiledModel model = compiled(random_team_with_sums(seed));
+        Monitor monitor;
+        const double optimum = solve_dp(model, monitor).lower;
+        const double slack = relative(optimum, model.unit_mass ? 1e-9 : 1e-7);
+        for (const unsigned threads : {1U, 2U}) {
+            const TeamSolution found =
+                solve_team(model, model.everyone(), {.policy = true, .threads = threads}, monitor);
+            CHECK_NEAR(found.value + model.constant(), optimum, slack);
+        }
+    }
+}
+
+TEST("the reduction of a problem with aggregates keeps its optimum") {
+    for (std::uint64_t seed = 0; seed < 300; ++seed) {
+        const testing::Context context("seed", seed);
+        const CompiledModel model = compiled(random_team_with_sums(seed), seed % 2 == 0);
+        Monitor monitor;
+        const double optimum = solve_dp(model, monitor).lower;
+        const Reduction reduction = reduce(model, {}, monitor);
+        const double found = solve_dp(reduction.model, monitor).lower + reduction.offset;
+        CHECK_NEAR(found, optimum, relative(optimum, model.unit_mass ? 1e-9 : 1e-7));
+    }
+}
+
+TEST("bounds of single agents bracket the optimum of problems with aggregates") {
+    for (std::uint64_t seed = 0; seed < 300; ++seed) {
+        const testing::Context context("seed", seed);
+        const Description d = random_team_with_sums(seed);
+        const policies::Translation translation(d, true);
+        Monitor monitor;
+        const IndependentBounds bounds = independent_bounds(translation.model(), monitor);
+        const double optimum = reference::optimum(d);
+        CHECK(bounds.lower <= optimum + relative(optimum, 1e-8));
+        CHECK(bounds.upper >= optimum - relative(optimum, 1e-8));
+        const double followed = reference::Bellman(d, translation.rule(bounds.policy)).value();
+        CHECK_NEAR(bounds.lower, followed, relative(followed, 1e-8));
+    }
+}
+
+TEST("a policy search never says more than its policy is worth with aggregates") {
+    for (std::uint64_t seed = 0; seed < 200; ++seed) {
+        const testing::Context context("seed", seed);
+        const Description d = random_team_with_sums(seed);
+        const policies::Translation translation(d, seed % 2 == 0);
+        Monitor monitor;
+        PolicySearchOptions options;
+        options.seed = seed;
+        options.joint_agents = seed % 4 == 0 ? 1 : 10;
+        PolicySearch search(translation.model(), options, monitor);
+        for (const std::uint64_t moves : {1U, 3U, 12U}) {
+            search.improve(Monitor::kNoEnd, moves);
+            const double value = search.value();
+            const double followed =
+                reference::Bellman(d, translation.rule(search.policy())).value();
+            CHECK(value <= followed + relative(followed));
+            if (search.exact()) CHECK_NEAR(value, followed, relative(followed));
+        }
+    }
+}
+
+TEST("a relaxation with prices is never below the optimum, and its bound never gets worse") {
+    for (std::uint64_t seed = 0; seed < 400; ++seed) {
+        const testing::Context context("seed", seed);
+        // Shares and prices cancel only if all clusters count with the same mass.
+        CompiledModel model = compiled(random_team_with_sums(seed));
+        make_unit_mass(model);
+        Monitor monitor;
+        const double optimum = solve_dp(model, monitor).lower - model.constant();
+        Relaxation relaxation(model, {}, monitor);
+        double before = relaxation.upper();
+        for (int size = 0; size < 6; ++size) {
+            for (int round = 0; round < 12; ++round) {
+                relaxation.step(seed % 2 == 0 ? optimum - 1 : kNone, monitor);
+                CHECK(relaxation.upper() <= before);
+                before = relaxation.upper();
+                CHECK(before >= optimum - relative(optimum, 1e-12));
+            }
+            if (!relaxation.grow(1e18, 100, monitor)) break;
+            CHECK(relaxation.upper() <= before);
+            CHECK(relaxation.upper() >= optimum - relative(optimum, 1e-12));
+            before = relaxation.upper();
+        }
+        if (relaxation.cluster_count() == 1) {
+            CHECK_NEAR(relaxation.upper(), optimum, relative(optimum) + 2 * relaxation.error());
+        }
+    }
+}
+
+TEST("prices make the bound of a common limit tight") {
+    // Every agent may earn once, at a stage of its choice; only one may do so at a time.
+    std::vector<Choice> choices{{0, 0, {{0}}}, {0, 1, {{1}}}, {1, 0, {{1}}}};
+    Description d = team(8, std::vector(8, agent(2, 2, choices)));
+    Aggregate aggregate;
+    for (Index i = 0; i < 8; ++i) {
+        const Member earns = when(d, i, on_actions({1}));
+        d.entries.push_back(entry(3.0, {earns}));
+        aggregate.amounts.push_back({earns.agent, earns.condition, 1});
+    }
+    for (int k = 0; k <= 8; ++k) aggregate.values.push_back(-5.0 * std::max(0, k - 1));
+    d.aggregates.push_back(aggregate);
+    const CompiledModel model = compiled(d);
+    Monitor monitor;
+    Relaxation relaxation(model, {}, monitor);
+    for (int round = 0; round < 60; ++round) relaxation.step(20.0, monitor);
+    CHECK_NEAR(relaxation.upper(), 24.0, 0.3);
+    PolicySearch search(model, {}, monitor);
+    search.improve(Monitor::kNoEnd, 100);
+    CHECK_NEAR(search.value(), 24.0, 1e-9);
+}
+
+}  // namespace
+}  // namespace coreplan
