@@ -96,6 +96,18 @@ class IndexedEntry(NamedTuple):
     """The subject, for instance a task; entries of one kind and subject belong together."""
 
 
+class IndexedAggregate(NamedTuple):
+    """A reward for the sum of what agents add at the same stage."""
+
+    amounts: tuple[tuple[int, int, int], ...]
+    """An agent's number, the number of its condition, and the units that it then adds."""
+    values: tuple[float, ...]
+    """The reward for each sum of units, from 0 to the largest one."""
+    stages: tuple[int, ...] | None
+    function: int
+    """The number of its reward function."""
+
+
 class StageValue(NamedTuple):
     """A value of an entry, and the stages at which it has this value; None for all stages."""
 
@@ -203,6 +215,7 @@ class IndexedProblem:
     entries: list[IndexedEntry]
     functions: tuple[str, ...]
     """The name of each reward function, for people."""
+    aggregates: list[IndexedAggregate] = field(default_factory=list)
 
     @cached_property
     def agent_names(self) -> tuple[str, ...]:

@@ -210,4 +210,6 @@ def describe(indexed: IndexedProblem) -> _core.Description:
             description.add_condition(i, *condition)
     for entry in indexed.entries:
         description.add_entry(entry.members, entry.value, entry.stages, entry.function)
+    for aggregate in indexed.aggregates:
+        description.add_aggregate(aggregate.amounts, aggregate.values, aggregate.stages)
     return description
