@@ -31,6 +31,8 @@ const drawSummary = () => {
     ),
   );
   $("amounts").hidden = !summary.amounts.length;
+  fill($("summary-changes"), ...summary.changes.map((each) => element("li", {}, each)));
+  $("summary-changes").hidden = !summary.changes.length;
   $("summary-note").textContent = summary.note;
   $("summary-later").textContent = summary.later;
   $("summary-later").hidden = !summary.later;
