@@ -175,8 +175,8 @@ def plan(
             if remark:
                 console.print(remark, markup=False)
             if kept is not None:  # above, the amount includes the price of changes
-                for line in kept.lines(policy, calendar):
-                    console.print(line, markup=False)
+                for change in kept.lines(policy, calendar):
+                    console.print(change, markup=False)
             console.print()
             for line in view.lines(console.width, marks, calendar, most_rules):
                 console.print(line, markup=False)
