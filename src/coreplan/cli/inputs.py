@@ -216,8 +216,8 @@ def list_options(*, today: bool = True) -> Callable[[AnyCallable], AnyCallable]:
     def add(command: AnyCallable) -> AnyCallable:
         @wraps(command)
         def collect(**parameters: Any) -> Any:
-            names = ("horizon", "must_complete", "sheet", "hindrance", "hindrance_sheet")
-            names += ("closed_sheet",)
+            names = ["horizon", "must_complete", "sheet", "hindrance", "hindrance_sheet"]
+            names.append("closed_sheet")
             lists = ListOptions(
                 **{name: parameters.pop(name) for name in names},
                 today=parameters.pop("today", None),
