@@ -181,7 +181,7 @@ class _File:
         start = tuple(described.start for described in self._indexed.agents)
         names = [self._name(layer, joint) for layer, joint in places]
         yield f"agents: {len(self._offers)}"
-        yield "discount: 1.0"
+        yield f"discount: {float(self._indexed.discount)!r}"
         yield "values: reward"
         yield f"states: {' '.join([*names, *([END] if self._clock else [])])}"
         yield f"start: {self._name(0, start)}"

@@ -2,6 +2,7 @@
 
 from coreplan.model.problem import PlanningProblem, RewardKind, Words
 from coreplan.model.timmdp import TIMMDP, Agent, Condition, Entry, RewardFunction, Transition
+from coreplan.model.transitions import StageTransitions
 from coreplan.model.translated import TranslatedProblem
 
 __all__ = [
@@ -12,6 +13,7 @@ __all__ = [
     "PlanningProblem",
     "RewardFunction",
     "RewardKind",
+    "StageTransitions",
     "Transition",
     "TranslatedProblem",
     "Words",

@@ -79,10 +79,11 @@ class TransitionRewards:
         return entry.stages is None or stage in self._stages[id(entry)]
 
     def by_function(self, stage: int, transitions: Sequence[int]) -> Iterator[tuple[int, float]]:
-        """(reward function, value) of every entry that a joint transition matches."""
+        """(reward function, discounted value) of every entry that a joint transition matches."""
+        weight = self._indexed.weight(stage)
         for entry in self.always:
             if self.counts_at(entry, stage):
-                yield entry.function, entry.value
+                yield entry.function, entry.value * weight
         matched = [self.matched(i, transition) for i, transition in enumerate(transitions)]
         for agent, conditions in enumerate(matched):
             for condition in sorted(conditions):
@@ -90,7 +91,7 @@ class TransitionRewards:
                     if self.counts_at(entry, stage) and all(
                         other in matched[who] for who, other in entry.members[1:]
                     ):
-                        yield entry.function, entry.value
+                        yield entry.function, entry.value * weight
 
     def total(self, stage: int, transitions: Sequence[int]) -> float:
         """The sum of all rewards of a joint transition."""
