@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from coreplan.errors import Diagnostic, ModelError, nearest
+from coreplan.errors import Diagnostic, nearest
+from coreplan.model.conditions import check_stages, freeze_mapping
 from coreplan.support.checks import (
     Path,
-    check_integer,
     check_name,
     found,
     is_integer,
@@ -33,32 +33,26 @@ NO_ACTIONS: Actions = FrozenMapping()
 def freeze_transitions(transitions: object) -> Transitions:
     """Copy a table of transitions; a ModelError if it does not have the right shape."""
     path: Path = ("transitions",)
-    states = _freeze_mapping(transitions, path, "a mapping state -> action -> next -> probability")
+    states = freeze_mapping(transitions, path, "a mapping state -> action -> next -> probability")
     # Outcomes that are one object stay one object: large problems share them.
     laws: dict[int, Law] = {}
     frozen = {}
     for state, actions in states.items():
         if not isinstance(actions, Mapping):
             where = (*path, str(state))
-            _freeze_mapping(actions, where, "a mapping action -> next state -> probability")
+            freeze_mapping(actions, where, "a mapping action -> next state -> probability")
         row = {}
         for action, outcomes in actions.items():
             law = laws.get(id(outcomes))
             if law is None:
                 if not isinstance(outcomes, Mapping):
                     where = (*path, str(state), str(action))
-                    _freeze_mapping(outcomes, where, "a mapping next state -> probability")
+                    freeze_mapping(outcomes, where, "a mapping next state -> probability")
                 law = FrozenMapping({after: _number(chance) for after, chance in outcomes.items()})
                 laws[id(outcomes)] = law
             row[action] = law
         frozen[state] = FrozenMapping(row)
     return FrozenMapping(frozen)
-
-
-def _freeze_mapping(value: object, path: Path, what: str) -> FrozenMapping[Any, Any]:
-    if not isinstance(value, Mapping):
-        raise ModelError([Diagnostic(path, f"found {found(value)}; expected {what}")])
-    return FrozenMapping(value)
 
 
 def _number(value: Any) -> Any:
@@ -240,17 +234,7 @@ def check_changes(
     known = set(states)
     for k, change in enumerate(changes):
         here = (*path, "transitions_at", k)
-        for position, stage in enumerate(change.stages):
-            there = (*here, "stages", position)
-            if not horizon:
-                yield from check_integer(stage, there, "a stage", 0)
-            elif not is_integer(stage) or not 0 <= stage < horizon:
-                yield Diagnostic(
-                    there,
-                    f"found {found(stage)}; expected a stage from 0 to {horizon - 1} (the horizon "
-                    f"is {horizon})",
-                    relies_on=("horizon",),
-                )
+        yield from check_stages(change.stages, (*here, "stages"), horizon)
         yield from check_transitions(change.transitions, (*here, "transitions"))
         for state in change.transitions:
             place = (*here, "transitions", str(state))

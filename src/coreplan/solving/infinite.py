@@ -296,7 +296,9 @@ class _Local:
         self.factors: list[Floats] = []
         """For each condition: the probability that a choice matches it."""
         for matched in matching:
-            sums = np.bincount(owner[matched], chances[matched], minlength=len(agent.choice_action))
+            sums: Floats = np.bincount(
+                owner[matched], chances[matched], minlength=len(agent.choice_action)
+            ).astype(np.float64)
             self.factors.append(sums[self.choices])
 
 
@@ -404,16 +406,14 @@ class _Iteration:
                 "hides the bounds"
             )
 
-    def _rewards(
-        self, indexed: IndexedProblem, with_constants: bool
-    ) -> tuple[Floats, float, int]:
+    def _rewards(self, indexed: IndexedProblem, with_constants: bool) -> tuple[Floats, float, int]:
         """The expected reward of each joint choice, its largest size, the number of terms."""
         shape = [len(local.choices) for local in self._locals]
         place = {i: k for k, i in enumerate(self._team)}
         total = np.zeros(shape)
         largest, terms = 0.0, 0
 
-        def along(k: int, values: Floats) -> Floats:
+        def along(k: int, values: Any) -> Any:
             return values.reshape([-1 if axis == k else 1 for axis in range(len(shape))])
 
         for entry in indexed.entries:
@@ -437,7 +437,11 @@ class _Iteration:
             total += np.array(aggregate.values)[sums]
             largest += max(map(abs, aggregate.values))
             terms += len(shape) + 3
-        return total, largest * (1 + 1e-6), terms + max(local.next.shape[1] for local in self._locals)
+        return (
+            total,
+            largest * (1 + 1e-6),
+            terms + max(local.next.shape[1] for local in self._locals),
+        )
 
     def run(self, accuracy: float, limits: Limits) -> _Team:
         """Sweep until the bounds are close, or until rounding or a limit keeps them apart."""
