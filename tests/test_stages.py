@@ -361,7 +361,7 @@ def test_unreachable_states_need_no_action_then() -> None:
     raw = ferry(stages=[0], transitions={"island": {}})
     assert team(raw).agents[0].actions_of("island", 0) == {}
     raw = ferry(stages=[1], transitions={"island": {}})
-    with pytest.raises(FormatError, match="state 'island' has no action .* at stage 1"):
+    with pytest.raises(FormatError, match=r"state 'island' has no action .* at stage 1"):
         from_file(raw)
 
 
@@ -491,9 +491,7 @@ def test_amounts_at_some_stages_only() -> None:
             name,
             "s",
             {"s": {"rest": {"s": 1}}},
-            transitions_at=[
-                StageTransitions([1], {"s": {"rest": {"s": 1}, "charge": {"s": 1}}})
-            ],
+            transitions_at=[StageTransitions([1], {"s": {"rest": {"s": 1}, "charge": {"s": 1}}})],
         )
         for name in ("a", "b", "c")
     ]

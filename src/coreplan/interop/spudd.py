@@ -269,7 +269,7 @@ def _lines(
     yield ""
     yield "reward (0.0)"
     yield ""
-    yield f"discount {float(indexed.discount)!r}"
+    yield f"discount {Decimal(repr(indexed.discount)):f}"
     yield f"horizon {indexed.horizon - indexed.stage}"
 
 

@@ -206,7 +206,8 @@ def solve_infinite(
         cells = [math.prod(len(locals_[i].choices) for i in team) for team in teams]
         room = limits.memory_limit_mb * 1e6 / BYTES_PER_CELL
         if max(cells) <= min(MOST_CELLS, room):
-            return _solve_stationary(endless, indexed, locals_, teams, accuracy, limits)
+            with limits.catch_interrupts():
+                return _solve_stationary(endless, indexed, locals_, teams, accuracy, limits)
     return _solve_finite(endless, indexed, accuracy, state, horizon, limits, options)
 
 
@@ -381,6 +382,11 @@ def _solve_stationary(
     )
 
 
+def _is_over(limits: Limits) -> bool:
+    """Whether a limit was reached, or Ctrl-C pressed."""
+    return bool(limits.monitor.look()) or limits.interrupted
+
+
 class _Iteration:
     """Value iteration over the joint states of a team."""
 
@@ -465,7 +471,7 @@ class _Iteration:
             values = improved
             if upper - lower <= accuracy or reach[1] - reach[0] <= error:
                 break
-            if limits.monitor.look():
+            if _is_over(limits):
                 break
             values, more = self._follow(values, best)
             sweeps += more
