@@ -62,7 +62,7 @@ class StationaryPolicy:
     _teams: Sequence[_Team] = field(repr=False)
 
     def act(self, state: JointState | None = None) -> dict[str, str]:
-        """The joint action in a joint state, by default the first one.
+        """The joint action in a joint state, by default that from which planning starts.
 
         Raises
         ------
@@ -129,6 +129,13 @@ class InfiniteResult:
     def gap(self) -> float:
         """The distance between the bounds."""
         return self.upper_bound - self.lower_bound
+
+    @property
+    def first_action(self) -> dict[str, str]:
+        """The joint action in the state from which planning starts."""
+        if isinstance(self.policy, StationaryPolicy):
+            return self.policy.act()
+        return self.policy.act(0)
 
 
 def solve_infinite(
