@@ -274,6 +274,7 @@ def _with_starts(
         Whether the problem keeps its own rewards.
     """
     entries = list(indexed.entries) if keep_entries else []
+    discount = indexed.discount if keep_entries else 1.0
     function = len(indexed.functions)
     agents = []
     for i, agent in enumerate(indexed.agents):
@@ -282,16 +283,18 @@ def _with_starts(
         for task in dict.fromkeys(task for task in agent.tasks if task is not None):
             starts = [a for a, each in enumerate(agent.tasks) if each == task]
             for stage in range(indexed.stage, indexed.horizon):
+                weight = discount**stage  # starts count the same at all stages
                 reward = early * (indexed.horizon - stage)
                 if task in old:
                     reward += abs(indexed.horizon - old[task]) - abs(stage - old[task])
-                if reward:
+                if reward and weight:
                     members = ((i, len(conditions)),)
-                    entries.append(IndexedEntry(members, size * reward, (stage,), function))
+                    value = size * reward / weight
+                    entries.append(IndexedEntry(members, value, (stage,), function))
             conditions.append(IndexedCondition(None, starts, None))
         agents.append(replace(agent, conditions=conditions))
     functions = (*indexed.functions, "starts")
-    return replace(indexed, agents=agents, entries=entries, functions=functions)
+    return replace(indexed, agents=agents, entries=entries, functions=functions, discount=discount)
 
 
 def lead_of(policy: Policy) -> Policy:
@@ -308,7 +311,9 @@ def lead_of(policy: Policy) -> Policy:
             if starts
         ]
     leading = copy.copy(policy)
-    leading.indexed = replace(indexed, agents=agents, entries=entries, functions=("lead",))
+    leading.indexed = replace(
+        indexed, agents=agents, entries=entries, functions=("lead",), discount=1.0
+    )
     return leading
 
 
