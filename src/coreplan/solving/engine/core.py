@@ -130,8 +130,7 @@ def solve_core(task: SolverTask, options: CoreOptions) -> Result:
             options.keep,
         )
         if wanted is not None:
-            policy, lower = wanted.policy, wanted.value
-            upper = max(lower, upper)
+            policy, lower = wanted.policy, min(wanted.value, upper)
             counts |= {"preference_gap": wanted.gap, "work": limits.work}
     own, worth = policy, lower
 
