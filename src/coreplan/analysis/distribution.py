@@ -139,7 +139,7 @@ def exact_distribution(policy: Policy, most_rows: int = MOST_ROWS) -> ReturnDist
             matches = [
                 _matches(laws, i, moves[i], places[i], condition) for i, condition in entry.members
             ]
-            earned = earned + entry.value * np.all(matches, axis=0)
+            earned = earned + entry.value * indexed.weight(stage) * np.all(matches, axis=0)
         states = [each.next[at] for each, at in zip(moves, places, strict=True)]
         if stage + 1 == indexed.horizon:
             states = []

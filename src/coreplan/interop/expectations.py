@@ -8,7 +8,7 @@ compiled model, so that the results of other tools can check it.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -24,6 +24,8 @@ Members = tuple[tuple[int, int], ...]
 class StageValue:
     """A value that may differ from stage to stage."""
 
+    weight: Callable[[int], float]
+    """What rewards of a stage count."""
     always: float = 0.0
     extra: dict[int, float] = field(default_factory=dict)
 
@@ -37,22 +39,33 @@ class StageValue:
 
     def at(self, stage: int) -> float:
         """Look up the value for a stage."""
-        return self.always + self.extra.get(stage, 0.0)
+        return (self.always + self.extra.get(stage, 0.0)) * self.weight(stage)
 
     def is_same_at(self, stages: range) -> bool:
         """Whether it is the same at all stages of a range."""
         if not self.extra:
-            return True
+            return self.weight(stages[0]) == self.weight(stages[-1])
         first = self.at(stages[0])
         return all(self.at(stage) == first for stage in stages)
 
 
 class Expectations:
-    """Probabilities of conditions and values of entries, sorted by the number of agents."""
+    """Probabilities of conditions and values of entries, sorted by the number of agents.
 
-    def __init__(self, indexed: IndexedProblem) -> None:
+    Parameters
+    ----------
+    indexed
+        The problem.
+    discounted
+        Whether rewards are discounted by stage, for tools without a discount. Otherwise, those of
+        the first stage of planning count as in the problem, and the tool discounts later ones.
+    """
+
+    def __init__(self, indexed: IndexedProblem, *, discounted: bool = True) -> None:
+        first = indexed.weight(indexed.stage)
+        weight = indexed.weight if discounted else lambda _: first
         self.chances = [_chances(indexed, agent) for agent in range(len(indexed.agents))]
-        self.constant = StageValue()
+        self.constant = StageValue(weight)
         self.own: list[dict[int, StageValue]] = [{} for _ in indexed.agents]
         self.shared: dict[Members, StageValue] = {}
         self.functions: dict[Members, set[int]] = {}
@@ -62,9 +75,9 @@ class Expectations:
                 self.constant.add(entry)
             elif len(entry.members) == 1:
                 ((agent, condition),) = entry.members
-                self.own[agent].setdefault(condition, StageValue()).add(entry)
+                self.own[agent].setdefault(condition, StageValue(weight)).add(entry)
             else:
-                self.shared.setdefault(entry.members, StageValue()).add(entry)
+                self.shared.setdefault(entry.members, StageValue(weight)).add(entry)
 
     def chance(self, agent: int, choice: int, condition: int) -> float:
         """The probability that an agent's choice matches one of its conditions."""

@@ -269,7 +269,7 @@ def _lines(
     yield ""
     yield "reward (0.0)"
     yield ""
-    yield "discount 1.0"
+    yield f"discount {Decimal(repr(indexed.discount)):f}"
     yield f"horizon {indexed.horizon - indexed.stage}"
 
 

@@ -249,14 +249,16 @@ def _run(
         for part in processes:
             mass *= part.move(stage)
         at_this_stage: dict[int, float] = {}
+        weight = indexed.weight(stage)
         for number in at_stage(stage):
             value, patterns = terms[number]
+            value *= weight
             for part, pattern in patterns:
                 value *= part.chance(pattern) if value else 0.0
             total += mass * value
             earned[number] += mass * value
             at_this_stage[number] = mass * value
-            counted += len(patterns) + 1
+            counted += len(patterns) + (1 if weight == 1 else 2)
         if records is not None:
             chosen = (place[i][0].choices_of(place[i][1]) for i in range(len(indexed.agents)))
             records.append(StageRecord(stage, tuple(chosen), at_this_stage))

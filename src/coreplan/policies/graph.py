@@ -307,6 +307,7 @@ class _Growth:
         """The expected reward of the step in each situation, if the step is completed."""
         earned = np.zeros(length)
         shares: dict[tuple[int, int], Floats | None] = {}
+        weight = self._policy.indexed.weight(stage)
         for number in self._entries_at(stage):
             entry = self._policy.indexed.entries[number]
             chances = []
@@ -318,7 +319,7 @@ class _Growth:
                 chances.append(shares[member])
             sure = [each for each in chances if each is not None]
             if len(sure) == len(chances):
-                earned += entry.value * math.prod(sure, start=np.ones(length))
+                earned += entry.value * weight * math.prod(sure, start=np.ones(length))
         return earned
 
     # -- from numbers to names ----------------------------------------------------------------
