@@ -189,6 +189,23 @@ def test_simulation(raw: dict[str, Any]) -> None:
         assert min(abs(sum(each.rewards) - other) for other in known) <= 1e-9 * size
 
 
+@given(raw=staged_dicts(max_work=200), data=st.data())
+def test_values_from_any_situation(raw: dict[str, Any], data: st.DataObject) -> None:
+    """Values and action values from a later stage on count rewards as at their own stage."""
+    problem, act = team(raw), judge.greedy_policy(raw)
+    names = [agent["name"] for agent in raw["agents"]]
+
+    def decide(stage: int, state: dict[str, Any]) -> dict[str, str]:
+        return dict(zip(names, act(stage, tuple(state[name] for name in names)), strict=True))
+
+    policy = Policy.from_function(problem, decide)
+    stage, joint = data.draw(st.sampled_from(list(judge.joint_states(raw))[:30]))
+    state = dict(zip(names, joint, strict=True))
+    best = judge.timmdp_value(raw, stage, joint)
+    assert abs(policy.value(stage, state) - best) <= 1e-9 * scale(raw)
+    assert abs(policy.q(stage, state, decide(stage, state)) - best) <= 1e-9 * scale(raw)
+
+
 @given(raw=staged_dicts(max_work=300))
 def test_plan_graph(raw: dict[str, Any]) -> None:
     """The values of a plan's situations are discounted."""
