@@ -78,8 +78,8 @@ void bind_simulation(nb::module_& module) {
             },
             nb::arg("agents"))
         .def("add_table", &add_table, nb::arg("members"), nb::arg("classes"),
-             nb::arg("class_count"), nb::arg("kind"), nb::arg("sum"),
-             nb::arg("variant_at"), nb::arg("values"));
+             nb::arg("class_count"), nb::arg("kind"), nb::arg("sum"), nb::arg("variant_at"),
+             nb::arg("values"));
     nb::class_<Simulator>(module, "Simulator")
         .def(
             "__init__",

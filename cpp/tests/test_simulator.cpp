@@ -111,9 +111,10 @@ TEST("chances that do not add up to 1 count as they are") {
     Monitor monitor;
     SimulatedAgent lossy = walker();
     lossy.outcome_probability = {0.0, 0.5, 0.0, 0.5};
-    Simulator simulator(2, 1, {lossy}, {{AgentId{0}}},
-                        {{{AgentId{0}}, {{0, 1, 0, 1}}, {2}, CellKind::combination, 0, {}, {0.0, 8.0}}}, {1, 2},
-                        monitor);
+    Simulator simulator(
+        2, 1, {lossy}, {{AgentId{0}}},
+        {{{AgentId{0}}, {{0, 1, 0, 1}}, {2}, CellKind::combination, 0, {}, {0.0, 8.0}}}, {1, 2},
+        monitor);
     for (const double total : run(simulator, 10, 1)) CHECK(total == 4.0 + 2.0);
 }
 
