@@ -119,6 +119,27 @@ def test_aggregates_are_discounted(raw: dict[str, Any], discount: float) -> None
         assert abs(result.value - best) <= max(1e-9 * size, 1e-6 * abs(best))
         assert result.upper_bound >= best - 1e-9 * size
         assert abs(judged_policy_value(raw, result.policy) - result.value) <= 1e-9 * size
+        assert abs(result.policy.evaluate() - result.value) <= 1e-9 * size
+
+
+@given(raw=aggregate_dicts(max_work=200), discount=st.sampled_from([0.5, 0.9]))
+def test_aggregates_in_analyses_are_discounted(raw: dict[str, Any], discount: float) -> None:
+    """Returns of sequences, their distribution, simulations and situations agree."""
+    problem = team({**raw, "discount": discount})
+    policy = solve(problem, algorithm="dp").policy
+    size = scale(raw) + sum(
+        abs(each) for a in raw["aggregates"] for row in a["value"].values() for each in flat(row)
+    )
+    value = policy.evaluate()
+    known = [(p, returns(problem, s).total) for s, p in execution_sequences(policy)]
+    assert abs(sum(p * total for p, total in known) - value) <= 1e-8 * size
+    assert abs(return_distribution(policy).mean - value) <= 1e-8 * size
+    shown = simulate(policy, 20, seed=5)
+    for each in shown.returns:
+        assert min(abs(each - total) for _, total in known) <= 1e-9 * size
+    assert abs(sum(shown.functions) - shown.value.mean) <= 1e-9 * size
+    first = plan_graph(policy).situations[0].value
+    assert first is None or abs(first - value) <= 1e-9 * size
 
 
 def flat(row: Any) -> list[float]:
