@@ -69,7 +69,7 @@ def test_value_is_the_judges(algorithm: str, options: dict[str, Any], raw: dict[
     problem, best = team(raw), judge.optimal_value(raw)
     result = solve(problem, algorithm=algorithm, **options)
     tolerance = 1e-9 * scale(raw)
-    assert abs(result.value - best) <= max(tolerance, 1e-6 * abs(best))
+    assert abs(result.value - best) <= max(tolerance, 1e-6 * max(1.0, abs(best)))
     assert result.lower_bound <= best + tolerance
     assert result.upper_bound >= best - tolerance
     assert abs(result.policy.evaluate() - result.value) <= tolerance
@@ -116,7 +116,7 @@ def test_aggregates_are_discounted(raw: dict[str, Any], discount: float) -> None
     )
     for algorithm in ("core", "dp"):
         result = solve(team(raw), algorithm=algorithm)
-        assert abs(result.value - best) <= max(1e-9 * size, 1e-6 * abs(best))
+        assert abs(result.value - best) <= max(1e-9 * size, 1e-6 * max(1.0, abs(best)))
         assert result.upper_bound >= best - 1e-9 * size
         assert abs(judged_policy_value(raw, result.policy) - result.value) <= 1e-9 * size
         assert abs(result.policy.evaluate() - result.value) <= 1e-9 * size
