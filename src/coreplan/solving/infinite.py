@@ -556,11 +556,11 @@ def _solve_finite(
         horizon = min(horizon, MOST_STAGES)
     finite = replace(problem, horizon=horizon)
     settled = dict(options)
-    if (
-        settled.get("algorithm", DEFAULT_ALGORITHM) == DEFAULT_ALGORITHM
-        and "options" not in settled
-    ):
-        settled.setdefault("absolute_gap", accuracy / 2)
+    if "options" not in settled:
+        largest = max(abs(least), abs(most)) / (1 - rate)
+        settled.setdefault("tolerance", min(1e-6, accuracy / (4 * max(1.0, largest))))
+        if settled.get("algorithm", DEFAULT_ALGORITHM) == DEFAULT_ALGORITHM:
+            settled.setdefault("absolute_gap", accuracy / 2)
     left = limits.seconds_left
     if math.isfinite(left):
         settled["time_limit"] = max(left, 1e-3)
