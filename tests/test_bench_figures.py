@@ -382,6 +382,7 @@ def test_figures_without_data_are_empty() -> None:
 def test_every_figure_has_data_in_a_whole_evaluation() -> None:
     """Each figure finds data among all rows, and says what is seen."""
     rows = made_up_rows(6)
+    rows += [make_row("mine", k, each, seconds=k + 1) for k in range(3) for each in ("core", "dp")]
     for kind in FIGURES:
         data = kind.prepare(rows)
         assert data, kind.name

@@ -402,12 +402,12 @@ def _compose_limits(data: LimitData) -> Figure:
 def _compose_profiles(data: StudyProfiles) -> Figure:
     columns = min(len(data.sets), 2)
     lines = math.ceil(len(data.sets) / columns)
-    names = {name for each in data.sets for name in each.ratios}
+    names = list(dict.fromkeys(name for each in data.sets for name in each.ratios))
     figure = new_figure(1.0 + 2.4 * lines + 0.1 * len(names))
     grid = figure.subplots(lines, columns, sharey=True, squeeze=False)
     panels = list(grid.flat)
     for ax, each in zip(panels, data.sets, strict=False):
-        draw_profile(each, ax)
+        draw_profile(each, ax, names)
     for ax in panels[len(data.sets) :]:
         ax.set_visible(False)
     for ax in grid[:, 0]:

@@ -158,11 +158,21 @@ def study_profiles(rows: Iterable[Row]) -> StudyProfiles:
     return StudyProfiles(tuple(found))
 
 
-def draw_profile(data: ProfileData, ax: Axes) -> None:
-    """Draw a staircase for each solver; the factor to the right, the share of instances up."""
+def draw_profile(data: ProfileData, ax: Axes, names: Sequence[str] = ()) -> None:
+    """Draw a staircase for each solver; the factor to the right, the share of instances up.
+
+    Parameters
+    ----------
+    data, ax
+        The profiles, and where to draw them.
+    names
+        The solvers of all panels of a figure: each has the same colour in all of them.
+    """
+    places = {name: k for k, name in enumerate(names or data.ratios)}
     largest = max((each for ratios in data.ratios.values() for each in ratios), default=1.0)
     end = max(2.0, 1.3 * largest)
-    for k, (name, ratios) in enumerate(data.ratios.items()):
+    for name, ratios in data.ratios.items():
+        k = places[name]
         xs, ys = [1.0], [100 * data.share(name, 1.0)]
         for position, ratio in enumerate(ratios, start=1):
             if ratio > 1.0:

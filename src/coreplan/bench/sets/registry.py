@@ -7,6 +7,9 @@ from coreplan.bench.sets.parameters import TestSet
 from coreplan.errors import ModelError
 from coreplan.support.checks import unknown_name
 
+RESERVED = ("name", "count", "seed", "draw")
+"""What parameters of a test set cannot be called: `generate` and `make` have other uses for it."""
+
 _registered: dict[str, TestSet] = {}
 
 
@@ -21,8 +24,13 @@ def register_test_set(test_set: TestSet) -> None:
     Raises
     ------
     ModelError
-        If coreplan has a test set of this name.
+        If coreplan has a test set of this name, or a parameter cannot have its name.
     """
+    for each in test_set.parameters:
+        if each in RESERVED:
+            raise ModelError(
+                f"test set {test_set.name!r} has a parameter {each!r}; give it another name"
+            )
     if test_set.name in TEST_SETS:
         raise ModelError(f"{test_set.name!r} is a test set of coreplan; choose another name")
     _registered[test_set.name] = test_set
