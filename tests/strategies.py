@@ -307,13 +307,15 @@ def _aggregates(draw: DrawFn, agents: list[dict[str, Any]], horizon: int) -> dic
 
 @st.composite
 def aggregate_dicts(draw: DrawFn, **options: int) -> Problem:
-    """Draw problems of format ``ti-mmdp/2`` with aggregates."""
+    """Draw problems of format ``ti-mmdp/2`` with aggregates, and perhaps a discount."""
     problem = draw(timmdp_dicts(**options))
     problem["format"] = "ti-mmdp/2"
     horizon = int(problem["horizon"])
     problem["aggregates"] = draw(
         st.lists(_aggregates(problem["agents"], horizon), min_size=1, max_size=3)
     )
+    if draw(st.integers(0, 2)) == 2:
+        problem["discount"] = draw(st.sampled_from([0.5, 0.9]))
     return problem
 
 

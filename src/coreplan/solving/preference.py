@@ -294,7 +294,14 @@ def _with_starts(
             conditions.append(IndexedCondition(None, starts, None))
         agents.append(replace(agent, conditions=conditions))
     functions = (*indexed.functions, "starts")
-    return replace(indexed, agents=agents, entries=entries, functions=functions, discount=discount)
+    return replace(
+        indexed,
+        agents=agents,
+        entries=entries,
+        functions=functions,
+        aggregates=indexed.aggregates if keep_entries else [],
+        discount=discount,
+    )
 
 
 def lead_of(policy: Policy) -> Policy:
@@ -312,7 +319,12 @@ def lead_of(policy: Policy) -> Policy:
         ]
     leading = copy.copy(policy)
     leading.indexed = replace(
-        indexed, agents=agents, entries=entries, functions=("lead",), discount=1.0
+        indexed,
+        agents=agents,
+        entries=entries,
+        functions=("lead",),
+        aggregates=[],
+        discount=1.0,
     )
     return leading
 

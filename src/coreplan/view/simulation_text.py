@@ -108,6 +108,8 @@ def simulation_in_words(
     together.sort(key=lambda each: -abs(each[1].mean))
     sign, total = words.together_sign, words.together_total
     lines += _estimates(say_marked(words.together), together, interval, write, sign, total, width)
+    sums = list(shown.aggregates.items())
+    lines += _estimates(say("reward for sums"), sums, interval, write, words.sign, None, width)
     if shown.completions:
         lines += _completions(shown.completions, calendar, width)
     return lines
