@@ -116,7 +116,7 @@ private:
                     node_of[at(next[k])] = as<NodeId>(next_layer_begin + k);
                 }
                 // Without rewards that depend on the stage, the first layer's serve for all.
-                if (layer == 0 || !rewards.at_stage.empty()) rewards.rewards_at(stage, reward_now);
+                if (layer == 0 || rewards.vary()) rewards.rewards_at(stage, reward_now);
             }
             for (const StateId state : layers.states[layer]) {
                 graph.node_state.push_back(state);

@@ -137,13 +137,14 @@ def exact_distribution(policy: Policy, most_rows: int = MOST_ROWS) -> ReturnDist
             weights = weights * each.chance[at]
         for number in rewards_at(stage):
             if number >= len(indexed.entries):
-                earned = earned + laws.aggregate(number - len(indexed.entries), moves, known)[rows]
+                amount = laws.aggregate(number - len(indexed.entries), moves, known)
+                earned = earned + indexed.weight(stage) * amount[rows]
                 continue
             entry = indexed.entries[number]
             matches = [
                 _matches(laws, i, moves[i], places[i], condition) for i, condition in entry.members
             ]
-            earned = earned + entry.value * np.all(matches, axis=0)
+            earned = earned + entry.value * indexed.weight(stage) * np.all(matches, axis=0)
         states = [each.next[at] for each, at in zip(moves, places, strict=True)]
         if stage + 1 == indexed.horizon:
             states = []

@@ -230,6 +230,12 @@ class IndexedProblem:
     functions: tuple[str, ...]
     """The name of each reward function, for people."""
     aggregates: list[IndexedAggregate] = field(default_factory=list)
+    discount: float = 1.0
+    """Rewards of stage t count times `discount` to the power of t."""
+
+    def weight(self, stage: int) -> float:
+        """What rewards of a stage count. Stages count from 0, wherever planning starts."""
+        return self.discount**stage
 
     @property
     def rewards(self) -> list[IndexedEntry | IndexedAggregate]:

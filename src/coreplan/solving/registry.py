@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass, make_dataclass
+from dataclasses import dataclass, field, is_dataclass, make_dataclass
 from functools import partial
 from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any, NewType
@@ -60,7 +60,8 @@ class Algorithm:
         """Solve."""
         if not self.one_by_one:
             return self.function(task, options)
-        given = {each.name: getattr(options, each.name) for each in fields(options)}
+        # The function's own parameters; the class has the options of all algorithms as well.
+        given = {name: getattr(options, name) for name in self.options.__annotations__}
         return self.function(task, **given)
 
 

@@ -166,7 +166,7 @@ def solve(
     chosen, settled = settle_options(algorithm, options, loose)
     limits = Limits(time_limit, memory_limit, callback)
     with limits.catch_interrupts(), errors_of_the_core():
-        made = chosen.run(SolverTask(problem, stage, state, limits), settled)
+        made = chosen.run(SolverTask(problem, stage, state, limits, settled.tolerance), settled)
     if made.policy is None:
         raise SolverError(f"algorithm {chosen.name!r} returned a result without a policy")
     result = cast(Solution, made)

@@ -17,6 +17,7 @@ from coreplan.domains.maintenance.view.comparison_text import (
     start_in_words,
     works_summary,
 )
+from coreplan.domains.maintenance.words import spent_before
 from coreplan.model.calendar import Calendar
 from coreplan.support.language import say
 from coreplan.view.report import Report
@@ -53,7 +54,7 @@ def comparison_report(
     """
     title = title or say("{name}: two plans compared", name=comparison.new.problem.name)
     data: dict[str, Any] = comparison.to_dict()
-    sections = [_summary(comparison)]
+    sections = [_summary(comparison, calendar)]
     costs = comparison.cost_lines(in_cents=True)
     if costs:
         sections.append(_section(say("Costs"), _costs(columns_of(costs), cost_rows(costs))))
@@ -91,13 +92,16 @@ def _section(title: str, content: str) -> str:
     return f"<section><h2>{escape(title)}</h2>{content}</section>"
 
 
-def _summary(comparison: PlanComparison) -> str:
+def _summary(comparison: PlanComparison, calendar: Calendar | None) -> str:
     parts = [f'<p class="headline">{_text(headline(comparison))}</p>']
     for which, plan in (("old", comparison.old), ("new", comparison.new)):
         state = "proven" if plan.proven else "open"
         kind = "muted" if plan.proven is None else f"proof {state}"
         parts.append(f'<p class="{kind}">{_text(proof_in_words(plan, which))}</p>')
     parts.append(f"<p>{_text(works_summary(comparison))}</p>")
+    later = spent_before(comparison.new.problem, comparison.new.policy, calendar)
+    if later:
+        parts.append(f'<p class="muted">{_text(later)}</p>')
     return _section(say("In short"), "".join(parts))
 
 
