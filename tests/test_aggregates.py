@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -36,12 +37,15 @@ from coreplan.policies.evaluation import evaluate_entries, evaluate_policy, eval
 from coreplan.policies.graph import plan_graph
 from coreplan.solving import simplify
 from coreplan.view.words import describe_problem
+from group_rules import random_groups
 from helpers import CORE_STEPS, agrees, from_file, judged_policy_value, precise, scale
 from judge import optimal_value
 from prism_reader import PrismReader
 from strategies import aggregate_dicts
 from test_dpomdp_export import Reader as DpomdpReader
 from test_formats_problem import PEAK
+from test_group_rule import evaluate_by_groups
+from test_policy import policy_of
 from test_spudd_export import value_of_file
 
 
@@ -265,6 +269,16 @@ def test_sums_over_independent_parts_are_convolved(raw: dict[str, Any]) -> None:
     tolerance = 1e-9 * scale(raw)
     assert abs(policy.evaluate() - judged_policy_value(raw, policy)) <= tolerance
     assert abs(evaluate_policy(policy, [everyone]) - policy.evaluate()) <= tolerance
+
+
+@given(raw=aggregate_dicts(max_work=500), seed=st.integers(0, 2**32))
+def test_groups_are_worth_what_the_judge_says(raw: dict[str, Any], seed: int) -> None:
+    """Where agents that still add to a sum are in one group, values are found group by group."""
+    policy = random_groups(policy_of(from_file(raw)), Random(seed))
+    assert policy.groups is not None
+    close = pytest.approx(judged_policy_value(raw, policy), rel=1e-9, abs=1e-9 * scale(raw))
+    value = evaluate_by_groups(policy) if precise(raw) else policy.evaluate()
+    assert value == close
 
 
 @given(raw=aggregate_dicts(max_work=300))
