@@ -435,7 +435,7 @@ def peak_file(tmp_path: Path) -> str:
         (["solve"], "1 reward for sums"),
         (["plan"], "r2"),
         (["simulate", "--runs", "100"], "reward for sums"),
-        (["explain"], "at stage 0"),
+        (["explain"], "peak"),
         (["export", "--to", "prism"], "module sum0"),
         (["export", "--to", "spudd"], "sum0__"),
         (["export", "--to", "dpomdp"], "R: "),
