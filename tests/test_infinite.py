@@ -198,6 +198,8 @@ def test_too_large_for_the_joint_problem(monkeypatch: pytest.MonkeyPatch) -> Non
     assert result.horizon is not None
     spread = (result.tail[1] - result.tail[0]) / 0.8**result.horizon
     assert 0.8 ** (result.horizon - 1) * spread > 0.005  # no more stages than needed
+    other = solve_infinite(robots(4), accuracy=0.01, algorithm="dp")
+    assert math.isclose(other.lower_bound, result.lower_bound, abs_tol=0.01)
 
 
 def test_agents_that_never_interact_are_solved_apart() -> None:

@@ -22,16 +22,22 @@ from coreplan import (
     Policy,
     Task,
     solve,
+    speaking,
     write_problem,
 )
 from coreplan.domains.maintenance import Closure, ContractorState
-from coreplan.domains.maintenance.plan_comparison import PlanComparison, compare_plans
+from coreplan.domains.maintenance.plan_comparison import (
+    PlanComparison,
+    WorkComparison,
+    compare_plans,
+)
 from coreplan.domains.maintenance.problem_changes import find_problem_changes
 from coreplan.domains.maintenance.report.comparison import comparison_report
 from coreplan.domains.maintenance.view.comparison_text import (
     comparison_lines,
     cost_rows,
     headline,
+    move_in_words,
     problem_change_in_words,
     works_summary,
 )
@@ -391,6 +397,17 @@ def test_lists_are_problems_on_both_sides(run: Run, tmp_path: Path) -> None:
     mine.write_text("format: schedule/1\nAlpha: {a1: 2026-04-06}\nBeta: {b1: 2026-04-06}\n")
     compared = one_json(run("compare", "plan", mine, works, *asked).out)
     assert (compared["old"]["value"], compared["new"]["value"]) == (-(8.0 + 15.0), -8.0)
+
+
+@pytest.mark.parametrize(
+    ("language", "words"),
+    [("en", "1 week later"), ("nl", "1 week later"), ("de", "1 Woche später")],
+)
+def test_nearly_one_week_is_one_week(language: str, words: str) -> None:
+    """A mean that is shown as 1 is in the singular."""
+    nearly = WorkComparison("Alpha", "a1", "shifted", 2, 2, 4, 4, 2.0, 2.999)
+    with speaking(language):
+        assert words in move_in_words(nearly, Calendar(datetime.date(2026, 3, 2)))
 
 
 LATER = ("--stage", "2", "--state")

@@ -26,6 +26,8 @@ from coreplan import (
     solve,
 )
 from coreplan.cli import example_path
+from coreplan.domains.maintenance.plan_comparison import compare_plans
+from coreplan.domains.maintenance.report.comparison import comparison_report
 from followed import Run, follow
 from helpers import from_file, random_mpp
 from reports import HOSTILE, TITLE, column_of, hostile_problem, report_of
@@ -730,6 +732,39 @@ def test_works_are_shown_in_full(
     assert set(LONG_NAMES) <= set(names)
     # The table keeps its meaning where it looks like cards.
     assert page.get_by_role("table").last.get_by_role("cell", name="B1000").count() == 2
+
+
+@pytest.mark.parametrize("viewport", [{"width": 1280, "height": 900}, PHONE])
+def test_compared_plans_are_shown_in_full(
+    browser: Browser, tmp_path: Path, viewport: dict[str, int]
+) -> None:
+    """Both tables of two compared plans fit on the page, also on a phone; no name is cut off."""
+    problem = MaintenanceProblem(
+        (
+            Contractor(
+                "Van den Berg en Zonen", tuple(Task(name, 2, cost=3) for name in LONG_NAMES)
+            ),
+            Contractor("Beta", (Task("b1", 2, cost=12345.67),)),
+        ),
+        horizon=12,
+        must_complete=True,
+        network=(Hindrance((f"Van den Berg en Zonen/{LONG_NAMES[0]}", "Beta/b1"), cost=1234.5),),
+    )
+    mine = {"Van den Berg en Zonen": dict(zip(LONG_NAMES, (0, 4), strict=True)), "Beta": {"b1": 0}}
+    comparison = compare_plans(problem.read_plan(mine), solve(problem))
+    report = comparison_report(comparison, calendar=Calendar(date(2026, 3, 2)))
+    page, _, _ = open_report(browser, tmp_path, report.html, viewport=viewport)
+    assert page.locator(".compared").count() == 2
+    fits = "(all) => all.map((e) => e.parentElement.scrollWidth - e.parentElement.clientWidth)"
+    assert page.eval_on_selector_all(".compared", fits) == [0, 0]
+    names = page.get_by_role("rowheader").all_inner_texts()
+    assert set(LONG_NAMES) <= set(names)
+    # In the chart, cut names differ where they can, and no date reaches beyond its edge.
+    drawn = page.locator("svg text").all_text_contents()
+    assert len(set(drawn)) == len(drawn)
+    beyond = """(all) => all.filter((e) => e.getBoundingClientRect().right >
+      e.ownerSVGElement.getBoundingClientRect().right).length"""
+    assert page.eval_on_selector_all("svg text", beyond) == 0
 
 
 def test_phones_name_the_values_of_works(browser: Browser, tmp_path: Path) -> None:

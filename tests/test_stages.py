@@ -69,7 +69,7 @@ def test_value_is_the_judges(algorithm: str, options: dict[str, Any], raw: dict[
     problem, best = team(raw), judge.optimal_value(raw)
     result = solve(problem, algorithm=algorithm, **options)
     tolerance = 1e-9 * scale(raw)
-    assert abs(result.value - best) <= max(tolerance, 1e-6 * abs(best))
+    assert abs(result.value - best) <= max(tolerance, 1e-6 * max(1.0, abs(best)))
     assert result.lower_bound <= best + tolerance
     assert result.upper_bound >= best - tolerance
     assert abs(result.policy.evaluate() - result.value) <= tolerance
@@ -116,9 +116,30 @@ def test_aggregates_are_discounted(raw: dict[str, Any], discount: float) -> None
     )
     for algorithm in ("core", "dp"):
         result = solve(team(raw), algorithm=algorithm)
-        assert abs(result.value - best) <= max(1e-9 * size, 1e-6 * abs(best))
+        assert abs(result.value - best) <= max(1e-9 * size, 1e-6 * max(1.0, abs(best)))
         assert result.upper_bound >= best - 1e-9 * size
         assert abs(judged_policy_value(raw, result.policy) - result.value) <= 1e-9 * size
+        assert abs(result.policy.evaluate() - result.value) <= 1e-9 * size
+
+
+@given(raw=aggregate_dicts(max_work=200), discount=st.sampled_from([0.5, 0.9]))
+def test_aggregates_in_analyses_are_discounted(raw: dict[str, Any], discount: float) -> None:
+    """Returns of sequences, their distribution, simulations and situations agree."""
+    problem = team({**raw, "discount": discount})
+    policy = solve(problem, algorithm="dp").policy
+    size = scale(raw) + sum(
+        abs(each) for a in raw["aggregates"] for row in a["value"].values() for each in flat(row)
+    )
+    value = policy.evaluate()
+    known = [(p, returns(problem, s).total) for s, p in execution_sequences(policy)]
+    assert abs(sum(p * total for p, total in known) - value) <= 1e-8 * size
+    assert abs(return_distribution(policy).mean - value) <= 1e-8 * size
+    shown = simulate(policy, 20, seed=5)
+    for each in shown.returns:
+        assert min(abs(each - total) for _, total in known) <= 1e-9 * size
+    assert abs(sum(shown.functions) - shown.value.mean) <= 1e-9 * size
+    first = plan_graph(policy).situations[0].value
+    assert first is None or abs(first - value) <= 1e-9 * size
 
 
 def flat(row: Any) -> list[float]:
@@ -187,6 +208,23 @@ def test_simulation(raw: dict[str, Any]) -> None:
     kept = simulate(policy, 20, seed=3, keep=20).trajectories
     for each in kept:
         assert min(abs(sum(each.rewards) - other) for other in known) <= 1e-9 * size
+
+
+@given(raw=staged_dicts(max_work=200), data=st.data())
+def test_values_from_any_situation(raw: dict[str, Any], data: st.DataObject) -> None:
+    """Values and action values from a later stage on count rewards as at their own stage."""
+    problem, act = team(raw), judge.greedy_policy(raw)
+    names = [agent["name"] for agent in raw["agents"]]
+
+    def decide(stage: int, state: dict[str, Any]) -> dict[str, str]:
+        return dict(zip(names, act(stage, tuple(state[name] for name in names)), strict=True))
+
+    policy = Policy.from_function(problem, decide)
+    stage, joint = data.draw(st.sampled_from(list(judge.joint_states(raw))[:30]))
+    state = dict(zip(names, joint, strict=True))
+    best = judge.timmdp_value(raw, stage, joint)
+    assert abs(policy.value(stage, state) - best) <= 1e-9 * scale(raw)
+    assert abs(policy.q(stage, state, decide(stage, state)) - best) <= 1e-9 * scale(raw)
 
 
 @given(raw=staged_dicts(max_work=300))

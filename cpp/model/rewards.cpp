@@ -47,16 +47,28 @@ double StageValue::at_stage(Index stage) const {
 
 void AgentRewards::rewards_at(Index stage, std::vector<double>& rewards) const {
     rewards = constant;
-    if (!at_stage.empty()) {
-        for (const OwnReward& own : at_stage[stage]) {
-            for (const TransitionId transition : matches[own.matches]) {
-                rewards[at(transition)] += own.value;
-            }
-        }
-    }
+    add_stage(stage, rewards);
     if (!weights.vary()) return;
     const double weight = weights.at_stage(stage);
     for (double& reward : rewards) reward *= weight;
+}
+
+void AgentRewards::add_stage(Index stage, std::vector<double>& rewards) const {
+    if (at_stage.empty()) return;
+    for (const OwnReward& own : at_stage[stage]) {
+        for (const TransitionId transition : matches[own.matches]) {
+            rewards[at(transition)] += own.value;
+        }
+    }
+}
+
+void AgentRewards::take_stage(Index stage, std::vector<double>& rewards) const {
+    if (at_stage.empty()) return;
+    for (const OwnReward& own : at_stage[stage]) {
+        for (const TransitionId transition : matches[own.matches]) {
+            rewards[at(transition)] = constant[at(transition)];
+        }
+    }
 }
 
 namespace {

@@ -88,6 +88,10 @@ struct AgentRewards {
     [[nodiscard]] bool vary() const noexcept { return !at_stage.empty() || weights.vary(); }
     // Own rewards of all transitions at one stage; `rewards` is overwritten.
     void rewards_at(Index stage, std::vector<double>& rewards) const;
+    // The same for many stages in turn, without the weights: `rewards` begins as `constant`, and
+    // gets what one stage adds, until that is taken away.
+    void add_stage(Index stage, std::vector<double>& rewards) const;
+    void take_stage(Index stage, std::vector<double>& rewards) const;
 };
 
 // A member of an aggregate. Each amount that it can add has a signal of its own, so a transition

@@ -404,7 +404,8 @@ class _Words:
             kind = kinds.get(entry.kind, _NOTHING_TO_SAY)
             told_of[what], subjects[what] = kind, entry.subject or ""
             # With a discount, amounts tell no chances.
-            if kind.event and isinstance(entry, IndexedEntry) and self._indexed.discount == 1:
+            undiscounted = self._indexed.discount == 1
+            if kind.event and undiscounted and isinstance(entry, IndexedEntry):
                 chances[what] = (amount / entry.value, own / entry.value)
                 this, else_ = (f"{100 * each / entry.value:.3g} %" for each in (amount, own))
                 notes[what] = f"{kind.event} with a chance of {this} instead of {else_}"

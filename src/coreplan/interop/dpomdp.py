@@ -274,6 +274,7 @@ class _File:
             chance = math.prod(known.chance(who, choices[who], number) for who, number in members)
             terms.append(value.at(stage) * chance)
         terms += (
-            each.reward(stage, {who: choices[who] for who in each.added}) for each in known.sums
+            each.weight_at(stage) * each.reward({who: choices[who] for who in each.added})
+            for each in known.sums
         )
         return math.fsum(terms)

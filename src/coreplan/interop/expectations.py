@@ -66,7 +66,7 @@ class Sum(NamedTuple):
     function
         The number of its reward function.
     weight
-        How much the rewards of a stage count.
+        What rewards of a stage count.
     """
 
     values: Sequence[float]
@@ -75,19 +75,18 @@ class Sum(NamedTuple):
     function: int
     weight: Callable[[int], float]
 
-    def share(self, stage: int) -> float:
-        """How much the values count at a stage: its weight; 0 if nothing is earned then."""
-        counts = self.stages is None or stage in self.stages
-        return self.weight(stage) if counts else 0.0
+    def weight_at(self, stage: int) -> float:
+        """What the reward counts at a stage; 0 if it is not earned then."""
+        return self.weight(stage) if self.stages is None or stage in self.stages else 0.0
 
-    def reward(self, stage: int, choices: Mapping[int, int]) -> float:
+    def reward(self, choices: Mapping[int, int]) -> float:
         """The reward for choices of the agents that can add something."""
-        total = sum(int(units[choices[i]]) for i, units in self.added.items())
-        return self.values[total] * self.share(stage)
+        return self.values[sum(int(units[choices[i]]) for i, units in self.added.items())]
 
     def is_same_at(self, stages: range) -> bool:
         """Whether the reward is the same at all stages of a range."""
-        return not any(self.values) or len({self.share(stage) for stage in stages}) == 1
+        weights = {self.weight_at(stage) for stage in stages}
+        return len(weights) == 1 or not any(self.values)
 
 
 class Expectations:

@@ -358,15 +358,15 @@ class _Costs:
 
     def _sum(self, each: Sum, joint: Sequence[int], layer: int) -> str:
         """The reward of an aggregate: decisions on the states of the agents that add to it."""
-        share = each.share(self._stage + layer)
-        if share == 0:
+        weight = each.weight_at(self._stage + layer)
+        if not weight:
             return _leaf(0.0)
         scope = list(each.added)
         known: dict[tuple[int, int], str] = {}
 
         def write(depth: int, units: int) -> str:
             if depth == len(scope):
-                return _leaf(-each.values[units] * share)
+                return _leaf(-each.values[units] * weight)
             if (depth, units) not in known:
                 who = scope[depth]
                 agent = self._agents[who]

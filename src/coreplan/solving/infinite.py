@@ -36,7 +36,7 @@ from coreplan.model.translated import TranslatedProblem
 from coreplan.policies.policy import Policy
 from coreplan.solving.limits import Limits
 from coreplan.solving.result import Solution
-from coreplan.solving.solver import check_problem, solve
+from coreplan.solving.solver import DEFAULT_ALGORITHM, check_problem, solve
 from coreplan.support.checks import MOST_STAGES, found, is_number
 
 Floats = NDArray[np.float64]
@@ -555,7 +555,12 @@ def _solve_finite(
             horizon = max(1, math.ceil(math.log(accuracy / (2 * spread)) / math.log(rate)))
         horizon = min(horizon, MOST_STAGES)
     finite = replace(problem, horizon=horizon)
-    settled = {"absolute_gap": accuracy / 2, **options}
+    settled = dict(options)
+    if "options" not in settled:
+        largest = max(abs(least), abs(most)) / (1 - rate)
+        settled.setdefault("tolerance", min(1e-6, accuracy / (4 * max(1.0, largest))))
+        if settled.get("algorithm", DEFAULT_ALGORITHM) == DEFAULT_ALGORITHM:
+            settled.setdefault("absolute_gap", accuracy / 2)
     left = limits.seconds_left
     if math.isfinite(left):
         settled["time_limit"] = max(left, 1e-3)

@@ -319,7 +319,12 @@ def lead_of(policy: Policy) -> Policy:
         ]
     leading = copy.copy(policy)
     leading.indexed = replace(
-        indexed, agents=agents, entries=entries, functions=("lead",), aggregates=[], discount=1.0
+        indexed,
+        agents=agents,
+        entries=entries,
+        functions=("lead",),
+        aggregates=[],
+        discount=1.0,
     )
     return leading
 

@@ -91,6 +91,9 @@ class _Algorithms(Mapping[str, Algorithm]):
     def remove(self, name: str) -> None:
         del self._known[name]
 
+    def registered(self) -> dict[str, Algorithm]:
+        return {name: each for name, each in self._known.items() if name not in _OWN}
+
     def with_options(self, options: type[SolverOptions]) -> list[Algorithm]:
         """Algorithms with a dataclass of options; others are loaded only if none of ours has it."""
         found = [each for each in self._known.values() if each.options is options]
@@ -163,6 +166,11 @@ def register_algorithm(
         raise SolverError(f"{name!r} is an algorithm of coreplan; choose another name")
     _algorithms.add(make_algorithm(name, algorithm, options))
     return AlgorithmName(name)
+
+
+def registered_algorithms() -> Mapping[str, Algorithm]:
+    """The algorithms that others have registered so far in this process, by name."""
+    return _algorithms.registered()
 
 
 def forget_algorithm(name: str) -> None:
