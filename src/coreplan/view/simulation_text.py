@@ -6,11 +6,15 @@ from collections.abc import Callable, Sequence
 from functools import singledispatch
 from typing import NamedTuple
 
+from rich.cells import cell_len
+from rich.text import Text
+
 from coreplan.analysis.simulation import QUANTILES, Completion, Estimate, Simulation
 from coreplan.model.calendar import Calendar
 from coreplan.support.cents import cents, has_cents, share_cents, value_text
 from coreplan.support.language import marked, number_text, say, say_marked
 from coreplan.support.late import provides
+from coreplan.view.terminal import LEAST_WIDTH, break_lines
 from coreplan.view.words import count
 
 MOST_ROWS = 20
@@ -199,12 +203,6 @@ def _table(rows: Sequence[tuple[str, ...]], width: int | None) -> list[str]:
 
     With a width, the first column is broken into lines; the numbers are beside the last one.
     """
-    # Slow to import, and seldom needed.
-    from rich.cells import cell_len
-    from rich.text import Text
-
-    from coreplan.view.terminal import LEAST_WIDTH, break_lines
-
     widths = [max(cell_len(row[k]) for row in rows) for k in range(len(rows[0]))]
     if width is not None:
         room = width - sum(widths[1:]) - 2 * (len(widths) - 1)
