@@ -27,7 +27,6 @@ SLOW = {
     ("coreplan.view.svg", "xml.sax.saxutils"),
     ("coreplan.cli.generate", "rich.progress"),
     ("coreplan.files.parsing", "coreplan.files.yaml_text"),
-    ("coreplan.view.simulation_text", "rich.cells"),
     ("coreplan.support.language", "polib"),
 }
 """What is seldom needed and slow to import."""
