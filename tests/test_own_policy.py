@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from pathlib import Path
 from typing import Any
 
@@ -304,7 +305,9 @@ def test_a_function_never_makes_the_result_worse() -> None:
     result = solve(
         problem, start=hurry, callback=lambda news: values.append(news.lower_bound) is not None
     )
-    assert all(value >= mine.evaluate() - 1e-9 for value in values)
+    known = [value for value in values if value > -math.inf]  # compiling, there is no bound yet
+    assert known
+    assert all(value >= mine.evaluate() - 1e-9 for value in known)
     assert result.value >= mine.evaluate() - 1e-9
     assert agrees(result.policy.evaluate(), result.value)
     assert agrees(result.value, optimal_value(problem.to_dict()))
