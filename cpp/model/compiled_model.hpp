@@ -49,6 +49,10 @@ struct CompiledAgent {
     [[nodiscard]] std::size_t layer_size(Index layer) const {
         return layer_begin[layer + 1] - layer_begin[layer];
     }
+    // Whether some class has more than one action.
+    [[nodiscard]] bool has_choice() const {
+        return action_reward.size() > layer_begin[layer_begin.size() - 2];
+    }
     // How likely an after-state makes a signal.
     [[nodiscard]] double chance(std::size_t after, SignalId signal) const {
         const std::size_t label = at(after_label[after]);
