@@ -132,6 +132,13 @@ struct CompiledModel {
     [[nodiscard]] double constant() const {
         return std::accumulate(constant_at.begin(), constant_at.end(), 0.0);
     }
+    // Whether some interaction is worth more than nothing.
+    [[nodiscard]] bool interactions_earn() const {
+        return std::ranges::any_of(interactions, [](const CompiledInteraction& interaction) {
+            return std::ranges::any_of(interaction.values,
+                                       [](const auto& each) { return each.second > 0; });
+        });
+    }
     // What the interaction at position `k` of a layer is expected to bring, given the after-states
     // of all agents.
     [[nodiscard]] double interaction_value(Index layer, std::size_t k,

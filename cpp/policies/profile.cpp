@@ -53,11 +53,7 @@ Descent::Descent(const CompiledModel& model, Monitor& monitor)
         const auto repeated = std::ranges::unique(list);
         list.erase(repeated.begin(), repeated.end());
     }
-    const bool gains = std::ranges::any_of(model.interactions, [](const auto& interaction) {
-        return std::ranges::any_of(interaction.values,
-                                   [](const auto& each) { return each.second > 0; });
-    });
-    if (gains) hope_ = best_chances(model);
+    if (model.interactions_earn()) hope_ = best_chances(model);
 }
 
 void Descent::begin(const LocalPolicy& policy, const Standing& standing) {
