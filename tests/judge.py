@@ -1,12 +1,12 @@
 """The judge: exact optimal values by plain Bellman recursion over raw problem dictionaries.
 
-It reads what ``json.load`` gives for a file of format ``ti-mmdp/1`` or ``mpp/1`` and shares no
-code with the package under test.  It is written to be obviously right, not to be fast, and it does
-not validate: it assumes a well-formed problem.
+It reads what ``json.load`` gives for a file of format ``ti-mmdp/1``, ``ti-mmdp/2`` or ``mpp/1``
+and shares no code with the package under test.  It is written to be obviously right, not to be
+fast, and it does not validate: it assumes a well-formed problem.
 
 Joint states are tuples with one local state per agent, in the order of ``problem["agents"]``:
 
-* ``ti-mmdp/1``: the local state is the name of the state;
+* ``ti-mmdp/1``, ``ti-mmdp/2``: the local state is the name of the state;
 * ``mpp/1``: the local state is ``(not started, current, remaining)``, namely the frozenset of the
   names of the tasks that were not started yet, the name of the task in progress (or None), and the
   number of steps of work it still needs (0 if there is none).
@@ -49,7 +49,9 @@ class Model(ABC):
         """List the actions available to an agent."""
 
     @abstractmethod
-    def outcomes(self, agent: int, local: Local, action: str) -> list[tuple[Local, float]]:
+    def outcomes(
+        self, agent: int, local: Local, action: str, stage: int = 0
+    ) -> list[tuple[Local, float]]:
         """List the possible (probability > 0) next local states with their probabilities."""
 
     @abstractmethod
@@ -65,15 +67,19 @@ class Model(ABC):
         choices = [self.actions(agent, stage, local) for agent, local in enumerate(joint)]
         return list(itertools.product(*choices))
 
-    def joint_outcomes(self, joint: Joint, action: JointAction) -> Iterator[tuple[Joint, float]]:
+    def joint_outcomes(
+        self, joint: Joint, action: JointAction, stage: int = 0
+    ) -> Iterator[tuple[Joint, float]]:
         """Yield every combination of one possible outcome per agent, with its probability."""
-        parts = [self.outcomes(agent, local, action[agent]) for agent, local in enumerate(joint)]
+        parts = [
+            self.outcomes(agent, local, action[agent], stage) for agent, local in enumerate(joint)
+        ]
         for combination in itertools.product(*parts):
             following = tuple(local for local, _ in combination)
             yield following, math.prod(probability for _, probability in combination)
 
 
-# ------------------------------------------------------------------------------ ti-mmdp/1
+# ------------------------------------------------------------------- ti-mmdp/1, ti-mmdp/2
 
 
 def same_feature_value(left: Any, right: Any) -> bool:
@@ -101,8 +107,20 @@ def action_matches(condition: Any, action: str) -> bool:
     return action == condition if isinstance(condition, str) else action in condition
 
 
+def piecewise_linear(points: list[list[float]], at: float) -> float:
+    """Return what lies between the points on both sides; beyond the ends it is constant."""
+    if at <= points[0][0]:
+        return points[0][1]
+    if at >= points[-1][0]:
+        return points[-1][1]
+    for (x, y), (next_x, next_y) in itertools.pairwise(points):
+        if x <= at <= next_x:
+            return y + (at - x) / (next_x - x) * (next_y - y)
+    raise ValueError(f"points are not in order: {points}")
+
+
 class TiMmdp(Model):
-    """Format ``ti-mmdp/1``."""
+    """Formats ``ti-mmdp/1`` and ``ti-mmdp/2``."""
 
     def initial(self, agent: int) -> Local:
         """Return the name of the initial state."""
@@ -110,12 +128,21 @@ class TiMmdp(Model):
 
     def actions(self, agent: int, stage: int, local: Local) -> list[str]:
         """List the keys under the state."""
-        return list(self.agents[agent]["transitions"].get(local, {}))
+        return list(self._row(agent, stage, local))
 
-    def outcomes(self, agent: int, local: Local, action: str) -> list[tuple[Local, float]]:
+    def _row(self, agent: int, stage: int, local: Local) -> dict[str, Any]:
+        """Return the actions of a state at a stage: those for the stage, else the usual ones."""
+        for change in self.agents[agent].get("transitions_at", []):
+            if stage in change["stages"] and local in change["transitions"]:
+                return dict(change["transitions"][local])
+        return dict(self.agents[agent]["transitions"].get(local, {}))
+
+    def outcomes(
+        self, agent: int, local: Local, action: str, stage: int = 0
+    ) -> list[tuple[Local, float]]:
         """List the outcomes of probability > 0, with the probabilities as they are."""
         # An outcome of probability 0 cannot happen; its state may well have no action.
-        listed = self.agents[agent]["transitions"][local][action]
+        listed = self._row(agent, stage, local)[action]
         return [(state, probability) for state, probability in listed.items() if probability > 0]
 
     def reward(self, stage: int, joint: Joint, action: JointAction, following: Joint) -> float:
@@ -130,7 +157,20 @@ class TiMmdp(Model):
             for entry in function["entries"]:
                 if self._entry_matches(entry, stage, moves):
                     total += entry["value"]
-        return total
+        for aggregate in self.problem.get("aggregates", []):
+            if stage in aggregate.get("stages", range(self.horizon)):
+                step = aggregate.get("step", 1)
+                steps = sum(
+                    round(each["amount"] / step)
+                    for each in aggregate["amounts"]
+                    if self._entry_matches(each, stage, moves)
+                )
+                value = aggregate["value"]
+                if "table" in value:
+                    total += value["table"][steps]
+                else:
+                    total += piecewise_linear(value["points"], steps * step)
+        return float(total * self.problem.get("discount", 1) ** stage)
 
     @staticmethod
     def _entry_matches(entry: dict[str, Any], stage: int, moves: dict[str, Any]) -> bool:
@@ -225,8 +265,10 @@ class Mpp(Model):
             )
         return self._completable[key]
 
-    def outcomes(self, agent: int, local: Local, action: str) -> list[tuple[Local, float]]:
-        """List what the local state can be after one stage."""
+    def outcomes(
+        self, agent: int, local: Local, action: str, stage: int = 0
+    ) -> list[tuple[Local, float]]:
+        """List what the local state can be after one stage, whichever it is."""
         not_started, current, remaining = local
         if action == WAIT:
             return [((not_started, None, 0), 1.0)]
@@ -279,8 +321,8 @@ class Mpp(Model):
 
 
 def model_of(problem: Problem) -> Model:
-    """Return the model of a problem of either format."""
-    if problem["format"] == "ti-mmdp/1":
+    """Return the model of a problem of any format."""
+    if problem["format"] in ("ti-mmdp/1", "ti-mmdp/2"):
         return TiMmdp(problem)
     if problem["format"] == "mpp/1":
         return Mpp(problem)
@@ -303,7 +345,7 @@ def _value(model: Model, stage: int, joint: Joint, memo: Memo) -> float:
 def _action_value(model: Model, stage: int, joint: Joint, action: JointAction, memo: Memo) -> float:
     """Return the expected sum of rewards of a joint action followed by optimal ones."""
     total = 0.0
-    for following, probability in model.joint_outcomes(joint, action):
+    for following, probability in model.joint_outcomes(joint, action, stage):
         immediate = model.reward(stage, joint, action, following)
         total += probability * (immediate + _value(model, stage + 1, following, memo))
     return total
@@ -315,7 +357,7 @@ def _value_from(model: Model, stage: int, joint_state: Joint | None) -> float:
 
 
 def timmdp_value(problem: Problem, stage: int = 0, joint_state: Joint | None = None) -> float:
-    """Return the optimal value of a ``ti-mmdp/1`` problem, by default from its start."""
+    """Return the optimal value of a ``ti-mmdp`` problem, by default from its start."""
     return _value_from(TiMmdp(problem), stage, joint_state)
 
 
@@ -398,7 +440,7 @@ def policy_value(
             action = tuple(act(at, joint))
             if action not in model.joint_actions(at, joint):
                 raise ValueError(f"{action!r} is not available at stage {at} in {joint!r}")
-            for following, probability in model.joint_outcomes(joint, action):
+            for following, probability in model.joint_outcomes(joint, action, at):
                 total += weight * probability * model.reward(at, joint, action, following)
                 reached_next[following] = reached_next.get(following, 0.0) + weight * probability
         reached = reached_next
@@ -420,7 +462,8 @@ def local_states(problem: Problem) -> list[list[list[Local]]]:
             found: dict[Local, None] = {}  # a set in a fixed order
             for local in stages[stage][agent]:
                 for action in model.actions(agent, stage, local):
-                    found.update(dict.fromkeys(s for s, _ in model.outcomes(agent, local, action)))
+                    after = model.outcomes(agent, local, action, stage)
+                    found.update(dict.fromkeys(s for s, _ in after))
             following.append(list(found))
         stages.append(following)
     return stages
@@ -445,7 +488,7 @@ def count_joint_transitions(problem: Problem) -> int:
     for stage, per_agent in enumerate(local_states(problem)):
         total += math.prod(
             sum(
-                len(model.outcomes(agent, local, action))
+                len(model.outcomes(agent, local, action, stage))
                 for local in locals_
                 for action in model.actions(agent, stage, local)
             )

@@ -17,12 +17,41 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from coreplan.errors import MOST_PROBLEMS, Diagnostic, ModelError, nearest
+from coreplan.errors import MOST_PROBLEMS, Diagnostic, ModelError
 from coreplan.files.writing import tidy
+from coreplan.model.aggregates import (
+    Aggregate,
+    check_aggregate,
+    conditions_of_amounts,
+    tabulated,
+)
 from coreplan.model.boxes import Box, MoveTable, joint_boxes
-from coreplan.model.document import FORMAT, timmdp_to_dict
+from coreplan.model.conditions import (
+    Condition,
+    Features,
+    FeatureValue,
+    StateTest,
+    Vocabulary,
+    check_condition,
+    check_feature_value,
+    check_stages,
+    freeze_mapping,
+    same_feature,
+    unknown_values,
+)
+from coreplan.model.document import format_of, timmdp_to_dict
 from coreplan.model.indexed import IndexedProblem, JointState, NamedStates, StageValue
 from coreplan.model.problem import Guard, PlanningProblem, no_limits
+from coreplan.model.transitions import (
+    PROBABILITY_TOLERANCE,
+    StageTransitions,
+    Timetable,
+    Transitions,
+    check_actions_exist,
+    check_changes,
+    check_transitions,
+    freeze_transitions,
+)
 from coreplan.model.translate import index_timmdp
 from coreplan.support.checks import (
     AGENT_NAMES,
@@ -34,48 +63,10 @@ from coreplan.support.checks import (
     check_number,
     found,
     is_integer,
-    is_name,
     is_number,
     unknown_name,
 )
 from coreplan.support.frozen import FrozenMapping, freeze_sequence
-
-FeatureValue = str | bool | int | float
-StateTest = tuple[str, ...] | FrozenMapping[str, FeatureValue] | None
-Transitions = FrozenMapping[str, FrozenMapping[str, FrozenMapping[str, float]]]
-
-PROBABILITY_TOLERANCE = 1e-9
-"""The largest difference between 1 and the sum of the probabilities of one action."""
-
-
-def same_feature(left: object, right: object) -> bool:
-    """Whether two feature values are equal: ``True`` is not 1, and 1 equals 1.0.
-
-    Examples
-    --------
-    >>> same_feature(1, 1.0), same_feature(True, 1)
-    (True, False)
-    """
-    return isinstance(left, bool) == isinstance(right, bool) and left == right
-
-
-class _Features(FrozenMapping[str, FeatureValue]):
-    """Features by name; equal only if their values are equal as features."""
-
-    __slots__ = ()
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Mapping) or self.keys() != other.keys():
-            return False
-        return all(same_feature(value, other[name]) for name, value in self.items())
-
-    __hash__ = FrozenMapping.__hash__
-
-
-def _freeze_mapping(value: object, path: Path, what: str) -> FrozenMapping[Any, Any]:
-    if not isinstance(value, Mapping):
-        raise ModelError([Diagnostic(path, f"found {found(value)}; expected {what}")])
-    return FrozenMapping(value)
 
 
 def _check_hashable(name: object, path: Path) -> None:
@@ -87,65 +78,6 @@ def _check_hashable(name: object, path: Path) -> None:
 def _number(value: Any) -> Any:
     """Turn a number into a float; leave anything else unchanged for the checks."""
     return float(value) if type(value) is not float and is_number(value) else value
-
-
-def _freeze_transitions(transitions: object) -> Transitions:
-    path: Path = ("transitions",)
-    states = _freeze_mapping(transitions, path, "a mapping state -> action -> next -> probability")
-    # Outcomes that are one object stay one object: large problems share them.
-    laws: dict[int, FrozenMapping[str, float]] = {}
-    frozen = {}
-    for state, actions in states.items():
-        if not isinstance(actions, Mapping):
-            where = (*path, str(state))
-            _freeze_mapping(actions, where, "a mapping action -> next state -> probability")
-        row = {}
-        for action, outcomes in actions.items():
-            law = laws.get(id(outcomes))
-            if law is None:
-                if not isinstance(outcomes, Mapping):
-                    where = (*path, str(state), str(action))
-                    _freeze_mapping(outcomes, where, "a mapping next state -> probability")
-                law = FrozenMapping({after: _number(chance) for after, chance in outcomes.items()})
-                laws[id(outcomes)] = law
-            row[action] = law
-        frozen[state] = FrozenMapping(row)
-    return FrozenMapping(frozen)
-
-
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """A test of one agent's transition. A part that is not given matches anything.
-
-    Parameters
-    ----------
-    state, next
-        A state's name, several names, or features that must all be equal: ``{"done": True}``.
-    action
-        An action's name or several names.
-
-    Examples
-    --------
-    >>> Condition(action="go", next={"done": True})
-    Condition(state=None, action=('go',), next={'done': True})
-    """
-
-    state: StateTest | str | Sequence[str] | Mapping[str, FeatureValue] = None
-    action: tuple[str, ...] | str | Sequence[str] | None = None
-    next: StateTest | str | Sequence[str] | Mapping[str, FeatureValue] = None
-
-    def __post_init__(self) -> None:
-        for part in ("state", "action", "next"):
-            given = getattr(self, part)
-            if given is None:
-                continue
-            if isinstance(given, str):
-                given = (given,)
-            elif isinstance(given, Mapping) and part != "action":
-                given = _Features(given)
-            else:
-                given = freeze_sequence(given, (part,), "a name, a list of names or features")
-            object.__setattr__(self, part, given)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,9 +99,7 @@ class Entry:
     stages: Sequence[int] | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(
-            self, "when", _freeze_mapping(self.when, ("when",), "agents' conditions")
-        )
+        object.__setattr__(self, "when", freeze_mapping(self.when, ("when",), "agents' conditions"))
         object.__setattr__(self, "value", _number(self.value))
         if self.stages is not None:
             stages = freeze_sequence(self.stages, ("stages",), "a list of stages")
@@ -396,8 +326,8 @@ class _Builder:
     def __init__(
         self,
         agent: str,
-        actions: Callable[[Any], Iterable[str]],
-        outcomes: Callable[[Any, str], Mapping[Any, float]],
+        actions: Callable[..., Iterable[str]],
+        outcomes: Callable[..., Mapping[Any, float]],
         label: Callable[[Any], str] | None,
         features: Callable[[Any], Mapping[str, FeatureValue]] | None,
     ) -> None:
@@ -431,36 +361,36 @@ class _Builder:
         self.taken[made] = state
         return made
 
-    def actions_of(self, state: Hashable) -> list[str]:
-        """The actions of a state, one or more."""
-        given = self._call("actions", self._actions, state)
+    def actions_of(self, state: Hashable, at: Mapping[str, int]) -> list[str]:
+        """The actions of a state: one or more, unless they are asked for by stage."""
+        given = self._call("actions", self._actions, state, **at)
         if isinstance(given, str) or not isinstance(given, Iterable):
-            raise self._wrong("actions", given, "a list of actions", state)
+            raise self._wrong("actions", given, "a list of actions", state, **at)
         listed = list(given)
-        if not listed:
+        if not listed and not at:
             raise ModelError(
                 f"agent {found(self._agent)}: `actions` returned no action for the state "
                 f"{found(state)}; return at least one, for instance one that stays"
             )
         return listed
 
-    def law_of(self, state: Hashable, action: str) -> Mapping[Hashable, float]:
+    def law_of(
+        self, state: Hashable, action: str, at: Mapping[str, int]
+    ) -> Mapping[Hashable, float]:
         """The probabilities of the next states."""
-        law = self._call("outcomes", self._outcomes, state, action)
+        law = self._call("outcomes", self._outcomes, state, action, **at)
         if not isinstance(law, Mapping):
             what = "a mapping next state -> probability"
-            raise self._wrong("outcomes", law, what, state, action)
+            raise self._wrong("outcomes", law, what, state, action, **at)
         chances = list(law.values())
         for after, chance in law.items():
             if not is_number(chance) or chance < 0:
-                raise self._wrong(
-                    "outcomes", chance, f"a probability, for the next state {found(after)}", state,
-                    action,
-                )  # fmt: skip
+                wanted = f"a probability, for the next state {found(after)}"
+                raise self._wrong("outcomes", chance, wanted, state, action, **at)
         if abs(math.fsum(chances) - 1) > PROBABILITY_TOLERANCE:
             raise ModelError(
                 f"agent {found(self._agent)}: the probabilities that `outcomes` returned for "
-                f"{_asked(state, action)} add up to {math.fsum(chances):.12g}; expected 1"
+                f"{_asked(state, action, **at)} add up to {math.fsum(chances):.12g}; expected 1"
             )
         return law
 
@@ -473,27 +403,54 @@ class _Builder:
             raise self._wrong("features", given, "a mapping feature -> value", state)
         return dict(given)
 
-    def _call(self, what: str, function: Callable[..., Any], *asked: Any) -> Any:
+    def _call(self, what: str, function: Callable[..., Any], *asked: Any, **at: int) -> Any:
         try:
-            return function(*asked)
+            return function(*asked, **at)
         except ModelError:
             raise
         except Exception as error:
             raise ModelError(
-                f"agent {found(self._agent)}: `{what}` failed for {_asked(*asked)}: "
+                f"agent {found(self._agent)}: `{what}` failed for {_asked(*asked, **at)}: "
                 f"{type(error).__name__}: {error}"
             ) from error
 
-    def _wrong(self, what: str, returned: object, wanted: str, *asked: Any) -> ModelError:
+    def _wrong(
+        self, what: str, returned: object, wanted: str, *asked: Any, **at: int
+    ) -> ModelError:
         return ModelError(
             f"agent {found(self._agent)}: `{what}` returned {found(returned)} for "
-            f"{_asked(*asked)}; expected {wanted}"
+            f"{_asked(*asked, **at)}; expected {wanted}"
         )
 
 
-def _asked(state: Hashable, *action: str) -> str:
+def _asked(state: Hashable, *action: str, **at: int) -> str:
     words = [f"the state {found(state)}", *(f"action {found(each)}" for each in action)]
-    return " and ".join(words)
+    return " and ".join([*words, *(f"stage {stage}" for stage in at.values())])
+
+
+Row = dict[str, dict[str, float]]
+"""The actions of a state, with their outcomes."""
+
+
+def _usual_row(rows: Sequence[Row]) -> tuple[Row, list[tuple[tuple[int, ...], Row]]]:
+    """The row that counts at most stages, and the other rows with their stages."""
+    distinct: list[Row] = []
+    stages: list[list[int]] = []
+    for stage, row in enumerate(rows):
+        # Mostly a row is that of the stage before.
+        same = [k for k in reversed(range(len(distinct))) if _same_row(distinct[k], row)]
+        if not same:
+            distinct.append(row)
+            stages.append([])
+        stages[same[0] if same else -1].append(stage)
+    most = max(range(len(distinct)), key=lambda k: len(stages[k]))
+    others = [(tuple(stages[k]), distinct[k]) for k in range(len(distinct)) if k != most]
+    return distinct[most], others
+
+
+def _same_row(one: Row, other: Row) -> bool:
+    """Whether the actions are the same, in the same order, with the same outcomes."""
+    return list(one) == list(other) and one == other
 
 
 def _plain(value: object) -> object:
@@ -521,12 +478,15 @@ class Agent:
         State → action → next state → probability. The actions of a state are the keys under it.
     features
         State → named properties, which conditions can test.
+    transitions_at
+        Other actions of some states at some stages.
     """
 
     name: str
     initial: str
     transitions: Mapping[str, Mapping[str, Mapping[str, float]]]
     features: Mapping[str, Mapping[str, FeatureValue]] = field(default_factory=FrozenMapping)
+    transitions_at: Sequence[StageTransitions] = field(default=(), kw_only=True)
     values: Mapping[str, Hashable] = field(
         default_factory=FrozenMapping, compare=False, repr=False, kw_only=True
     )
@@ -535,23 +495,25 @@ class Agent:
     def __post_init__(self) -> None:
         _check_hashable(self.name, ("name",))
         _check_hashable(self.initial, ("initial",))
-        object.__setattr__(self, "transitions", _freeze_transitions(self.transitions))
-        features = _freeze_mapping(self.features, ("features",), "a mapping state -> features")
+        object.__setattr__(self, "transitions", freeze_transitions(self.transitions))
+        features = freeze_mapping(self.features, ("features",), "a mapping state -> features")
         object.__setattr__(
             self,
             "features",
             FrozenMapping(
                 {
-                    state: _Features(
-                        _freeze_mapping(
-                            each, ("features", str(state)), "a mapping feature -> value"
-                        )
+                    state: Features(
+                        freeze_mapping(each, ("features", str(state)), "a mapping feature -> value")
                     )
                     for state, each in features.items()
                 }
             ),
         )
         object.__setattr__(self, "values", FrozenMapping(self.values))
+        changes = freeze_sequence(
+            self.transitions_at, ("transitions_at",), "transitions at stages", StageTransitions
+        )
+        object.__setattr__(self, "transitions_at", changes)
 
     def __repr__(self) -> str:
         """The name and the size: tables may be very large."""
@@ -562,13 +524,14 @@ class Agent:
         cls,
         name: str,
         initial: Hashable,
-        actions: Callable[[Any], Iterable[str]],
-        outcomes: Callable[[Any, str], Mapping[Any, float]],
+        actions: Callable[..., Iterable[str]],
+        outcomes: Callable[..., Mapping[Any, float]],
         *,
         horizon: int | None = None,
         label: Callable[[Any], str] | None = None,
         features: Callable[[Any], Mapping[str, FeatureValue]] | None = None,
         most_states: int = MOST_STATES,
+        by_stage: bool = False,
     ) -> Agent:
         """Make an agent from functions, with all states that it can reach.
 
@@ -592,6 +555,10 @@ class Agent:
             Makes the features of a state; default: none.
         most_states
             The most states; if there are more, an error says so.
+        by_stage
+            Whether `actions` and `outcomes` depend on the stage. They are then called with the
+            keyword ``stage``, for every state and every stage before the horizon; `actions` may
+            return nothing for stages at which the agent cannot be in the state.
 
         Raises
         ------
@@ -613,27 +580,39 @@ class Agent:
         >>> dict(machine.transitions["2"]["repair"])
         {'0': 1.0}
         """
+        if by_stage and horizon is None:
+            raise ModelError(
+                f"agent {found(name)} depends on the stage, so its functions are called for every "
+                "stage; give the `horizon`"
+            )
         ask = _Builder(name, actions, outcomes, label, features)
-        transitions: dict[str, dict[str, dict[str, float]]] = {}
+        asked = [{"stage": t} for t in range(horizon or 0)] if by_stage else [{}]
+        transitions: dict[str, Row] = {}
+        changes: dict[tuple[int, ...], dict[str, Row]] = {}
         layer = [initial]
         ask.name_of(initial)
-        stages = itertools.count() if horizon is None else range(horizon)
-        for _ in stages:
+        for _ in itertools.count() if horizon is None else range(horizon):
             following: list[Hashable] = []
             for state in layer:
                 if ask.name_of(state) in transitions:
                     continue
-                rows: dict[str, dict[str, float]] = {}
-                for action in ask.actions_of(state):
-                    law = ask.law_of(state, action)
-                    following += [after for after, chance in law.items() if chance > 0]
-                    rows[action] = {ask.name_of(after): chance for after, chance in law.items()}
-                    if len(ask.names) > most_states:
-                        raise ModelError(
-                            f"agent {found(name)} can reach more than {most_states:,} states; give "
-                            "a `horizon`, or `most_states` if there really are more"
-                        )
-                transitions[ask.name_of(state)] = rows
+                rows: list[Row] = []
+                for at in asked:
+                    row: Row = {}
+                    for action in ask.actions_of(state, at):
+                        law = ask.law_of(state, action, at)
+                        following += [after for after, chance in law.items() if chance > 0]
+                        row[action] = {ask.name_of(after): chance for after, chance in law.items()}
+                        if len(ask.names) > most_states:
+                            raise ModelError(
+                                f"agent {found(name)} can reach more than {most_states:,} states; "
+                                "give a `horizon`, or `most_states` if there really are more"
+                            )
+                    rows.append(row)
+                usual, others = _usual_row(rows)
+                transitions[ask.name_of(state)] = usual
+                for stages, row in others:
+                    changes.setdefault(stages, {})[ask.name_of(state)] = row
             layer = following
             if not layer:
                 break
@@ -643,29 +622,53 @@ class Agent:
             ask.name_of(initial),
             transitions,
             {text: own for text, own in described.items() if own},
+            transitions_at=[StageTransitions(*change) for change in changes.items()],
             values=ask.taken,
         )
 
     @property
+    def _tables(self) -> list[Transitions]:
+        """The transitions of all stages, then those of some."""
+        changed = [change.transitions for change in self.transitions_at]
+        return [self.transitions, *changed]
+
+    @property
     def states(self) -> tuple[str, ...]:
-        """All states: those with actions, the initial one, and all outcomes, in this order."""
-        laws = (law for actions in self.transitions.values() for law in actions.values())
+        """All states: those with actions, the initial one, and all outcomes, in this order.
+
+        A state that only `transitions_at` gives actions to does not exist.
+        """
+        laws = (law for table in self._tables for row in table.values() for law in row.values())
         outcomes = itertools.chain.from_iterable(law.keys() for law in laws)
         return tuple(dict.fromkeys((*self.transitions.keys(), self.initial, *outcomes)))
 
     @property
     def actions(self) -> tuple[str, ...]:
         """The names of all actions, in order of first appearance."""
-        rows = (actions.keys() for actions in self.transitions.values())
+        rows = (row.keys() for table in self._tables for row in table.values())
         return tuple(dict.fromkeys(itertools.chain.from_iterable(rows)))
 
+    @cached_property
+    def timetable(self) -> Timetable:
+        """The actions of all states, stage by stage."""
+        return Timetable(self.transitions, self.transitions_at)
+
+    def actions_of(self, state: str, stage: int) -> Mapping[str, Mapping[str, float]]:
+        """The actions of a state at a stage, each with the probabilities of next states."""
+        return self.timetable.at(state, stage)
+
     def moves(self) -> Iterable[Transition]:
-        """All transitions of positive probability."""
-        for state, actions in self.transitions.items():
-            for action, law in actions.items():
-                for after, chance in law.items():
-                    if chance > 0:
-                        yield Transition(state, action, after)
+        """All transitions of positive probability, of any stage."""
+        known: set[Transition] = set()
+        for table in self._tables:
+            for state, actions in table.items():
+                for action, law in actions.items():
+                    for after, chance in law.items():
+                        move = Transition(state, action, after)
+                        if chance > 0 and move not in known:
+                            if self.transitions_at:
+                                known.add(move)
+                            yield move
 
     def value_of(self, state: str) -> Hashable:
         """The value behind a state's name (the name itself, unless made from functions)."""
@@ -695,6 +698,12 @@ class TIMMDP(PlanningProblem):
         The number of decisions, at stages 0 to horizon - 1.
     name
         The name of the problem, for people.
+    aggregates
+        Rewards for sums over agents, which the team gets as well. Functions are replaced by their
+        tables.
+    discount
+        Above 0 and at most 1: rewards of stage t count times `discount` to the power of t. Stages
+        count from 0, also where planning starts later.
     allow_unknown_values
         Whether conditions may ask for a value of a feature that no state has, and so match nothing:
         files may have such conditions. Otherwise they are errors.
@@ -723,6 +732,8 @@ class TIMMDP(PlanningProblem):
     rewards: Sequence[RewardFunction] = ()
     horizon: int = 1
     name: str = "problem"
+    aggregates: Sequence[Aggregate] = field(default=(), kw_only=True)
+    discount: float = field(default=1.0, kw_only=True)
     allow_unknown_values: bool = field(default=False, compare=False, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -734,8 +745,12 @@ class TIMMDP(PlanningProblem):
             "rewards",
             freeze_sequence(self.rewards, ("rewards",), "reward functions", RewardFunction),
         )
+        aggregates = freeze_sequence(self.aggregates, ("aggregates",), "aggregates", Aggregate)
+        object.__setattr__(self, "aggregates", aggregates)
         if is_integer(self.horizon):
             object.__setattr__(self, "horizon", int(self.horizon))
+        if is_number(self.discount):
+            object.__setattr__(self, "discount", float(self.discount))
         problems = list(
             itertools.islice(
                 check_timmdp(
@@ -743,6 +758,8 @@ class TIMMDP(PlanningProblem):
                     self.horizon,
                     self.agents,
                     self.rewards,
+                    self.aggregates,
+                    discount=self.discount,
                     allow_unknown_values=self.allow_unknown_values,
                 ),
                 MOST_PROBLEMS,
@@ -750,6 +767,12 @@ class TIMMDP(PlanningProblem):
         )
         if problems:
             raise ModelError(problems)
+        by_name = {agent.name: agent for agent in self.agents}
+        tables = [
+            tabulated(each, ("aggregates", k), by_name, self.horizon)
+            for k, each in enumerate(aggregates)
+        ]
+        object.__setattr__(self, "aggregates", tuple(itertools.chain.from_iterable(tables)))
 
     __repr__ = PlanningProblem.__repr__
 
@@ -802,11 +825,11 @@ class TIMMDP(PlanningProblem):
 
     @property
     def file_format(self) -> str:
-        """``ti-mmdp/1``."""
-        return FORMAT
+        """``ti-mmdp/1``, or ``ti-mmdp/2`` if it needs that."""
+        return format_of(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """The content of the problem's file, in the format ``ti-mmdp/1``."""
+        """The content of the problem's file, in the format :attr:`file_format`."""
         return dict(tidy(timmdp_to_dict(self)))
 
     def read_state(self, agent: str, given: Any) -> Any:
@@ -821,7 +844,9 @@ def check_timmdp(
     horizon: object,
     agents: Sequence[Agent],
     rewards: Sequence[RewardFunction],
+    aggregates: Sequence[Aggregate] = (),
     *,
+    discount: object = 1.0,
     allow_unknown_values: bool = False,
 ) -> Iterable[Diagnostic]:
     """Find all mistakes in the parts of a TI-MMDP, each with its place.
@@ -832,77 +857,57 @@ def check_timmdp(
     if not isinstance(name, str):
         yield Diagnostic(("name",), f"found {found(name)}; expected a text")
     yield from check_integer(horizon, ("horizon",), "the number of decisions", 1, MOST_STAGES)
+    yield from check_number(discount, ("discount",), "a discount")
+    if is_number(discount) and not 0 < discount <= 1:  # type: ignore[operator]
+        wanted = "a number above 0 and at most 1"
+        yield Diagnostic(("discount",), f"found {found(discount)}; expected {wanted}")
     sound_horizon = is_integer(horizon) and 1 <= int(horizon) <= MOST_STAGES  # type: ignore[call-overload]
     stages = int(horizon) if sound_horizon else 0  # type: ignore[call-overload]
     if not agents:
         yield Diagnostic(("agents",), "found no agents; expected one or more")
     clashes = list(check_distinct([agent.name for agent in agents], ("agents",), "agent"))
     yield from clashes
+    sound = bool(stages) and not clashes
     for i, agent in enumerate(agents):
-        yield from _check_agent(agent, ("agents", i), stages)
-    by_name: dict[str, _Vocabulary] = {}
+        for problem in _check_agent(agent, ("agents", i), stages):
+            sound = False
+            yield problem
+    by_name: dict[str, Vocabulary] = {}
     for i, agent in enumerate(agents):
-        by_name.setdefault(agent.name, _Vocabulary(("agents", i))).add(agent)
+        by_name.setdefault(agent.name, Vocabulary(("agents", i))).add(agent)
     if not allow_unknown_values:
-        yield from unknown_values(agents, rewards)
+        yield from unknown_values(agents, conditions_of(rewards, aggregates))
     for k, function in enumerate(rewards):
         yield from _check_made_from(function, ("rewards", k), agents)
         for problem in _check_reward(function, ("rewards", k), by_name, stages):
             # If two agents share a name, the other name is probably missing.
             if not (clashes and problem.relies_on == AGENT_NAMES):
                 yield problem
+    unique = {agent.name: agent for agent in agents} if sound else None
+    for k, aggregate in enumerate(aggregates):
+        for problem in check_aggregate(aggregate, ("aggregates", k), by_name, unique, stages):
+            if not (clashes and problem.relies_on == AGENT_NAMES):
+                yield problem
 
 
-class _Vocabulary:
-    """The names that conditions on an agent (or, by mistake, two of one name) may use.
-
-    They are collected on first use, because collecting is slow for large agents.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._agents: list[Agent] = []
-
-    def add(self, agent: Agent) -> None:
-        self._agents.append(agent)
-
-    @cached_property
-    def states(self) -> dict[str, None]:
-        return dict.fromkeys(itertools.chain.from_iterable(a.states for a in self._agents))
-
-    @cached_property
-    def actions(self) -> dict[str, None]:
-        return dict.fromkeys(itertools.chain.from_iterable(a.actions for a in self._agents))
-
-    @cached_property
-    def features(self) -> dict[str, dict[tuple[bool, FeatureValue], None]]:
-        """All features, each with its values; a boolean is told apart from numbers."""
-        known: dict[str, dict[tuple[bool, FeatureValue], None]] = {}
-        for agent in self._agents:
-            for described in agent.features.values():
-                for name, value in described.items():
-                    if isinstance(value, Hashable):  # else it is another mistake
-                        known.setdefault(name, {})[isinstance(value, bool), value] = None
-        return known
+def conditions_of(
+    rewards: Sequence[RewardFunction], aggregates: Sequence[Aggregate]
+) -> Iterable[tuple[Path, str, object]]:
+    """All conditions of rewards, with their places and agents."""
+    for k, function in enumerate(rewards):
+        for number, entry in enumerate(function.entries):
+            for name, condition in entry.when.items():
+                yield ("rewards", k, "entries", number, "when", name), name, condition
+    yield from conditions_of_amounts(aggregates)
 
 
 def _check_agent(agent: Agent, path: Path, stages: int) -> Iterable[Diagnostic]:
     yield from check_name(agent.name, (*path, "name"), "the agent")
     yield from check_name(agent.initial, (*path, "initial"), "a state")
-    table = (*path, "transitions")
-    sound: set[int] = set()  # correct outcomes; very many may be the same object
-    for state, actions in agent.transitions.items():
-        if not is_name(state):
-            yield from check_name(state, (*table, str(state)), "a state", at_key=True)
-        for action, law in actions.items():
-            if id(law) in sound and is_name(action):
-                continue
-            here = (*table, str(state), str(action))
-            yield from check_name(action, here, "an action", at_key=True)
-            if _is_sound(law):
-                sound.add(id(law))
-            else:
-                yield from _check_law(law, here)
+    yield from check_transitions(agent.transitions, (*path, "transitions"))
+    changes = agent.transitions_at
+    if changes:
+        yield from check_changes(agent.name, agent.states, changes, path, stages)
     states = agent.states if agent.features else ()
     known = set(states)
     for state, features in agent.features.items():
@@ -916,72 +921,8 @@ def _check_agent(agent: Agent, path: Path, stages: int) -> Iterable[Diagnostic]:
             )
         for feature, value in features.items():
             yield from check_name(feature, (*here, str(feature)), "a feature", at_key=True)
-            yield from _check_feature_value(value, (*here, str(feature)))
-    yield from _check_actions_exist(agent, path, stages)
-
-
-def _is_sound(law: Mapping[str, float]) -> bool:
-    """Tell fast whether `_check_law` would find no mistake."""
-    for after, chance in law.items():
-        if not after or type(after) is not str or type(chance) is not float or not chance >= 0:
-            return False
-    return abs(sum(law.values()) - 1) <= PROBABILITY_TOLERANCE
-
-
-def _check_law(law: Mapping[str, float], here: Path) -> Iterable[Diagnostic]:
-    for after, chance in law.items():
-        yield from check_name(after, (*here, str(after)), "a next state", at_key=True)
-        if not is_number(chance) or chance < 0:
-            yield Diagnostic(
-                (*here, str(after)),
-                f"found {found(chance)}; expected a probability, a number of at least 0",
-            )
-    if all(is_number(chance) and chance >= 0 for chance in law.values()):
-        total = sum(law.values())
-        if abs(total - 1) > PROBABILITY_TOLERANCE:
-            yield Diagnostic(
-                here, f"the probabilities add up to {total:.12g}; expected 1", relies_on=here
-            )
-
-
-def _check_feature_value(value: object, path: Path) -> Iterable[Diagnostic]:
-    if not isinstance(value, str | bool) and not is_number(value):
-        yield Diagnostic(
-            path, f"found {found(value)}; expected a text, a boolean or a finite number"
-        )
-
-
-def _check_actions_exist(agent: Agent, path: Path, stages: int) -> Iterable[Diagnostic]:
-    """Find states without actions that can be reached before the horizon."""
-    layer = [agent.initial] if isinstance(agent.initial, str) and agent.initial else []
-    seen = set(layer)
-    for stage in range(stages):
-        following = []
-        for state in layer:
-            actions = agent.transitions.get(state)
-            if not actions:
-                place: Path = (*path, "transitions")
-                hint = ""
-                if actions is not None:
-                    place = (*place, state)
-                else:
-                    place = (*path, "initial") if stage == 0 else place
-                    hint = nearest(state, agent.transitions)
-                yield Diagnostic(
-                    place,
-                    f"state {found(state)} has no action and can be reached at stage {stage}, "
-                    f"before the horizon; add an action, for instance one that stays{hint}",
-                    relies_on=path,
-                )
-                continue
-            for law in actions.values():
-                for after, chance in law.items():
-                    if after not in seen and is_number(chance) and chance > 0:
-                        seen.add(after)
-                        following.append(after)
-        layer = following
-        if not layer:
-            return
+            yield from check_feature_value(value, (*here, str(feature)))
+    yield from check_actions_exist(agent.initial, agent.transitions, changes, path, stages)
 
 
 def _check_made_from(
@@ -1006,7 +947,7 @@ def _check_made_from(
 
 
 def _check_reward(
-    function: RewardFunction, path: Path, agents: Mapping[str, _Vocabulary], stages: int
+    function: RewardFunction, path: Path, agents: Mapping[str, Vocabulary], stages: int
 ) -> Iterable[Diagnostic]:
     if not function.scope:
         yield Diagnostic((*path, "scope"), "found an empty scope; expected one or more agents")
@@ -1028,17 +969,7 @@ def _check_reward(
     for k, entry in enumerate(function.entries):
         here = (*path, "entries", k)
         yield from check_number(entry.value, (*here, "value"), "a reward")
-        for position, stage in enumerate(entry.stages or ()):
-            there = (*here, "stages", position)
-            if not stages:
-                yield from check_integer(stage, there, "a stage", 0)
-            elif not is_integer(stage) or not 0 <= stage < stages:
-                yield Diagnostic(
-                    there,
-                    f"found {found(stage)}; expected a stage from 0 to {stages - 1} (the horizon "
-                    f"is {stages})",
-                    relies_on=("horizon",),
-                )
+        yield from check_stages(entry.stages, (*here, "stages"), stages)
         for name, condition in entry.when.items():
             place = (*here, "when", str(name))
             if name not in agents:
@@ -1059,79 +990,4 @@ def _check_reward(
             elif not isinstance(condition, Condition):
                 yield Diagnostic(place, f"found {found(condition)}; expected a Condition")
             else:
-                yield from _check_condition(name, condition, place, agents[name])
-
-
-def unknown_values(
-    agents: Sequence[Agent], rewards: Sequence[RewardFunction]
-) -> Iterable[Diagnostic]:
-    """Find conditions on values of features that no state has: they match nothing."""
-    by_name: dict[str, _Vocabulary] = {}
-    for i, agent in enumerate(agents):
-        by_name.setdefault(agent.name, _Vocabulary(("agents", i))).add(agent)
-    for k, function in enumerate(rewards):
-        for number, entry in enumerate(function.entries):
-            for name, condition in entry.when.items():
-                if name not in by_name or not isinstance(condition, Condition):
-                    continue  # another mistake
-                for part in ("state", "next"):
-                    test = getattr(condition, part)
-                    for feature, value in test.items() if isinstance(test, FrozenMapping) else ():
-                        known = by_name[name].features.get(feature)
-                        if not known or not isinstance(value, str | bool | int | float):
-                            continue
-                        if (isinstance(value, bool), value) in known:
-                            continue
-                        # Yes or no: where every state says yes, one may still ask for no.
-                        if isinstance(value, bool) and (True, not value) in known:
-                            continue
-                        yield Diagnostic(
-                            ("rewards", k, "entries", number, "when", name, part, str(feature)),
-                            _unknown_value(
-                                feature, value, [each for _, each in known], f"agent {found(name)}"
-                            ),
-                            relies_on=by_name[name].path,
-                        )
-
-
-def _unknown_value(
-    feature: str, value: FeatureValue, known: Sequence[FeatureValue], whose: str
-) -> str:
-    texts = [each for each in known if isinstance(each, str)]
-    hint = nearest(value, texts) if isinstance(value, str) else ""
-    if not hint and len(known) <= 8:
-        hint = "; it has " + ", ".join(found(each) for each in known)
-    return f"no state of {whose} has the value {found(value)} of the feature {found(feature)}{hint}"
-
-
-def _check_condition(
-    name: str, condition: Condition, place: Path, agent: _Vocabulary
-) -> Iterable[Diagnostic]:
-    whose = f"agent {found(name)}"
-    for part in ("state", "action", "next"):
-        test = getattr(condition, part)
-        here = (*place, part)
-        if test is None:
-            continue
-        if isinstance(test, FrozenMapping):
-            for feature, value in test.items():
-                if feature not in agent.features:
-                    yield Diagnostic(
-                        (*here, str(feature)),
-                        unknown_name(feature, "feature", list(agent.features), whose),
-                        relies_on=agent.path,
-                        at_key=True,
-                    )
-                yield from _check_feature_value(value, (*here, str(feature)))
-            continue
-        if not test:
-            yield Diagnostic(here, "found an empty list; expected one or more names")
-        known = agent.actions if part == "action" else agent.states
-        what = "action" if part == "action" else "state"
-        for position, wanted in enumerate(test):
-            if not isinstance(wanted, str) or wanted not in known:
-                yield Diagnostic(
-                    (*here, position),
-                    unknown_name(wanted, what, list(known), whose),
-                    relies_on=agent.path,
-                )
+                yield from check_condition(name, condition, place, agents[name])
