@@ -239,7 +239,7 @@ def test_nobody_starves(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_benchmarks_run(capsys: pytest.CaptureFixture[str]) -> None:
     """The benchmarks of gains and of shrinking print a line for every problem."""
-    gains.main(["--work", "0.1", "--sizes", "3x1", "--horizon", "3", "--time-limit", "0.1"])
+    gains.main(["--work", "0.1", "--sizes", "3x1", "--horizon", "3", "--time-limit", "1000"])
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines[1:]] == ["3x1", "dec-mdp"]
     shrinking.main(["--work", "0.02", "--sizes", "5"])

@@ -165,7 +165,6 @@ void bind_model(nb::module_& module) {
         .def_ro("first_stage", &CompiledModel::first_stage)
         .def_ro("horizon", &CompiledModel::horizon)
         .def_ro("unit_mass", &CompiledModel::unit_mass)
-        .def_prop_ro("interactions_earn", &CompiledModel::interactions_earn)
         .def_prop_ro("constant", &CompiledModel::constant)
         .def_prop_ro("bytes", &CompiledModel::bytes)
         .def_prop_ro("interaction_count",

@@ -1,6 +1,5 @@
 // What comes out of a search: its policy, and the proof of its upper bound.
 #include <map>
-#include <memory>
 #include <numeric>
 #include <unordered_map>
 #include <unordered_set>
@@ -25,14 +24,11 @@ Rows& rows_of(std::vector<Rows>& groups, std::map<std::vector<AgentId>, std::siz
 
 }  // namespace
 
-// Follows the search's policy from the start on and writes down what groups do where they get to;
-// or, with hope, takes the joint actions that the upper bound promises most of.
+// Follows the search's policy from the start on and writes down what groups do where they get to.
 class GroupSearch::PolicyWriter final : public Worker::Follower {
 public:
-    PolicyWriter(GroupSearch& search, std::size_t most_states, double least, bool hopes,
-                 Monitor& monitor)
+    PolicyWriter(GroupSearch& search, std::size_t most_states, double least, Monitor& monitor)
         : search_(search),
-          hopes_(hopes),
           model_(search.model_),
           worker_(*search.workers_[0]),
           most_states_(most_states),
@@ -168,9 +164,7 @@ private:
     bool follows_default(Shape& shape, Index layer, std::span<const Status> where, double likely,
                          double usual) {
         const ValueTable* exact = shape.exact.load(std::memory_order_acquire);
-        const double loss = (hopes_ && exact == nullptr ? worker_.above().upper(shape, layer, where)
-                                                        : claim(shape, layer, where, exact)) -
-                            usual;
+        const double loss = claim(shape, layer, where, exact) - usual;
         const bool follows = loss <= kEqual * std::abs(usual) || likely * loss <= least_;
         some_follow_default_ = some_follow_default_ || follows;
         return follows;
@@ -192,33 +186,12 @@ private:
                                             std::span<const Status> where,
                                             const ValueTable* exact) {
         if (exact != nullptr) return best_by_table(shape, layer, where, *exact);
-        if (hopes_) return most_promising(shape, layer, where);
         const Record* record = search_.table_->find(shape, where);
         if (record != nullptr && record->body != nullptr && record->body->best != kNoAction) {
             return record->body->joint_actions[record->body->best].actions;
         }
         std::vector<Index> actions;
         worker_.eye().act(shape, layer, where, actions);
-        return actions;
-    }
-
-    [[nodiscard]] std::vector<Index> most_promising(Shape& shape, Index layer,
-                                                    std::span<const Status> where) {
-        std::vector<Index> choices;
-        std::vector<ClassId> classes;
-        for (std::size_t m = 0; m < where.size(); ++m) {
-            const auto& begin = model_.agents[at(shape.agents[m])].action_begin;
-            classes.push_back(where[m].class_id());
-            choices.push_back(begin[at(classes[m]) + 1] - begin[at(classes[m])]);
-        }
-        worker_.above().terms(shape, layer, classes, terms_);
-        const std::unique_ptr<ActionOrder> order = order_actions(choices, terms_);
-        monitor_.tick(cost::kOrderByte * order->bytes());
-        std::vector<Index> actions;
-        if (!order->next(actions, monitor_)) {
-            sound_ = false;
-            worker_.eye().act(shape, layer, where, actions);
-        }
         return actions;
     }
 
@@ -287,7 +260,6 @@ private:
     }
 
     GroupSearch& search_;
-    bool hopes_;
     const CompiledModel& model_;
     Worker& worker_;
     std::size_t most_states_;
@@ -299,7 +271,6 @@ private:
     std::vector<std::vector<Node>> layers_;
     Links roots_;
     std::unordered_multimap<std::size_t, Index> known_;  // nodes of the layer that is reached
-    std::vector<ActionTerm> terms_;
     bool some_follow_default_ = false;
     bool sound_ = true;
 
@@ -310,11 +281,7 @@ private:
 };
 
 GroupDecisions GroupSearch::decisions(std::size_t most_states, double least, Monitor& monitor) {
-    GroupDecisions found = PolicyWriter(*this, most_states, least, false, monitor).write();
-    if (!found.sound || !model_.interactions_earn()) return found;
-    // Where agents earn together, what policies of single agents promise says little.
-    GroupDecisions hoped = PolicyWriter(*this, most_states, least, true, monitor).write();
-    return hoped.sound && hoped.value > found.value ? std::move(hoped) : std::move(found);
+    return PolicyWriter(*this, most_states, least, monitor).write();
 }
 
 SearchProof GroupSearch::proof() const {

@@ -529,9 +529,7 @@ class Team:
         """Whether the search's policy may be better than the best one so far."""
         search = self.search
         hope = self.tuning.policy_hope * self.gap
-        # Where agents earn together, the written policy also follows the upper bound.
-        earn = self.model.interactions_earn
-        return search is not None and (earn or search.lower - self.lower > -hope)
+        return search is not None and search.lower - self.lower > -hope
 
     def _write_draft(self) -> None:
         """Write down the policy of an unfinished search, within a part of the work so far.
