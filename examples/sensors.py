@@ -10,7 +10,7 @@ Run it: python examples/sensors.py
 
 from __future__ import annotations
 
-from itertools import pairwise
+import itertools
 
 from coreplan import TIMMDP, Agent, Condition, Entry, RewardFunction, solve
 
@@ -99,7 +99,7 @@ def sensors(
         RewardFunction((each.name,), (Entry({each.name: Condition(action="look")}, -cost),))
         for each in row
     ]
-    for gap, (left, right) in enumerate(pairwise(row)):
+    for gap, (left, right) in enumerate(itertools.pairwise(row)):
         for each in moving:
             tracked = Entry(
                 {

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 import random
-import sys
 from collections.abc import Callable
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -25,24 +21,10 @@ from coreplan.solving.tuning import Tuning
 from helpers import EAGER, agrees, from_file, scale
 from instances import pyramid, random_mpp, realistic
 from judge import optimal_value
+from sensor_rows import sensors
 
-FILE = Path(__file__).parents[1] / "examples" / "sensors.py"
 FAIR = 0.2
 """Part of the work that no side that still gains something may fall below."""
-
-
-def load() -> ModuleType:
-    """The example as a module."""
-    spec = importlib.util.spec_from_file_location("sensors", FILE)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["sensors"] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-sensors = load().sensors
 
 
 def gaining_team(seed: int) -> dict[str, Any]:
