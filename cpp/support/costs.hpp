@@ -12,7 +12,7 @@ namespace coreplan::cost {
 
 inline constexpr double kUnitsPerSecond = 1e9;
 
-// -- shrinking: 1.0 (0.7 to 1.4) -------------------------------------------------------------------
+// -- shrinking: 1.1 (1.0 to 1.4) -----------------------------------------------------------------
 
 // Per state, after-state or signal that is looked at; per action that is built anew, and per
 // outcome and signal of it; a round on a model, per part of the model.
