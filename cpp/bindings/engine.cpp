@@ -137,6 +137,8 @@ void bind_engine(nb::module_& module) {
             },
             nb::arg("model"), nb::arg("threads"), nb::arg("cuts"), nb::arg("monitor"),
             nb::keep_alive<1, 2>(), nb::keep_alive<1, 5>())
+        .def_static("first_work", &Relaxation::first_work, nb::arg("model"),
+                    nb::call_guard<nb::gil_scoped_release>())
         .def("step", &Relaxation::step, nb::arg("lower"), nb::arg("monitor"),
              nb::call_guard<nb::gil_scoped_release>())
         .def("grow", &Relaxation::grow, nb::arg("round"), nb::arg("most_agents"),

@@ -5,12 +5,9 @@
 #include <functional>
 #include <limits>
 
-#include "bounds/independent.hpp"
 #include "model/agent_builder.hpp"
 #include "model/joint_layout.hpp"
-#include "model/remaining_signals.hpp"
 #include "model/unit_mass.hpp"
-#include "support/reservation.hpp"
 
 namespace coreplan {
 
@@ -19,6 +16,14 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Losses that differ by rounding only have to count as equal; what that costs is added up.
 constexpr double kGridOfScale = 1e-13;
+constexpr double kCheapRound = 1e7;  // work of a round that is always worth it
+constexpr double kWorth = 16;        // what is gone would have been looked at so many times
+
+// What shrinks until it no longer does.
+double size_of(const CompiledAgent& agent) {
+    return static_cast<double>(agent.class_count() + agent.action_reward.size() +
+                               agent.outcome_next.size() + agent.label_factor.size());
+}
 
 std::uint64_t count_classes(const CompiledModel& model) {
     std::uint64_t total = 0;
@@ -26,7 +31,9 @@ std::uint64_t count_classes(const CompiledModel& model) {
     return total;
 }
 
-// One model on its way to a smaller one. Actions are marked, then the model is built anew.
+// One model on its way to a smaller one, in rounds: actions are marked, then the agents that lost
+// some are built anew. A round only looks at agents for which something has changed. The model is
+// valid whenever an agent is finished, so a limit may strike at any time.
 class Reducer {
 public:
     Reducer(const CompiledModel& model, const ReductionOptions& options, Monitor& monitor)
@@ -36,21 +43,31 @@ public:
         make_unit_mass(result_.model);
         result_.report.classes_before = count_classes(model);
         result_.report.joint_before = JointLayout(model).state_count();
+        const std::size_t n = model.agents.size();
         for (const CompiledAgent& agent : model.agents) start_way_back(agent);
-        result_.offset_of.assign(model.agents.size(), 0.0);
+        result_.offset_of.assign(n, 0.0);
+        keep_.resize(n);
+        alone_.resize(n);
+        chances_.resize(n);
+        touching_.resize(n);
+        summed_.resize(n);
+        for (std::size_t e = 0; e < model.interactions.size(); ++e) {
+            for (const InteractionMember& member : model.interactions[e].members) {
+                touching_[at(member.agent)].push_back(static_cast<Index>(e));
+            }
+        }
+        for (std::size_t e = 0; e < model.aggregates.size(); ++e) {
+            for (const AggregateMember& member : model.aggregates[e].members) {
+                summed_[at(member.agent)].push_back(static_cast<Index>(e));
+            }
+        }
     }
 
     Reduction run() {
-        if (options_.shape) shape();
-        for (;;) {
-            const std::uint64_t before = measure();
-            mark_all();
-            if (options_.settle || options_.eliminate) find_alone();
-            if (options_.settle) settle();
-            if (options_.eliminate) eliminate();
-            rebuild();
-            ++result_.report.rounds;
-            if (measure() == before) break;
+        try {
+            shrink();
+        } catch (const LimitReached&) {
+            // What has been done so far stands.
         }
         result_.report.classes_after = count_classes(result_.model);
         result_.report.joint_after = JointLayout(result_.model).state_count();
@@ -58,7 +75,94 @@ public:
     }
 
 private:
+    // What happens to an agent in a round.
+    enum class Fate : char { clean, waiting, touched };
+
     CompiledModel& model() { return result_.model; }
+
+    void shrink() {
+        if (options_.shape) shape();
+        const bool marks = options_.settle || options_.eliminate;
+        if (!marks && !options_.drop && !options_.merge) return;
+        const std::size_t n = model().agents.size();
+        fate_.assign(n, Fate::waiting);
+        if (options_.eliminate) {
+            for (std::size_t i = 0; i < n; ++i) find_chances(i, nullptr);
+        }
+        for (;;) {
+            double size = 0;
+            for (std::size_t i = 0; i < n; ++i) {
+                if (fate_[i] != Fate::clean) size += size_of(model().agents[i]);
+            }
+            if (size == 0 || !is_worth(size)) return;
+            gained_ = round();
+            ++result_.report.rounds;
+        }
+    }
+
+    // Whether a round on agents of that size promises more than it costs: the last one says what
+    // there is to gain, and what is gone does not have to be looked at ever after.
+    [[nodiscard]] bool is_worth(double size) const {
+        const double work = size * cost::kShrink;
+        return result_.report.rounds == 0 || work <= kCheapRound || work <= kWorth * gained_;
+    }
+
+    // Marks what is not needed and builds the agents concerned anew. Returns how much work on the
+    // model has become less, about.
+    double round() {
+        const std::size_t n = model().agents.size();
+        const bool first = result_.report.rounds == 0;
+        for (std::size_t i = 0; i < n; ++i) {
+            keep_[i].clear();
+            if (fate_[i] == Fate::clean) continue;
+            keep_[i].assign(model().agents[i].action_reward.size(), true);
+            if ((options_.settle || options_.eliminate) && !shaped_) {
+                alone_[i] = solve_alone(model().agents[i]);
+            }
+        }
+        for (std::size_t i = 0; i < n; ++i) {
+            if (fate_[i] == Fate::clean) continue;
+            if (options_.settle) settle(i);
+            if (options_.eliminate) eliminate(i);
+        }
+        std::vector<std::vector<bool>> reached(n);
+        std::vector<char> marked(n, 0);
+        for (std::size_t i = 0; i < n; ++i) {
+            if (fate_[i] == Fate::clean) continue;
+            marked[i] = first || std::ranges::find(keep_[i], false) != keep_[i].end() ? 1 : 0;
+            if (marked[i] == 0) continue;
+            reached[i] = find_reached(i);
+            if (options_.drop || options_.eliminate) find_chances(i, &reached[i]);
+        }
+        std::ranges::fill(fate_, Fate::clean);
+        if (options_.drop) drop_interactions();
+        double gained = 0;
+        for (std::size_t i = 0; i < n; ++i) {
+            if (marked[i] == 0 && fate_[i] != Fate::touched) continue;
+            CompiledAgent& agent = model().agents[i];
+            const double before = size_of(agent);
+            if (keep_[i].empty()) keep_[i].assign(agent.action_reward.size(), true);
+            if (reached[i].empty()) reached[i].assign(agent.class_count(), true);
+            rebuild(i, reached[i]);
+            reached[i] = {};
+            gained += before - size_of(agent);
+            if (size_of(agent) != before || fate_[i] == Fate::touched) wake(i);
+        }
+        return cost::kShrink * gained;
+    }
+
+    // The agent has changed. That matters to what others can lose, too.
+    void wake(std::size_t i) {
+        fate_[i] = Fate::waiting;
+        if (!options_.eliminate) return;
+        const auto wake_member = [&](AgentId who) {
+            if (fate_[at(who)] == Fate::clean) fate_[at(who)] = Fate::waiting;
+        };
+        for (const Index e : touching_[i]) {
+            if (model().interactions[e].values.empty()) continue;
+            for (const auto& member : model().interactions[e].members) wake_member(member.agent);
+        }
+    }
 
     void start_way_back(const CompiledAgent& agent) {
         auto& classes = result_.class_of.emplace_back();
@@ -71,17 +175,6 @@ private:
             }
             begin.push_back(static_cast<Index>(actions.size()));
         }
-    }
-
-    // What shrinks until it no longer does.
-    std::uint64_t measure() {
-        std::uint64_t total = 0;
-        for (const CompiledAgent& agent : model().agents) {
-            total += agent.class_count() + agent.action_reward.size() + agent.outcome_next.size() +
-                     agent.label_factor.size();
-        }
-        for (const auto& layer : model().interactions_at) total += layer.size();
-        return total;
     }
 
     // Own rewards become r + E V0(next) - V0(here) <= 0, V0 being the agent's best value alone.
@@ -124,16 +217,6 @@ private:
         return value;
     }
 
-    // The same of all agents, once for a round. Where rewards are losses, it is zero everywhere:
-    // the best action loses nothing, and one that loses nothing is always kept.
-    void find_alone() {
-        alone_.clear();
-        for (const CompiledAgent& agent : model().agents) {
-            alone_.push_back(shaped_ ? std::vector<double>(agent.class_count(), 0.0)
-                                     : solve_alone(agent));
-        }
-    }
-
     static double q(const CompiledAgent& agent, Index action, const std::vector<double>& value) {
         double sum = agent.action_reward[action];
         const std::size_t after = at(agent.action_after[action]);
@@ -143,158 +226,224 @@ private:
         return sum;
     }
 
-    void mark_all() {
-        keep_.clear();
-        for (const CompiledAgent& agent : model().agents) {
-            keep_.emplace_back(agent.action_reward.size(), true);
-        }
+    // What an action is worth if the agent is alone. Where rewards are losses, the rest is zero
+    // everywhere: the best action loses nothing, and one that loses nothing is always kept.
+    [[nodiscard]] double worth_alone(std::size_t i, Index action) const {
+        const CompiledAgent& agent = result_.model.agents[i];
+        return shaped_ ? agent.action_reward[action] : q(agent, action, alone_[i]);
     }
 
     // From a class with nothing left to interact, only the action that is best alone matters.
-    void settle() {
-        for (std::size_t i = 0; i < model().agents.size(); ++i) {
-            const CompiledAgent& agent = model().agents[i];
-            const Lease lease(monitor_);
-            const SignalRuns runs = remaining_signals(model(), as<AgentId>(i), monitor_);
-            for (Index c = 0; c < agent.layer_begin[model().layer_count()]; ++c) {
-                const Index list = runs.list_of_class[c];
-                if (runs.list_begin[list] != runs.list_begin[list + 1]) continue;
-                Index best = agent.action_begin[c];
-                double most = -kInfinity;
-                for (Index a = agent.action_begin[c]; a < agent.action_begin[c + 1]; ++a) {
-                    const double here = q(agent, a, alone_[i]);
-                    if (here > most) {
-                        most = here;
-                        best = a;
-                    }
+    void settle(std::size_t i) {
+        const CompiledAgent& agent = model().agents[i];
+        std::vector<bool> interacts(agent.class_count(), false);
+        std::vector<bool> after(agent.after_label.size(), false);
+        for (Index layer = model().layer_count(); layer-- > 0;) {
+            const Index first = agent.after_layer_begin[layer];
+            const Index last = agent.after_layer_begin[layer + 1];
+            for (Index k = first; k < last; ++k) {
+                const std::size_t label = at(agent.after_label[k]);
+                bool found = agent.label_begin[label] != agent.label_begin[label + 1];
+                for (Index o = agent.outcome_begin[k]; !found && o < agent.outcome_begin[k + 1];
+                     ++o) {
+                    found = interacts[at(agent.outcome_next[o])];
                 }
-                keep_only(i, c, best, result_.report.actions_settled);
+                after[k] = found;
             }
+            tick(last - first);
+            for (Index c = agent.layer_begin[layer]; c < agent.layer_begin[layer + 1]; ++c) {
+                for (Index a = agent.action_begin[c];
+                     !interacts[c] && a < agent.action_begin[c + 1]; ++a) {
+                    interacts[c] = after[at(agent.action_after[a])];
+                }
+                if (!interacts[c]) settle_at(i, c);
+            }
+            tick(agent.layer_size(layer));
         }
     }
 
-    void keep_only(std::size_t i, Index c, Index best, std::uint64_t& counter) {
+    void settle_at(std::size_t i, Index c) {
         const CompiledAgent& agent = model().agents[i];
+        Index best = agent.action_begin[c];
+        double most = -kInfinity;
         for (Index a = agent.action_begin[c]; a < agent.action_begin[c + 1]; ++a) {
-            if (a == best || !keep_[i][a]) continue;
-            keep_[i][a] = false;
-            ++counter;
+            const double here = worth_alone(i, a);
+            if (here > most) {
+                most = here;
+                best = a;
+            }
         }
+        for (Index a = agent.action_begin[c]; a < agent.action_begin[c + 1]; ++a) {
+            if (a == best) continue;
+            keep_[i][a] = false;
+            ++result_.report.actions_settled;
+        }
+        tick(agent.action_begin[c + 1] - agent.action_begin[c]);
     }
 
     // Where all interactions of an agent are costs: W is what it pays at most, whatever the others
     // do, if it plays safe. An action that loses at least as much at once is never needed: the
     // agent could play safe instead while the others act as if it had not.
-    void eliminate() {
-        const auto worst = worst_costs();
-        for (std::size_t i = 0; i < model().agents.size(); ++i) {
-            if (worst[i].empty()) continue;
-            const CompiledAgent& agent = model().agents[i];
-            std::vector<double> value(agent.class_count(), 0.0);  // W
-            const std::vector<double>& alone = alone_[i];
-            for (Index layer = model().layer_count(); layer-- > 0;) {
-                for (Index c = agent.layer_begin[layer]; c < agent.layer_begin[layer + 1]; ++c) {
-                    const double most = alone[c];
-                    double least = kInfinity;
-                    Index safest = agent.action_begin[c];
-                    for (Index a = agent.action_begin[c]; a < agent.action_begin[c + 1]; ++a) {
-                        double cost =
-                            most - q(agent, a, alone) + label_cost(agent, a, worst[i][layer]);
-                        const std::size_t after = at(agent.action_after[a]);
-                        for (Index o = agent.outcome_begin[after];
-                             o < agent.outcome_begin[after + 1]; ++o) {
-                            cost += agent.outcome_probability[o] * value[at(agent.outcome_next[o])];
-                        }
-                        if (cost < least) {
-                            least = cost;
-                            safest = a;
-                        }
+    void eliminate(std::size_t i) {
+        if (can_gain(i)) return;
+        const CompiledAgent& agent = model().agents[i];
+        const std::vector<std::vector<double>> worst = worst_costs(i);
+        std::vector<double> after(agent.after_label.size(), 0.0);
+        std::vector<double> value(agent.class_count(), 0.0);  // W
+        std::vector<double> losses;
+        for (Index layer = model().layer_count(); layer-- > 0;) {
+            const Index first = agent.after_layer_begin[layer];
+            const Index last = agent.after_layer_begin[layer + 1];
+            for (Index k = first; k < last; ++k) {
+                double cost = label_cost(agent, k, worst[layer]);
+                for (Index o = agent.outcome_begin[k]; o < agent.outcome_begin[k + 1]; ++o) {
+                    cost += agent.outcome_probability[o] * value[at(agent.outcome_next[o])];
+                }
+                after[k] = cost;
+            }
+            tick(2 * (last - first));
+            for (Index c = agent.layer_begin[layer]; c < agent.layer_begin[layer + 1]; ++c) {
+                const double most = shaped_ ? 0 : alone_[i][c];
+                double least = kInfinity;
+                Index safest = agent.action_begin[c];
+                losses.clear();
+                for (Index a = agent.action_begin[c]; a < agent.action_begin[c + 1]; ++a) {
+                    losses.push_back(most - worth_alone(i, a));
+                    const double cost = losses.back() + after[at(agent.action_after[a])];
+                    if (cost < least) {
+                        least = cost;
+                        safest = a;
                     }
-                    value[c] = least;
-                    for (Index a = agent.action_begin[c]; a < agent.action_begin[c + 1]; ++a) {
-                        const double loss = most - q(agent, a, alone);
-                        if (a == safest || loss < least || !keep_[i][a]) continue;
-                        keep_[i][a] = false;
-                        ++result_.report.actions_eliminated;
-                    }
-                    monitor_.tick_or_throw(64);
+                }
+                value[c] = least;
+                for (Index a = agent.action_begin[c]; a < agent.action_begin[c + 1]; ++a) {
+                    const double loss = losses[a - agent.action_begin[c]];
+                    if (a == safest || loss < least || !keep_[i][a]) continue;
+                    keep_[i][a] = false;
+                    ++result_.report.actions_eliminated;
                 }
             }
+            tick(2 * agent.layer_size(layer));
         }
     }
 
-    static double label_cost(const CompiledAgent& agent, Index action,
+    static double label_cost(const CompiledAgent& agent, Index after,
                              const std::vector<double>& worst) {
-        const std::size_t label = at(agent.after_label[at(agent.action_after[action])]);
+        const std::size_t label = at(agent.after_label[after]);
         double cost = 0;
         for (Index f = agent.label_begin[label]; f < agent.label_begin[label + 1]; ++f) {
-            cost += worst[at(agent.label_factor[f].signal)] * agent.label_factor[f].chance;
+            const std::size_t signal = at(agent.label_factor[f].signal);
+            // Labels may hold signals that no interaction looks at any more.
+            if (signal < worst.size()) cost += worst[signal] * agent.label_factor[f].chance;
         }
         return cost;
     }
 
-    // Per agent, layer and signal: the most that interactions with it can cost if it is given, the
-    // others matching as well as they can. Empty for an agent that can also gain.
-    std::vector<std::vector<std::vector<double>>> worst_costs() {
-        const std::size_t n = model().agents.size();
-        std::vector<bool> can_gain(n, false);
-        for (const CompiledInteraction& interaction : model().interactions) {
-            const bool gain = std::ranges::any_of(interaction.values,
-                                                  [](const auto& each) { return each.second > 0; });
-            for (const InteractionMember& member : interaction.members) {
-                if (gain) can_gain[at(member.agent)] = true;
+    // Whether an agent can earn more by some interaction.
+    bool can_gain(std::size_t i) {
+        for (const Index e : touching_[i]) {
+            for (const auto& [stage, value] : model().interactions[e].values) {
+                if (value > 0) return true;
             }
+            monitor_.tick_or_throw(1);
         }
-        for (const CompiledAggregate& aggregate : model().aggregates) {
-            if (never_gains(aggregate)) continue;
-            for (const AggregateMember& member : aggregate.members) {
-                can_gain[at(member.agent)] = true;
-            }
-        }
-        const Index layers = model().layer_count();
-        const auto signals = signal_counts(model());
-        const auto best = best_chances(model());
-        monitor_.tick_or_throw(layers);
-        std::vector<std::vector<std::vector<double>>> worst(n);
-        for (std::size_t i = 0; i < n; ++i) {
-            if (!can_gain[i]) worst[i].assign(layers, std::vector<double>(signals[i], 0.0));
-        }
-        for (Index layer = 0; layer < layers; ++layer) {
-            for (std::size_t k = 0; k < model().interactions_at[layer].size(); ++k) {
-                const auto& members =
-                    model().interactions[model().interactions_at[layer][k]].members;
-                for (const InteractionMember& member : members) {
-                    if (can_gain[at(member.agent)]) continue;
-                    double cost = -model().values_at[layer][k];
-                    for (const InteractionMember& other : members) {
-                        if (other.agent == member.agent) continue;
-                        cost *= best[at(other.agent)][layer][at(other.signal)];
+        return std::ranges::any_of(summed_[i],
+                                   [&](Index e) { return !never_gains(model().aggregates[e]); });
+    }
+
+    // Per layer and signal of an agent: the most that interactions with it can cost if it is given,
+    // the others matching as well as they can.
+    std::vector<std::vector<double>> worst_costs(std::size_t i) {
+        std::vector<std::vector<double>> worst(model().layer_count());
+        const auto add = [&](Index layer, SignalId signal, double cost) {
+            if (at(signal) >= worst[layer].size()) worst[layer].resize(at(signal) + 1, 0.0);
+            worst[layer][at(signal)] += cost;
+        };
+        for (const Index e : touching_[i]) {
+            const CompiledInteraction& interaction = model().interactions[e];
+            for (const auto& [stage, value] : interaction.values) {
+                const Index layer = stage - model().first_stage;
+                double cost = -value;
+                SignalId mine{};
+                for (const InteractionMember& member : interaction.members) {
+                    if (at(member.agent) == i) {
+                        mine = member.signal;
+                    } else {
+                        cost *= best_chance(member, layer);
                     }
-                    worst[at(member.agent)][layer][at(member.signal)] += cost;
                 }
-                monitor_.tick_or_throw(16);
+                add(layer, mine, cost);
             }
+            tick(interaction.values.size());
         }
-        for (const CompiledAggregate& aggregate : model().aggregates) {
-            for (const AggregateMember& member : aggregate.members) {
-                if (can_gain[at(member.agent)]) continue;
-                for (const auto& [signal, units] : member.units) {
-                    const double* known = nullptr;
-                    double fall = 0;
-                    for (const Index layer : aggregate.layers) {
-                        const std::span<const double> table = aggregate.table(layer);
-                        if (table.data() != known) {
-                            known = table.data();
-                            fall = steepest_fall(table, units);
-                            monitor_.tick_or_throw(aggregate.sums);
-                        }
-                        worst[at(member.agent)][layer][at(signal)] += fall;
-                        monitor_.tick_or_throw(1);
+        for (const Index e : summed_[i]) {
+            const CompiledAggregate& aggregate = model().aggregates[e];
+            const AggregateMember& member =
+                *std::ranges::find(aggregate.members, as<AgentId>(i), &AggregateMember::agent);
+            for (const auto& [signal, units] : member.units) {
+                const double* known = nullptr;
+                double fall = 0;
+                for (const Index layer : aggregate.layers) {
+                    const std::span<const double> table = aggregate.table(layer);
+                    if (table.data() != known) {
+                        known = table.data();
+                        fall = steepest_fall(table, units);
+                        monitor_.tick_or_throw(aggregate.sums);
                     }
+                    add(layer, signal, fall);
+                    monitor_.tick_or_throw(1);
                 }
             }
         }
         return worst;
+    }
+
+    // The most likely that any action of an agent makes a signal at a layer.
+    [[nodiscard]] double best_chance(const InteractionMember& member, Index layer) const {
+        const std::vector<Factor>& known = chances_[at(member.agent)][layer];
+        const auto found = std::ranges::lower_bound(known, member.signal, {}, &Factor::signal);
+        return found != known.end() && found->signal == member.signal ? found->chance : 0.0;
+    }
+
+    // These of all signals that an agent can still make by the actions that it keeps, in the
+    // classes that it reaches (all of them if that is not known).
+    void find_chances(std::size_t i, const std::vector<bool>* reached) {
+        const CompiledAgent& agent = model().agents[i];
+        std::vector<double> best;
+        std::vector<SignalId> found;
+        std::vector<bool> used(agent.after_label.size(), reached == nullptr);
+        if (reached != nullptr) {
+            for (Index c = 0; c < agent.class_count(); ++c) {
+                if (!(*reached)[c]) continue;
+                for (Index a = agent.action_begin[c]; a < agent.action_begin[c + 1]; ++a) {
+                    if (keep_[i][a]) used[at(agent.action_after[a])] = true;
+                }
+            }
+            tick(agent.class_count());
+        }
+        chances_[i].assign(model().layer_count(), {});
+        for (Index layer = 0; layer < model().layer_count(); ++layer) {
+            const Index first = agent.after_layer_begin[layer];
+            const Index last = agent.after_layer_begin[layer + 1];
+            found.clear();
+            for (Index k = first; k < last; ++k) {
+                if (!used[k]) continue;
+                const std::size_t label = at(agent.after_label[k]);
+                for (Index f = agent.label_begin[label]; f < agent.label_begin[label + 1]; ++f) {
+                    const Factor& factor = agent.label_factor[f];
+                    if (at(factor.signal) >= best.size()) best.resize(at(factor.signal) + 1, 0.0);
+                    double& most = best[at(factor.signal)];
+                    if (most == 0) found.push_back(factor.signal);
+                    most = std::max(most, factor.chance);
+                }
+            }
+            std::ranges::sort(found);
+            for (const SignalId signal : found) {
+                chances_[i][layer].push_back({signal, best[at(signal)]});
+                best[at(signal)] = 0;
+            }
+            tick(last - first + found.size());
+        }
     }
 
     // Whether larger sums are never worth more.
@@ -313,98 +462,81 @@ private:
         return most;
     }
 
-    // Builds the model of the actions that are kept: what can still be reached, the interactions
-    // that can still happen, and states that have become equal as one.
-    void rebuild() {
-        CompiledModel& old = model();
-        const auto reached = find_reached();
-        if (options_.drop) drop_interactions(reached);
-        CompiledModel next;
-        next.first_stage = old.first_stage;
-        next.horizon = old.horizon;
-        next.constant_at = old.constant_at;
-        next.interactions = old.interactions;
-        next.interactions_at = old.interactions_at;
-        next.values_at = old.values_at;
-        next.aggregates = old.aggregates;
-        next.aggregates_at = old.aggregates_at;
-        next.unit_mass = old.unit_mass;
-        for (std::size_t i = 0; i < old.agents.size(); ++i) {
-            next.agents.push_back(rebuild_agent(i, reached[i]));
-        }
-        old = std::move(next);
-    }
-
-    std::vector<std::vector<bool>> find_reached() {
-        std::vector<std::vector<bool>> reached;
-        for (std::size_t i = 0; i < model().agents.size(); ++i) {
-            const CompiledAgent& agent = model().agents[i];
-            auto& seen = reached.emplace_back(agent.class_count(), false);
-            seen[0] = true;
-            for (Index c = 0; c < agent.class_count(); ++c) {
+    std::vector<bool> find_reached(std::size_t i) {
+        const CompiledAgent& agent = model().agents[i];
+        std::vector<bool> seen(agent.class_count(), false);
+        std::vector<bool> done(agent.after_label.size(), false);
+        seen[0] = true;
+        for (Index layer = 0; layer < model().layer_count(); ++layer) {
+            for (Index c = agent.layer_begin[layer]; c < agent.layer_begin[layer + 1]; ++c) {
                 if (!seen[c]) continue;
                 for (Index a = agent.action_begin[c]; a < agent.action_begin[c + 1]; ++a) {
-                    if (!keep_[i][a]) continue;
                     const std::size_t after = at(agent.action_after[a]);
+                    if (!keep_[i][a] || done[after]) continue;
+                    done[after] = true;
                     for (Index o = agent.outcome_begin[after]; o < agent.outcome_begin[after + 1];
                          ++o) {
                         seen[at(agent.outcome_next[o])] = true;
                     }
                 }
-                monitor_.tick_or_throw(16);
             }
+            tick(2 * agent.layer_size(layer));
         }
-        return reached;
+        return seen;
     }
 
-    void drop_interactions(const std::vector<std::vector<bool>>& reached) {
+    // Drops interactions at layers at which some member cannot take part any more. Members are
+    // touched: labels lose signals.
+    void drop_interactions() {
         CompiledModel& now = model();
-        std::vector<std::vector<bool>> given(now.agents.size());
-        for (CompiledInteraction& interaction : now.interactions) interaction.values.clear();
+        std::vector<bool> lost(now.interactions.size(), false);
         for (Index layer = 0; layer < now.layer_count(); ++layer) {
-            for (std::size_t i = 0; i < now.agents.size(); ++i) {
-                const CompiledAgent& agent = now.agents[i];
-                given[i].assign(signal_bound_, false);
-                for (Index c = agent.layer_begin[layer]; c < agent.layer_begin[layer + 1]; ++c) {
-                    if (!reached[i][c]) continue;
-                    for (Index a = agent.action_begin[c]; a < agent.action_begin[c + 1]; ++a) {
-                        if (keep_[i][a]) note_signals(agent, a, given[i]);
-                    }
-                }
-            }
             auto& active = now.interactions_at[layer];
             auto& values = now.values_at[layer];
+            monitor_.tick(1 + cost::kShrinkItem * active.size());  // must not stop half-way
             std::size_t kept = 0;
             for (std::size_t k = 0; k < active.size(); ++k) {
-                CompiledInteraction& interaction = now.interactions[active[k]];
+                const auto& members = now.interactions[active[k]].members;
                 const bool possible =
-                    std::ranges::all_of(interaction.members, [&](const InteractionMember& member) {
-                        const auto& mine = given[at(member.agent)];
-                        return at(member.signal) < mine.size() && mine[at(member.signal)];
+                    std::ranges::all_of(members, [&](const InteractionMember& member) {
+                        return best_chance(member, layer) > 0;
                     });
-                if (!possible) {
-                    ++result_.report.interactions_dropped;
+                if (possible) {
+                    active[kept] = active[k];
+                    values[kept++] = values[k];
                     continue;
                 }
-                interaction.values.emplace_back(now.first_stage + layer, values[k]);
-                active[kept] = active[k];
-                values[kept++] = values[k];
+                ++result_.report.interactions_dropped;
+                lost[active[k]] = true;
+                for (const InteractionMember& member : members) {
+                    fate_[at(member.agent)] = Fate::touched;
+                }
             }
             active.resize(kept);
             values.resize(kept);
-            drop_aggregates(layer, given);
-            monitor_.tick_or_throw(64);
+            drop_aggregates(layer);
         }
+        for (std::size_t e = 0; e < lost.size(); ++e) {
+            if (lost[e]) now.interactions[e].values.clear();
+        }
+        for (Index layer = 0; layer < now.layer_count(); ++layer) {
+            for (std::size_t k = 0; k < now.interactions_at[layer].size(); ++k) {
+                const Index e = now.interactions_at[layer][k];
+                if (!lost[e]) continue;
+                now.interactions[e].values.emplace_back(now.first_stage + layer,
+                                                        now.values_at[layer][k]);
+            }
+        }
+        monitor_.look_or_throw();
     }
 
     // Aggregates to which nobody can add anything.
-    void drop_aggregates(Index layer, const std::vector<std::vector<bool>>& given) {
+    void drop_aggregates(Index layer) {
         std::erase_if(model().aggregates_at[layer], [&](Index e) {
             CompiledAggregate& aggregate = model().aggregates[e];
             for (const AggregateMember& member : aggregate.members) {
-                const auto& mine = given[at(member.agent)];
                 for (const auto& [signal, units] : member.units) {
-                    if (at(signal) < mine.size() && mine[at(signal)]) return false;
+                    if (best_chance({member.agent, signal}, layer) > 0) return false;
                 }
             }
             aggregate.drop(layer);
@@ -413,40 +545,46 @@ private:
         });
     }
 
-    void note_signals(const CompiledAgent& agent, Index action, std::vector<bool>& given) {
-        const std::size_t label = at(agent.after_label[at(agent.action_after[action])]);
-        for (Index f = agent.label_begin[label]; f < agent.label_begin[label + 1]; ++f) {
-            const std::size_t signal = at(agent.label_factor[f].signal);
-            if (signal >= given.size()) given.resize(signal + 1, false);
-            signal_bound_ = std::max(signal_bound_, given.size());
-            given[signal] = true;
+    // Per layer: the signals of an agent that some interaction or aggregate looks at.
+    std::vector<std::vector<SignalId>> live_signals(std::size_t i) {
+        std::vector<std::vector<SignalId>> live(model().layer_count());
+        for (const Index e : touching_[i]) {
+            const CompiledInteraction& interaction = model().interactions[e];
+            const InteractionMember& mine =
+                *std::ranges::find(interaction.members, as<AgentId>(i), &InteractionMember::agent);
+            for (const auto& [stage, value] : interaction.values) {
+                live[stage - model().first_stage].push_back(mine.signal);
+            }
+            tick(interaction.values.size());
         }
+        for (const Index e : summed_[i]) {
+            const CompiledAggregate& aggregate = model().aggregates[e];
+            const AggregateMember& mine =
+                *std::ranges::find(aggregate.members, as<AgentId>(i), &AggregateMember::agent);
+            for (const Index layer : aggregate.layers) {
+                for (const auto& [signal, units] : mine.units) live[layer].push_back(signal);
+                tick(mine.units.size());
+            }
+        }
+        return live;
     }
 
-    CompiledAgent rebuild_agent(std::size_t i, const std::vector<bool>& reached) {
+    // Builds an agent of the actions that are kept and the classes that are reached, without
+    // signals that nothing looks at; states that have become equal become one.
+    void rebuild(std::size_t i, const std::vector<bool>& reached) {
         const CompiledAgent& agent = model().agents[i];
+        const std::vector<std::vector<SignalId>> live = live_signals(i);
         AgentBuilder builder(model().layer_count(), options_.merge, grid_);
+        std::vector<bool> is_live;
         std::vector<Index> local(agent.class_count(), Reduction::kGone);
         std::vector<std::pair<Index, double>> outcomes;
         std::vector<Factor> factors;
         for (Index layer = model().layer_count() + 1; layer-- > 0;) {
             builder.begin_layer(layer);
-            std::vector<bool> live;
             if (layer < model().layer_count()) {
-                for (const Index e : model().interactions_at[layer]) {
-                    for (const InteractionMember& member : model().interactions[e].members) {
-                        if (at(member.agent) != i) continue;
-                        if (at(member.signal) >= live.size()) live.resize(at(member.signal) + 1);
-                        live[at(member.signal)] = true;
-                    }
-                }
-                for (const Index e : model().aggregates_at[layer]) {
-                    for (const AggregateMember& member : model().aggregates[e].members) {
-                        if (at(member.agent) != i) continue;
-                        const std::size_t last = at(member.units.back().first);
-                        if (last >= live.size()) live.resize(last + 1);
-                        for (const auto& [signal, units] : member.units) live[at(signal)] = true;
-                    }
+                for (const SignalId signal : live[layer]) {
+                    if (at(signal) >= is_live.size()) is_live.resize(at(signal) + 1, false);
+                    is_live[at(signal)] = true;
                 }
             }
             for (Index c = agent.layer_begin[layer]; c < agent.layer_begin[layer + 1]; ++c) {
@@ -459,7 +597,7 @@ private:
                     for (Index f = agent.label_begin[label]; f < agent.label_begin[label + 1];
                          ++f) {
                         const std::size_t signal = at(agent.label_factor[f].signal);
-                        if (signal < live.size() && live[signal]) {
+                        if (signal < is_live.size() && is_live[signal]) {
                             factors.push_back(agent.label_factor[f]);
                         }
                     }
@@ -471,15 +609,20 @@ private:
                     }
                     builder.add_choice(agent.action_reward[a], factors, outcomes,
                                        a - agent.action_begin[c]);
-                    monitor_.tick_or_throw(32);
+                    monitor_.tick_or_throw(cost::kBuildChoice +
+                                           cost::kBuildPart * (outcomes.size() + factors.size()));
                 }
                 local[c] = builder.end_node();
             }
+            if (layer < model().layer_count()) {
+                for (const SignalId signal : live[layer]) is_live[at(signal)] = false;
+            }
         }
-        result_.error += builder.deviation();
         CompiledAgent next = builder.finish();
+        // From here on nothing stops it: agent and way back belong together.
+        result_.error += builder.deviation();
         update_way_back(i, reached, next);
-        return next;
+        model().agents[i] = std::move(next);
     }
 
     // Composes the way back with the step just made.
@@ -514,14 +657,21 @@ private:
         result_.action_of[i] = std::move(actions);
     }
 
+    // Counts what was looked at.
+    void tick(std::size_t items) { monitor_.tick_or_throw(1 + cost::kShrinkItem * items); }
+
     ReductionOptions options_;
     Monitor& monitor_;
     Reduction result_;
-    std::vector<std::vector<bool>> keep_;     // per agent and action
-    std::vector<std::vector<double>> alone_;  // per agent and class: its best value alone
-    bool shaped_ = false;                     // rewards are losses
-    double grid_ = 0;                         // losses in one cell of it count as equal
-    std::size_t signal_bound_ = 0;
+    std::vector<Fate> fate_;                    // per agent
+    std::vector<std::vector<Index>> touching_;  // per agent: its interactions
+    std::vector<std::vector<Index>> summed_;    // per agent: its aggregates
+    std::vector<std::vector<bool>> keep_;       // per agent and action
+    std::vector<std::vector<double>> alone_;    // per agent and class: its best value alone
+    std::vector<std::vector<std::vector<Factor>>> chances_;  // per agent and layer, by signal
+    bool shaped_ = false;                                    // rewards are losses
+    double grid_ = 0;    // losses in one cell of it count as equal
+    double gained_ = 0;  // by the last round
 };
 
 }  // namespace

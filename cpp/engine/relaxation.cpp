@@ -157,6 +157,7 @@ bool Relaxation::solve_all(Monitor& monitor) {
     // Threads take a while to start; what comes out does not depend on them.
     double work = 0;
     for (const Cluster& cluster : clusters_) work += kernel_work(model_, cluster.agents);
+    const std::uint64_t before = monitor.work();
     const WorkList list(work < kWorthThreads ? 1 : work_.threads());
     const bool finished = list.run(
         order.size(),
@@ -166,6 +167,7 @@ bool Relaxation::solve_all(Monitor& monitor) {
         monitor);
     if (finished) {
         for (const double each : cells) cells_ += static_cast<std::uint64_t>(each);
+        strain_ = std::max(1.0, static_cast<double>(monitor.work() - before) / std::max(work, 1.0));
     }
     return finished;
 }

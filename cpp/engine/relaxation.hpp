@@ -38,6 +38,9 @@ public:
     // it: what is reserved is given back.
     Relaxation(const CompiledModel& model, const RelaxationOptions& options, Monitor& monitor);
 
+    // The work of its first bound, at most about.
+    [[nodiscard]] static double first_work(const CompiledModel& model);
+
     // One round: a new division of rewards, all clusters solved. `lower` is the value of some
     // policy, or minus infinity. True if the bound got better. False also if a limit struck: then
     // the bound is what it was. So it is if anything is thrown.
@@ -206,6 +209,7 @@ private:
     void take_over(const Layout& old);
     bool exchange_clusters(std::vector<std::vector<AgentId>> groups, Monitor& monitor);
     [[nodiscard]] std::set<std::vector<AgentId>> extended_clusters(std::size_t most_agents) const;
+    [[nodiscard]] double growth_strain() const;
     [[nodiscard]] bool has_room(double bytes, const Monitor& monitor) const;
     [[nodiscard]] std::vector<Candidate> candidates(std::size_t most_agents,
                                                     Monitor& monitor) const;
@@ -267,6 +271,7 @@ private:
     double error_ = 0;
     std::vector<double> outcomes_;  // per agent: the most of one law
     double interactions_ = 0;       // the most that can happen at one layer
+    double strain_ = 1;             // work of the last round, of what the kernel alone would take
     double own_gained_ = 0;  // the most that rewards above zero can add up to, nothing shared
     double mass_error_ = 0;  // where laws do not sum to 1
     double operations_ = 0;

@@ -21,6 +21,102 @@ double cluster_work(const CompiledModel& model, const std::vector<AgentId>& agen
     return kernel_work(model, agents);
 }
 
+// Entries of a block that links two agents, and of all of them: with more, rounds become slow.
+constexpr double kMostLinked = 20'000;
+constexpr double kMostLinks = 1'000'000;
+// Work of a cluster that agents without a choice join from the start.
+constexpr double kWorkWithPassive = 5e6;
+
+std::vector<AgentId> members_of(const CompiledInteraction& interaction) {
+    std::vector<AgentId> who;
+    for (const InteractionMember& member : interaction.members) who.push_back(member.agent);
+    std::ranges::sort(who);
+    return who;
+}
+
+// Blocks of nothing for pairs of agents that take part in a wider interaction, one of them at least
+// with a choice. What clusters get for the two may depend on both as long as it adds up to nothing.
+void add_links(const CompiledModel& model, std::vector<PairBlock>& pairs, Reservation& memory) {
+    std::set<std::pair<AgentId, AgentId>> known;
+    for (const PairBlock& pair : pairs) known.emplace(pair.first, pair.second);
+    double all = 0;
+    for (const CompiledInteraction& interaction : model.interactions) {
+        if (interaction.values.empty() || interaction.members.size() < 3) continue;
+        const std::vector<AgentId> who = members_of(interaction);
+        for (std::size_t i = 0; i < who.size(); ++i) {
+            for (std::size_t j = i + 1; j < who.size(); ++j) {
+                const CompiledAgent& first = model.agents[at(who[i])];
+                const CompiledAgent& second = model.agents[at(who[j])];
+                if (!first.has_choice() && !second.has_choice()) continue;
+                if (!known.emplace(who[i], who[j]).second) continue;
+                double entries = 0;
+                const auto afters = [](const CompiledAgent& agent, Index layer) {
+                    return agent.after_layer_begin[layer + 1] - agent.after_layer_begin[layer];
+                };
+                for (Index layer = 0; layer < model.layer_count(); ++layer) {
+                    entries += static_cast<double>(afters(first, layer)) * afters(second, layer);
+                }
+                all += entries;
+                const double bytes = entries * (sizeof(Index) + sizeof(double)) +
+                                     static_cast<double>(first.after_label.size() * sizeof(Index));
+                if (entries > kMostLinked || all > kMostLinks || !memory.try_take(bytes)) continue;
+                PairBlock& block = pairs.emplace_back();
+                block.first = who[i];
+                block.second = who[j];
+                block.row_begin.assign(1, 0);
+                for (Index layer = 0; layer < model.layer_count(); ++layer) {
+                    for (Index row = 0; row < afters(first, layer); ++row) {
+                        for (Index column = 0; column < afters(second, layer); ++column) {
+                            block.column.push_back(column);
+                        }
+                        block.row_begin.push_back(static_cast<Index>(block.column.size()));
+                    }
+                }
+                block.value.assign(block.column.size(), 0.0);
+                memory.monitor().tick(cost::kPairEntry * block.column.size());
+            }
+        }
+    }
+}
+
+// Agents without a choice that are part of each agent's wider interactions: what they do is not
+// decided by anybody, so clusters that see the same of them are better, and need no shares.
+std::vector<std::vector<AgentId>> passive_partners(const CompiledModel& model) {
+    std::vector<std::vector<AgentId>> partners(model.agents.size());
+    for (const CompiledInteraction& interaction : model.interactions) {
+        if (interaction.values.empty() || interaction.members.size() < 3) continue;
+        for (const InteractionMember& member : interaction.members) {
+            if (model.agents[at(member.agent)].has_choice()) continue;
+            for (const InteractionMember& other : interaction.members) {
+                if (other.agent != member.agent) partners[at(other.agent)].push_back(member.agent);
+            }
+        }
+    }
+    for (auto& each : partners) {
+        std::ranges::sort(each);
+        each.erase(std::ranges::unique(each).begin(), each.end());
+    }
+    return partners;
+}
+
+// The members of a wider interaction with the passive partners of those that have a choice, as far
+// as the cluster stays small.
+std::vector<AgentId> with_passive(const CompiledModel& model, std::vector<AgentId> who,
+                                  const std::vector<std::vector<AgentId>>& partners) {
+    if (who.size() < 3) return who;
+    const std::vector<AgentId> members = who;
+    for (const AgentId agent : members) {
+        if (!model.agents[at(agent)].has_choice()) continue;
+        for (const AgentId partner : partners[at(agent)]) {
+            if (std::ranges::binary_search(who, partner)) continue;
+            std::vector<AgentId> wider = who;
+            wider.insert(std::ranges::upper_bound(wider, partner), partner);
+            if (cluster_work(model, wider) <= kWorkWithPassive) who = std::move(wider);
+        }
+    }
+    return who;
+}
+
 bool contains(const std::vector<AgentId>& outer, const std::vector<AgentId>& inner) {
     return std::ranges::includes(outer, inner);
 }
@@ -40,6 +136,7 @@ void Relaxation::make_blocks(Monitor& monitor) {
         monitor.tick_or_throw(modes_work(model_, agent));
     }
     pairs_ = make_pair_blocks(model_, everyone, model_memory_);
+    add_links(model_, pairs_, model_memory_);
     linked_.resize(everyone.size());
     for (std::size_t p = 0; p < pairs_.size(); ++p) {
         model_memory_.take(static_cast<double>(pairs_[p].value.size()) * sizeof(double),
@@ -49,6 +146,18 @@ void Relaxation::make_blocks(Monitor& monitor) {
         linked_[at(pairs_[p].second)].push_back(p);
     }
     make_sums(monitor);
+}
+
+double Relaxation::first_work(const CompiledModel& model) {
+    std::set<std::vector<AgentId>> groups;
+    const auto partners = passive_partners(model);
+    for (const CompiledInteraction& interaction : model.interactions) {
+        if (interaction.values.empty()) continue;
+        groups.insert(with_passive(model, members_of(interaction), partners));
+    }
+    double work = 0;
+    for (const auto& group : groups) work += cluster_work(model, group);
+    return work;
 }
 
 // A cluster for every pair and every wider interaction, as far as memory allows.
@@ -74,13 +183,12 @@ std::vector<std::vector<AgentId>> Relaxation::first_groups(Monitor& monitor) {
         return true;
     };
     for (const PairBlock& pair : pairs_) accept({pair.first, pair.second});
+    const auto partners = passive_partners(model_);
     for (std::size_t e = 0; e < model_.interactions.size(); ++e) {
         const CompiledInteraction& interaction = model_.interactions[e];
         if (interaction.values.empty()) continue;
-        std::vector<AgentId> who;
-        for (const InteractionMember& member : interaction.members) who.push_back(member.agent);
-        std::ranges::sort(who);
-        if (!accept(who)) {
+        const std::vector<AgentId> who = members_of(interaction);
+        if (!accept(with_passive(model_, who, partners)) && !accept(who)) {
             add_coarse(interaction);
         } else if (who.size() > 2) {
             wide_.push_back(static_cast<Index>(e));
@@ -221,11 +329,7 @@ void Relaxation::set_clusters(std::vector<std::vector<AgentId>> groups) {
     }
     place_sums();
     for (const Index e : wide_) {
-        std::vector<AgentId> who;
-        for (const InteractionMember& member : model_.interactions[e].members) {
-            who.push_back(member.agent);
-        }
-        std::ranges::sort(who);
+        const std::vector<AgentId> who = members_of(model_.interactions[e]);
         const auto owner = std::ranges::find_if(
             clusters_, [&](const Cluster& cluster) { return contains(cluster.agents, who); });
         owner->wide.push_back(e);
@@ -279,11 +383,36 @@ void Relaxation::share_equally() {
     }
 }
 
-// A cluster and one of its neighbours, for each of them.
+// A cluster and one of its neighbours, for each of them; or the members of an interaction that some
+// of its agents take part in. Agents without a choice do not count for the size.
 std::set<std::vector<AgentId>> Relaxation::extended_clusters(std::size_t most_agents) const {
     std::set<std::vector<AgentId>> found;
+    std::vector<std::vector<Index>> wide_of(model_.agents.size());
+    for (const Index e : wide_) {
+        for (const InteractionMember& member : model_.interactions[e].members) {
+            wide_of[at(member.agent)].push_back(e);
+        }
+    }
+    const auto choosers = [&](const std::vector<AgentId>& agents) {
+        return static_cast<std::size_t>(std::ranges::count_if(
+            agents, [&](AgentId agent) { return model_.agents[at(agent)].has_choice(); }));
+    };
     for (const Cluster& cluster : clusters_) {
-        if (cluster.agents.size() >= most_agents) continue;
+        if (choosers(cluster.agents) > most_agents) continue;
+        for (const AgentId agent : cluster.agents) {
+            if (!model_.agents[at(agent)].has_choice()) continue;
+            for (const Index e : wide_of[at(agent)]) {
+                std::vector<AgentId> wider = cluster.agents;
+                for (const InteractionMember& member : model_.interactions[e].members) {
+                    wider.push_back(member.agent);
+                }
+                std::ranges::sort(wider);
+                wider.erase(std::ranges::unique(wider).begin(), wider.end());
+                if (wider.size() == cluster.agents.size()) continue;
+                if (choosers(wider) <= most_agents) found.insert(std::move(wider));
+            }
+        }
+        if (choosers(cluster.agents) == most_agents) continue;
         std::set<AgentId> neighbours;
         for (const AgentId agent : cluster.agents) {
             for (const std::size_t p : linked_[at(agent)]) {
@@ -311,9 +440,14 @@ bool Relaxation::has_room(double bytes, const Monitor& monitor) const {
     return monitor.fits(bytes) && all_bytes() + bytes <= kPartOfMemory * monitor.memory_limit();
 }
 
+// What to reckon with for larger clusters. Where wider interactions tie agents without a choice to
+// clusters, the way that the best policy takes leads to many states, and costs more than the table.
+double Relaxation::growth_strain() const { return wide_.empty() ? 1 : strain_; }
+
 // Larger clusters that could be solved, those first that promise most for the work.
 std::vector<Relaxation::Candidate> Relaxation::candidates(std::size_t most_agents,
                                                           Monitor& monitor) const {
+    const double strain = growth_strain();
     std::vector<Candidate> found;
     for (const std::vector<AgentId>& agents : extended_clusters(most_agents)) {
         std::size_t inside = 0;
@@ -328,7 +462,7 @@ std::vector<Relaxation::Candidate> Relaxation::candidates(std::size_t most_agent
         if (bytes > tables_memory_.bytes() && !has_room(bytes - tables_memory_.bytes(), monitor)) {
             continue;
         }
-        found.push_back({worth, cluster_work(model_, agents), agents});
+        found.push_back({worth, strain * cluster_work(model_, agents), agents});
         monitor.tick(1000);
     }
     std::ranges::stable_sort(found, [](const Candidate& a, const Candidate& b) {
@@ -341,8 +475,11 @@ std::vector<Relaxation::Candidate> Relaxation::candidates(std::size_t most_agent
 // larger is within reach.
 std::vector<std::vector<AgentId>> Relaxation::wider_groups(double budget, std::size_t most_agents,
                                                            Monitor& monitor) const {
+    const double strain = growth_strain();
     double round = 0;
-    for (const Cluster& cluster : clusters_) round += cluster_work(model_, cluster.agents);
+    for (const Cluster& cluster : clusters_) {
+        round += strain * cluster_work(model_, cluster.agents);
+    }
     std::vector<std::vector<AgentId>> groups;
     double shares = 0;  // for a while both old and new ones, at worst all of these
     for (Candidate& candidate : candidates(most_agents, monitor)) {

@@ -15,14 +15,43 @@ Word bits(double value) {
     return std::bit_cast<Word>(value + 0.0);  // -0.0 and 0.0 are one value
 }
 
+// Lists of actions and outcomes are short as a rule, and one comes for every choice: those of up to
+// so many items are sorted in place.
+constexpr std::size_t kShort = 24;
+
 void sort_pairs(std::vector<Word>& words) {
+    const std::size_t count = words.size() / 2;
+    if (count <= kShort) {
+        for (std::size_t k = 1; k < count; ++k) {
+            for (std::size_t l = k; l > 0; --l) {
+                Word* one = words.data() + 2 * (l - 1);
+                if (one[0] < one[2] || (one[0] == one[2] && one[1] <= one[3])) break;
+                std::swap(one[0], one[2]);
+                std::swap(one[1], one[3]);
+            }
+        }
+        return;
+    }
     std::vector<std::pair<Word, Word>> pairs;
-    pairs.reserve(words.size() / 2);
-    for (std::size_t k = 0; k < words.size(); k += 2) pairs.emplace_back(words[k], words[k + 1]);
+    pairs.reserve(count);
+    for (std::size_t k = 0; k < count; ++k) pairs.emplace_back(words[2 * k], words[2 * k + 1]);
     std::ranges::sort(pairs);
-    for (std::size_t k = 0; k < pairs.size(); ++k) {
+    for (std::size_t k = 0; k < count; ++k) {
         words[2 * k] = pairs[k].first;
         words[2 * k + 1] = pairs[k].second;
+    }
+}
+
+// By class; stable.
+void sort_outcomes(std::vector<std::pair<Index, double>>& outcomes) {
+    if (outcomes.size() > kShort) {
+        std::ranges::stable_sort(outcomes, {}, &std::pair<Index, double>::first);
+        return;
+    }
+    for (std::size_t k = 1; k < outcomes.size(); ++k) {
+        for (std::size_t l = k; l > 0 && outcomes[l].first < outcomes[l - 1].first; --l) {
+            std::swap(outcomes[l], outcomes[l - 1]);
+        }
     }
 }
 
@@ -51,7 +80,7 @@ void AgentBuilder::begin_layer(Index layer) {
 void AgentBuilder::add_choice(double reward, std::span<const Factor> factors,
                               std::vector<std::pair<Index, double>>& outcomes, Index tag) {
     // Outcomes that lead to the same class become one; stable, so sums have a fixed order.
-    std::ranges::stable_sort(outcomes, {}, &std::pair<Index, double>::first);
+    sort_outcomes(outcomes);
     std::size_t kept = 0;
     for (std::size_t k = 0; k < outcomes.size(); ++k) {
         if (merge_ && kept > 0 && outcomes[kept - 1].first == outcomes[k].first) {

@@ -49,6 +49,10 @@ struct CompiledAgent {
     [[nodiscard]] std::size_t layer_size(Index layer) const {
         return layer_begin[layer + 1] - layer_begin[layer];
     }
+    // Whether some class has more than one action.
+    [[nodiscard]] bool has_choice() const {
+        return action_reward.size() > layer_begin[layer_begin.size() - 2];
+    }
     // How likely an after-state makes a signal.
     [[nodiscard]] double chance(std::size_t after, SignalId signal) const {
         const std::size_t label = at(after_label[after]);
@@ -127,6 +131,13 @@ struct CompiledModel {
     // What the team gets anyway, in all.
     [[nodiscard]] double constant() const {
         return std::accumulate(constant_at.begin(), constant_at.end(), 0.0);
+    }
+    // Whether some interaction is worth more than nothing.
+    [[nodiscard]] bool interactions_earn() const {
+        return std::ranges::any_of(interactions, [](const CompiledInteraction& interaction) {
+            return std::ranges::any_of(interaction.values,
+                                       [](const auto& each) { return each.second > 0; });
+        });
     }
     // What the interaction at position `k` of a layer is expected to bring, given the after-states
     // of all agents.

@@ -123,6 +123,9 @@ void Outlooks::make_bonds() {
         }
         Bond& bond = bonds_[found->second];
         bond.interactions.push_back(static_cast<Index>(e));
+        bond.gains = bond.gains || std::ranges::any_of(interaction.values, [](const auto& each) {
+                         return each.second > 0;
+                     });
         if (agents.size() != 2) continue;
         const auto signal_of_agent = [&](Index i) {
             return at(std::ranges::find(interaction.members, AgentId{i}, &InteractionMember::agent)
@@ -431,24 +434,38 @@ double Lookup::bytes(const Outlooks& outlooks) {
 
 void Lookup::clear() { std::ranges::fill(slots_, Slot{kFree, 0.0}); }
 
+Lookup::Slot& Lookup::slot(Index bond, std::uint64_t key) {
+    std::uint64_t hash = key * 0x9e3779b97f4a7c15ULL;
+    hash ^= hash >> 29U;
+    return slots_[bond * kSlots + ((hash * 0xbf58476d1ce4e5b9ULL) >> 50U)];
+}
+
 double Lookup::expected(Index b, const std::vector<Index>& list_of_agent) {
     const Bond& bond = outlooks_.bonds()[b];
     if (bond.agents.size() == 2) {
         const Index pair[2] = {list_of_agent[bond.agents[0]], list_of_agent[bond.agents[1]]};
         if (pair[0] == 0 || pair[1] == 0) return 0;
         const std::uint64_t key = (std::uint64_t{pair[0]} << 32U) | pair[1];
-        std::uint64_t hash = key * 0x9e3779b97f4a7c15ULL;
-        hash ^= hash >> 29U;
-        Slot& slot = slots_[b * kSlots + ((hash * 0xbf58476d1ce4e5b9ULL) >> 50U)];
-        if (slot.key != key) slot = {key, outlooks_.expected(bond, pair)};
-        return slot.value;
+        Slot& known = slot(b, key);
+        if (known.key != key) known = {key, outlooks_.expected(bond, pair)};
+        return known.value;
     }
-    // Shared by few; not worth remembering.
     Index small[8];
-    if (bond.agents.size() <= 8) {
-        for (std::size_t m = 0; m < bond.agents.size(); ++m)
+    const std::size_t size = bond.agents.size();
+    if (size <= 8) {
+        const std::size_t bits = 64 / size;
+        bool packs = true;  // into a key
+        std::uint64_t key = 0;
+        for (std::size_t m = 0; m < size; ++m) {
             small[m] = list_of_agent[bond.agents[m]];
-        return outlooks_.expected(bond, {small, bond.agents.size()});
+            if (small[m] == 0) return 0;
+            packs = packs && std::uint64_t{small[m]} >> bits == 0;
+            key = (key << bits) | small[m];
+        }
+        if (!packs || key == kFree) return outlooks_.expected(bond, {small, size});
+        Slot& known = slot(b, key);
+        if (known.key != key) known = {key, outlooks_.expected(bond, {small, size})};
+        return known.value;
     }
     std::vector<Index> lists;
     for (const Index i : bond.agents) lists.push_back(list_of_agent[i]);

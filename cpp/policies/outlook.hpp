@@ -73,6 +73,7 @@ struct Bond {
     std::vector<double> matrix;
     // More agents: the interactions themselves.
     std::vector<Index> interactions;
+    bool gains = false;  // some of them earn
 };
 
 class Outlooks {
@@ -146,7 +147,7 @@ private:
     std::vector<std::vector<std::weak_ptr<const AgentOutlook>>> known_;
 };
 
-// Sums over bonds for one thread: remembers the expected interactions of pairs.
+// Sums over bonds for one thread: remembers the expected interactions of few agents.
 class Lookup {
 public:
     explicit Lookup(const Outlooks& outlooks);
@@ -165,9 +166,10 @@ public:
 
 private:
     struct Slot {
-        std::uint64_t key;  // first list, second list
+        std::uint64_t key;  // the lists side by side
         double value;
     };
+    Slot& slot(Index bond, std::uint64_t key);
 
     double sum_over_bonds();
 

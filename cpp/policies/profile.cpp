@@ -53,6 +53,7 @@ Descent::Descent(const CompiledModel& model, Monitor& monitor)
         const auto repeated = std::ranges::unique(list);
         list.erase(repeated.begin(), repeated.end());
     }
+    if (model.interactions_earn()) hope_ = best_chances(model);
 }
 
 void Descent::begin(const LocalPolicy& policy, const Standing& standing) {
@@ -69,6 +70,7 @@ void Descent::begin(const LocalPolicy& policy, const Standing& standing) {
         for (const double own : flow_.own) profile_.own[i] += own;
     }
     absent_.assign(n, 0);
+    hoped_for_.assign(n, 0);
     disturbed_.assign(n, 1);
     is_saved_.assign(n, 0);
     saved_.clear();
@@ -118,6 +120,13 @@ const std::vector<double>& Descent::sums_without(const CompiledAggregate& aggreg
     return sums_;
 }
 
+// How likely another agent makes its part of an interaction of that value, as far as is known.
+double Descent::chance_of(const InteractionMember& member, Index layer, double value) const {
+    const std::size_t who = at(member.agent);
+    if (hoped_for_[who] != 0 && value > 0) return hope_[who][layer][at(member.signal)];
+    return profile_.chance[who][at(member.signal) * model_.layer_count() + layer];
+}
+
 // Fills `extra_` for one agent; returns what its interactions are expected to bring as it is.
 double Descent::expected_interactions(std::size_t i) {
     const std::size_t layers = model_.layer_count();
@@ -133,9 +142,10 @@ double Descent::expected_interactions(std::size_t i) {
                 interaction.members[at(interaction.members[0].agent) == i ? 1 : 0];
             const double* chance =
                 profile_.chance[at(other.agent)].data() + at(other.signal) * layers;
+            const bool hope = hoped_for_[at(other.agent)] != 0;
             for (const auto& [stage, value] : interaction.values) {
                 const Index layer = stage - model_.first_stage;
-                extra[layer] += value * chance[layer];
+                extra[layer] += value * (hope ? chance_of(other, layer, value) : chance[layer]);
             }
         } else {
             for (const auto& [stage, value] : interaction.values) {
@@ -143,7 +153,7 @@ double Descent::expected_interactions(std::size_t i) {
                 double expected = value;
                 for (const InteractionMember& other : interaction.members) {
                     if (at(other.agent) == i) continue;
-                    expected *= profile_.chance[at(other.agent)][at(other.signal) * layers + layer];
+                    expected *= chance_of(other, layer, value);
                 }
                 extra[layer] += expected;
             }
@@ -226,6 +236,7 @@ bool Descent::answer(std::size_t i) {
     profile_.own[i] = 0;
     for (const double own : flow_.own) profile_.own[i] += own;
     absent_[i] = 0;
+    hoped_for_[i] = 0;
     disturb(i);
     disturbed_[i] = 0;
     return true;
@@ -235,8 +246,9 @@ void Descent::disturb(std::size_t i) {
     for (const AgentId other : neighbours_[i]) disturbed_[at(other)] = 1;
 }
 
-void Descent::forget(AgentId who) {
+void Descent::forget(AgentId who, bool hope) {
     const std::size_t i = at(who);
+    if (hope && gains()) hoped_for_[i] = 1;
     if (absent_[i] != 0) return;
     const double now = expected_interactions(i) + profile_.own[i];
     save(i);
@@ -288,6 +300,7 @@ void Descent::take_back() {
     }
     saved_.clear();
     forgotten_.clear();
+    std::ranges::fill(hoped_for_, 0);
     profile_.value = saved_value_;
 }
 
@@ -328,6 +341,8 @@ bool ProfileSearch::attempt() {
     const std::size_t n = descent_.model().agents.size();
     if (n == 0) return false;
     ++attempts_;
+    // Where agents can gain together, every other try hopes for that.
+    const bool hope = descent_.gains() && attempts_ % 2 == 1;
     // Go on from the best, now and then from another that was kept.
     const bool other = best_.size() > 1 && random_.below(4) == 0;
     const Profile& from = other ? best_[1 + random_.below(best_.size() - 1)] : best_[0];
@@ -338,17 +353,17 @@ bool ProfileSearch::attempt() {
         std::vector<AgentId> order;
         for (std::size_t i = 0; i < n; ++i) order.push_back(as<AgentId>(i));
         shuffle(order);
-        for (const AgentId who : order) descent_.forget(who);
+        for (const AgentId who : order) descent_.forget(who, hope);
     } else {
         const AgentId first = as<AgentId>(random_.below(n));
-        descent_.forget(first);
+        descent_.forget(first, hope);
         // About two in all: the second is a neighbour, so that both have something to do with
         // each other.
         const auto& near = descent_.neighbours(first);
         if (!near.empty() && random_.below(8) != 0)
-            descent_.forget(near[random_.below(near.size())]);
+            descent_.forget(near[random_.below(near.size())], hope);
         if (!near.empty() && random_.below(3) == 0)
-            descent_.forget(near[random_.below(near.size())]);
+            descent_.forget(near[random_.below(near.size())], hope);
     }
     descent_.descend();
     const bool better = record();

@@ -31,8 +31,11 @@ public:
 
     // Everyone follows this policy from here on.
     void begin(const LocalPolicy& policy, const Standing& standing);
-    // The agent is treated as absent until it answers.
-    void forget(AgentId who);
+    // The agent is treated as absent until it answers; or, with hope, as if it made the best of
+    // every interaction that earns: what nobody gains alone is found in no other way.
+    void forget(AgentId who, bool hope = false);
+    // Whether some interaction earns.
+    [[nodiscard]] bool gains() const noexcept { return !hope_.empty(); }
     // Those who are there answer first, then the forgotten in the order given, then everyone until
     // nothing improves by more than the tolerance.
     void descend();
@@ -61,6 +64,8 @@ private:
 
     bool answer(std::size_t i);
     double expected_interactions(std::size_t i);
+    [[nodiscard]] double chance_of(const InteractionMember& member, Index layer,
+                                   double value) const;
     // How likely each value of an aggregate's sum is at a layer, without one agent (or none).
     const std::vector<double>& sums_without(const CompiledAggregate& aggregate, Index layer,
                                             std::size_t without);
@@ -79,6 +84,8 @@ private:
     Profile profile_;
     Standing standing_;
     std::vector<char> absent_;
+    std::vector<char> hoped_for_;         // absent, but expected to take part
+    SignalChances hope_;                  // the best chances of all agents, if anything earns
     std::vector<std::size_t> forgotten_;  // who is absent, in the order in which they will answer
     std::vector<char> disturbed_;         // a neighbour has changed since the agent's last answer
     std::vector<Saved> saved_;

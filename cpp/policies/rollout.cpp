@@ -23,6 +23,7 @@ constexpr double kStepBytes = 65536;                           // that are reser
 // Joint outcomes of one state; beyond, those of little probability are left out.
 constexpr double kManyOutcomes = 1024;
 constexpr double kUnlikely = 1e-4;
+constexpr double kManyTogether = 512;      // joint actions of agents that can gain together
 constexpr double kManyLooks = 64;          // outcomes of a joint action that is looked at
 constexpr std::size_t kKnown = 1U << 13U;  // states that are remembered per thread
 
@@ -86,6 +87,7 @@ public:
           agents_(model_.agents.size()),
           known_(kKnown),
           known_rows_(kKnown * agents_) {
+        find_parties();
         if (!earlier_.empty() && rollout.options_.optimism > 0) {
             hope_ = earlier_[0]->relative_gain();
             for (double& each : hope_) each *= rollout.options_.optimism;
@@ -114,7 +116,9 @@ public:
             if (b == 0) layer.default_value[state] = q_;
             best_value = std::max(best_value, q_);
             note(q_);
-            if (!choosers_.empty() && mark == AgentOutlook::kDeviated) climb(base, classes);
+            if (choosers_.empty() || mark != AgentOutlook::kDeviated) continue;
+            climb(base, classes);
+            while (climb_together(base, classes)) climb(base, classes);
         }
         consider_earlier(classes);
         std::size_t best = 0;
@@ -223,6 +227,96 @@ private:
         }
     }
 
+    // Agents that can gain together, as far as they can choose; and all of their bonds.
+    struct Party {
+        std::vector<std::size_t> agents;
+        std::vector<Index> bonds;
+    };
+
+    void find_parties() {
+        for (const Bond& bond : outlooks_.bonds()) {
+            if (!bond.gains) continue;
+            Party party;
+            for (const Index i : bond.agents) {
+                if (model_.agents[i].has_choice()) party.agents.push_back(i);
+            }
+            const bool known =
+                std::ranges::find(parties_, party.agents, &Party::agents) != parties_.end();
+            if (party.agents.size() < 2 || known) continue;
+            for (const std::size_t i : party.agents) {
+                const auto& mine = outlooks_.bonds_of(i);
+                party.bonds.insert(party.bonds.end(), mine.begin(), mine.end());
+            }
+            std::ranges::sort(party.bonds);
+            party.bonds.erase(std::ranges::unique(party.bonds).begin(), party.bonds.end());
+            parties_.push_back(std::move(party));
+        }
+    }
+
+    // Agents that can gain together change their actions together, if that is better. None of them
+    // may gain by that alone.
+    bool climb_together(const Base& base, std::span<const ClassId> classes) {
+        bool changed = false;
+        for (const Party& party : parties_) {
+            double combinations = 1;
+            for (const std::size_t i : party.agents) combinations *= action_count(i, classes);
+            if (combinations > 1 && combinations <= kManyTogether) {
+                changed = change_together(party, base, classes) || changed;
+            }
+        }
+        return changed;
+    }
+
+    [[nodiscard]] Index action_count(std::size_t i, std::span<const ClassId> classes) const {
+        const auto& begin = model_.agents[i].action_begin;
+        return begin[at(classes[i]) + 1] - begin[at(classes[i])];
+    }
+
+    bool change_together(const Party& party, const Base& base, std::span<const ClassId> classes) {
+        const std::size_t size = party.agents.size();
+        const auto value = [&] {
+            double total = 0;
+            for (const std::size_t i : party.agents) {
+                const AfterId after = model_.agents[i].action_after[actions_[i]];
+                lists_[i] = base.agents[i]->list(after);
+                total += model_.agents[i].action_reward[actions_[i]] + base.agents[i]->value(after);
+            }
+            for (const Index b : party.bonds) total += lookup_.expected(b, lists_);
+            work += cost::kDecide * (size + party.bonds.size());
+            return total;
+        };
+        const auto first_action = [&](std::size_t i) {
+            return model_.agents[i].action_begin[at(classes[i])];
+        };
+        const double current = value();
+        together_.clear();
+        for (const std::size_t i : party.agents) together_.push_back(actions_[i]);
+        double best = current;
+        for (const std::size_t i : party.agents) actions_[i] = first_action(i);
+        for (bool more = true; more;) {
+            const double found = value();
+            if (found > best + tolerance_) {
+                best = found;
+                for (std::size_t m = 0; m < size; ++m) together_[m] = actions_[party.agents[m]];
+            }
+            more = false;
+            for (std::size_t m = size; !more && m-- > 0;) {
+                const std::size_t i = party.agents[m];
+                more = ++actions_[i] < first_action(i) + action_count(i, classes);
+                if (!more) actions_[i] = first_action(i);
+            }
+        }
+        for (std::size_t m = 0; m < size; ++m) {
+            const std::size_t i = party.agents[m];
+            actions_[i] = together_[m];
+            lists_[i] = base.agents[i]->list(model_.agents[i].action_after[actions_[i]]);
+        }
+        if (best == current) return false;
+        q_ += best - current;
+        note(q_);
+        return true;
+    }
+
     // What depends on one agent's action.
     double part(std::size_t i, Index a, const CompiledAgent& agent, const AgentOutlook& outlook) {
         const AfterId after = agent.action_after[a];
@@ -314,6 +408,8 @@ private:
     std::vector<Candidate> candidates_;
     std::vector<Index> actions_;
     std::vector<Index> lists_;
+    std::vector<Party> parties_;
+    std::vector<Index> together_;
     double q_ = 0;
     std::vector<Index> outcome_;
     std::vector<ClassId> row_;

@@ -12,6 +12,15 @@ namespace coreplan::cost {
 
 inline constexpr double kUnitsPerSecond = 1e9;
 
+// -- shrinking: 1.1 (1.0 to 1.4) -----------------------------------------------------------------
+
+// Per state, after-state or signal that is looked at; per action that is built anew, and per
+// outcome and signal of it; a round on a model, per part of the model.
+inline constexpr std::uint64_t kShrinkItem = 6;
+inline constexpr std::uint64_t kBuildChoice = 100;
+inline constexpr std::uint64_t kBuildPart = 20;
+inline constexpr double kShrink = 80;
+
 // -- kernel and relaxation: exact solutions 1.1 to 1.4, rounds of a relaxation 1.2 (0.9 to 1.4) --
 
 // Kernel, per row of the last agent's states (one for every combination of the others'

@@ -2,6 +2,7 @@
 
 #include "baselines/dp.hpp"
 #include "check.hpp"
+#include "clocks.hpp"
 #include "problems.hpp"
 #include "reference.hpp"
 
@@ -99,6 +100,54 @@ TEST("an action that costs more at once than playing safe ever does is eliminate
     const Reduction reduction = reduced(compiled(d));
     CHECK(reduction.report.actions_eliminated >= 1);
     CHECK_NEAR(reduction.offset + best_of(reduction.model), reference::optimum(d), 1e-12);
+}
+
+// The optimum, and a way back from every class that is kept.
+void check_reduced(const CompiledModel& model, const Reduction& reduction, double best) {
+    CHECK_NEAR(reduction.offset + best_of(reduction.model), best, tolerance(model, best));
+    for (std::size_t i = 0; i < model.agents.size(); ++i) {
+        const CompiledAgent& after = reduction.model.agents[i];
+        for (Index c = 0; c < model.agents[i].class_count(); ++c) {
+            const Index rows = reduction.action_begin[i][c + 1] - reduction.action_begin[i][c];
+            const Index now = reduction.class_of[i][c];
+            if (now == Reduction::kGone) continue;
+            CHECK(rows == after.action_begin[now + 1] - after.action_begin[now]);
+        }
+    }
+}
+
+TEST("a limit leaves what has been shrunk so far, with the same optimum") {
+    const auto check = [](const Description& description, std::uint64_t looks) {
+        const CompiledModel model = compiled(description);
+        Monitor monitor = clocks::striking_after(looks);
+        check_reduced(model, reduce(model, {}, monitor), best_of(model));
+        return monitor.stop();
+    };
+    for (std::uint64_t seed = 0; seed < 200; ++seed) {
+        const testing::Context context("seed", seed);
+        check(random_team(seed), 1 + seed % 3);
+    }
+    const Description large = crowd(3, 16, 5);
+    std::uint64_t looks = 1;
+    while (check(large, looks) != Stop::none) ++looks;
+    CHECK(looks > 3);  // it stops between agents, too
+}
+
+TEST("shrinking costs work in proportion to the size of the model, per round") {
+    double last = 0;
+    for (const Index states : {8U, 16U, 32U}) {
+        const CompiledModel model = compiled(crowd(4, states, 6));
+        Monitor monitor;
+        const Reduction reduction = reduce(model, {}, monitor);
+        double size = 0;
+        for (const CompiledAgent& agent : model.agents) {
+            size += static_cast<double>(agent.outcome_next.size());
+        }
+        const double each = static_cast<double>(monitor.work()) /
+                            (size * static_cast<double>(reduction.report.rounds));
+        if (last > 0) CHECK(each < 2 * last);
+        last = each;
+    }
 }
 
 }  // namespace

@@ -99,6 +99,12 @@ class Tuning:
     most_debt: float = 16.0
     """Slices by which a side may exceed its share: some work cannot be interrupted."""
 
+    fair_work: float = 10.0
+    """Work of a team during which no side starves: gains of the first seconds say little."""
+    fair_part: float = 0.22
+    """Part of this work that every side gets that still gains anything: a little more than a fifth,
+    as work comes in pieces."""
+
     # -- search -----------------------------------------------------------------------------------
 
     prepare: float = 0.02

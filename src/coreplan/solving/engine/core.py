@@ -250,6 +250,9 @@ def _count(teams: Sequence[Team]) -> dict[str, float]:
         counts["clusters"] = sum(len(each.clusters) for each in relaxations)
         counts["relaxation_rounds"] = sum(each.rounds for each in relaxations)
         counts["interactions_bounded_coarsely"] = sum(each.coarse for each in relaxations)
+    for team in teams:
+        for side, work in team.work_of_sides.items():
+            counts[f"{side}_work"] = counts.get(f"{side}_work", 0.0) + work
     searched = [team for team in teams if team.search is not None]
     if searched:
         counts["search_records"] = sum(t.search.records for t in searched if t.search is not None)

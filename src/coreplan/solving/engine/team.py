@@ -266,7 +266,10 @@ class Team:
         if self._search_side is sides[-1] and self._search_behind:
             parts[-1] = self._search_side.part * tuning.least_part
         shares = [part / sum(parts) for part in parts]
+        hungry = self._hungry(sides)
         side = max(sides, key=lambda side: side.credit + budget * shares[sides.index(side)])
+        if hungry:
+            side = min(hungry, key=lambda side: side.work)
         begin = self.options.limits.work
         gap = self._promised_gap
         bound = self._relaxed
@@ -285,9 +288,40 @@ class Team:
         side.note(gain, gap, spent)
         side.credit = max(side.credit, -tuning.most_debt * budget)
 
+    def _hungry(self, sides: Sequence[_Side]) -> list[_Side]:
+        """List the sides that have had too little of the first work, and still gain something."""
+        tuning = self.tuning
+        if self._spent >= tuning.fair_work:
+            return []
+        spent = self._spent
+        if self.relaxation is None:
+            spent += self._first_bound  # is one long step
+        return [
+            side for side in sides if side.work < tuning.fair_part * spent and self._gains(side)
+        ]
+
+    @cached_property
+    def _first_bound(self) -> float:
+        """Estimated work of the relaxation's first bound."""
+        return _core.Relaxation.first_work(self.model) / _core.UNITS_PER_SECOND
+
+    def _gains(self, side: _Side) -> bool:
+        """Whether a side has gained something recently, or is only at its beginning."""
+        if side is self._upper_side:
+            return self.relaxation is not None and not is_slow(self._recent, self.gap, self.tuning)
+        return side.idle < self.tuning.stalled_after
+
     @property
     def _sides(self) -> tuple[_Side, _Side, _Side]:
         return (self._upper_side, self._lower_side, self._search_side)
+
+    @property
+    def work_of_sides(self) -> dict[str, float]:
+        """The work of each side so far, for teams that were not solved at once."""
+        names = ("relaxation", "policies", "search")
+        return {
+            name: side.work for name, side in zip(names, self._sides, strict=True) if side.work > 0
+        }
 
     @property
     def _spent(self) -> float:
