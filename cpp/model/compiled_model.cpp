@@ -100,7 +100,7 @@ void compile_aggregates(const LocalGraphs& graphs, CompiledModel& model, SignalR
     }
     for (const AggregateReward& aggregate : graphs.rewards.aggregates) {
         CompiledAggregate compiled{
-            aggregate.members, aggregate.values.size(), aggregate.values, {}};
+            aggregate.members, aggregate.values.size(), aggregate.values, {}, aggregate.number};
         memory.take(static_cast<double>(aggregate.values.size()) * 8 + 64.0 * layers,
                     "the rewards for sums");
         for (Index layer = 0; layer < layers; ++layer) {

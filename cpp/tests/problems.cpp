@@ -265,5 +265,8 @@ private:
 
 Description random_team(std::uint64_t seed) { return Maker(seed).make(); }
 Description random_team_with_sums(std::uint64_t seed) { return Maker(seed).make_with_sums(); }
+Description any_team(std::uint64_t seed) {
+    return seed / 3 % 2 == 0 ? random_team(seed) : random_team_with_sums(seed);
+}
 
 }  // namespace coreplan::problems
