@@ -64,7 +64,10 @@ def agrees(value: float, expected: float, tolerance: float = 1e-9) -> bool:
 def rewards_in(raw: dict[str, Any]) -> list[float]:
     """All rewards, costs and revenues that a problem speaks of."""
     if raw["format"] != "mpp/1":
-        return [entry["value"] for f in raw.get("rewards", []) for entry in f["entries"]]
+        values = [entry["value"] for f in raw.get("rewards", []) for entry in f["entries"]]
+        for each in raw.get("aggregates", []):
+            values += each["value"].get("table", [y for _, y in each["value"].get("points", [])])
+        return values
     return [
         number
         for part in [*(t for a in raw["agents"] for t in a["tasks"]), *raw.get("network", [])]

@@ -1,12 +1,12 @@
 """The judge: exact optimal values by plain Bellman recursion over raw problem dictionaries.
 
-It reads what ``json.load`` gives for a file of format ``ti-mmdp/1`` or ``mpp/1`` and shares no
-code with the package under test.  It is written to be obviously right, not to be fast, and it does
-not validate: it assumes a well-formed problem.
+It reads what ``json.load`` gives for a file of format ``ti-mmdp/1``, ``ti-mmdp/2`` or ``mpp/1``
+and shares no code with the package under test.  It is written to be obviously right, not to be
+fast, and it does not validate: it assumes a well-formed problem.
 
 Joint states are tuples with one local state per agent, in the order of ``problem["agents"]``:
 
-* ``ti-mmdp/1``: the local state is the name of the state;
+* ``ti-mmdp/1``, ``ti-mmdp/2``: the local state is the name of the state;
 * ``mpp/1``: the local state is ``(not started, current, remaining)``, namely the frozenset of the
   names of the tasks that were not started yet, the name of the task in progress (or None), and the
   number of steps of work it still needs (0 if there is none).
@@ -73,7 +73,7 @@ class Model(ABC):
             yield following, math.prod(probability for _, probability in combination)
 
 
-# ------------------------------------------------------------------------------ ti-mmdp/1
+# ------------------------------------------------------------------- ti-mmdp/1, ti-mmdp/2
 
 
 def same_feature_value(left: Any, right: Any) -> bool:
@@ -101,8 +101,20 @@ def action_matches(condition: Any, action: str) -> bool:
     return action == condition if isinstance(condition, str) else action in condition
 
 
+def piecewise_linear(points: list[list[float]], at: float) -> float:
+    """Return what lies between the points on both sides; beyond the ends it is constant."""
+    if at <= points[0][0]:
+        return points[0][1]
+    if at >= points[-1][0]:
+        return points[-1][1]
+    for (x, y), (next_x, next_y) in itertools.pairwise(points):
+        if x <= at <= next_x:
+            return y + (at - x) / (next_x - x) * (next_y - y)
+    raise ValueError(f"points are not in order: {points}")
+
+
 class TiMmdp(Model):
-    """Format ``ti-mmdp/1``."""
+    """Formats ``ti-mmdp/1`` and ``ti-mmdp/2``."""
 
     def initial(self, agent: int) -> Local:
         """Return the name of the initial state."""
@@ -130,6 +142,19 @@ class TiMmdp(Model):
             for entry in function["entries"]:
                 if self._entry_matches(entry, stage, moves):
                     total += entry["value"]
+        for aggregate in self.problem.get("aggregates", []):
+            if stage in aggregate.get("stages", range(self.horizon)):
+                step = aggregate.get("step", 1)
+                steps = sum(
+                    round(each["amount"] / step)
+                    for each in aggregate["amounts"]
+                    if self._entry_matches(each, stage, moves)
+                )
+                value = aggregate["value"]
+                if "table" in value:
+                    total += value["table"][steps]
+                else:
+                    total += piecewise_linear(value["points"], steps * step)
         return total
 
     @staticmethod
@@ -279,8 +304,8 @@ class Mpp(Model):
 
 
 def model_of(problem: Problem) -> Model:
-    """Return the model of a problem of either format."""
-    if problem["format"] == "ti-mmdp/1":
+    """Return the model of a problem of any format."""
+    if problem["format"] in ("ti-mmdp/1", "ti-mmdp/2"):
         return TiMmdp(problem)
     if problem["format"] == "mpp/1":
         return Mpp(problem)
@@ -315,7 +340,7 @@ def _value_from(model: Model, stage: int, joint_state: Joint | None) -> float:
 
 
 def timmdp_value(problem: Problem, stage: int = 0, joint_state: Joint | None = None) -> float:
-    """Return the optimal value of a ``ti-mmdp/1`` problem, by default from its start."""
+    """Return the optimal value of a ``ti-mmdp`` problem, by default from its start."""
     return _value_from(TiMmdp(problem), stage, joint_state)
 
 

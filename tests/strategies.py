@@ -1,4 +1,4 @@
-"""Hypothesis strategies that draw raw problem dictionaries of ``ti-mmdp/1`` and ``mpp/1``.
+"""Hypothesis strategies that draw raw problem dictionaries of ``ti-mmdp/1``, ``/2`` and ``mpp/1``.
 
 Every dictionary is valid by its format (``infeasible_mpp_dicts`` apart) and small enough for the
 judge: ``max_work`` bounds the number of joint transitions it has to look at.  A draw that is too
@@ -244,6 +244,76 @@ def timmdp_dicts(
     problem["horizon"] = draw(written(horizon))
     if draw(st.booleans()):
         problem["name"] = draw(st.sampled_from(NAMES_WITH_SLASH))
+    return problem
+
+
+# ------------------------------------------------------------------------------ ti-mmdp/2
+
+
+def _most_units(aggregate: dict[str, Any], agents: list[dict[str, Any]]) -> int:
+    """The largest sum that agents can add up to in any of their states, in steps."""
+    most = 0
+    for agent in agents:
+        features = agent.get("features", {})
+        sums = [0]
+        for state, by_action in agent["transitions"].items():
+            for action in by_action:
+                units = 0
+                for each in aggregate["amounts"]:
+                    parts = each["when"].get(agent["name"])
+                    if parts is None:
+                        continue
+                    if "state" in parts and not judge.state_matches(
+                        parts["state"], state, features
+                    ):
+                        continue
+                    if "action" in parts and not judge.action_matches(parts["action"], action):
+                        continue
+                    units += round(each["amount"] / aggregate.get("step", 1))
+                sums.append(units)
+        most += max(sums)
+    return most
+
+
+@st.composite
+def _aggregates(draw: DrawFn, agents: list[dict[str, Any]], horizon: int) -> dict[str, Any]:
+    """Draw an aggregate: amounts of some agents, several of the same one, and any function."""
+    aggregate: dict[str, Any] = {"name": draw(st.sampled_from(NAMES_WITH_SLASH))}
+    step = draw(st.sampled_from([None, 1, 1.0, 2, 0.5, 0.1, 1e6]))
+    if step is not None:
+        aggregate["step"] = step
+    acting = [agent for agent in agents if _existing_actions(agent)]
+    amounts = []
+    for agent in draw(st.lists(st.sampled_from(range(len(acting))), max_size=6)) if acting else []:
+        parts = draw(_conditions(acting[agent]))
+        parts.pop("next", None)
+        units = draw(st.sampled_from([1, 1, 1, 2, 3, 0]))
+        amounts.append({"when": {acting[agent]["name"]: parts}, "amount": units * (step or 1)})
+    aggregate["amounts"] = amounts
+    most = _most_units(aggregate, agents)
+    if draw(st.booleans()):
+        extra = draw(st.sampled_from([0, 0, 1]))
+        size = most + 1 + extra
+        aggregate["value"] = {"table": draw(st.lists(values(), min_size=size, max_size=size))}
+    else:
+        units = st.sampled_from([-1, 0, 0.5, 1, 1.5, 2, 3, 4, 10])
+        at = sorted(draw(st.lists(units, min_size=1, max_size=4, unique=True)))
+        aggregate["value"] = {"points": [[x * (step or 1), draw(values())] for x in at]}
+    if draw(st.integers(0, 2)) == 2:
+        stages = draw(subsets(list(range(horizon)), horizon))
+        aggregate["stages"] = [draw(written(stage)) for stage in stages]
+    return aggregate
+
+
+@st.composite
+def aggregate_dicts(draw: DrawFn, **options: int) -> Problem:
+    """Draw problems of format ``ti-mmdp/2`` with aggregates."""
+    problem = draw(timmdp_dicts(**options))
+    problem["format"] = "ti-mmdp/2"
+    horizon = int(problem["horizon"])
+    problem["aggregates"] = draw(
+        st.lists(_aggregates(problem["agents"], horizon), min_size=1, max_size=3)
+    )
     return problem
 
 

@@ -12,6 +12,7 @@ from cli_runs import Run
 
 FORMATS = [
     "ti-mmdp/1",
+    "ti-mmdp/2",
     "mpp/1",
     "result/1",
     "policy/1",

@@ -95,6 +95,17 @@ ROBOTS = """\
      "value": -5, "stages": [0, 1]}]}]}
 """
 
+# What the second version adds.
+PEAK = (
+    ROBOTS.replace('"ti-mmdp/1"', '"ti-mmdp/2"').rstrip()[:-1]
+    + """,
+ "aggregates": [{"name": "peak", "amounts": [
+    {"when": {"r1": {"action": "go"}}, "amount": 2},
+    {"when": {"r2": {"action": "go"}}, "amount": 1}],
+  "value": {"points": [[0, 0], [2, 0], [3, -15]]}, "step": 1, "stages": [0, 1]}]}
+"""
+)
+
 ROAD = """\
 {"format": "mpp/1", "name": "ring road", "horizon": 8, "must_complete": false,
  "agents": [
@@ -155,9 +166,10 @@ def check_refusal(
 
 ROBOTS_CASES = [
     # format and top level
-    ('"ti-mmdp/1"', '⟪"ti-mmdp/2"', "format", ["'ti-mmdp/2'", "did you mean 'ti-mmdp/1'?"]),
-    ('"ti-mmdp/1"', "⟪1", "format", ["the number 1", "ti-mmdp/1 or mpp/1"]),
-    ('{"format": "ti-mmdp/1", ', "⟪{", "", ["needs the key 'format'", "ti-mmdp/1 or mpp/1"]),
+    ('"ti-mmdp/1"', '⟪"ti-mdp/1"', "format", ["'ti-mdp/1'", "did you mean 'ti-mmdp/1'?"]),
+    ('"ti-mmdp/1"', "⟪1", "format", ["the number 1", "ti-mmdp/1, ti-mmdp/2 or mpp/1"]),
+    ('{"format": "ti-mmdp/1", ', "⟪{", "", ["needs the key 'format'", "ti-mmdp/2 or mpp/1"]),
+    ('"horizon": 3,', '"horizon": 3, ⟪"aggregates": [],', "aggregates", ["format: ti-mmdp/2"]),
     ('"name": "two robots"', '⟪"nam": "two robots"', "nam", ["no key 'nam'", "'name'?"]),
     ('"name": "two robots"', '"name": ⟪7', "name", ["found 7", "expected a text"]),
     ('"name": "two robots"', '"name": ⟪["x"]', "name", ["found ['x']", "expected a text"]),
@@ -279,6 +291,41 @@ ROBOTS_CASES = [
     ("[0, 1]", "⟪null", "rewards[1].entries[0].stages", ["null", "a list"]),
 ]  # fmt: skip
 
+PEAK_CASES = [
+    ('"name": "peak", ', '"name": ⟪"", ', "aggregates[0].name", ["found ''"]),
+    ('{"name": "peak", ', "⟪{", "aggregates[0]", ["an aggregate needs the key 'name'"]),
+    ('"step": 1', '⟪"stp": 1', "aggregates[0].stp", ["did you mean 'step'?"]),
+    ('"value": {"points"', '"value": {⟪"point"', "aggregates[0].value.point", ["'points'?"]),
+    ('{"points": [[0, 0], [2, 0], [3, -15]]}', "⟪{}", "aggregates[0].value",
+     ["none of a table, points"]),
+    ('{"points": [[0, 0], [2, 0], [3, -15]]}', "⟪[0, 0, 0, 1]", "aggregates[0].value",
+     ["found a list", "a mapping"]),
+    ('{"points": [[0, 0], [2, 0], [3, -15]]}', '{"table": ⟪[0, 0, 1]}',
+     "aggregates[0].value.table", ["found 3 rewards", "at least 4", "add up to 3"]),
+    ('{"points": [[0, 0], [2, 0], [3, -15]]}', '{"table": [0, 0, 1, ⟪"x"]}',
+     "aggregates[0].value.table[3]", ["found 'x'"]),
+    ('[2, 0], [3, -15]', '[2, 0], [⟪2, -15]', "aggregates[0].value.points[2][0]",
+     ["the sum 2 after 2", "increasing"]),
+    ('[3, -15]', "⟪[3]", "aggregates[0].value.points[2]", ["found [3]", "a pair"]),
+    ('[3, -15]', "⟪3", "aggregates[0].value.points[2]", ["the number 3", "a list"]),
+    ('"step": 1', '"step": ⟪0', "aggregates[0].step", ["found 0", "above 0"]),
+    ('"step": 1', '"step": ⟪"1"', "aggregates[0].step", ["found '1'"]),
+    ('"amount": 2', '"amount": ⟪1.5', "aggregates[0].amounts[0].amount",
+     ["found 1.5", "whole multiple of the step 1"]),
+    ('"amount": 2', '"amount": ⟪-2', "aggregates[0].amounts[0].amount", ["found -2", "at least 0"]),
+    ('"amount": 2', '"amount": ⟪true', "aggregates[0].amounts[0].amount", ["found true"]),
+    ('"when": {"r1": {"action": "go"}}, "amount": 2', '"when": ⟪{}, "amount": 2',
+     "aggregates[0].amounts[0].when", ["conditions of 0 agents", "expected one"]),
+    ('{"r2": {"action": "go"}}, "amount": 1', '{⟪"r3": {"action": "go"}}, "amount": 1',
+     "aggregates[0].amounts[1].when.r3", ["no agent 'r3'"]),
+    ('{"r2": {"action": "go"}}, "amount": 1', '{"r2": {"action": ⟪"goo"}}, "amount": 1',
+     "aggregates[0].amounts[1].when.r2.action", ["did you mean 'go'?"]),
+    ('{"r2": {"action": "go"}}, "amount": 1', '{"r2": {⟪"next": "u1"}}, "amount": 1',
+     "aggregates[0].amounts[1].when.r2.next", ["the state and the action only"]),
+    ('"step": 1, "stages": [0, 1]', '"step": 1, "stages": [0, ⟪3]', "aggregates[0].stages[1]",
+     ["found 3", "from 0 to 2"]),
+]  # fmt: skip
+
 ROAD_CASES = [
     *(
         ('"horizon": 8', f'"horizon": ⟪{written}', "horizon", [said, "from 1 to 100000"])
@@ -372,6 +419,15 @@ def test_breaks_of_timmdp_rules(
     tmp_path: Path, marked: str, place: str, words: tuple[str, ...], suffix: str
 ) -> None:
     """Every break of a rule of ti-mmdp/1 is reported once, where it stands and in words."""
+    check_refusal(tmp_path, marked, place, words, suffix)
+
+
+@pytest.mark.parametrize("suffix", [".json", ".yaml", ""])
+@pytest.mark.parametrize(("marked", "place", "words"), _cases(PEAK, PEAK_CASES))
+def test_breaks_of_rules_of_the_second_version(
+    tmp_path: Path, marked: str, place: str, words: tuple[str, ...], suffix: str
+) -> None:
+    """Every break of a rule of ti-mmdp/2 is reported once, where it stands and in words."""
     check_refusal(tmp_path, marked, place, words, suffix)
 
 

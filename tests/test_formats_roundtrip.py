@@ -31,7 +31,7 @@ from coreplan import (
 from coreplan.formats import problem_to_dict, schema
 from helpers import from_file
 from judge import Problem
-from strategies import NAMES, problem_dicts
+from strategies import NAMES, aggregate_dicts, problem_dicts
 
 SUFFIXES = (".json", ".yaml", ".yml", "")
 
@@ -71,7 +71,10 @@ def rewritten(problem: TIMMDP | MaintenanceProblem, suffix: str) -> TIMMDP | Mai
         return read_problem(path)
 
 
-@given(raw=problem_dicts(max_work=200), suffix=st.sampled_from(SUFFIXES))
+@given(
+    raw=problem_dicts(max_work=200) | aggregate_dicts(max_work=200),
+    suffix=st.sampled_from(SUFFIXES),
+)
 def test_problems_survive(raw: Problem, suffix: str) -> None:
     """A problem that is written and read again is equal, and writing it again changes nothing."""
     problem = from_file(raw)
@@ -81,14 +84,17 @@ def test_problems_survive(raw: Problem, suffix: str) -> None:
     assert hash(again) == hash(problem)
 
 
-@given(raw=problem_dicts(max_work=200), suffix=st.sampled_from(SUFFIXES))
+@given(
+    raw=problem_dicts(max_work=200) | aggregate_dicts(max_work=200),
+    suffix=st.sampled_from(SUFFIXES),
+)
 def test_values_survive(raw: Problem, suffix: str) -> None:
     """The optimal value of a problem that is written and read again is the same, bit by bit."""
     problem = from_file(raw)
     assert solve(rewritten(problem, suffix)).value == solve(problem).value
 
 
-@given(raw=problem_dicts(max_work=200))
+@given(raw=problem_dicts(max_work=200) | aggregate_dicts(max_work=200))
 def test_yaml_and_json_mean_the_same(raw: Problem) -> None:
     """A file means the same under either ending, since JSON is YAML."""
     jsonschema.validate(raw, schema(raw["format"]))

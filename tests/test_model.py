@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from coreplan import TIMMDP, Agent, Condition, Entry, ModelError, RewardFunction, solve
 from coreplan.model import Transition
-from coreplan.model.timmdp import same_feature
+from coreplan.model.conditions import same_feature
 from coreplan.support.frozen import FrozenMapping
 from counting import count_calls
 from helpers import agrees, from_file

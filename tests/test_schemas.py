@@ -20,8 +20,8 @@ from coreplan.proof.certificate import certificate_to_dict
 from group_rules import random_groups
 from helpers import from_file, random_mpp
 from judge import Problem
-from strategies import infeasible_mpp_dicts, problem_dicts
-from test_formats_problem import ROAD, ROBOTS
+from strategies import aggregate_dicts, infeasible_mpp_dicts, problem_dicts
+from test_formats_problem import PEAK, ROAD, ROBOTS
 from test_formats_result import EXAMPLE as RESULT
 from test_policy import policy_of
 
@@ -38,6 +38,7 @@ BENCH = """{
 }"""
 FILES = {
     "ti-mmdp/1": ROBOTS,
+    "ti-mmdp/2": PEAK,
     "mpp/1": ROAD,
     "result/1": RESULT,
     "schedule/1": SCHEDULE,
@@ -95,7 +96,7 @@ def test_examples_are_valid(name: str) -> None:
                 validate(document, other)
 
 
-@given(raw=problem_dicts(max_work=60) | infeasible_mpp_dicts())
+@given(raw=problem_dicts(max_work=60) | infeasible_mpp_dicts() | aggregate_dicts(max_work=60))
 def test_random_problems_are_valid(raw: Problem) -> None:
     """Problems that keep the rules of shape are valid by the schema for all formats."""
     validate(raw, None)
@@ -156,7 +157,7 @@ def test_broken_configurations_are_refused_by_the_reader(tmp_path: Path) -> None
 
 
 BROKEN: list[tuple[str, list[Any], Any]] = [
-    ("ti-mmdp/1", ["format"], "ti-mmdp/2"),
+    ("ti-mmdp/1", ["format"], "ti-mmdp/0"),
     ("ti-mmdp/1", ["horizon"], 0),
     ("ti-mmdp/1", ["horizon"], 100_001),
     ("ti-mmdp/1", ["horizon"], 2.5),
@@ -184,6 +185,22 @@ BROKEN: list[tuple[str, list[Any], Any]] = [
     ("ti-mmdp/1", ["rewards", 0, "entries", 0, "when", "r1", "state"], []),
     ("ti-mmdp/1", ["rewards", 0, "entries", 0, "when", "r1", "next"], {"done": None}),
     ("ti-mmdp/1", ["rewards", 0, "entries", 0, "when", "r1", "then"], "s0"),
+    ("ti-mmdp/2", ["format"], "ti-mmdp/1"),
+    ("ti-mmdp/2", ["aggregates"], {}),
+    ("ti-mmdp/2", ["aggregates", 0, "name"], ""),
+    ("ti-mmdp/2", ["aggregates", 0, "extra"], 1),
+    ("ti-mmdp/2", ["aggregates", 0, "step"], 0),
+    ("ti-mmdp/2", ["aggregates", 0, "stages"], [-1]),
+    ("ti-mmdp/2", ["aggregates", 0, "amounts", 0, "amount"], -1),
+    ("ti-mmdp/2", ["aggregates", 0, "amounts", 0, "when"], {}),
+    ("ti-mmdp/2", ["aggregates", 0, "amounts", 0, "when"], {"r1": {}, "r2": {}}),
+    ("ti-mmdp/2", ["aggregates", 0, "amounts", 0, "when", "r1"], {"next": "s1"}),
+    ("ti-mmdp/2", ["aggregates", 0, "value"], {}),
+    ("ti-mmdp/2", ["aggregates", 0, "value"], {"table": [1, 2, 3, 4], "points": [[0, 0]]}),
+    ("ti-mmdp/2", ["aggregates", 0, "value"], {"table": []}),
+    ("ti-mmdp/2", ["aggregates", 0, "value", "points"], []),
+    ("ti-mmdp/2", ["aggregates", 0, "value", "points", 0], [0]),
+    ("ti-mmdp/2", ["aggregates", 0, "value", "points", 0], [0, None]),
     ("mpp/1", ["horizon"], 0),
     ("mpp/1", ["must_complete"], "yes"),
     ("mpp/1", ["agents"], []),

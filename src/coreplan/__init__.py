@@ -36,6 +36,8 @@ if TYPE_CHECKING:  # what __getattr__ finds, for type checkers
     from coreplan.formats import write_problem as write_problem
     from coreplan.model import TIMMDP as TIMMDP
     from coreplan.model import Agent as Agent
+    from coreplan.model import Aggregate as Aggregate
+    from coreplan.model import Amount as Amount
     from coreplan.model import Condition as Condition
     from coreplan.model import Entry as Entry
     from coreplan.model import RewardFunction as RewardFunction
@@ -110,6 +112,8 @@ logging.getLogger(__name__).addHandler(logging.NullHandler())
 __all__ = [
     "TIMMDP",
     "Agent",
+    "Aggregate",
+    "Amount",
     "Calendar",
     "ClosedPeriod",
     "Condition",
@@ -146,6 +150,8 @@ __all__ = [
 
 _HOMES = {
     "Agent": "model",
+    "Aggregate": "model",
+    "Amount": "model",
     "Calendar": "model.calendar",
     "ClosedPeriod": "model.calendar",
     "compare": "analysis",

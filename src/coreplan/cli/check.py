@@ -12,8 +12,9 @@ from coreplan.cli.inputs import ListOptions, list_options, mistakes_as_json
 from coreplan.cli.language import language_options
 from coreplan.cli.shared import BAD_INPUT, OK, Command, calendar_options, json_option, print_json
 from coreplan.errors import FormatError
+from coreplan.model.conditions import unknown_values
 from coreplan.model.problem import PlanningProblem
-from coreplan.model.timmdp import TIMMDP, unknown_values
+from coreplan.model.timmdp import TIMMDP, conditions_of
 from coreplan.support.language import say
 from coreplan.view.terminal import make_console, print_error
 from coreplan.view.words import describe_problem
@@ -75,6 +76,7 @@ def _notes(problem: PlanningProblem) -> list[str]:
     """What is allowed but is probably a mistake."""
     if not isinstance(problem, TIMMDP):
         return []
-    found = list(itertools.islice(unknown_values(problem.agents, problem.rewards), MOST_NOTES + 1))
+    conditions = conditions_of(problem.rewards, problem.aggregates)
+    found = list(itertools.islice(unknown_values(problem.agents, conditions), MOST_NOTES + 1))
     notes = [say("note: {text}", text=f"{each}; it matches nothing") for each in found[:MOST_NOTES]]
     return [*notes, *(["note: ..."] if len(found) > MOST_NOTES else [])]

@@ -366,7 +366,7 @@ class Document:
 
     def check_format(self, *formats: str) -> str:
         """The value of ``format``; raises a FormatError if it is none of the given ones."""
-        wanted = " or ".join(formats)
+        wanted = " or ".join([", ".join(formats[:-1]), formats[-1]][len(formats) < 2 :])
         members = self.members(self.root, (), "the document")
         if "format" not in members:
             if isinstance(self.root, dict):

@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 from coreplan.files.reading import Document
 from coreplan.formats.timmdp import read_timmdp
-from coreplan.model.document import FORMAT as TIMMDP_FORMAT
+from coreplan.model.document import FORMAT, FORMAT_2
 from coreplan.model.problem import PlanningProblem
 from coreplan.support.late import load_all_layers
 
 Reader = Callable[[Document], PlanningProblem]
-_readers: dict[str, Reader] = {TIMMDP_FORMAT: read_timmdp}
+_readers: dict[str, Reader] = {FORMAT: read_timmdp, FORMAT_2: read_timmdp}
 
 
 def register_problem_format(name: str, read: Reader) -> None:

@@ -1,21 +1,31 @@
-"""Reading TI-MMDPs in the format ``ti-mmdp/1``."""
+"""Reading TI-MMDPs in the formats ``ti-mmdp/1`` and ``ti-mmdp/2``."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from coreplan.files.reading import Document, Place, give_up
-from coreplan.model.document import PARTS
-from coreplan.model.timmdp import TIMMDP, Agent, Condition, Entry, RewardFunction, check_timmdp
+from coreplan.model.aggregates import Aggregate, Amount
+from coreplan.model.conditions import Condition
+from coreplan.model.document import FORMAT_2, NEW_KEYS, PARTS
+from coreplan.model.timmdp import TIMMDP, Agent, Entry, RewardFunction, check_timmdp
 
 _Conditions = dict[tuple[str | None, ...], Condition]
 """Conditions by the names of state, action and next state."""
 
 
 def read_timmdp(document: Document) -> TIMMDP:
-    """Make a TI-MMDP from a document, or raise a FormatError with all mistakes."""
+    """Make a TI-MMDP from a document in either format, or raise a FormatError with all mistakes."""
+    optional: tuple[str, ...] = ("name", "rewards")
+    if document.root["format"] == FORMAT_2:
+        optional = (*optional, *NEW_KEYS)
+    else:
+        for key in NEW_KEYS:
+            if key in document.root:
+                hint = f"the key {key!r} needs the format {FORMAT_2}; write format: {FORMAT_2}"
+                document.fail((key,), hint, at_key=True)
     top = document.fields(
-        document.root, (), "the problem", ("format", "horizon", "agents"), ("name", "rewards")
+        document.root, (), "the problem", ("format", "horizon", "agents"), optional
     )
     name = top.get("name", document.stem)
     horizon = top.get("horizon", 1)
@@ -25,14 +35,21 @@ def read_timmdp(document: Document) -> TIMMDP:
         for i, each in enumerate(give_up(listed)):
             agents.append(_read_agent(document, each, ("agents", i)))
     rewards: list[RewardFunction] = []
+    conditions: _Conditions = {}
     if "rewards" in top:
-        conditions: _Conditions = {}
         listed = document.items(top["rewards"], ("rewards",), "the rewards")
         for k, each in enumerate(give_up(listed)):
             rewards.append(_read_reward(document, each, ("rewards", k), conditions))
+    aggregates: list[Aggregate] = []
+    if "aggregates" in top:
+        listed = document.items(top["aggregates"], ("aggregates",), "the aggregates")
+        for k, each in enumerate(give_up(listed)):
+            aggregates.append(_read_aggregate(document, each, ("aggregates", k), conditions))
     return document.finish(
-        lambda: TIMMDP(agents, rewards, horizon, name, allow_unknown_values=True),
-        lambda: check_timmdp(name, horizon, agents, rewards, allow_unknown_values=True),
+        lambda: TIMMDP(
+            agents, rewards, horizon, name, aggregates=aggregates, allow_unknown_values=True
+        ),
+        lambda: check_timmdp(name, horizon, agents, rewards, aggregates, allow_unknown_values=True),
     )
 
 
@@ -100,6 +117,47 @@ def _read_entry(document: Document, value: Any, path: Place, conditions: _Condit
     if "stages" in fields:
         stages = tuple(document.items(fields["stages"], (*path, "stages"), "a list of stages"))
     return Entry(when, fields.get("value", 0.0), stages)
+
+
+def _read_aggregate(
+    document: Document, value: Any, path: Place, conditions: _Conditions
+) -> Aggregate:
+    fields = document.fields(
+        value, path, "an aggregate", ("name", "amounts", "value"), ("step", "stages")
+    )
+    name: Any = None
+    if "name" in fields:
+        name = document.name(fields["name"], (*path, "name"), "the aggregate")
+    amounts = []
+    if "amounts" in fields:
+        where = (*path, "amounts")
+        listed = document.items(fields["amounts"], where, "the amounts")
+        for k, each in enumerate(give_up(listed)):
+            amounts.append(_read_amount(document, each, (*where, k), conditions))
+    parts: dict[str, Any] = {}
+    if "value" in fields:
+        where = (*path, "value")
+        parts = document.fields(fields["value"], where, "a value", (), ("table", "points"))
+        parts = {key: document.items(each, (*where, key), key) for key, each in parts.items()}
+        if "points" in parts:
+            parts["points"] = [
+                document.items(each, (*where, "points", k), "a pair of a sum and a reward")
+                for k, each in enumerate(parts["points"])
+            ]
+    if "stages" in fields:
+        parts["stages"] = document.items(fields["stages"], (*path, "stages"), "a list of stages")
+    return Aggregate(name, amounts, step=fields.get("step", 1), **parts)
+
+
+def _read_amount(document: Document, value: Any, path: Place, conditions: _Conditions) -> Amount:
+    fields = document.fields(value, path, "an amount", ("when", "amount"), ())
+    when = {}
+    if "when" in fields:
+        where = (*path, "when")
+        agents = document.members(fields["when"], where, "the condition of one agent")
+        for agent, condition in agents.items():
+            when[agent] = _read_condition(document, condition, (*where, agent), conditions)
+    return Amount(when, fields.get("amount", 0))
 
 
 def _read_condition(

@@ -1,12 +1,16 @@
 """Descriptions of problems: agents and rewards, by name and by number."""
 
+from coreplan.model.aggregates import Aggregate, Amount
+from coreplan.model.conditions import Condition
 from coreplan.model.problem import PlanningProblem, RewardKind, Words
-from coreplan.model.timmdp import TIMMDP, Agent, Condition, Entry, RewardFunction, Transition
+from coreplan.model.timmdp import TIMMDP, Agent, Entry, RewardFunction, Transition
 from coreplan.model.translated import TranslatedProblem
 
 __all__ = [
     "TIMMDP",
     "Agent",
+    "Aggregate",
+    "Amount",
     "Condition",
     "Entry",
     "PlanningProblem",

@@ -1,19 +1,24 @@
-"""Writing a TI-MMDP in its file format, ``ti-mmdp/1``."""
+"""Writing a TI-MMDP in its file formats, ``ti-mmdp/1`` and ``ti-mmdp/2``."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from coreplan.model.timmdp import TIMMDP, Condition, Entry
+    from coreplan.model.aggregates import Aggregate
+    from coreplan.model.conditions import Condition
+    from coreplan.model.timmdp import TIMMDP, Entry
 
 FORMAT = "ti-mmdp/1"
+FORMAT_2 = "ti-mmdp/2"
+NEW_KEYS = ("aggregates",)
+"""The keys of a problem that only the second version has."""
 PARTS = ("state", "action", "next")
 """The parts of a condition."""
 
 
 def timmdp_to_dict(problem: TIMMDP) -> dict[str, Any]:
-    """Describe a problem with the keys and values of ``ti-mmdp/1``."""
+    """Describe a problem with the keys and values of its format."""
     agents = []
     for agent in problem.agents:
         described: dict[str, Any] = {
@@ -28,13 +33,44 @@ def timmdp_to_dict(problem: TIMMDP) -> dict[str, Any]:
         {"scope": function.scope, "entries": [_entry_to_dict(entry) for entry in function.entries]}
         for function in problem.rewards
     ]
-    return {
-        "format": FORMAT,
+    described = {
+        "format": format_of(problem),
         "name": problem.name,
         "horizon": problem.horizon,
         "agents": agents,
         "rewards": rewards,
     }
+    if problem.aggregates:
+        described["aggregates"] = [_aggregate_to_dict(each) for each in problem.aggregates]
+    return described
+
+
+def format_of(problem: TIMMDP) -> str:
+    """The format that a problem is written in: the first version that has all of its parts."""
+    return FORMAT_2 if problem.aggregates else FORMAT
+
+
+def _aggregate_to_dict(aggregate: Aggregate) -> dict[str, Any]:
+    written: dict[str, Any] = {
+        "name": aggregate.name,
+        "amounts": [
+            {
+                "when": {name: _condition_to_dict(test) for name, test in each.when.items()},
+                "amount": each.amount,
+            }
+            for each in aggregate.amounts
+        ],
+        "value": (
+            {"table": aggregate.table}
+            if aggregate.table is not None
+            else {"points": aggregate.points}
+        ),
+    }
+    if aggregate.step != 1:
+        written["step"] = aggregate.step
+    if aggregate.stages is not None:
+        written["stages"] = aggregate.stages
+    return written
 
 
 def _entry_to_dict(entry: Entry) -> dict[str, Any]:

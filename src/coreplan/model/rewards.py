@@ -9,17 +9,63 @@ transitions of an agent at once, for simulations and the upper bounds of certifi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from coreplan.model.indexed import IndexedAgent, IndexedEntry, IndexedProblem
+from coreplan.model.indexed import (
+    IndexedAgent,
+    IndexedCondition,
+    IndexedEntry,
+    IndexedProblem,
+)
+
+Amounts = Sequence[tuple[int, int, int]]
+"""An agent's number, the number of its condition, and the units that it then adds."""
+
+
+def added_units(amounts: Amounts, agents: Sequence[IndexedAgent]) -> dict[int, NDArray[np.int64]]:
+    """The units that each choice of each agent adds; agents that never add anything are left out.
+
+    Parameters
+    ----------
+    amounts
+        The amounts of an aggregate.
+    agents
+        The agents of the problem.
+    """
+    by_agent: dict[int, list[tuple[IndexedCondition, int]]] = {}
+    for agent, condition, units in amounts:
+        by_agent.setdefault(agent, []).append((agents[agent].conditions[condition], units))
+    added = {}
+    for agent, mine in sorted(by_agent.items()):
+        begin = np.array(agents[agent].choice_begin, np.int64)
+        action = np.array(agents[agent].choice_action, np.int64)
+        total = np.zeros(len(action), np.int64)
+        for asked, units in mine:
+            if asked.states is None:
+                at = np.arange(len(action))
+            else:
+                states = np.unique(np.array(asked.states, np.int64))
+                spans = [np.arange(begin[s], begin[s + 1]) for s in states]
+                at = np.concatenate(spans) if spans else np.zeros(0, np.int64)
+            if asked.actions is not None:
+                at = at[np.isin(action[at], np.array(asked.actions, np.int64))]
+            total[at] += units
+        if total.any():
+            added[agent] = total
+    return added
+
+
+def largest_sum(amounts: Amounts, agents: Sequence[IndexedAgent]) -> int:
+    """The largest sum of units that can come up, whatever states the agents are in."""
+    return sum(int(mine.max()) for mine in added_units(amounts, agents).values())
 
 
 class TransitionRewards:
-    """Finds the entries that a joint transition matches."""
+    """Finds the entries that a joint transition matches, and what aggregates have for it."""
 
     def __init__(self, indexed: IndexedProblem) -> None:
         self._indexed = indexed
@@ -58,6 +104,12 @@ class TransitionRewards:
                 for outcome in range(agent.outcome_begin[choice], agent.outcome_begin[choice + 1]):
                     of[outcome] = choice
             self._choice_of.append(of)
+        self._aggregates = [
+            (each, added_units(each.amounts, indexed.agents)) for each in indexed.aggregates
+        ]
+        self._aggregate_stages = [
+            None if each.stages is None else frozenset(each.stages) for each in indexed.aggregates
+        ]
 
     def _matched(self, agent: int, transition: int) -> frozenset[int]:
         """The numbers of an agent's conditions that a transition matches."""
@@ -79,7 +131,7 @@ class TransitionRewards:
         return entry.stages is None or stage in self._stages[id(entry)]
 
     def by_function(self, stage: int, transitions: Sequence[int]) -> Iterator[tuple[int, float]]:
-        """(reward function, value) of every entry that a joint transition matches."""
+        """(reward function, value) of every matching entry, and of every aggregate that counts."""
         for entry in self.always:
             if self.counts_at(entry, stage):
                 yield entry.function, entry.value
@@ -91,6 +143,34 @@ class TransitionRewards:
                         other in matched[who] for who, other in entry.members[1:]
                     ):
                         yield entry.function, entry.value
+        for number in self.aggregates_at(stage):
+            choices = {i: self._choice_of[i][transitions[i]] for i in self._aggregates[number][1]}
+            yield self._aggregates[number][0].function, self.aggregate_value(number, choices)
+
+    def aggregates_at(self, stage: int) -> list[int]:
+        """The numbers of the aggregates that count at a stage."""
+        return [
+            number
+            for number, stages in enumerate(self._aggregate_stages)
+            if stages is None or stage in stages
+        ]
+
+    def units(self, aggregate: int) -> Mapping[int, NDArray[np.int64]]:
+        """The units that the choices of agents add to an aggregate; see :func:`added_units`."""
+        return self._aggregates[aggregate][1]
+
+    def aggregate_value(self, number: int, choices: Mapping[int, int]) -> float:
+        """The reward of an aggregate, at a stage at which it counts.
+
+        Parameters
+        ----------
+        number
+            The number of the aggregate.
+        choices
+            The choices of the agents that can add something; others may be given, too.
+        """
+        aggregate, added = self._aggregates[number]
+        return aggregate.values[sum(int(mine[choices[i]]) for i, mine in added.items())]
 
     def total(self, stage: int, transitions: Sequence[int]) -> float:
         """The sum of all rewards of a joint transition."""

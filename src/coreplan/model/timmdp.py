@@ -12,15 +12,33 @@ import itertools
 import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from coreplan.errors import MOST_PROBLEMS, Diagnostic, ModelError, nearest
 from coreplan.files.writing import tidy
+from coreplan.model.aggregates import (
+    Aggregate,
+    check_aggregate,
+    conditions_of_amounts,
+    tabulated,
+)
 from coreplan.model.boxes import Box, MoveTable, joint_boxes
-from coreplan.model.document import FORMAT, timmdp_to_dict
+from coreplan.model.conditions import (
+    Condition,
+    Features,
+    FeatureValue,
+    StateTest,
+    Vocabulary,
+    check_condition,
+    check_feature_value,
+    check_stages,
+    freeze_mapping,
+    same_feature,
+    unknown_values,
+)
+from coreplan.model.document import format_of, timmdp_to_dict
 from coreplan.model.indexed import IndexedProblem, JointState, NamedStates, StageValue
 from coreplan.model.problem import Guard, PlanningProblem, no_limits
 from coreplan.model.translate import index_timmdp
@@ -40,42 +58,10 @@ from coreplan.support.checks import (
 )
 from coreplan.support.frozen import FrozenMapping, freeze_sequence
 
-FeatureValue = str | bool | int | float
-StateTest = tuple[str, ...] | FrozenMapping[str, FeatureValue] | None
 Transitions = FrozenMapping[str, FrozenMapping[str, FrozenMapping[str, float]]]
 
 PROBABILITY_TOLERANCE = 1e-9
 """The largest difference between 1 and the sum of the probabilities of one action."""
-
-
-def same_feature(left: object, right: object) -> bool:
-    """Whether two feature values are equal: ``True`` is not 1, and 1 equals 1.0.
-
-    Examples
-    --------
-    >>> same_feature(1, 1.0), same_feature(True, 1)
-    (True, False)
-    """
-    return isinstance(left, bool) == isinstance(right, bool) and left == right
-
-
-class _Features(FrozenMapping[str, FeatureValue]):
-    """Features by name; equal only if their values are equal as features."""
-
-    __slots__ = ()
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Mapping) or self.keys() != other.keys():
-            return False
-        return all(same_feature(value, other[name]) for name, value in self.items())
-
-    __hash__ = FrozenMapping.__hash__
-
-
-def _freeze_mapping(value: object, path: Path, what: str) -> FrozenMapping[Any, Any]:
-    if not isinstance(value, Mapping):
-        raise ModelError([Diagnostic(path, f"found {found(value)}; expected {what}")])
-    return FrozenMapping(value)
 
 
 def _check_hashable(name: object, path: Path) -> None:
@@ -91,61 +77,26 @@ def _number(value: Any) -> Any:
 
 def _freeze_transitions(transitions: object) -> Transitions:
     path: Path = ("transitions",)
-    states = _freeze_mapping(transitions, path, "a mapping state -> action -> next -> probability")
+    states = freeze_mapping(transitions, path, "a mapping state -> action -> next -> probability")
     # Outcomes that are one object stay one object: large problems share them.
     laws: dict[int, FrozenMapping[str, float]] = {}
     frozen = {}
     for state, actions in states.items():
         if not isinstance(actions, Mapping):
             where = (*path, str(state))
-            _freeze_mapping(actions, where, "a mapping action -> next state -> probability")
+            freeze_mapping(actions, where, "a mapping action -> next state -> probability")
         row = {}
         for action, outcomes in actions.items():
             law = laws.get(id(outcomes))
             if law is None:
                 if not isinstance(outcomes, Mapping):
                     where = (*path, str(state), str(action))
-                    _freeze_mapping(outcomes, where, "a mapping next state -> probability")
+                    freeze_mapping(outcomes, where, "a mapping next state -> probability")
                 law = FrozenMapping({after: _number(chance) for after, chance in outcomes.items()})
                 laws[id(outcomes)] = law
             row[action] = law
         frozen[state] = FrozenMapping(row)
     return FrozenMapping(frozen)
-
-
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """A test of one agent's transition. A part that is not given matches anything.
-
-    Parameters
-    ----------
-    state, next
-        A state's name, several names, or features that must all be equal: ``{"done": True}``.
-    action
-        An action's name or several names.
-
-    Examples
-    --------
-    >>> Condition(action="go", next={"done": True})
-    Condition(state=None, action=('go',), next={'done': True})
-    """
-
-    state: StateTest | str | Sequence[str] | Mapping[str, FeatureValue] = None
-    action: tuple[str, ...] | str | Sequence[str] | None = None
-    next: StateTest | str | Sequence[str] | Mapping[str, FeatureValue] = None
-
-    def __post_init__(self) -> None:
-        for part in ("state", "action", "next"):
-            given = getattr(self, part)
-            if given is None:
-                continue
-            if isinstance(given, str):
-                given = (given,)
-            elif isinstance(given, Mapping) and part != "action":
-                given = _Features(given)
-            else:
-                given = freeze_sequence(given, (part,), "a name, a list of names or features")
-            object.__setattr__(self, part, given)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,9 +118,7 @@ class Entry:
     stages: Sequence[int] | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(
-            self, "when", _freeze_mapping(self.when, ("when",), "agents' conditions")
-        )
+        object.__setattr__(self, "when", freeze_mapping(self.when, ("when",), "agents' conditions"))
         object.__setattr__(self, "value", _number(self.value))
         if self.stages is not None:
             stages = freeze_sequence(self.stages, ("stages",), "a list of stages")
@@ -536,16 +485,14 @@ class Agent:
         _check_hashable(self.name, ("name",))
         _check_hashable(self.initial, ("initial",))
         object.__setattr__(self, "transitions", _freeze_transitions(self.transitions))
-        features = _freeze_mapping(self.features, ("features",), "a mapping state -> features")
+        features = freeze_mapping(self.features, ("features",), "a mapping state -> features")
         object.__setattr__(
             self,
             "features",
             FrozenMapping(
                 {
-                    state: _Features(
-                        _freeze_mapping(
-                            each, ("features", str(state)), "a mapping feature -> value"
-                        )
+                    state: Features(
+                        freeze_mapping(each, ("features", str(state)), "a mapping feature -> value")
                     )
                     for state, each in features.items()
                 }
@@ -695,6 +642,9 @@ class TIMMDP(PlanningProblem):
         The number of decisions, at stages 0 to horizon - 1.
     name
         The name of the problem, for people.
+    aggregates
+        Rewards for sums over agents, which the team gets as well. Functions are replaced by their
+        tables.
     allow_unknown_values
         Whether conditions may ask for a value of a feature that no state has, and so match nothing:
         files may have such conditions. Otherwise they are errors.
@@ -723,6 +673,7 @@ class TIMMDP(PlanningProblem):
     rewards: Sequence[RewardFunction] = ()
     horizon: int = 1
     name: str = "problem"
+    aggregates: Sequence[Aggregate] = field(default=(), kw_only=True)
     allow_unknown_values: bool = field(default=False, compare=False, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -734,6 +685,8 @@ class TIMMDP(PlanningProblem):
             "rewards",
             freeze_sequence(self.rewards, ("rewards",), "reward functions", RewardFunction),
         )
+        aggregates = freeze_sequence(self.aggregates, ("aggregates",), "aggregates", Aggregate)
+        object.__setattr__(self, "aggregates", aggregates)
         if is_integer(self.horizon):
             object.__setattr__(self, "horizon", int(self.horizon))
         problems = list(
@@ -743,6 +696,7 @@ class TIMMDP(PlanningProblem):
                     self.horizon,
                     self.agents,
                     self.rewards,
+                    self.aggregates,
                     allow_unknown_values=self.allow_unknown_values,
                 ),
                 MOST_PROBLEMS,
@@ -750,6 +704,12 @@ class TIMMDP(PlanningProblem):
         )
         if problems:
             raise ModelError(problems)
+        by_name = {agent.name: agent for agent in self.agents}
+        tables = [
+            tabulated(each, ("aggregates", k), by_name, self.horizon)
+            for k, each in enumerate(aggregates)
+        ]
+        object.__setattr__(self, "aggregates", tuple(itertools.chain.from_iterable(tables)))
 
     __repr__ = PlanningProblem.__repr__
 
@@ -802,11 +762,11 @@ class TIMMDP(PlanningProblem):
 
     @property
     def file_format(self) -> str:
-        """``ti-mmdp/1``."""
-        return FORMAT
+        """``ti-mmdp/1``, or ``ti-mmdp/2`` if it needs that."""
+        return format_of(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """The content of the problem's file, in the format ``ti-mmdp/1``."""
+        """The content of the problem's file, in the format :attr:`file_format`."""
         return dict(tidy(timmdp_to_dict(self)))
 
     def read_state(self, agent: str, given: Any) -> Any:
@@ -821,6 +781,7 @@ def check_timmdp(
     horizon: object,
     agents: Sequence[Agent],
     rewards: Sequence[RewardFunction],
+    aggregates: Sequence[Aggregate] = (),
     *,
     allow_unknown_values: bool = False,
 ) -> Iterable[Diagnostic]:
@@ -838,52 +799,38 @@ def check_timmdp(
         yield Diagnostic(("agents",), "found no agents; expected one or more")
     clashes = list(check_distinct([agent.name for agent in agents], ("agents",), "agent"))
     yield from clashes
+    sound = bool(stages) and not clashes
     for i, agent in enumerate(agents):
-        yield from _check_agent(agent, ("agents", i), stages)
-    by_name: dict[str, _Vocabulary] = {}
+        for problem in _check_agent(agent, ("agents", i), stages):
+            sound = False
+            yield problem
+    by_name: dict[str, Vocabulary] = {}
     for i, agent in enumerate(agents):
-        by_name.setdefault(agent.name, _Vocabulary(("agents", i))).add(agent)
+        by_name.setdefault(agent.name, Vocabulary(("agents", i))).add(agent)
     if not allow_unknown_values:
-        yield from unknown_values(agents, rewards)
+        yield from unknown_values(agents, conditions_of(rewards, aggregates))
     for k, function in enumerate(rewards):
         yield from _check_made_from(function, ("rewards", k), agents)
         for problem in _check_reward(function, ("rewards", k), by_name, stages):
             # If two agents share a name, the other name is probably missing.
             if not (clashes and problem.relies_on == AGENT_NAMES):
                 yield problem
+    unique = {agent.name: agent for agent in agents} if sound else None
+    for k, aggregate in enumerate(aggregates):
+        for problem in check_aggregate(aggregate, ("aggregates", k), by_name, unique, stages):
+            if not (clashes and problem.relies_on == AGENT_NAMES):
+                yield problem
 
 
-class _Vocabulary:
-    """The names that conditions on an agent (or, by mistake, two of one name) may use.
-
-    They are collected on first use, because collecting is slow for large agents.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._agents: list[Agent] = []
-
-    def add(self, agent: Agent) -> None:
-        self._agents.append(agent)
-
-    @cached_property
-    def states(self) -> dict[str, None]:
-        return dict.fromkeys(itertools.chain.from_iterable(a.states for a in self._agents))
-
-    @cached_property
-    def actions(self) -> dict[str, None]:
-        return dict.fromkeys(itertools.chain.from_iterable(a.actions for a in self._agents))
-
-    @cached_property
-    def features(self) -> dict[str, dict[tuple[bool, FeatureValue], None]]:
-        """All features, each with its values; a boolean is told apart from numbers."""
-        known: dict[str, dict[tuple[bool, FeatureValue], None]] = {}
-        for agent in self._agents:
-            for described in agent.features.values():
-                for name, value in described.items():
-                    if isinstance(value, Hashable):  # else it is another mistake
-                        known.setdefault(name, {})[isinstance(value, bool), value] = None
-        return known
+def conditions_of(
+    rewards: Sequence[RewardFunction], aggregates: Sequence[Aggregate]
+) -> Iterable[tuple[Path, str, object]]:
+    """All conditions of rewards, with their places and agents."""
+    for k, function in enumerate(rewards):
+        for number, entry in enumerate(function.entries):
+            for name, condition in entry.when.items():
+                yield ("rewards", k, "entries", number, "when", name), name, condition
+    yield from conditions_of_amounts(aggregates)
 
 
 def _check_agent(agent: Agent, path: Path, stages: int) -> Iterable[Diagnostic]:
@@ -916,7 +863,7 @@ def _check_agent(agent: Agent, path: Path, stages: int) -> Iterable[Diagnostic]:
             )
         for feature, value in features.items():
             yield from check_name(feature, (*here, str(feature)), "a feature", at_key=True)
-            yield from _check_feature_value(value, (*here, str(feature)))
+            yield from check_feature_value(value, (*here, str(feature)))
     yield from _check_actions_exist(agent, path, stages)
 
 
@@ -942,13 +889,6 @@ def _check_law(law: Mapping[str, float], here: Path) -> Iterable[Diagnostic]:
             yield Diagnostic(
                 here, f"the probabilities add up to {total:.12g}; expected 1", relies_on=here
             )
-
-
-def _check_feature_value(value: object, path: Path) -> Iterable[Diagnostic]:
-    if not isinstance(value, str | bool) and not is_number(value):
-        yield Diagnostic(
-            path, f"found {found(value)}; expected a text, a boolean or a finite number"
-        )
 
 
 def _check_actions_exist(agent: Agent, path: Path, stages: int) -> Iterable[Diagnostic]:
@@ -1006,7 +946,7 @@ def _check_made_from(
 
 
 def _check_reward(
-    function: RewardFunction, path: Path, agents: Mapping[str, _Vocabulary], stages: int
+    function: RewardFunction, path: Path, agents: Mapping[str, Vocabulary], stages: int
 ) -> Iterable[Diagnostic]:
     if not function.scope:
         yield Diagnostic((*path, "scope"), "found an empty scope; expected one or more agents")
@@ -1028,17 +968,7 @@ def _check_reward(
     for k, entry in enumerate(function.entries):
         here = (*path, "entries", k)
         yield from check_number(entry.value, (*here, "value"), "a reward")
-        for position, stage in enumerate(entry.stages or ()):
-            there = (*here, "stages", position)
-            if not stages:
-                yield from check_integer(stage, there, "a stage", 0)
-            elif not is_integer(stage) or not 0 <= stage < stages:
-                yield Diagnostic(
-                    there,
-                    f"found {found(stage)}; expected a stage from 0 to {stages - 1} (the horizon "
-                    f"is {stages})",
-                    relies_on=("horizon",),
-                )
+        yield from check_stages(entry.stages, (*here, "stages"), stages)
         for name, condition in entry.when.items():
             place = (*here, "when", str(name))
             if name not in agents:
@@ -1059,79 +989,4 @@ def _check_reward(
             elif not isinstance(condition, Condition):
                 yield Diagnostic(place, f"found {found(condition)}; expected a Condition")
             else:
-                yield from _check_condition(name, condition, place, agents[name])
-
-
-def unknown_values(
-    agents: Sequence[Agent], rewards: Sequence[RewardFunction]
-) -> Iterable[Diagnostic]:
-    """Find conditions on values of features that no state has: they match nothing."""
-    by_name: dict[str, _Vocabulary] = {}
-    for i, agent in enumerate(agents):
-        by_name.setdefault(agent.name, _Vocabulary(("agents", i))).add(agent)
-    for k, function in enumerate(rewards):
-        for number, entry in enumerate(function.entries):
-            for name, condition in entry.when.items():
-                if name not in by_name or not isinstance(condition, Condition):
-                    continue  # another mistake
-                for part in ("state", "next"):
-                    test = getattr(condition, part)
-                    for feature, value in test.items() if isinstance(test, FrozenMapping) else ():
-                        known = by_name[name].features.get(feature)
-                        if not known or not isinstance(value, str | bool | int | float):
-                            continue
-                        if (isinstance(value, bool), value) in known:
-                            continue
-                        # Yes or no: where every state says yes, one may still ask for no.
-                        if isinstance(value, bool) and (True, not value) in known:
-                            continue
-                        yield Diagnostic(
-                            ("rewards", k, "entries", number, "when", name, part, str(feature)),
-                            _unknown_value(
-                                feature, value, [each for _, each in known], f"agent {found(name)}"
-                            ),
-                            relies_on=by_name[name].path,
-                        )
-
-
-def _unknown_value(
-    feature: str, value: FeatureValue, known: Sequence[FeatureValue], whose: str
-) -> str:
-    texts = [each for each in known if isinstance(each, str)]
-    hint = nearest(value, texts) if isinstance(value, str) else ""
-    if not hint and len(known) <= 8:
-        hint = "; it has " + ", ".join(found(each) for each in known)
-    return f"no state of {whose} has the value {found(value)} of the feature {found(feature)}{hint}"
-
-
-def _check_condition(
-    name: str, condition: Condition, place: Path, agent: _Vocabulary
-) -> Iterable[Diagnostic]:
-    whose = f"agent {found(name)}"
-    for part in ("state", "action", "next"):
-        test = getattr(condition, part)
-        here = (*place, part)
-        if test is None:
-            continue
-        if isinstance(test, FrozenMapping):
-            for feature, value in test.items():
-                if feature not in agent.features:
-                    yield Diagnostic(
-                        (*here, str(feature)),
-                        unknown_name(feature, "feature", list(agent.features), whose),
-                        relies_on=agent.path,
-                        at_key=True,
-                    )
-                yield from _check_feature_value(value, (*here, str(feature)))
-            continue
-        if not test:
-            yield Diagnostic(here, "found an empty list; expected one or more names")
-        known = agent.actions if part == "action" else agent.states
-        what = "action" if part == "action" else "state"
-        for position, wanted in enumerate(test):
-            if not isinstance(wanted, str) or wanted not in known:
-                yield Diagnostic(
-                    (*here, position),
-                    unknown_name(wanted, what, list(known), whose),
-                    relies_on=agent.path,
-                )
+                yield from check_condition(name, condition, place, agents[name])

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cached_property
+import math
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from coreplan.model.aggregates import units_of
+from coreplan.model.conditions import Condition, MatchingStates
 from coreplan.model.indexed import (
     IndexedAgent,
+    IndexedAggregate,
     IndexedCondition,
     IndexedEntry,
     IndexedProblem,
     JointState,
     NamedStates,
 )
+from coreplan.model.rewards import largest_sum
 
 if TYPE_CHECKING:
-    from coreplan.model.timmdp import TIMMDP, Agent, Condition
+    from coreplan.model.aggregates import Aggregate
+    from coreplan.model.timmdp import TIMMDP, Agent
 
 
 def index_timmdp(
@@ -54,13 +59,45 @@ def index_timmdp(
             )
             stages = None if entry.stages is None else tuple(entry.stages)
             entries.append(IndexedEntry(tuple(members), entry.value, stages, k))
-    functions = tuple(
+    functions = [
         f"rewards[{k}] of {', '.join(function.scope)}" for k, function in enumerate(problem.rewards)
+    ]
+    aggregates = []
+    for aggregate in problem.aggregates:
+        guard(0)
+        added = []
+        for each in aggregate.amounts:
+            ((name, condition),) = each.when.items()
+            units = units_of(each.amount, aggregate.step)
+            if units:
+                i = position[name]
+                added.append((i, condition_number(i, condition), units))
+        # Aggregates of one name are one reward function.
+        if aggregate.name not in functions[len(problem.rewards) :]:
+            functions.append(aggregate.name)
+        number = functions.index(aggregate.name, len(problem.rewards))
+        aggregates.append(index_aggregate(aggregate, added, agents, number))
+    indexed = IndexedProblem(
+        problem.name, problem.horizon, stage, agents, entries, tuple(functions), aggregates
     )
-    indexed = IndexedProblem(problem.name, problem.horizon, stage, agents, entries, functions)
     for agent, start in zip(agents, indexed.find_state(stage, state), strict=True):
         agent.start = start
     return indexed
+
+
+def index_aggregate(
+    aggregate: Aggregate,
+    added: Sequence[tuple[int, int, int]],
+    agents: Sequence[IndexedAgent],
+    function: int,
+) -> IndexedAggregate:
+    """Tabulate an aggregate, in the largest units that divide all its amounts."""
+    unit = math.gcd(*(units for _, _, units in added)) or 1
+    amounts = tuple((agent, condition, units // unit) for agent, condition, units in added)
+    sums = largest_sum(amounts, agents)
+    values = aggregate.values(sums * unit)[::unit]
+    stages = None if aggregate.stages is None else tuple(aggregate.stages)
+    return IndexedAggregate(amounts, values, stages, function)
 
 
 def _index_agent(agent: Agent, horizon: int) -> IndexedAgent:
@@ -82,8 +119,8 @@ class _Numbers:
     def __init__(self, agent: Agent, indexed: IndexedAgent) -> None:
         states = indexed.states
         assert isinstance(states, NamedStates)
-        self._agent = agent
         self._states = states.index
+        self._matching_states = MatchingStates(states.names, agent.features)
         self._actions = {action: k for k, action in enumerate(indexed.actions)}
 
     def of(self, condition: Condition) -> IndexedCondition:
@@ -96,28 +133,5 @@ class _Numbers:
         )
 
     def _matching(self, test: Any) -> list[int] | None:
-        if test is None:
-            return None
-        if isinstance(test, tuple):
-            return [self._states[name] for name in test]
-        # The values of features are looked up: there may be as many conditions as states.
-        sets = [
-            self._with_feature.get((name, isinstance(value, bool), value), [])
-            for name, value in test.items()
-        ]
-        if not sets:
-            return list(range(len(self._states)))
-        smallest = min(sets, key=len)
-        others = [set(each) for each in sets if each is not smallest]
-        return [k for k in smallest if all(k in each for each in others)]
-
-    @cached_property
-    def _with_feature(self) -> dict[tuple[str, bool, Any], list[int]]:
-        """The states that have a value of a feature, in order."""
-        found: dict[tuple[str, bool, Any], list[int]] = {}
-        for state, features in self._agent.features.items():
-            for name, value in features.items():
-                found.setdefault((name, isinstance(value, bool), value), []).append(
-                    self._states[state]
-                )
-        return {key: sorted(numbers) for key, numbers in found.items()}
+        matching = self._matching_states.of(test)
+        return None if matching is None else [self._states[name] for name in matching]

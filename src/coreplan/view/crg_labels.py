@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coreplan import _core
+from coreplan.model.conditions import StateTest
 from coreplan.model.indexed import IndexedEntry, IndexedProblem
 from coreplan.model.problem import PlanningProblem
 from coreplan.model.rewards import TransitionRewards
-from coreplan.model.timmdp import TIMMDP, StateTest
+from coreplan.model.timmdp import TIMMDP
 from coreplan.model.translated import TranslatedProblem
 from coreplan.view.svg import fit, isolated, text_width
 

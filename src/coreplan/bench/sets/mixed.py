@@ -6,7 +6,8 @@ import itertools
 from collections.abc import Sequence
 
 from coreplan.bench.sets.draw import Draw
-from coreplan.model.timmdp import TIMMDP, Agent, Condition, Entry, RewardFunction
+from coreplan.model.conditions import Condition
+from coreplan.model.timmdp import TIMMDP, Agent, Entry, RewardFunction
 
 ENTRIES = 3
 """Entries of each reward function."""

@@ -24,6 +24,7 @@ from coreplan.domains.maintenance.states import (
     to_local,
 )
 from coreplan.errors import ModelError
+from coreplan.model.conditions import Condition, FeatureValue
 from coreplan.model.indexed import (
     IndexedAgent,
     IndexedCondition,
@@ -34,7 +35,7 @@ from coreplan.model.indexed import (
     by_agent,
 )
 from coreplan.model.problem import Guard, no_limits
-from coreplan.model.timmdp import TIMMDP, Agent, Condition, Entry, FeatureValue, RewardFunction
+from coreplan.model.timmdp import TIMMDP, Agent, Entry, RewardFunction
 from coreplan.support.checks import found
 from coreplan.support.frozen import FrozenMapping
 

@@ -15,6 +15,7 @@ from coreplan.support.checks import unknown_name
 
 FORMATS = {
     "ti-mmdp/1": "ti-mmdp-1.json",
+    "ti-mmdp/2": "ti-mmdp-2.json",
     "mpp/1": "mpp-1.json",
     "result/1": "result-1.json",
     "policy/1": "policy-1.json",
