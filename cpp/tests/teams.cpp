@@ -47,7 +47,7 @@ CompiledModel ring(Index agents, Index horizon, std::uint64_t seed, bool with_su
         const Member works = when(d, i, on_actions({1}));
         aggregate.amounts.push_back({works.agent, works.condition, 1});
         if (i % 2 == 0) continue;
-        const Member begins = when(d, i, on({0}, {1}, std::nullopt));
+        const Member begins = when(d, i, Condition{std::vector<Index>{0}, std::vector<Index>{1}, std::nullopt});
         aggregate.amounts.push_back({begins.agent, begins.condition, 1});
     }
     double worth = 0;

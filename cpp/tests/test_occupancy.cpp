@@ -11,7 +11,7 @@ using namespace problems;
 TEST("what the best policy does is worth its value") {
     for (std::uint64_t seed = 0; seed < 300; ++seed) {
         const testing::Context context("seed", seed);
-        const CompiledModel model = compiled(any_team(seed));
+        const CompiledModel model = compiled(random_team(seed));
         if (!model.unit_mass) continue;
         Monitor monitor;
         const PreparedTeam prepared(model, model.everyone(), monitor);

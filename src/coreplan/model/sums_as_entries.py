@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from coreplan.errors import SolverError
 from coreplan.model.indexed import (
-    IndexedAggregate,
     IndexedAgent,
+    IndexedAggregate,
     IndexedCondition,
     IndexedEntry,
     IndexedProblem,
@@ -31,6 +31,8 @@ KIND = "sum"
 EQUAL = 2.0**-49
 """Differences of values up to this part of the largest one are rounding."""
 
+Differences = tuple[tuple[tuple[int, int], ...], NDArray[np.float64]]
+"""Members of an entry, and its value for each sum of what all others add."""
 Ways = Sequence[tuple[int, int]]
 """The conditions by which an agent adds something: pairs of units and the condition's number."""
 
@@ -65,7 +67,7 @@ def sums_as_entries(indexed: IndexedProblem, what: str) -> IndexedProblem:
 
 
 def _ways_of(agent: IndexedAgent, amounts: Sequence[tuple[int, int]]) -> Ways:
-    """Add conditions to an agent that match where it adds each amount above 0, apart from others."""
+    """Add conditions to an agent that match where it adds each amount above 0."""
     units: NDArray[np.int64] = np.zeros((len(agent.states), len(agent.actions)), np.int64)
     for number, more in amounts:
         condition = agent.conditions[number]
@@ -94,7 +96,6 @@ def _entries_of(
 ) -> list[IndexedEntry]:
     values = np.array(aggregate.values, np.float64)
     largest = float(np.abs(values).max())
-    entries: list[IndexedEntry] = []
 
     def refuse() -> SolverError:
         name = indexed.functions[aggregate.function]
@@ -105,10 +106,9 @@ def _entries_of(
         )
 
     # For each set of agents so far, the differences that it makes, by the sum of all others.
-    Made = tuple[tuple[tuple[int, int], ...], NDArray[np.float64]]
-    sets: list[Made] = [((), values)]
+    sets: list[Differences] = [((), values)]
     for agent, own in ways:
-        wider: list[Made] = []
+        wider: list[Differences] = []
         for members, before in sets:
             for amount, condition in own:
                 made = before[amount:] - before[: max(0, len(before) - amount)]

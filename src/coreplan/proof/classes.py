@@ -264,6 +264,9 @@ class _LayerMaker:
             for i, k in e.members:
                 if i == position:
                     mask[k] = True
+        for total in needed.live[self.t].sums:
+            for k, _ in total.amounts_of(position):
+                mask[k] = True
         return np.flatnonzero(mask)
 
     def _refuse_gone(self, reached: Flags, own: Integers) -> None:

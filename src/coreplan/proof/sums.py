@@ -8,7 +8,7 @@ costs therefore add up to at most the costs of the whole, whatever the prices ar
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coreplan.errors import SolverError
-from coreplan.model.indexed import IndexedAgent, IndexedAggregate, IndexedProblem
+from coreplan.model.indexed import IndexedAggregate, IndexedProblem
+from coreplan.model.rewards import added_units
 
 Integers = NDArray[np.int64]
 Numbers = NDArray[np.float64]
@@ -70,7 +71,7 @@ class SumReward:
 
 @dataclass(frozen=True, eq=False)
 class Aggregate:
-    """An aggregate of two or more agents."""
+    """What agents add to a sum, and what it earns beyond the reward for a sum of 0."""
 
     number: int
     members: tuple[SumMember, ...]
@@ -87,9 +88,7 @@ class Sums:
         For each agent: which choices match its additional conditions, one for each amount. They are
         numbered after the agent's own conditions.
     aggregates
-        The aggregates of two or more agents.
-    alone
-        Aggregates to which one agent adds at most.
+        All of them, with what is earned beyond the reward for a sum of 0.
     constant, constant_size, constants
         What is earned for sums of 0: in all, its size, and the number of terms.
     """
@@ -104,24 +103,21 @@ class Sums:
 
     def _add(self, indexed: IndexedProblem, number: int, aggregate: IndexedAggregate) -> None:
         members, most = [], 0
-        for i, agent in enumerate(indexed.agents):
-            units = units_of_choices(agent, [x[1:] for x in aggregate.amounts if x[0] == i])
+        for i, units in added_units(aggregate.amounts, indexed.agents).items():
+            agent = indexed.agents[i]
             amounts = []
             for amount in np.unique(units[units > 0]).tolist():
                 amounts.append((len(agent.conditions) + len(self.columns[i]), amount))
                 self.columns[i].append(units == amount)
-            if amounts:
-                members.append(SumMember(i, tuple(amounts)))
-                most += amounts[-1][1]
+            members.append(SumMember(i, tuple(amounts)))
+            most += amounts[-1][1]
         if most >= len(aggregate.values):
             raise SolverError(
                 f"aggregate {number} has no value for a sum of {most} steps, which can come up"
             )
         values = np.array(aggregate.values[: most + 1], np.float64)
         stages = None if aggregate.stages is None else frozenset(aggregate.stages)
-        count = sum(
-            stages is None or t in stages for t in range(indexed.stage, indexed.horizon)
-        )
+        count = sum(stages is None or t in stages for t in range(indexed.stage, indexed.horizon))
         self.constant += float(values[0]) * count
         self.constant_size += abs(float(values[0])) * count
         self.constants += count
@@ -134,26 +130,6 @@ class Sums:
             for each in self.aggregates
             if each.stages is None or stage in each.stages
         ]
-
-
-def units_of_choices(agent: IndexedAgent, amounts: Iterable[tuple[int, int]]) -> Integers:
-    """What each choice of an agent adds, given pairs of a condition's number and units."""
-    state = np.repeat(np.arange(len(agent.states)), np.diff(np.array(agent.choice_begin)))
-    action = np.array(agent.choice_action, dtype=np.int64)
-    units = np.zeros(len(action), np.int64)
-    for number, more in amounts:
-        condition = agent.conditions[number]
-        here = np.ones(len(action), dtype=bool)
-        for given, of, count in (
-            (condition.states, state, len(agent.states)),
-            (condition.actions, action, len(agent.actions)),
-        ):
-            if given is not None:
-                named = np.zeros(count, dtype=bool)
-                named[list(given)] = True
-                here &= named[of]
-        units[here] += more
-    return units
 
 
 def is_linear(values: Numbers) -> bool:
