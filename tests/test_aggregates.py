@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,12 +18,25 @@ from coreplan import (
     Entry,
     ModelError,
     RewardFunction,
+    SolverError,
+    make_report,
     solve,
 )
+from coreplan.analysis.distribution import exact_distribution
+from coreplan.domains.maintenance.coordination import plan_alone
+from coreplan.interop.dpomdp import to_dpomdp
+from coreplan.interop.prism import to_prism
+from coreplan.interop.spudd import CLOCK, to_spudd
 from coreplan.model.aggregates import MOST_SUMS
+from coreplan.policies.evaluation import evaluate_entries, evaluate_policy, evaluate_stages
+from coreplan.policies.graph import plan_graph
+from coreplan.view.words import describe_problem
 from helpers import CORE_STEPS, agrees, from_file, judged_policy_value, precise, scale
 from judge import optimal_value
+from prism_reader import PrismReader
 from strategies import aggregate_dicts
+from test_dpomdp_export import Reader as DpomdpReader
+from test_spudd_export import value_of_file
 
 
 def car(name: str) -> Agent:
@@ -218,3 +232,125 @@ def test_unknown_values_of_features() -> None:
     amount = Amount({"a": Condition(state={"zone": "nroth"})}, 1)
     with pytest.raises(ModelError, match=r"did you mean 'north'"):
         TIMMDP([agent], aggregates=[Aggregate("x", [amount], table=[0, 1])])
+
+
+# Policies
+
+
+@given(raw=aggregate_dicts(max_work=500), algorithm=st.sampled_from(["dp", "core"]))
+def test_policies_are_worth_what_the_judge_says(raw: dict[str, Any], algorithm: str) -> None:
+    """Exact evaluation, its parts and the stages add up to the judge's value of the policy."""
+    policy = solve(from_file(raw), algorithm=algorithm).policy
+    assert policy is not None
+    expected = judged_policy_value(raw, policy)
+    tolerance = 1e-9 * scale(raw)
+    value, amounts = evaluate_entries(policy)
+    assert abs(value - expected) <= tolerance
+    assert abs(sum(amounts) - value) <= tolerance
+    _, records = evaluate_stages(policy)
+    assert abs(sum(sum(each.earned.values()) for each in records) - value) <= tolerance
+
+
+@given(raw=aggregate_dicts(max_work=500))
+def test_sums_over_independent_parts_are_convolved(raw: dict[str, Any]) -> None:
+    """A policy of agents that decide alone is worth the same whether or not they are apart."""
+    policy = plan_alone(from_file(raw))
+    everyone = range(len(raw["agents"]))
+    tolerance = 1e-9 * scale(raw)
+    assert abs(policy.evaluate() - judged_policy_value(raw, policy)) <= tolerance
+    assert abs(evaluate_policy(policy, [everyone]) - policy.evaluate()) <= tolerance
+
+
+@given(raw=aggregate_dicts(max_work=300))
+def test_distributions_and_graphs(raw: dict[str, Any]) -> None:
+    """The mean of the returns, and the value of the first situation, are the policy's value."""
+    policy = solve(from_file(raw), algorithm="dp").policy
+    assert policy is not None
+    value, tolerance = policy.evaluate(), 1e-8 * scale(raw)
+    returns = exact_distribution(policy)
+    assert abs(returns.mean - value) <= tolerance or not precise(raw)
+    graph = plan_graph(policy)
+    assert abs(graph.situations[0].value - value) <= tolerance
+
+
+@given(raw=aggregate_dicts(max_work=300), seed=st.integers(0, 2**32))
+def test_simulated_rewards_are_those_of_transitions(raw: dict[str, Any], seed: int) -> None:
+    """The first runs, added up from the description, have the returns that the core has seen."""
+    policy = solve(from_file(raw), algorithm="dp").policy
+    assert policy is not None
+    shown = policy.simulate(64, seed=seed, keep=64)
+    tolerance = 1e-9 * scale(raw)
+    if precise(raw):
+        kept = sorted(each.total for each in shown.trajectories)
+        assert np.allclose(kept, shown.returns, rtol=0, atol=tolerance)
+        assert abs(sum(shown.functions) - shown.mean) <= tolerance
+    parts = [*shown.own.values(), *shown.shared.values(), *shown.aggregates.values()]
+    assert abs(sum(each.mean for each in parts) - shown.mean) <= tolerance
+    assert set(shown.aggregates) == {each["name"] for each in raw["aggregates"]}
+
+
+def test_explanations_name_the_sum() -> None:
+    """An explanation compares changes of pairs that share a sum, and names it as the reason."""
+    policy = solve(team(Aggregate("peak", CHARGING, table=[0, 0, 0, -10, -10]))).policy
+    assert policy is not None
+    shown = policy.explain(0)
+    waiting = [name for name, action in shown.action.items() if action == "wait"]
+    one = next(each for each in shown.alternatives if set(each.changes) == {waiting[0]})
+    told = {each.what: each.amount for each in one.differences}
+    assert told["peak"] == pytest.approx(-10)
+
+
+def test_reports_split_the_value() -> None:
+    """The report of a plan and a simulation's text name what sums are worth."""
+    policy = solve(team(Aggregate("peak load", CHARGING, table=[0, 0, -1, -20, -30]))).policy
+    assert policy is not None
+    page = make_report(policy).html
+    assert "<bdi>peak load</bdi>" in page
+    assert "peak load" in policy.simulate(10).summary()
+    assert describe_problem(policy.problem).endswith("1 reward for sums")
+    assert "peak load" in policy.problem._repr_html_()
+
+
+def test_environments_know_sums() -> None:
+    """The reward of a single transition has the rewards for sums."""
+    problem = team(Aggregate("peak", CHARGING, table=[0, 1, 2, 30, 4]), horizon=1)
+    here = problem.initial_state
+    actions = {each.name: "charge" for each in CARS} | {"c3": "wait"}
+    assert problem.reward(0, here, actions, here) == 9 + 30
+
+
+# Exports
+
+
+@given(raw=aggregate_dicts(max_work=200), merge=st.booleans(), shift=st.booleans())
+def test_prism_files_have_the_value(raw: dict[str, Any], merge: bool, shift: bool) -> None:
+    """A PRISM file counts sums while the agents choose; its value is the judge's."""
+    model = to_prism(from_file(raw), merge=merge, shift=shift)
+    value = PrismReader(model.text).value(model.steps) - model.shift
+    assert abs(value - optimal_value(raw)) <= 1e-8 * scale(raw)
+
+
+@given(raw=aggregate_dicts(max_work=500), clock=st.booleans())
+def test_spudd_and_dpomdp_files_have_the_value(raw: dict[str, Any], clock: bool) -> None:
+    """Files for SPUDD and for MADP have the judge's value."""
+    expected, tolerance = optimal_value(raw), 1e-8 * scale(raw)
+    assert abs(value_of_file(raw, clock=clock) - expected) <= tolerance
+    model = to_dpomdp(from_file(raw), clock=clock)
+    assert abs(DpomdpReader(model.text).central_value(model.horizon) - expected) <= tolerance
+
+
+def test_sums_of_some_stages_need_a_clock() -> None:
+    """A reward for sums that counts at some stages only is the reason for a clock."""
+    always = Aggregate("peak", CHARGING, table=[0, 0, 0, -10, -10])
+    some = Aggregate("early peak", CHARGING, table=[0, 0, -10, -10, -10], stages=[0])
+    assert CLOCK not in to_spudd(team(always)).start
+    assert "the reward 'early peak' differs between stages" in to_spudd(team(some)).text
+
+
+def test_prism_files_have_limited_sums() -> None:
+    """A sum with too many values for a file is refused."""
+    amounts = [Amount(CHARGING[0].when, 20_000)]
+    wide = [*amounts, Amount(CHARGING[1].when, 1)]
+    to_prism(team(Aggregate("x", amounts, points=[(0, 0), (3, 3)])))
+    with pytest.raises(SolverError, match="'x' depends on a sum with 20,002 values"):
+        to_prism(team(Aggregate("x", wide, points=[(0, 0), (3, 3)])))

@@ -40,13 +40,13 @@ void add_agent(SimulatedProblem& self, Index start, const Given<Index>& outcome_
 
 void add_table(SimulatedProblem& self, const std::vector<Index>& members,
                const std::vector<Given<Index>>& classes, std::vector<Index> class_count,
-               bool all_or_nothing, std::size_t sum, std::vector<Index> variant_at,
+               CellKind kind, std::size_t sum, std::vector<Index> variant_at,
                const Given<double>& values) {
     RewardTable& table = self.tables.emplace_back();
     table.members = as_agents(members);
     for (const Given<Index>& each : classes) table.classes.push_back(copy(each));
     table.class_count = std::move(class_count);
-    table.all_or_nothing = all_or_nothing;
+    table.kind = kind;
     table.sum = sum;
     table.variant_at = std::move(variant_at);
     table.values = copy(values);
@@ -57,6 +57,10 @@ void add_table(SimulatedProblem& self, const std::vector<Index>& members,
 void bind_simulation(nb::module_& module) {
     module.attr("NO_EVENT") = kNoEvent;
     module.attr("NOTHING") = kNothing;
+    nb::enum_<CellKind>(module, "CellKind")
+        .value("combination", CellKind::combination)
+        .value("all", CellKind::all)
+        .value("sum", CellKind::sum);
     nb::class_<SimulatedProblem>(module, "SimulatedProblem")
         .def(
             "__init__",
@@ -74,8 +78,8 @@ void bind_simulation(nb::module_& module) {
             },
             nb::arg("agents"))
         .def("add_table", &add_table, nb::arg("members"), nb::arg("classes"),
-             nb::arg("class_count"), nb::arg("all_or_nothing"), nb::arg("sum"),
-             nb::arg("variant_at"), nb::arg("values"));
+             nb::arg("class_count"), nb::arg("kind"), nb::arg("sum"), nb::arg("variant_at"),
+             nb::arg("values"));
     nb::class_<Simulator>(module, "Simulator")
         .def(
             "__init__",

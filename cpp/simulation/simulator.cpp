@@ -39,8 +39,12 @@ Moments moments_of(const std::vector<double>& values) {
 }  // namespace
 
 std::size_t RewardTable::cell_count() const {
-    if (all_or_nothing) return 2;
+    if (kind == CellKind::all) return 2;
     std::size_t cells = 1;
+    if (kind == CellKind::sum) {
+        for (const Index each : class_count) cells += each - 1;
+        return cells;
+    }
     for (const Index each : class_count) cells *= each;
     return cells;
 }
@@ -134,6 +138,7 @@ void Simulator::check_table(const RewardTable& table) const {
         require(at(table.members[m]) < agents_.size() &&
                     table.classes[m].size() == agents_[at(table.members[m])].next.size(),
                 "a table does not know all outcomes");
+        require(table.class_count[m] > 0, "a table has no classes");
         for (const Index each : table.classes[m]) {
             require(each < table.class_count[m], "a table has no such class");
         }
@@ -276,12 +281,12 @@ void Simulator::earn(Block& block, Scratch& scratch) const {
         const RewardTable& table = tables_[t];
         const Index variant = table.variant_at.empty() ? 0 : table.variant_at[block.stage];
         if (variant == kNothing) continue;
-        std::ranges::fill(cell, table.all_or_nothing ? 1 : 0);
+        std::ranges::fill(cell, table.kind == CellKind::all ? 1 : 0);
         for (std::size_t m = 0; m < table.members.size(); ++m) {
             const std::vector<Index>& outcome = scratch.outcome[at(table.members[m])];
             const std::vector<Index>& classes = table.classes[m];
-            const std::size_t radix = table.class_count[m];
-            if (table.all_or_nothing) {
+            const std::size_t radix = table.kind == CellKind::sum ? 1 : table.class_count[m];
+            if (table.kind == CellKind::all) {
                 for (std::size_t run = 0; run < block.count; ++run) {
                     cell[run] &= classes[outcome[run]];
                 }

@@ -31,14 +31,20 @@ struct SimulatedAgent {
 inline constexpr Index kNoEvent = std::numeric_limits<Index>::max();
 inline constexpr Index kNothing = std::numeric_limits<Index>::max();  // nothing is earned
 
+// How the classes of agents make the cell of a table.
+enum class CellKind {
+    combination,  // numbered by a mixed radix, the last agent fastest
+    all,          // 1 if all classes, which are 0 or 1, are 1; else 0
+    sum,          // their sum
+};
+
 // Rewards for what some agents do at once. Each of them has a class for each of its outcomes; the
-// classes together make a cell. Cells are numbered by a mixed radix, the last agent fastest; if
-// `all_or_nothing`, classes are 0 or 1, and the cell is 1 if all of them are 1, else 0.
+// classes together make a cell.
 struct RewardTable {
     std::vector<AgentId> members;
     std::vector<std::vector<Index>> classes;  // per member, per outcome
     std::vector<Index> class_count;           // per member
-    bool all_or_nothing = false;
+    CellKind kind = CellKind::combination;
     std::size_t sum = 0;  // the sum that its rewards are part of
     // Per stage from the first: which row of values, or kNothing; empty: the only row, always.
     std::vector<Index> variant_at;

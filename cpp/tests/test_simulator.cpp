@@ -23,26 +23,27 @@ SimulatedAgent watched_walker() {
 
 // 1 is earned for each of two walkers that gets there, 10 if both do so at once, at stages 1 and 2.
 RewardTable own(Index agent, std::size_t sum) {
-    return {{AgentId{agent}}, {{0, 1, 0, 0}}, {2}, false, sum, {}, {0.0, 1.0}};
+    return {{AgentId{agent}}, {{0, 1, 0, 0}}, {2}, CellKind::combination, sum, {}, {0.0, 1.0}};
 }
-RewardTable both(bool all_or_nothing) {
+RewardTable both(CellKind kind) {
     std::vector<double> values{0.0, 10.0};
-    if (!all_or_nothing) values = {0.0, 0.0, 0.0, 10.0};
+    if (kind == CellKind::combination) values = {0.0, 0.0, 0.0, 10.0};
+    if (kind == CellKind::sum) values = {0.0, 0.0, 10.0};
     return {{AgentId{0}, AgentId{1}},
             {{0, 1, 0, 0}, {0, 1, 0, 0}},
             {2, 2},
-            all_or_nothing,
+            kind,
             2,
             {kNothing, 0, 0},
             values};
 }
 
-Simulator two_walkers(Monitor& monitor, bool all_or_nothing = false) {
+Simulator two_walkers(Monitor& monitor, CellKind kind = CellKind::combination) {
     return {3,
             3,
             {watched_walker(), walker()},
             {{AgentId{0}}, {AgentId{1}}},
-            {own(0, 0), own(1, 1), both(all_or_nothing)},
+            {own(0, 0), own(1, 1), both(kind)},
             {1, 2},
             monitor};
 }
@@ -61,9 +62,9 @@ std::vector<double> run(Simulator& simulator, std::size_t runs, unsigned threads
 }
 
 TEST("means, events and cells have the law of the description") {
-    for (const bool all_or_nothing : {false, true}) {
+    for (const CellKind kind : {CellKind::combination, CellKind::all, CellKind::sum}) {
         Monitor monitor;
-        Simulator simulator = two_walkers(monitor, all_or_nothing);
+        Simulator simulator = two_walkers(monitor, kind);
         constexpr std::size_t kRuns = 100 * Simulator::kBlock;
         const std::vector<double> totals = run(simulator, kRuns, 2);
         CHECK(totals.size() == kRuns);
@@ -110,9 +111,10 @@ TEST("chances that do not add up to 1 count as they are") {
     Monitor monitor;
     SimulatedAgent lossy = walker();
     lossy.outcome_probability = {0.0, 0.5, 0.0, 0.5};
-    Simulator simulator(2, 1, {lossy}, {{AgentId{0}}},
-                        {{{AgentId{0}}, {{0, 1, 0, 1}}, {2}, false, 0, {}, {0.0, 8.0}}}, {1, 2},
-                        monitor);
+    Simulator simulator(
+        2, 1, {lossy}, {{AgentId{0}}},
+        {{{AgentId{0}}, {{0, 1, 0, 1}}, {2}, CellKind::combination, 0, {}, {0.0, 8.0}}}, {1, 2},
+        monitor);
     for (const double total : run(simulator, 10, 1)) CHECK(total == 4.0 + 2.0);
 }
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from coreplan.analysis.simulator import simulate
 from coreplan.errors import SolverError
-from coreplan.policies.evaluation import Floats, Indices, Integers, Laws, Moves, entries_by_stage
+from coreplan.policies.evaluation import Floats, Indices, Integers, Laws, Moves, rewards_by_stage
 from coreplan.policies.policy import Policy
 from coreplan.support.rows import distinct_rows
 
@@ -120,7 +120,7 @@ def exact_distribution(policy: Policy, most_rows: int = MOST_ROWS) -> ReturnDist
     """
     indexed = policy.indexed
     laws = Laws(indexed)
-    entries_at = entries_by_stage(indexed)
+    rewards_at = rewards_by_stage(indexed)
     agents = range(len(indexed.agents))
     states = [np.array([each], np.uint32) for each in indexed.find_state(indexed.stage, None)]
     earned, weights = np.zeros(1), np.ones(1)
@@ -130,11 +130,15 @@ def exact_distribution(policy: Policy, most_rows: int = MOST_ROWS) -> ReturnDist
         fan = math.prod((each.count[each.law_of].astype(float) for each in moves), start=1.0)
         if np.sum(fan) > 4 * most_rows:
             raise _too_many(stage, most_rows)
-        rows, places = _expand(moves, len(weights))
+        known = len(weights)
+        rows, places = _expand(moves, known)
         earned, weights = earned[rows], weights[rows]
         for each, at in zip(moves, places, strict=True):
             weights = weights * each.chance[at]
-        for number in entries_at(stage):
+        for number in rewards_at(stage):
+            if number >= len(indexed.entries):
+                earned = earned + laws.aggregate(number - len(indexed.entries), moves, known)[rows]
+                continue
             entry = indexed.entries[number]
             matches = [
                 _matches(laws, i, moves[i], places[i], condition) for i, condition in entry.members

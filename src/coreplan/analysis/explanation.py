@@ -15,7 +15,7 @@ from typing import Any
 
 from coreplan.analysis.simulator import Runs
 from coreplan.errors import LimitError, ModelError, SolverError
-from coreplan.model.indexed import IndexedEntry, JointState
+from coreplan.model.indexed import IndexedAggregate, IndexedEntry, JointState
 from coreplan.model.problem import RewardKind, Words
 from coreplan.model.values import plain_state
 from coreplan.policies.evaluation import Beginning, evaluate_entries
@@ -281,8 +281,8 @@ class _Candidates:
             return
         linked = {
             pair
-            for entry in self._policy.indexed.entries
-            for pair in itertools.combinations(sorted({i for i, _ in entry.members}), 2)
+            for reward in self._policy.indexed.rewards
+            for pair in itertools.combinations(reward.agents, 2)
         }
         for pair in itertools.combinations(able, 2):
             if pair in linked:
@@ -304,7 +304,7 @@ class _Worth:
     high: float
     exact: bool
     amounts: list[float]
-    """For each entry of the rewards: its contribution."""
+    """For each reward, by its number: its contribution."""
 
 
 class _Judge:
@@ -397,13 +397,13 @@ class _Words:
         subjects: dict[str, str] = {}
         chances: dict[str, tuple[float, float]] = {}
         for entry, amount, own in zip(
-            self._indexed.entries, amounts, self._own.amounts, strict=True
+            self._indexed.rewards, amounts, self._own.amounts, strict=True
         ):
             what = self._part(entry)
             sums[what] = sums.get(what, 0.0) + amount - own
             kind = kinds.get(entry.kind, _NOTHING_TO_SAY)
             told_of[what], subjects[what] = kind, entry.subject or ""
-            if kind.event:
+            if kind.event and isinstance(entry, IndexedEntry):
                 chances[what] = (amount / entry.value, own / entry.value)
                 this, else_ = (f"{100 * each / entry.value:.3g} %" for each in (amount, own))
                 notes[what] = f"{kind.event} with a chance of {this} instead of {else_}"
@@ -423,7 +423,7 @@ class _Words:
         ]
         return sorted(told, key=lambda each: -abs(each.amount))
 
-    def _part(self, entry: IndexedEntry) -> str:
+    def _part(self, entry: IndexedEntry | IndexedAggregate) -> str:
         if entry.subject is None:
             return self._indexed.functions[entry.function]
         return f"{entry.kind} of {entry.subject}"

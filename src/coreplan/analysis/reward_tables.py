@@ -1,22 +1,22 @@
 """Tables of rewards for joint transitions, for fast lookups in simulations.
 
-Entries of the same agents share a table. A table distinguishes the transitions of an agent only by
-the conditions of its entries that match: these form the class of the transition. A table has a cell
-for each combination of the agents' classes.
+Entries of the same agents share a table. Their table distinguishes the transitions of an agent only
+by the conditions of its entries that match: these form the class of the transition. It has a cell
+for each combination of the agents' classes. An aggregate has a table of its own: the class of a
+transition is the number of units that it adds, and there is a cell for each sum.
 """
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from coreplan import _core
-from coreplan.model.indexed import IndexedEntry, IndexedProblem
-from coreplan.model.rewards import MatchedTransitions
+from coreplan.model.indexed import IndexedAggregate, IndexedEntry, IndexedProblem
+from coreplan.model.rewards import MatchedTransitions, added_units
 
 Indices = NDArray[np.uint32]
 Floats = NDArray[np.float64]
@@ -28,30 +28,37 @@ MOST_CELLS = 1 << 14
 
 @dataclass(frozen=True, eq=False)
 class RewardTable:
-    """The rewards of some entries of the same agents."""
+    """The rewards of some entries of the same agents, or of an aggregate."""
 
-    entries: tuple[int, ...]
-    """The numbers of the entries."""
+    rewards: tuple[int, ...]
+    """The numbers of the entries or of the aggregate."""
     members: tuple[int, ...]
     """The agents."""
     classes: tuple[Indices, ...]
     """For each agent and transition: its class."""
     class_count: tuple[int, ...]
-    all_or_nothing: bool
-    """Whether the classes are 0 and 1, and the table has just two cells."""
-    matches: Booleans
-    """For each entry and cell: whether the entry is earned."""
+    kind: _core.CellKind
+    """How classes make a cell: if by `all`, they are 0 and 1, and the table has just two cells."""
+    worth: Floats
+    """For each reward and cell: what is earned."""
     variant_at: tuple[int, ...]
     """For each stage from the first: the row of `active`, or NOTHING; empty with a single row."""
     active: Booleans
-    """For each variant and entry: whether the entry counts."""
+    """For each variant and reward: whether it counts."""
     values: Floats
     """For each variant and cell: the reward."""
+    function: int | None = None
+    """The reward function of an aggregate; None for entries."""
+
+    @property
+    def part(self) -> tuple[int, ...] | int:
+        """The part of the return: the agents of entries, or the function of an aggregate."""
+        return self.members if self.function is None else self.function
 
     def amounts(self, seen: NDArray[np.uint64], runs: int) -> Floats:
-        """For each entry: its mean number of times per run, from the counts of cells."""
+        """For each reward: its mean amount per run, from the counts of cells."""
         per_variant = seen.reshape(len(self.active), -1).astype(np.float64)
-        earned: Floats = (self.active * (per_variant @ self.matches.T)).sum(axis=0) / runs
+        earned: Floats = (self.active * (per_variant @ self.worth.T)).sum(axis=0) / runs
         return earned
 
 
@@ -70,7 +77,31 @@ def reward_tables(indexed: IndexedProblem, first: int) -> list[RewardTable]:
             continue
         for number in by_scope[scope]:
             tables.append(_table_of_one(indexed, first, scope, number, matching))
-    return tables
+    numbers = range(len(indexed.entries), len(indexed.rewards))
+    return [*tables, *(_table_of_sum(indexed, first, number) for number in numbers)]
+
+
+def _table_of_sum(indexed: IndexedProblem, first: int, number: int) -> RewardTable:
+    """Make the table of an aggregate, with a cell for each sum."""
+    aggregate = indexed.aggregates[number - len(indexed.entries)]
+    added = added_units(aggregate.amounts, indexed.agents)
+    classes, counts = [], []
+    for i, units in added.items():
+        outcomes = np.diff(np.array(indexed.agents[i].outcome_begin))
+        classes.append(np.repeat(units, outcomes).astype(np.uint32))
+        counts.append(int(units.max()) + 1)
+    cells = sum(counts) - len(counts) + 1
+    table = _with_stages(
+        indexed,
+        first,
+        [number],
+        tuple(added),
+        classes,
+        counts,
+        np.array([aggregate.values[:cells]]),
+        _core.CellKind.sum,
+    )
+    return replace(table, function=aggregate.function)
 
 
 def _table(
@@ -97,14 +128,14 @@ def _table(
         asked = [[place[c] for who, c in entry.members if who == i] for entry in entries]
         matched_by.append([np.logical_and.reduce(kinds[at], axis=0) for at in asked])
     counts = [len(each[0]) for each in matched_by]
-    matches = np.zeros((len(entries), cells), bool)
+    worth = np.zeros((len(entries), cells))
     for k in range(len(entries)):
         combined = np.ones(1, bool)
         for of_agent in matched_by:
             combined = np.logical_and.outer(combined, of_agent[k]).reshape(-1)
-        matches[k] = combined
+        worth[k] = entries[k].value * combined
     return _with_stages(
-        indexed, first, numbers, scope, classes, counts, matches, all_or_nothing=False
+        indexed, first, numbers, scope, classes, counts, worth, _core.CellKind.combination
     )
 
 
@@ -121,10 +152,8 @@ def _table_of_one(
         asked = [matching[i].of(c) for who, c in indexed.entries[number].members if who == i]
         classes.append(np.all(asked, axis=0).astype(np.uint32))
     counts = [2] * len(scope)
-    matches = np.array([[False, True]])
-    return _with_stages(
-        indexed, first, [number], scope, classes, counts, matches, all_or_nothing=True
-    )
+    worth = np.array([[0.0, indexed.entries[number].value]])
+    return _with_stages(indexed, first, [number], scope, classes, counts, worth, _core.CellKind.all)
 
 
 def _with_stages(
@@ -134,31 +163,29 @@ def _with_stages(
     scope: tuple[int, ...],
     classes: Sequence[Indices],
     class_count: Sequence[int],
-    matches: Booleans,
-    *,
-    all_or_nothing: bool,
+    worth: Floats,
+    kind: _core.CellKind,
 ) -> RewardTable:
     """Add the rewards of each stage to a table."""
-    entries = [indexed.entries[number] for number in numbers]
-    variant_at, active = _variants(entries, first, indexed.horizon)
-    values = np.array([entry.value for entry in entries])
+    rewards = indexed.rewards
+    variant_at, active = _variants([rewards[k] for k in numbers], first, indexed.horizon)
     return RewardTable(
         tuple(numbers),
         scope,
         tuple(classes),
         tuple(class_count),
-        all_or_nothing,
-        matches,
+        kind,
+        worth,
         variant_at,
         active,
-        (active * values) @ matches.astype(np.float64),
+        active @ worth,
     )
 
 
 def _variants(
-    entries: Sequence[IndexedEntry], first: int, horizon: int
+    entries: Sequence[IndexedEntry | IndexedAggregate], first: int, horizon: int
 ) -> tuple[tuple[int, ...], Booleans]:
-    """Find the sets of entries that count together, and their stages."""
+    """Find the sets of rewards that count together, and their stages."""
     always = frozenset(k for k, entry in enumerate(entries) if entry.stages is None)
     at_stage: dict[int, set[int]] = {}
     for k, entry in enumerate(entries):
@@ -189,13 +216,13 @@ def add_tables(
             table.members,
             table.classes,
             table.class_count,
-            table.all_or_nothing,
+            table.kind,
             number,
             table.variant_at,
             np.ascontiguousarray(table.values).reshape(-1),
         )
 
 
-def scopes_of(tables: Sequence[RewardTable]) -> list[tuple[int, ...]]:
-    """The different sets of agents that tables look at, in their order."""
-    return [scope for scope, _ in itertools.groupby(table.members for table in tables)]
+def parts_of(tables: Sequence[RewardTable]) -> list[tuple[int, ...] | int]:
+    """The different parts of the return that tables have, in their order."""
+    return list(dict.fromkeys(table.part for table in tables))

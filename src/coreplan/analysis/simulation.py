@@ -129,6 +129,8 @@ class Simulation:
         For each set of agents, by their names: the reward of their interactions. In a maintenance
         problem that is minus the hindrance. Sets without rewards are left out; the empty set has
         the rewards that do not depend on the agents.
+    aggregates
+        For each reward for sums over agents, by its name: the reward.
     functions, function_names
         For each reward function, in the problem's order: its mean reward, and its name.
     money
@@ -150,6 +152,7 @@ class Simulation:
     shared: Mapping[tuple[str, ...], Estimate]
     functions: tuple[float, ...]
     function_names: tuple[str, ...]
+    aggregates: Mapping[str, Estimate] = FrozenMapping()
     money: Any | None = None
     completions: tuple[Completion, ...] = ()
     trajectories: tuple[Trajectory, ...] = field(default=(), repr=False)
@@ -157,6 +160,7 @@ class Simulation:
     def __post_init__(self) -> None:
         object.__setattr__(self, "own", FrozenMapping(self.own))
         object.__setattr__(self, "shared", FrozenMapping(self.shared))
+        object.__setattr__(self, "aggregates", FrozenMapping(self.aggregates))
 
     @property
     def runs(self) -> int:
@@ -219,6 +223,7 @@ class Simulation:
             "shared": [
                 {"agents": list(names), **each.to_dict()} for names, each in self.shared.items()
             ],
+            "aggregates": {name: each.to_dict() for name, each in self.aggregates.items()},
             "functions": [
                 {"name": name, "mean": mean}
                 for name, mean in zip(self.function_names, self.functions, strict=True)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coreplan import _core
-from coreplan.analysis.reward_tables import add_tables, reward_tables, scopes_of
+from coreplan.analysis.reward_tables import add_tables, parts_of, reward_tables
 from coreplan.analysis.simulation import Completion, Estimate, Simulation, make_estimate
 from coreplan.analysis.trajectories import replay
 from coreplan.errors import LimitError, ModelError
@@ -164,9 +164,9 @@ class Runs:
         self._seed = seed
         self._parts = [tuple(part) for part in policy.parts]
         self._tables = reward_tables(policy.indexed, self._start.stage)
-        self._scopes = scopes_of(self._tables)
+        self._sums = parts_of(self._tables)
         problem = _core.SimulatedProblem(
-            policy.horizon - self._start.stage, max(1, len(self._scopes))
+            policy.horizon - self._start.stage, max(1, len(self._sums))
         )
         for i, agent in enumerate(policy.indexed.agents):
             problem.add_agent(
@@ -179,8 +179,8 @@ class Runs:
             )
         for part in self._parts:
             problem.add_part(part)
-        number = {scope: k for k, scope in enumerate(self._scopes)}
-        add_tables(problem, self._tables, [number[table.members] for table in self._tables])
+        number = {part: k for k, part in enumerate(self._sums)}
+        add_tables(problem, self._tables, [number[table.part] for table in self._tables])
         key, other_key = np.random.SeedSequence(seed).generate_state(2, np.uint64).tolist()
         self._simulator = _core.Simulator(problem, key, other_key, limits.monitor)
         self._returns: list[Floats] = []
@@ -250,15 +250,19 @@ class Runs:
         value = make_estimate(mean, float(np.square(returns - mean).sum()), runs, confidence)
         amounts = self.amounts()
         functions = [0.0] * len(indexed.functions)
-        for entry, amount in zip(indexed.entries, amounts, strict=True):
-            functions[entry.function] += amount
+        for reward, amount in zip(indexed.rewards, amounts, strict=True):
+            functions[reward.function] += amount
         nothing = Estimate(0.0, 0.0, 0.0, runs, confidence)
         own = dict.fromkeys(indexed.agent_names, nothing)
         shared = {}
+        aggregates = {}
         means, squares = simulator.means().tolist(), simulator.squares().tolist()
-        for k, scope in enumerate(self._scopes):
-            names = tuple(indexed.agent_names[i] for i in scope)
+        for k, part in enumerate(self._sums):
             estimate = make_estimate(means[k], squares[k], runs, confidence)
+            if isinstance(part, int):
+                aggregates[indexed.functions[part]] = estimate
+                continue
+            names = tuple(indexed.agent_names[i] for i in part)
             if len(names) == 1:
                 own[names[0]] = estimate
             else:
@@ -272,6 +276,7 @@ class Runs:
             returns=np.sort(returns),
             own=own,
             shared=shared,
+            aggregates=aggregates,
             functions=tuple(functions),
             function_names=indexed.functions,
             money=self._policy.problem.money(indexed, mean, amounts),
@@ -279,15 +284,15 @@ class Runs:
         )
 
     def amounts(self) -> list[float]:
-        """The mean reward of each entry.
+        """The mean amount of each reward, by its number.
 
         Probabilities that do not quite add up to 1 count as if they did.
         """
-        amounts = [0.0] * len(self._indexed.entries)
+        amounts = [0.0] * len(self._indexed.rewards)
         for k, table in enumerate(self._tables):
-            often = table.amounts(self._simulator.seen(k), self._simulator.runs)
-            for number, times in zip(table.entries, often.tolist(), strict=True):
-                amounts[number] = times * self._indexed.entries[number].value
+            earned = table.amounts(self._simulator.seen(k), self._simulator.runs)
+            for number, amount in zip(table.rewards, earned.tolist(), strict=True):
+                amounts[number] = amount
         return amounts
 
     def _completions(self, runs: int) -> tuple[Completion, ...]:

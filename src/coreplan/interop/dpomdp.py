@@ -272,4 +272,9 @@ class _File:
         for members, value in known.shared.items():
             chance = math.prod(known.chance(who, choices[who], number) for who, number in members)
             terms.append(value.at(stage) * chance)
+        terms += (
+            each.reward({who: choices[who] for who in each.added})
+            for each in known.sums
+            if each.counts_at(stage)
+        )
         return math.fsum(terms)

@@ -1,20 +1,23 @@
 """Expected rewards for other tools, computed from the description of a problem.
 
 Agents move independently. The expected reward of an entry is therefore its value times the product,
-over its agents, of the probability that the agent's own move matches. This module does not use the
+over its agents, of the probability that the agent's own move matches. The amounts that agents add
+to the sum of an aggregate depend on their choices alone. This module does not use the
 compiled model, so that the results of other tools can check it.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from coreplan.model.indexed import IndexedEntry, IndexedProblem
-from coreplan.model.rewards import MatchedTransitions
+from coreplan.model.rewards import MatchedTransitions, added_units
 
 Members = tuple[tuple[int, int], ...]
 """Pairs of an agent and the number of its condition, sorted by agent."""
@@ -47,6 +50,40 @@ class StageValue:
         return all(self.at(stage) == first for stage in stages)
 
 
+class Sum(NamedTuple):
+    """An aggregate: a reward for a sum over agents.
+
+    Attributes
+    ----------
+    values
+        The reward for each sum of units.
+    added
+        For each agent that can add something: the units that each of its choices adds.
+    stages
+        The stages at which the reward is earned; None means all.
+    function
+        The number of its reward function.
+    """
+
+    values: Sequence[float]
+    added: Mapping[int, NDArray[np.int64]]
+    stages: frozenset[int] | None
+    function: int
+
+    def counts_at(self, stage: int) -> bool:
+        """Whether the reward is earned at a stage."""
+        return self.stages is None or stage in self.stages
+
+    def reward(self, choices: Mapping[int, int]) -> float:
+        """The reward for choices of the agents that can add something."""
+        return self.values[sum(int(units[choices[i]]) for i, units in self.added.items())]
+
+    def is_same_at(self, stages: range) -> bool:
+        """Whether the reward is the same at all stages of a range."""
+        counts = {self.counts_at(stage) for stage in stages}
+        return len(counts) == 1 or not any(self.values)
+
+
 class Expectations:
     """Probabilities of conditions and values of entries, sorted by the number of agents."""
 
@@ -65,6 +102,15 @@ class Expectations:
                 self.own[agent].setdefault(condition, StageValue()).add(entry)
             else:
                 self.shared.setdefault(entry.members, StageValue()).add(entry)
+        self.sums = [
+            Sum(
+                each.values,
+                added_units(each.amounts, indexed.agents),
+                None if each.stages is None else frozenset(each.stages),
+                each.function,
+            )
+            for each in indexed.aggregates
+        ]
 
     def chance(self, agent: int, choice: int, condition: int) -> float:
         """The probability that an agent's choice matches one of its conditions."""

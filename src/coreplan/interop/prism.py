@@ -22,6 +22,9 @@ interaction is earned when the agents move: its value times the product of the a
 probabilities. Every path makes the same number of steps, one per agent and one more in each stage.
 The value is therefore the maximal expected reward accumulated over that many steps.
 
+A reward for a sum over agents has a module with the sum so far, to which agents add when they
+choose. It is earned when the agents move.
+
 Symbolic engines (decision diagrams) also maximise over codes of actions that do not exist, which
 count as 0, so maxima below 0 are wrong. With `shift`, a constant is added to the reward of each
 step, so that no reward is negative. Each step happens exactly once on every path, so the value
@@ -37,17 +40,22 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple, TypeVar
 
-from coreplan.interop.expectations import Expectations
+from coreplan.errors import SolverError
+from coreplan.interop.expectations import Expectations, Sum
 from coreplan.interop.text import finite, quoted
 from coreplan.model.indexed import JointState
 from coreplan.solving.compile import AnyProblem, CompiledProblem, compile_problem
 from coreplan.solving.limits import Limits
 from coreplan.solving.solver import check_problem, errors_of_the_core
+from coreplan.support.checks import found
 
 T = TypeVar("T")
 
 SMALLEST = sys.float_info.min
 """Numbers nearer to 0 count as 0: Storm cannot read them, and they do not change any value."""
+
+MOST_SUMS = 10_000
+"""The most sums of an aggregate: each is a case of the reward."""
 
 MOST_NAMES = 3
 """The most local states that a comment names."""
@@ -122,11 +130,15 @@ def to_prism(
 
 
 class _Choice(NamedTuple):
-    """An action of a local state: its name, its own reward, and the number of the choice."""
+    """An action of a local state."""
 
     name: str
     reward: float
+    """The agent's own reward."""
     chosen: int
+    """The number that stands for the choice: of those that do the same, the first."""
+    number: int
+    """Its own number."""
 
 
 Law = tuple[tuple[int, float], ...]
@@ -236,7 +248,7 @@ class _AgentReader:
                 stage.laws[chosen] = law
                 reward = self._expectations.own_reward(self._agent, choice, at)
                 name = self._indexed.actions[self._indexed.choice_action[choice]]
-                choices.append(_Choice(name, reward, chosen))
+                choices.append(_Choice(name, reward, chosen, choice))
         return stage
 
     def _choices(self, node: int) -> Iterator[tuple[int, range]]:
@@ -302,6 +314,9 @@ class _Writer:
         for position, agent in enumerate(self._agents):
             yield ""
             yield from self._module(position, agent)
+        for number, each in enumerate(self._expectations.sums):
+            yield ""
+            yield from self._sum(number, each)
         yield ""
         yield 'rewards "value"'
         yield from rewards
@@ -344,6 +359,35 @@ class _Writer:
             for guard, law in _parts(law_at):
                 moves = " + ".join(f"{_number(chance)}:({place}'={to})" for to, chance in law)
                 yield f"  [move] {place}={number}{guard} -> {moves};"
+        yield "endmodule"
+
+    def _sum(self, number: int, each: Sum) -> Iterator[str]:
+        """The module of an aggregate: the sum of what the agents have added so far."""
+        most = sum(int(units.max()) for units in each.added.values())
+        if most >= MOST_SUMS:
+            name = found(self._compiled.indexed.functions[each.function])
+            raise SolverError(
+                f"the reward {name} depends on a sum with {most + 1:,} values, and each of them "
+                f"would be a case of the PRISM file; the most is {MOST_SUMS:,}. Use larger steps"
+            )
+        sums = f"sum{number}"
+        name = quoted(self._compiled.indexed.functions[each.function])
+        yield f"module {sums} // {name}"
+        yield f"  {sums} : [0..{most}] init 0;"
+        for who, added in each.added.items():
+            agent = self._agents[who]
+            for (place, k), by_stage in self._by_place(agent).items():
+                units = {
+                    stage: None if choice is None else int(added[choice.number])
+                    for stage, choice in by_stage.items()
+                }
+                for guard, more in _parts(units):
+                    if more is not None:
+                        to = f"({sums}'={sums}+{more})" if more else "true"
+                        # Symbolic engines also look at sums that do not come up.
+                        room = f" & {sums}<={most - more}" if more else ""
+                        yield f"  [choose{who}_{k}] place{who}={place}{guard}{room} -> {to};"
+        yield f"  [move] true -> ({sums}'=0);"
         yield "endmodule"
 
     def _by_place(self, agent: _Agent) -> dict[tuple[int, int], dict[int, _Choice | None]]:
@@ -398,6 +442,17 @@ class _Writer:
             for (who, _), each in zip(members, matching, strict=True):
                 factors += _factor(who, each)
             items.append(f"  [move] {' & '.join(tests)} : {' * '.join(factors)};")
+        for number, total in enumerate(self._expectations.sums):
+            counts = {stage: float(total.counts_at(stage)) for stage in stages}
+            largest = sum(int(units.max()) for units in total.added.values())
+            worth = total.values[: largest + 1]
+            if not any(counts.values()) or not any(worth):
+                continue
+            for stage in stages:
+                least[stage] += min(0.0, *worth) if counts[stage] else 0.0
+            reward = _tree(dict(enumerate(worth)), f"sum{number}")
+            factor = "" if all(counts.values()) else f"{_tree(counts)} * "
+            items.append(f"  [move] true : {factor}{reward};")
         anyway = {stage: constant.at(stage) + self._lift(least[stage]) for stage in stages}
         # Written even if it is 0: a file needs some reward.
         yield f"  [move] true : {_tree(anyway)};"
@@ -439,14 +494,14 @@ def _parts(by_stage: Mapping[int, T]) -> Iterator[tuple[str, T]]:
         yield after + until, value
 
 
-def _tree(by_stage: Mapping[int, float]) -> str:
+def _tree(by_stage: Mapping[int, float], variable: str = "stage") -> str:
     """A number that depends on the stage, as nested cases; other stages do not matter."""
 
     def write(runs: Sequence[tuple[int, float]]) -> str:
         if len(runs) == 1:
             return _number(runs[0][1])
         half = len(runs) // 2  # keeps the nesting shallow for any number of stages
-        return f"(stage<={runs[half - 1][0]} ? {write(runs[:half])} : {write(runs[half:])})"
+        return f"({variable}<={runs[half - 1][0]} ? {write(runs[:half])} : {write(runs[half:])})"
 
     return write(_runs(by_stage))
 

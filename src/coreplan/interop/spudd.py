@@ -17,6 +17,8 @@ The format has no place for the initial state; a comment names it.
   nothing.
 - The clock advances by 1 in each iteration. At its last value it stops and nothing is earned, so
   further iterations change nothing.
+- The reward for a sum over agents is a decision diagram over the states of all agents that add to
+  the sum.
 - Rewards are expectations, as negative costs of the actions. The `reward` itself is 0, because
   SPUDD starts its iterations from it.
 """
@@ -31,7 +33,7 @@ from decimal import Decimal
 from functools import partial
 
 from coreplan.errors import SolverError
-from coreplan.interop.expectations import Expectations, Members
+from coreplan.interop.expectations import Expectations, Members, Sum
 from coreplan.interop.stages import Offers, read_stages
 from coreplan.interop.text import finite, quoted
 from coreplan.model.indexed import IndexedProblem, JointState
@@ -127,9 +129,13 @@ def _check_size(agents: Sequence[_Agent], expectations: Expectations, clock: _Cl
             f"the problem has {joint:,} joint actions, and SPUDD needs one action for each; "
             f"expected at most {MOST_ACTIONS:,}"
         )
+    scopes = [
+        *{tuple(who for who, _ in members) for members in expectations.shared},
+        *(tuple(each.added) for each in expectations.sums),
+    ]
     leaves = sum(len(agent.actions) * len(agent.values) ** 2 for agent in agents) + sum(
         math.prod(len(agents[who].actions) * len(agents[who].values) for who in scope)
-        for scope in {tuple(who for who, _ in members) for members in expectations.shared}
+        for scope in scopes
     )
     if clock is not None:
         leaves = (leaves + len(clock.values)) * len(clock.values)
@@ -326,6 +332,16 @@ class _Costs:
                     new.append((name, tree))
             if self._known[name]:
                 names.append(f"({name})")
+        for number, each in enumerate(self._expectations.sums):
+            acting = "_".join(str(joint[who]) for who in each.added)
+            name = f"sum{number}__{acting}"
+            if name not in self._known:
+                tree = _by_clock(self._clock, partial(self._sum, each, joint), _leaf(0.0))
+                self._known[name] = tree != _leaf(0.0)
+                if self._known[name]:
+                    new.append((name, tree))
+            if self._known[name]:
+                names.append(f"({name})")
         constant = _by_clock(
             self._clock,
             lambda layer: _leaf(-self._expectations.constant.at(self._stage + layer)),
@@ -339,6 +355,29 @@ class _Costs:
         if len(scope) == 1:
             return lambda layer: self._own(scope[0], joint, layer)
         return lambda layer: self._shared(scope, joint, layer)
+
+    def _sum(self, each: Sum, joint: Sequence[int], layer: int) -> str:
+        """The reward of an aggregate: decisions on the states of the agents that add to it."""
+        if not each.counts_at(self._stage + layer):
+            return _leaf(0.0)
+        scope = list(each.added)
+        known: dict[tuple[int, int], str] = {}
+
+        def write(depth: int, units: int) -> str:
+            if depth == len(scope):
+                return _leaf(-each.values[units])
+            if (depth, units) not in known:
+                who = scope[depth]
+                agent = self._agents[who]
+                branches = {}
+                for state, choice in agent.does(joint[who], layer):
+                    # A state without choices is not reached before the horizon.
+                    more = 0 if choice is None else int(each.added[who][choice])
+                    branches[agent.values[state]] = write(depth + 1, units + more)
+                known[depth, units] = _tree(agent.variable, branches, collapse=True)
+            return known[depth, units]
+
+        return write(0, 0)
 
     def _own(self, who: int, joint: Sequence[int], layer: int) -> str:
         agent = self._agents[who]

@@ -159,5 +159,6 @@ def _changing_rewards(indexed: IndexedProblem, expectations: Expectations) -> It
             for function in expectations.functions[members]
         }
     )
+    changing += sorted({sum_.function for sum_ in expectations.sums if not sum_.is_same_at(stages)})
     for function in changing:
         yield f"the reward {found(indexed.functions[function])} differs between stages"

@@ -95,6 +95,11 @@ class IndexedEntry(NamedTuple):
     subject: str | None = None
     """The subject, for instance a task; entries of one kind and subject belong together."""
 
+    @property
+    def agents(self) -> tuple[int, ...]:
+        """The agents that it depends on."""
+        return tuple(agent for agent, _ in self.members)
+
 
 class IndexedAggregate(NamedTuple):
     """A reward for the sum of what agents add at the same stage."""
@@ -106,6 +111,15 @@ class IndexedAggregate(NamedTuple):
     stages: tuple[int, ...] | None
     function: int
     """The number of its reward function."""
+    kind: str = "reward"
+    """The kind of reward in the domain's terms, as in :class:`IndexedEntry`."""
+    subject: str | None = None
+    """The subject, as in :class:`IndexedEntry`."""
+
+    @property
+    def agents(self) -> tuple[int, ...]:
+        """The agents that can add to the sum."""
+        return tuple(sorted({agent for agent, _, _ in self.amounts}))
 
 
 class StageValue(NamedTuple):
@@ -216,6 +230,11 @@ class IndexedProblem:
     functions: tuple[str, ...]
     """The name of each reward function, for people."""
     aggregates: list[IndexedAggregate] = field(default_factory=list)
+
+    @property
+    def rewards(self) -> list[IndexedEntry | IndexedAggregate]:
+        """All rewards by their numbers: the entries, then the aggregates."""
+        return [*self.entries, *self.aggregates]
 
     @cached_property
     def agent_names(self) -> tuple[str, ...]:

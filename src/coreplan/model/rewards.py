@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from coreplan.model.indexed import (
     IndexedAgent,
+    IndexedAggregate,
     IndexedCondition,
     IndexedEntry,
     IndexedProblem,
@@ -154,6 +155,10 @@ class TransitionRewards:
             for number, stages in enumerate(self._aggregate_stages)
             if stages is None or stage in stages
         ]
+
+    def aggregate(self, number: int) -> IndexedAggregate:
+        """An aggregate by its number."""
+        return self._aggregates[number][0]
 
     def units(self, aggregate: int) -> Mapping[int, NDArray[np.int64]]:
         """The units that the choices of agents add to an aggregate; see :func:`added_units`."""

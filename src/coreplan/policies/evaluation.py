@@ -8,6 +8,9 @@ of an entry match is a product over its parts. Within a part, the evaluation car
 distribution over joint states forward. Given the choices of the agents, the probability that their
 conditions match is again a product.
 
+An aggregate depends on a sum over agents. The distribution of each part's sum follows from the
+choices in the part, and parts are independent, so that of the whole sum is their convolution.
+
 If a part has a rule of groups, its agents split into groups that cannot interact any more. The
 reward is a sum over groups, so the evaluation carries forward only the distribution over the joint
 states of each group. This is correct if the groups of the rule are correct, which the evaluation
@@ -20,7 +23,7 @@ import logging
 import math
 import operator
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -153,8 +156,8 @@ def evaluate_policy(
 def evaluate_entries(
     policy: Policy, time_limit: float = math.inf, beginning: Beginning | None = None
 ) -> tuple[float, list[float]]:
-    """Compute the value of a policy, and the contribution of each entry of the rewards."""
-    added = [0.0] * len(policy.indexed.entries)
+    """Compute the value of a policy, and the contribution of each reward, by its number."""
+    added = [0.0] * len(policy.indexed.rewards)
     value, _ = evaluate_and_count(policy, added=added, time_limit=time_limit, beginning=beginning)
     return value, added
 
@@ -166,7 +169,7 @@ class StageRecord(NamedTuple):
     choices: tuple[dict[int, float], ...]
     """For each agent: the probabilities of its choices."""
     earned: dict[int, float]
-    """For each entry that counts at this stage, by number: its contribution to the value."""
+    """For each reward that counts at this stage, by number: its contribution to the value."""
 
 
 def evaluate_stages(
@@ -190,7 +193,7 @@ def evaluate_and_count(
 ) -> tuple[float, float]:
     """Compute the value of a policy, and count the terms of the sum, for bounds on rounding.
 
-    The expected reward of each entry goes to its place in `added`; the record of each stage is
+    The expected amount of each reward goes to its place in `added`; the record of each stage is
     appended to `records`.
     """
     end = now() + time_limit
@@ -208,7 +211,7 @@ def evaluate_and_count(
                 )
                 for agents in map(tuple, parts or policy.parts)
             ]
-            return _run(policy.indexed, processes, start.stage, added, records)
+            return _run(laws, processes, start.stage, added, records)
         except _NotApartError as error:
             names = ", ".join(policy.indexed.agent_names[i] for i in error.agents)
             logger.info("evaluating these agents jointly, not by groups (%s): %s", error, names)
@@ -223,13 +226,14 @@ def start_of(policy: Policy) -> Beginning:
 
 
 def _run(
-    indexed: IndexedProblem,
+    laws: Laws,
     processes: Sequence[_Part],
     first: int,
     added: list[float] | None,
     records: list[StageRecord] | None,
 ) -> tuple[float, float]:
     """Let all parts act, and add up the rewards."""
+    indexed = laws.indexed
     place = {i: (part, k) for part in processes for k, i in enumerate(part.agents)}
     terms = []
     for entry in indexed.entries:
@@ -240,8 +244,9 @@ def _run(
         # Single agents first: if one of them cannot match, the others do not matter.
         ordered = sorted(asked.items(), key=lambda each: len(each[1]))
         terms.append((entry.value, [(part, tuple(pattern)) for part, pattern in ordered]))
-    at_stage = entries_by_stage(indexed)
-    earned = [0.0] * len(terms)
+    sums = [_Sum(laws.rewards, number, place) for number in range(len(indexed.aggregates))]
+    at_stage = rewards_by_stage(indexed)
+    earned = [0.0] * (len(terms) + len(sums))
     total = 0.0
     counted = 0.0
     for stage in range(first, indexed.horizon):
@@ -250,13 +255,17 @@ def _run(
             mass *= part.move(stage)
         at_this_stage: dict[int, float] = {}
         for number in at_stage(stage):
-            value, patterns = terms[number]
-            for part, pattern in patterns:
-                value *= part.chance(pattern) if value else 0.0
+            if number < len(terms):
+                value, patterns = terms[number]
+                for part, pattern in patterns:
+                    value *= part.chance(pattern) if value else 0.0
+                counted += len(patterns) + 1
+            else:
+                value, count = sums[number - len(terms)].expected()
+                counted += count
             total += mass * value
             earned[number] += mass * value
             at_this_stage[number] = mass * value
-            counted += len(patterns) + 1
         if records is not None:
             chosen = (place[i][0].choices_of(place[i][1]) for i in range(len(indexed.agents)))
             records.append(StageRecord(stage, tuple(chosen), at_this_stage))
@@ -265,12 +274,40 @@ def _run(
     return total, counted + sum(part.terms for part in processes)
 
 
-def entries_by_stage(indexed: IndexedProblem) -> Callable[[int], Sequence[int]]:
-    """Make a function that gives the numbers of the entries that count at a stage."""
-    always = [k for k, entry in enumerate(indexed.entries) if entry.stages is None]
+class _Sum:
+    """The sum of an aggregate, over all parts."""
+
+    def __init__(
+        self, rewards: TransitionRewards, number: int, place: Mapping[int, tuple[_Part, int]]
+    ) -> None:
+        self._values = np.array(rewards.aggregate(number).values)
+        self._added: dict[_Part, dict[int, Integers]] = {}
+        for i, units in rewards.units(number).items():
+            part, k = place[i]
+            self._added.setdefault(part, {})[k] = units
+
+    def expected(self) -> tuple[float, float]:
+        """The expected reward, if all parts complete the stage; and the count of terms."""
+        chances = np.ones(1)  # by the sum so far
+        terms = 0.0
+        for part, added in self._added.items():
+            mine = part.sums(added)
+            both = np.zeros(len(chances) + len(mine) - 1)
+            support = np.flatnonzero(mine).tolist()
+            for units in support:
+                both[units : units + len(chances)] += mine[units] * chances
+            chances = both
+            terms += 2.0 * len(support)
+        terms += len(chances)
+        return float(chances @ self._values[: len(chances)]), terms
+
+
+def rewards_by_stage(indexed: IndexedProblem) -> Callable[[int], Sequence[int]]:
+    """Make a function that gives the numbers of the rewards that count at a stage."""
+    always = [k for k, reward in enumerate(indexed.rewards) if reward.stages is None]
     listed: dict[int, list[int]] = {}
-    for k, entry in enumerate(indexed.entries):
-        for stage in set(entry.stages or ()):
+    for k, reward in enumerate(indexed.rewards):
+        for stage in set(reward.stages or ()):
             listed.setdefault(stage, []).append(k)
     return lambda stage: [*always, *listed.get(stage, ())]
 
@@ -304,6 +341,14 @@ class Laws:
                 matched[condition] = matched.get(condition, 0.0) + chance
         shares = {condition: chance / mass for condition, chance in matched.items()}
         return Law(transitions, nexts, chances, mass, shares)
+
+    def aggregate(self, number: int, moves: Sequence[Moves], length: int) -> Floats:
+        """The reward of an aggregate for some joint choices, given the moves of all agents."""
+        sums = np.zeros(length, np.int64)
+        for i, units in self.rewards.units(number).items():
+            sums += units[moves[i].choices][moves[i].law_of]
+        values: Floats = np.array(self.rewards.aggregate(number).values)[sums]
+        return values
 
 
 _Pattern = tuple[tuple[int, int], ...]
@@ -390,6 +435,28 @@ class _Part:
             for choice, weight in zip(self._moves[k].choices, weights, strict=True)
             if weight > 0
         }
+
+    def sums(self, added: Mapping[int, Integers]) -> Floats:
+        """The probability of each sum in the last move, if it was completed.
+
+        Parameters
+        ----------
+        added
+            For each agent that can add to the sum, by its position: the units of all its choices.
+        """
+        units = {k: mine[self._moves[k].choices] for k, mine in added.items()}
+        who = tuple(k for k, mine in units.items() if mine.any())
+        if not who:
+            return np.ones(1)
+        self._check_sum(who)
+        laws, weights = self._choices_of(who)
+        total = np.zeros(len(weights), np.int64)
+        for k, law in zip(who, laws, strict=True):
+            total += units[k][law]
+        return np.bincount(total, weights / self._mass).astype(np.float64, copy=False)
+
+    def _check_sum(self, who: tuple[int, ...]) -> None:
+        """Check that the choices of some agents are known together."""
 
     def _find_chance(self, pattern: _Pattern) -> float:
         shares = [self._moves[k].matched(condition) for k, condition in pattern]
@@ -607,6 +674,11 @@ class _GroupedPart(_Part):
         if len(left) > 1:
             self._check_together(pattern, left)
         return super()._find_chance(left)
+
+    def _check_sum(self, who: tuple[int, ...]) -> None:
+        acting = self._acting[list(who)]
+        if not np.array_equal(acting.all(axis=0), acting.any(axis=0)):
+            raise _NotApartError(self.agents, "a sum is over agents of several groups")
 
     def _check_together(self, pattern: _Pattern, left: _Pattern) -> None:
         """Check that agents of different groups cannot match a pattern.

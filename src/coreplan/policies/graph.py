@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from coreplan.errors import ModelError
 from coreplan.model.indexed import IndexedProblem, JointState
-from coreplan.policies.evaluation import Floats, Indices, Integers, Laws, Moves, entries_by_stage
+from coreplan.policies.evaluation import Floats, Indices, Integers, Laws, Moves, rewards_by_stage
 from coreplan.support.checks import found, is_number
 from coreplan.support.frozen import FrozenMapping
 from coreplan.support.rows import distinct_rows
@@ -221,7 +221,7 @@ class _Growth:
     def __init__(self, policy: Policy, most: int, least: float, *, shared: bool) -> None:
         self._policy = policy
         self._laws = Laws(policy.indexed)
-        self._entries_at = entries_by_stage(policy.indexed)
+        self._rewards_at = rewards_by_stage(policy.indexed)
         self._least = least
         self._shared = shared
         self._situations_left = most
@@ -307,8 +307,12 @@ class _Growth:
         """The expected reward of the step in each situation, if the step is completed."""
         earned = np.zeros(length)
         shares: dict[tuple[int, int], Floats | None] = {}
-        for number in self._entries_at(stage):
-            entry = self._policy.indexed.entries[number]
+        entries = self._policy.indexed.entries
+        for number in self._rewards_at(stage):
+            if number >= len(entries):
+                earned += self._laws.aggregate(number - len(entries), moves, length)
+                continue
+            entry = entries[number]
             chances = []
             for member in entry.members:
                 if member not in shares:

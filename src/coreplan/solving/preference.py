@@ -287,7 +287,10 @@ def _with_starts(
             conditions.append(IndexedCondition(None, starts, None))
         agents.append(replace(agent, conditions=conditions))
     functions = (*indexed.functions, "starts")
-    return replace(indexed, agents=agents, entries=entries, functions=functions)
+    aggregates = indexed.aggregates if keep_entries else []
+    return replace(
+        indexed, agents=agents, entries=entries, functions=functions, aggregates=aggregates
+    )
 
 
 def lead_of(policy: Policy) -> Policy:
@@ -304,7 +307,9 @@ def lead_of(policy: Policy) -> Policy:
             if starts
         ]
     leading = copy.copy(policy)
-    leading.indexed = replace(indexed, agents=agents, entries=entries, functions=("lead",))
+    leading.indexed = replace(
+        indexed, agents=agents, entries=entries, functions=("lead",), aggregates=[]
+    )
     return leading
 
 

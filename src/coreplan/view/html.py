@@ -43,7 +43,9 @@ def _timmdp(problem: TIMMDP) -> str:
         (", ".join(function.scope), _whole(len(function.entries))) for function in problem.rewards
     ]
     text = table((say("agent"), say("states"), say("actions"), say("starts in")), agents)
-    return text + (table((say("rewards of"), say("entries")), rewards) if rewards else "")
+    text += table((say("rewards of"), say("entries")), rewards) if rewards else ""
+    sums = [(each.name, _whole(len(each.amounts))) for each in problem.aggregates]
+    return text + (table((say("rewards for sums"), say("amounts")), sums) if sums else "")
 
 
 @provides("Result.html")

@@ -103,6 +103,8 @@ def simulation_in_words(shown: Simulation, calendar: Calendar | None = None) -> 
     together.sort(key=lambda each: -abs(each[1].mean))
     sign, total = words.together_sign, words.together_total
     lines += _estimates(say_marked(words.together), together, interval, write, sign, total)
+    sums = list(shown.aggregates.items())
+    lines += _estimates(say("reward for sums"), sums, interval, write, words.sign)
     if shown.completions:
         lines += _completions(shown.completions, calendar)
     return lines

@@ -74,13 +74,15 @@ def describe_problem(problem: PlanningProblem) -> str:
 @describe_problem.register
 def _describe_timmdp(problem: TIMMDP) -> str:
     shared = sum(len(function.scope) > 1 for function in problem.rewards)
-    return ", ".join(
-        [
-            count(len(problem.agents), "agent"),
-            say("horizon {horizon}", horizon=problem.horizon),
-            count(shared, "interaction reward"),
-        ]
-    )
+    parts = [
+        count(len(problem.agents), "agent"),
+        say("horizon {horizon}", horizon=problem.horizon),
+        count(shared, "interaction reward"),
+    ]
+    if problem.aggregates:
+        names = {aggregate.name for aggregate in problem.aggregates}
+        parts.append(count(len(names), "reward for sums", "rewards for sums"))
+    return ", ".join(parts)
 
 
 MOST_PERIODS = 5

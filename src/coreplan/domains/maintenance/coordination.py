@@ -189,9 +189,9 @@ def _split(policy: Policy, limits: Limits) -> tuple[float, Money | None, Mapping
     if not math.isfinite(value):
         raise SolverError("the rewards are too large to add up; scale them down")
     own = dict.fromkeys(policy.indexed.agent_names, 0.0)
-    for entry, amount in zip(policy.indexed.entries, amounts, strict=True):
-        if len(entry.members) == 1:
-            own[policy.indexed.agent_names[entry.members[0][0]]] += amount
+    for reward, amount in zip(policy.indexed.rewards, amounts, strict=True):
+        if len(reward.agents) == 1:
+            own[policy.indexed.agent_names[reward.agents[0]]] += amount
     money: Money | None = policy.problem.money(policy.indexed, value, amounts)
     return value, money, FrozenMapping(own)
 
@@ -226,7 +226,11 @@ def plan_alone(
     limits = limits or Limits()
     indexed = index_problem(problem, stage=stage, state=state, guard=limits.guard)
     # Keep these rewards only: otherwise certain actions of others would count as own costs.
-    own = replace(indexed, entries=[each for each in indexed.entries if len(each.members) == 1])
+    own = replace(
+        indexed,
+        entries=[each for each in indexed.entries if len(each.agents) == 1],
+        aggregates=[each for each in indexed.aggregates if len(each.agents) == 1],
+    )
     graphs = unroll_problem(own, limits)
     maps = [map_nodes(graphs, i, agent) for i, agent in enumerate(indexed.agents)]
     rules = []

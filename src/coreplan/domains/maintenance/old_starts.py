@@ -180,4 +180,7 @@ def _with_changes(
                     entries.append(made)
         agents.append(replace(agent, conditions=conditions))
     functions = (*indexed.functions, "changes of starts")
-    return replace(indexed, agents=agents, entries=entries, functions=functions)
+    aggregates = indexed.aggregates if keep_entries else []
+    return replace(
+        indexed, agents=agents, entries=entries, functions=functions, aggregates=aggregates
+    )

@@ -160,15 +160,15 @@ def timeline(policy: Policy, time_limit: float = math.inf) -> Timeline:
         raise ModelError("a timeline of works needs a plan of a maintenance problem (mpp/1)")
     value, records = evaluate_stages(policy, time_limit)
     works = _works(policy, problem, _starts(policy, records))
-    amounts = [0.0] * len(policy.indexed.entries)
+    amounts = [0.0] * len(policy.indexed.rewards)
     contractors, network = len(problem.contractors), len(problem.network)
     hindrance, own, revenue = (
         np.zeros((rows, policy.horizon)) for rows in (network, contractors, contractors)
     )
     for record in records:
         for number, amount in record.earned.items():
-            entry = policy.indexed.entries[number]
             amounts[number] += amount
+            entry = policy.indexed.entries[number]
             if entry.kind == HINDRANCE:
                 hindrance[hindrance_of(problem, entry), record.stage] -= amount
             elif entry.kind == REVENUE:

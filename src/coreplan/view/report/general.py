@@ -122,10 +122,10 @@ def _steps(
 def _parts(policy: Policy, records: Sequence[StageRecord]) -> list[list[Any]]:
     """The part of each reward function in the value."""
     indexed = policy.indexed
-    sums = [0.0] * len(indexed.functions)
+    sums, rewards = [0.0] * len(indexed.functions), indexed.rewards
     for record in records:
         for number, amount in record.earned.items():
-            sums[indexed.entries[number].function] += amount
+            sums[rewards[number].function] += amount
     return [[name, amount] for name, amount in zip(indexed.functions, sums, strict=True)]
 
 
