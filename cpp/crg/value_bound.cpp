@@ -29,8 +29,8 @@ double graph_bound(const Description& description, const LocalGraphs& graphs, Mo
     // Of each aggregate the best that its sum can bring.
     for (const AggregateReward& aggregate : graphs.rewards.aggregates) {
         const double best = std::max(0.0, std::ranges::max(aggregate.values));
-        const Index stages = aggregate.stages ? static_cast<Index>(aggregate.stages->size())
-                                              : graphs.stage_count();
+        const Index stages =
+            aggregate.stages ? static_cast<Index>(aggregate.stages->size()) : graphs.stage_count();
         upper += best * std::min(stages, graphs.stage_count());
     }
     for (std::size_t i = 0; i < crgs.agent_count(); ++i) {

@@ -25,10 +25,10 @@ SumMembers members_of(const CompiledModel& model, const CompiledAggregate& aggre
 
 // Who does what for an aggregate, as positions among its members.
 struct SumRoles {
-    std::size_t owner = 0;                       // the team
-    std::vector<std::size_t> inside;             // members in it
-    std::vector<std::size_t> outside;            // all others that take part
-    std::vector<std::size_t> payer;              // of those outside: the first team that has them
+    std::size_t owner = 0;             // the team
+    std::vector<std::size_t> inside;   // members in it
+    std::vector<std::size_t> outside;  // all others that take part
+    std::vector<std::size_t> payer;    // of those outside: the first team that has them
     [[nodiscard]] bool priced() const noexcept { return !outside.empty(); }
 };
 

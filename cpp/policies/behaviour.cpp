@@ -37,8 +37,8 @@ void count_sum(std::vector<double>& sums, std::size_t units, double chance) {
 
 // An aggregate that a group adds to, with the members in the group.
 struct Adding {
-    std::size_t number;  // among the group's
-    std::size_t row;     // of the layer
+    std::size_t number;                                                   // among the group's
+    std::size_t row;                                                      // of the layer
     std::vector<std::pair<std::size_t, const AggregateMember*>> members;  // position in the group
 };
 
@@ -301,8 +301,7 @@ Behaviour behave(const CompiledModel& model, const std::vector<std::vector<Index
             for (const Adding& sum : adding[l]) {
                 sums.assign(1, 1.0);
                 for (const auto& [m, member] : sum.members) {
-                    add_amounts(sums, amounts_of(*member, flow_of[m]->chance,
-                                                 layers, l));
+                    add_amounts(sums, amounts_of(*member, flow_of[m]->chance, layers, l));
                 }
                 for (std::size_t units = 0; units < sums.size(); ++units) {
                     count_sum(behaviour.sums[sum.number][sum.row], units,

@@ -194,9 +194,8 @@ bool Couplings::both_add(const Bond& bond, const CompiledAggregate& aggregate,
 }
 
 bool Couplings::find_alive(const Bond& bond, std::span<const Index> lists) const {
-    const bool adding = std::ranges::any_of(bond.aggregates, [&](Index e) {
-        return both_add(bond, model_.aggregates[e], lists);
-    });
+    const bool adding = std::ranges::any_of(
+        bond.aggregates, [&](Index e) { return both_add(bond, model_.aggregates[e], lists); });
     if (adding) return true;
     return std::ranges::any_of(bond.interactions, [&](Index e) {
         const CompiledInteraction& interaction = model_.interactions[e];

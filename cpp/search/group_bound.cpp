@@ -221,8 +221,8 @@ void RelaxationBound::prepare(Shape& shape, Monitor& monitor) {
     auto roles = roles_in(shape.agents, common);
     for (std::size_t c = 0; c < clusters_.size(); ++c) {
         if (common[c].empty()) continue;
-        Part& part = notes->parts.emplace_back(
-            &remnant(c, common[c], std::move(roles[c]), monitor), std::vector<Index>{});
+        Part& part = notes->parts.emplace_back(&remnant(c, common[c], std::move(roles[c]), monitor),
+                                               std::vector<Index>{});
         for (const AgentId agent : common[c]) {
             part.places.push_back(static_cast<Index>(position_in(shape.agents, agent)));
         }

@@ -119,8 +119,7 @@ private:
 
     void take(double bytes);
     [[nodiscard]] std::vector<std::vector<Role>> roles_in(
-        const std::vector<AgentId>& group,
-        const std::vector<std::vector<AgentId>>& common) const;
+        const std::vector<AgentId>& group, const std::vector<std::vector<AgentId>>& common) const;
     const Remnant& remnant(std::size_t cluster, std::span<const AgentId> agents,
                            std::vector<Role> roles, Monitor& monitor);
     void add_sums(std::size_t cluster, Remnant& remnant);

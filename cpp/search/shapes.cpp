@@ -339,8 +339,8 @@ private:
         for (const Team::Sum& sum : team_.sums) {
             const double* values = sum_values(model_, sum, layer_);
             if (values == nullptr) continue;
-            value += values[units_of(model_, model_.aggregates[sum.aggregate], team_.agents,
-                                     after_)];
+            value +=
+                values[units_of(model_, model_.aggregates[sum.aggregate], team_.agents, after_)];
         }
         return value;
     }

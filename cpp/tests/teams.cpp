@@ -47,7 +47,8 @@ CompiledModel ring(Index agents, Index horizon, std::uint64_t seed, bool with_su
         const Member works = when(d, i, on_actions({1}));
         aggregate.amounts.push_back({works.agent, works.condition, 1});
         if (i % 2 == 0) continue;
-        const Member begins = when(d, i, Condition{std::vector<Index>{0}, std::vector<Index>{1}, std::nullopt});
+        const Member begins =
+            when(d, i, Condition{std::vector<Index>{0}, std::vector<Index>{1}, std::nullopt});
         aggregate.amounts.push_back({begins.agent, begins.condition, 1});
     }
     double worth = 0;
@@ -119,8 +120,7 @@ double worth(const CompiledModel& model, const TeamPolicy& policy) {
                         if (place == cluster.agents.end()) continue;
                         const std::size_t i = at(member.agent);
                         const auto m = static_cast<std::size_t>(place - cluster.agents.begin());
-                        const Index a =
-                            model.agents[i].action_begin[at(state[m])] + actions[i];
+                        const Index a = model.agents[i].action_begin[at(state[m])] + actions[i];
                         units += model.units(member, model.agents[i].action_after[a]);
                     }
                     adds[e][units] += chance;
