@@ -1,6 +1,7 @@
 """A new algorithm: value iteration over joint classes, on the arrays of the compiled model.
 
 Run it: python examples/value_iteration.py
+Or: coreplan bench run examples --module examples/value_iteration.py --solver value-iteration
 """
 
 from __future__ import annotations
@@ -73,8 +74,9 @@ def look_ahead(model, layer: int, joint: tuple[int, ...], following: dict) -> fl
     return float(value)
 
 
+coreplan.register_algorithm("value-iteration", value_iteration)
+
 if __name__ == "__main__":
-    coreplan.register_algorithm("value-iteration", value_iteration)
     problem = coreplan.read_problem("examples/two_works.yaml")
     print(coreplan.solve(problem, algorithm="value-iteration").summary())
     for run in coreplan.compare(problem, ["value-iteration", "dp", "core"]).runs:

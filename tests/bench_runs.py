@@ -31,7 +31,8 @@ def run_all(
     """Run a configuration into a store in this process."""
     jobs = options.pop("jobs", 2)
     with Store(path, create=True) as store, LocalPool(jobs) as pool:
-        return Run(plan_solves(config), store, pool, function=function, **options).run()
+        options = {"function": function, "modules": config.modules, **options}
+        return Run(plan_solves(config), store, pool, **options).run()
 
 
 def start_run(path: Path, function: str, count: int, **options: Any) -> subprocess.Popen[bytes]:

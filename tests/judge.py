@@ -49,7 +49,9 @@ class Model(ABC):
         """List the actions available to an agent."""
 
     @abstractmethod
-    def outcomes(self, agent: int, local: Local, action: str) -> list[tuple[Local, float]]:
+    def outcomes(
+        self, agent: int, local: Local, action: str, stage: int = 0
+    ) -> list[tuple[Local, float]]:
         """List the possible (probability > 0) next local states with their probabilities."""
 
     @abstractmethod
@@ -65,9 +67,13 @@ class Model(ABC):
         choices = [self.actions(agent, stage, local) for agent, local in enumerate(joint)]
         return list(itertools.product(*choices))
 
-    def joint_outcomes(self, joint: Joint, action: JointAction) -> Iterator[tuple[Joint, float]]:
+    def joint_outcomes(
+        self, joint: Joint, action: JointAction, stage: int = 0
+    ) -> Iterator[tuple[Joint, float]]:
         """Yield every combination of one possible outcome per agent, with its probability."""
-        parts = [self.outcomes(agent, local, action[agent]) for agent, local in enumerate(joint)]
+        parts = [
+            self.outcomes(agent, local, action[agent], stage) for agent, local in enumerate(joint)
+        ]
         for combination in itertools.product(*parts):
             following = tuple(local for local, _ in combination)
             yield following, math.prod(probability for _, probability in combination)
@@ -122,12 +128,21 @@ class TiMmdp(Model):
 
     def actions(self, agent: int, stage: int, local: Local) -> list[str]:
         """List the keys under the state."""
-        return list(self.agents[agent]["transitions"].get(local, {}))
+        return list(self._row(agent, stage, local))
 
-    def outcomes(self, agent: int, local: Local, action: str) -> list[tuple[Local, float]]:
+    def _row(self, agent: int, stage: int, local: Local) -> dict[str, Any]:
+        """Return the actions of a state at a stage: those for the stage, else the usual ones."""
+        for change in self.agents[agent].get("transitions_at", []):
+            if stage in change["stages"] and local in change["transitions"]:
+                return dict(change["transitions"][local])
+        return dict(self.agents[agent]["transitions"].get(local, {}))
+
+    def outcomes(
+        self, agent: int, local: Local, action: str, stage: int = 0
+    ) -> list[tuple[Local, float]]:
         """List the outcomes of probability > 0, with the probabilities as they are."""
         # An outcome of probability 0 cannot happen; its state may well have no action.
-        listed = self.agents[agent]["transitions"][local][action]
+        listed = self._row(agent, stage, local)[action]
         return [(state, probability) for state, probability in listed.items() if probability > 0]
 
     def reward(self, stage: int, joint: Joint, action: JointAction, following: Joint) -> float:
@@ -155,7 +170,7 @@ class TiMmdp(Model):
                     total += value["table"][steps]
                 else:
                     total += piecewise_linear(value["points"], steps * step)
-        return total
+        return float(total * self.problem.get("discount", 1) ** stage)
 
     @staticmethod
     def _entry_matches(entry: dict[str, Any], stage: int, moves: dict[str, Any]) -> bool:
@@ -250,8 +265,10 @@ class Mpp(Model):
             )
         return self._completable[key]
 
-    def outcomes(self, agent: int, local: Local, action: str) -> list[tuple[Local, float]]:
-        """List what the local state can be after one stage."""
+    def outcomes(
+        self, agent: int, local: Local, action: str, stage: int = 0
+    ) -> list[tuple[Local, float]]:
+        """List what the local state can be after one stage, whichever it is."""
         not_started, current, remaining = local
         if action == WAIT:
             return [((not_started, None, 0), 1.0)]
@@ -328,7 +345,7 @@ def _value(model: Model, stage: int, joint: Joint, memo: Memo) -> float:
 def _action_value(model: Model, stage: int, joint: Joint, action: JointAction, memo: Memo) -> float:
     """Return the expected sum of rewards of a joint action followed by optimal ones."""
     total = 0.0
-    for following, probability in model.joint_outcomes(joint, action):
+    for following, probability in model.joint_outcomes(joint, action, stage):
         immediate = model.reward(stage, joint, action, following)
         total += probability * (immediate + _value(model, stage + 1, following, memo))
     return total
@@ -423,7 +440,7 @@ def policy_value(
             action = tuple(act(at, joint))
             if action not in model.joint_actions(at, joint):
                 raise ValueError(f"{action!r} is not available at stage {at} in {joint!r}")
-            for following, probability in model.joint_outcomes(joint, action):
+            for following, probability in model.joint_outcomes(joint, action, at):
                 total += weight * probability * model.reward(at, joint, action, following)
                 reached_next[following] = reached_next.get(following, 0.0) + weight * probability
         reached = reached_next
@@ -445,7 +462,8 @@ def local_states(problem: Problem) -> list[list[list[Local]]]:
             found: dict[Local, None] = {}  # a set in a fixed order
             for local in stages[stage][agent]:
                 for action in model.actions(agent, stage, local):
-                    found.update(dict.fromkeys(s for s, _ in model.outcomes(agent, local, action)))
+                    after = model.outcomes(agent, local, action, stage)
+                    found.update(dict.fromkeys(s for s, _ in after))
             following.append(list(found))
         stages.append(following)
     return stages
@@ -470,7 +488,7 @@ def count_joint_transitions(problem: Problem) -> int:
     for stage, per_agent in enumerate(local_states(problem)):
         total += math.prod(
             sum(
-                len(model.outcomes(agent, local, action))
+                len(model.outcomes(agent, local, action, stage))
                 for local in locals_
                 for action in model.actions(agent, stage, local)
             )

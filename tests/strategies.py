@@ -307,13 +307,64 @@ def _aggregates(draw: DrawFn, agents: list[dict[str, Any]], horizon: int) -> dic
 
 @st.composite
 def aggregate_dicts(draw: DrawFn, **options: int) -> Problem:
-    """Draw problems of format ``ti-mmdp/2`` with aggregates."""
+    """Draw problems of format ``ti-mmdp/2`` with aggregates, and perhaps a discount."""
     problem = draw(timmdp_dicts(**options))
     problem["format"] = "ti-mmdp/2"
     horizon = int(problem["horizon"])
     problem["aggregates"] = draw(
         st.lists(_aggregates(problem["agents"], horizon), min_size=1, max_size=3)
     )
+    if draw(st.integers(0, 2)) == 2:
+        problem["discount"] = draw(st.sampled_from([0.5, 0.9]))
+    return problem
+
+
+@st.composite
+def _changes(
+    draw: DrawFn, agent: dict[str, Any], horizon: int, actions: list[str]
+) -> list[dict[str, Any]]:
+    """Draw other actions of some states at some stages, after which none is stuck."""
+    able = [state for state, row in agent["transitions"].items() if row]
+    stages = draw(st.permutations(range(horizon)))
+    cuts = sorted(draw(st.lists(st.integers(1, horizon), min_size=1, max_size=2)))
+    changes = []
+    for begin, end in zip([0, *cuts], cuts, strict=False):
+        if begin == end or not able:
+            continue
+        table: dict[str, Any] = {}
+        for state in draw(subsets(able, 2)):
+            own = list(agent["transitions"][state])
+            if draw(st.booleans()):  # only the choice of actions changes
+                kept = draw(subsets(own, len(own)))
+                table[state] = {action: agent["transitions"][state][action] for action in kept}
+                continue
+            table[state] = {}
+            for action in draw(subsets(actions, 2)):
+                nexts = draw(subsets(able, 2))
+                chances = draw(_distributions(len(nexts)))
+                table[state][action] = dict(zip(nexts, chances, strict=True))
+        at = [draw(written(stage)) for stage in stages[begin:end]]
+        changes.append({"stages": at, "transitions": table})
+    return changes
+
+
+@st.composite
+def staged_dicts(draw: DrawFn, max_work: int = MAX_WORK, discounted: bool = False) -> Problem:
+    """Draw problems of format ``ti-mmdp/2`` with a discount, or actions that depend on the stage.
+
+    With `discounted`, they always have a discount.
+    """
+    problem = draw(timmdp_dicts(max_work=max_work))
+    problem["format"] = "ti-mmdp/2"
+    horizon = int(problem["horizon"])
+    every = [action for agent in problem["agents"] for action in _existing_actions(agent)]
+    for agent in problem["agents"]:
+        if draw(st.booleans()):
+            agent["transitions_at"] = draw(_changes(agent, horizon, list(dict.fromkeys(every))))
+            if judge.count_joint_transitions(problem) > 2 * max_work:
+                del agent["transitions_at"]
+    if discounted or draw(st.booleans()):
+        problem["discount"] = draw(st.sampled_from([0.5, 0.9, 0.99, 0.3, 1e-3, 1, 1.0]))
     return problem
 
 

@@ -379,9 +379,14 @@ def test_figures_without_data_are_empty() -> None:
         assert not any(kind.prepare(rows) for kind in FIGURES)
 
 
+def own_rows() -> list[Row]:
+    """Solves of a set that is none of coreplan's."""
+    return [make_row("mine", k, each, seconds=k + 1.0) for k in range(3) for each in ("core", "dp")]
+
+
 def test_every_figure_has_data_in_a_whole_evaluation() -> None:
     """Each figure finds data among all rows, and says what is seen."""
-    rows = made_up_rows(6)
+    rows = [*made_up_rows(6), *own_rows()]
     for kind in FIGURES:
         data = kind.prepare(rows)
         assert data, kind.name
@@ -417,7 +422,7 @@ needs_matplotlib = pytest.mark.extras
 @needs_matplotlib
 def test_figures_are_drawn_small_and_the_same_every_time(tmp_path: Path) -> None:
     """All figures are drawn as valid SVG under 150 KB, and again byte for byte."""
-    rows = made_up_rows(30)
+    rows = [*made_up_rows(30), *own_rows()]
     drawn = draw_figures(rows, tmp_path / "a")
     again = draw_figures(rows, tmp_path / "b")
     for first, second in zip(drawn, again, strict=True):

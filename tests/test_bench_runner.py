@@ -281,6 +281,7 @@ def request(hook: str, **options: Any) -> dict[str, Any]:
     """A request as the runner sends it."""
     return {
         "function": hook,
+        "modules": [],
         "text": next(generate("rand3")).text(),
         "algorithm": "core",
         "options": options,

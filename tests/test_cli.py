@@ -22,6 +22,7 @@ COMMANDS = [
     "compare",
     "check",
     "info",
+    "infinite",
     "crg",
     "schema",
     "trace",

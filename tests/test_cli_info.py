@@ -32,6 +32,14 @@ def test_info(run: Run, small: Path) -> None:
     assert unmerged["agents"][0]["merged"] is None
 
 
+def test_sizes_are_in_one_language(run: Run, small: Path) -> None:
+    """Output for researchers is English, also where a word of it has translations."""
+    out = run("info", small, "--language", "nl").out
+    assert "joint states before the horizon" in out
+    assert "possible interaction" in out
+    assert "mogelijke" not in out
+
+
 def test_info_of_very_many_agents(run: Run, tmp_path: Path) -> None:
     """More joint states than a number can count are told as valid JSON, and readably."""
     agents = [

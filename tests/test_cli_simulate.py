@@ -13,7 +13,19 @@ from pathlib import Path
 import pytest
 
 from cli_runs import Run, one_json, run_unread
-from coreplan import Calendar, Policy, cli, read_problem, simulate, solve
+from coreplan import (
+    Calendar,
+    Contractor,
+    Delay,
+    MaintenanceProblem,
+    Policy,
+    Task,
+    cli,
+    read_problem,
+    simulate,
+    solve,
+)
+from coreplan.view.simulation_text import simulation_in_words
 from waiting import HANG
 
 
@@ -48,6 +60,23 @@ def test_simulate_as_json(run: Run, small: Path, tmp_path: Path) -> None:
     assert again["value"] == report["value"]
     alone = one_json(run("simulate", small, "--runs", 5000, "--json", "--time-limit", 60).out)
     assert alone["value"]["mean"] == pytest.approx(report["value"]["mean"], rel=0.05)
+
+
+def test_tables_fit_on_narrow_terminals() -> None:
+    """Long names are broken, so that no row of a table is wider than the terminal; none is cut."""
+    names = ("renewal of the joints of viaduct 12", "renewal of the joints of viaduct 13")
+    works = tuple(Task(name, 2, cost=3, delay=Delay(0.3, 1)) for name in names)
+    problem = MaintenanceProblem((Contractor("Alpha", works),), 12, must_complete=True)
+    policy = solve(problem).policy
+    assert policy is not None
+    calendar = Calendar(datetime.date(2026, 3, 2))
+    lines = simulation_in_words(simulate(policy, 100, 1), calendar, 80)
+    tables = lines[lines.index("") :]
+    assert max(map(len, tables)) <= 80
+    for name in names:
+        assert name in " ".join(" ".join(tables).split())
+    wide = simulation_in_words(simulate(policy, 100, 1), calendar)
+    assert any(line.startswith(f"Alpha/{names[0]} ") for line in wide)
 
 
 def test_simulate_a_schedule(run: Run, small: Path, schedule: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -174,3 +175,20 @@ def test_only_works_have_courses() -> None:
     assert policy is not None
     with pytest.raises(ModelError, match="courses of works need a plan of a maintenance problem"):
         find_courses(policy)
+
+
+def test_few_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pieces are made many at a time, also when little room is left: the policy is asked rarely."""
+    _, policy = hard_plan()
+    rounds = 0
+    choose_many = Policy.choose_many
+
+    def counted(self: Policy, *arguments: Any, **more: Any) -> Any:
+        nonlocal rounds
+        rounds += 1
+        return choose_many(self, *arguments, **more)
+
+    monkeypatch.setattr(Policy, "choose_many", counted)
+    [part] = find_courses(policy, most_pieces=150)
+    assert len(part.pieces) > 120
+    assert rounds <= 80

@@ -17,7 +17,7 @@ from coreplan import ModelError, SolverError, solve
 from coreplan.interop import dpomdp
 from coreplan.interop.dpomdp import to_dpomdp
 from helpers import agrees, from_file, package_state, random_mpp, scale
-from strategies import Problem, problem_dicts
+from strategies import Problem, problem_dicts, staged_dicts
 from test_spudd_export import stationary
 
 Joint = tuple[str, ...]
@@ -112,7 +112,8 @@ class Reader:
                 return 0.0
             return max(
                 self.reward.get((command, state), 0.0)
-                + math.fsum(
+                + self.discount
+                * math.fsum(
                     chance * best(left - 1, after)
                     for after, chance in self.law[command, state].items()
                 )
@@ -161,7 +162,7 @@ class Reader:
             if left == 0:
                 return 0.0
             command = tuple(own[past] for own, past in zip(joint, histories, strict=True))
-            return self.reward.get((command, state), 0.0) + math.fsum(
+            return self.reward.get((command, state), 0.0) + self.discount * math.fsum(
                 chance
                 * expected(
                     left - 1,
@@ -177,7 +178,7 @@ class Reader:
         return expected(horizon, self.start, ((),) * len(joint))
 
 
-@given(problem_dicts(max_work=1000), st.booleans())
+@given(problem_dicts(max_work=1000) | staged_dicts(max_work=500), st.booleans())
 def test_centralised_value(raw: Problem, clock: bool) -> None:
     """A team that sees the states of the file earns the judge's value."""
     model = to_dpomdp(from_file(raw), clock=clock)
@@ -195,7 +196,7 @@ def test_stationary_problems_have_no_stages(raw: Problem) -> None:
     assert agrees(reader.central_value(model.horizon), judge.optimal_value(raw), 1e-8 * scale(raw))
 
 
-@given(problem_dicts(max_work=200), st.booleans())
+@given(problem_dicts(max_work=200) | staged_dicts(max_work=100), st.booleans())
 def test_decentralised_value(raw: Problem, clock: bool) -> None:
     """The best of all policies by what agents observe has the value of `dec-mdp`."""
     model = to_dpomdp(from_file(raw), clock=clock)

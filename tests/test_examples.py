@@ -28,7 +28,8 @@ def raw(path: Path) -> dict[str, Any]:
 
 
 FILES = sorted(path for path in EXAMPLES.iterdir() if path.suffix in (".yaml", ".json"))
-PROBLEMS = [path for path in FILES if raw(path).get("format") in ("ti-mmdp/1", "mpp/1")]
+FORMATS = {"ti-mmdp/1", "ti-mmdp/2", "mpp/1"}
+PROBLEMS = [path for path in FILES if raw(path).get("format") in FORMATS]
 
 
 OTHERS = [
@@ -65,7 +66,7 @@ def test_the_works_list_is_the_ring_road() -> None:
 
 def test_there_are_examples_of_both_kinds() -> None:
     """There are examples of general problems and of maintenance."""
-    assert {raw(path)["format"] for path in PROBLEMS} == {"ti-mmdp/1", "mpp/1"}
+    assert {raw(path)["format"] for path in PROBLEMS} == FORMATS
 
 
 @pytest.mark.parametrize("path", PROBLEMS, ids=lambda path: path.name)

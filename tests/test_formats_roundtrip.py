@@ -31,7 +31,7 @@ from coreplan import (
 from coreplan.formats import problem_to_dict, schema
 from helpers import from_file
 from judge import Problem
-from strategies import NAMES, aggregate_dicts, problem_dicts
+from strategies import NAMES, aggregate_dicts, problem_dicts, staged_dicts
 
 SUFFIXES = (".json", ".yaml", ".yml", "")
 
@@ -72,7 +72,7 @@ def rewritten(problem: TIMMDP | MaintenanceProblem, suffix: str) -> TIMMDP | Mai
 
 
 @given(
-    raw=problem_dicts(max_work=200) | aggregate_dicts(max_work=200),
+    raw=problem_dicts(max_work=200) | aggregate_dicts(max_work=200) | staged_dicts(max_work=200),
     suffix=st.sampled_from(SUFFIXES),
 )
 def test_problems_survive(raw: Problem, suffix: str) -> None:
@@ -85,7 +85,7 @@ def test_problems_survive(raw: Problem, suffix: str) -> None:
 
 
 @given(
-    raw=problem_dicts(max_work=200) | aggregate_dicts(max_work=200),
+    raw=problem_dicts(max_work=200) | aggregate_dicts(max_work=200) | staged_dicts(max_work=200),
     suffix=st.sampled_from(SUFFIXES),
 )
 def test_values_survive(raw: Problem, suffix: str) -> None:
@@ -94,7 +94,7 @@ def test_values_survive(raw: Problem, suffix: str) -> None:
     assert solve(rewritten(problem, suffix)).value == solve(problem).value
 
 
-@given(raw=problem_dicts(max_work=200) | aggregate_dicts(max_work=200))
+@given(raw=problem_dicts(max_work=200) | aggregate_dicts(max_work=200) | staged_dicts(max_work=200))
 def test_yaml_and_json_mean_the_same(raw: Problem) -> None:
     """A file means the same under either ending, since JSON is YAML."""
     jsonschema.validate(raw, schema(raw["format"]))

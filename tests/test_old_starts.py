@@ -17,7 +17,9 @@ from coreplan import (
     MaintenanceProblem,
     ModelError,
     Policy,
+    Status,
     Task,
+    make_report,
     solve,
     write_problem,
 )
@@ -186,6 +188,60 @@ def test_change_cost(run: Run, files: tuple[Path, Path]) -> None:
     shown = one_json(run("plan", works, "--keep", old, "--change-cost", "0.5", "--json").out)
     assert (shown["value"], shown["result"]["value"]) == (-3.0, -4.0)
     assert shown["changes"]["cost"] == 1.0
+
+
+def test_change_cost_when_solving(run: Run, files: tuple[Path, Path], tmp_path: Path) -> None:
+    """`solve` takes `--change-cost` like `plan`, and saves the plan without the price."""
+    works, old = files
+    old.write_text("Alpha: {a1: 1, a2: 0}\n")
+    saved = tmp_path / "saved.json"
+    asked = ("solve", works, "--keep", old, "--change-cost", "0.5")
+    code, out, err = run(*asked, "--save-policy", saved)
+    assert (code, err) == (0, "")
+    words = " ".join(out.split())
+    assert "changes cost 1.00 of the 4.00 (0.50 for each step); the plan itself costs 3.00" in words
+    shown = one_json(run(*asked, "--json").out)
+    assert (shown["value"], shown["changes"]["cost"]) == (-4.0, 1.0)
+    valued = one_json(run("evaluate", works, "--policy", saved, "--no-bound", "--json").out)
+    assert valued["value"] == -3.0
+    code, _, err = run(*asked, "--certificate", tmp_path / "proof.json")
+    assert code == 2
+    assert "leave out --change-cost" in err
+
+
+def test_change_cost_in_reports(run: Run, files: tuple[Path, Path], tmp_path: Path) -> None:
+    """A report shows the plan's own amounts, and apart from them what changes cost."""
+    works, old = files
+    old.write_text("Alpha: {a1: 1, a2: 0}\n")
+    page = tmp_path / "page.html"
+    asked = ("report", works, "--keep", old, "--change-cost", "0.5", "-o", page)
+    code, out, err = run(*asked)
+    assert (code, err) == (0, "")
+    assert "The plan is expected to cost 3.00 in all." in out
+    assert "Proven to be the best plan with the costs of its changes." in out
+    costs = "changes cost 1.00 of the 4.00 (0.50 for each step); the plan itself costs 3.00"
+    assert costs in " ".join(out.split())
+    text = page.read_text(encoding="utf-8")
+    assert costs in text
+    assert "no plan costs less" not in text
+    shown = one_json(run(*asked, "--force", "--json").out)
+    assert (shown["value"], shown["optimal"], shown["upper_bound"]) == (-3.0, True, None)
+    assert shown["changes"]["cost"] == 1.0
+
+
+def test_reports_of_unproven_plans_with_prices() -> None:
+    """Without a proof, the report says what could be saved at most, costs of changes included."""
+    old = {"Alpha": {"a1": 1, "a2": 0}}
+    priced = PricedProblem(**PROBLEM.parts(), old=old, change_cost=0.5)
+    result = solve(priced)
+    open_result = replace(result, upper_bound=result.value + 0.25, status=Status.GAP_LIMIT)
+    summary = make_report(open_result).data["summary"]
+    assert not summary["proven"]
+    assert "at most 0.25 could be saved, costs of changes included" in summary["proof"]
+    assert (
+        summary["value"]
+        == result.value + 0.5 * start_changes(without_price(result.policy), old).difference
+    )
 
 
 def test_a_saved_plan_is_kept(run: Run, files: tuple[Path, Path], tmp_path: Path) -> None:

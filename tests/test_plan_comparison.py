@@ -22,16 +22,22 @@ from coreplan import (
     Policy,
     Task,
     solve,
+    speaking,
     write_problem,
 )
-from coreplan.domains.maintenance import Closure
-from coreplan.domains.maintenance.plan_comparison import PlanComparison, compare_plans
+from coreplan.domains.maintenance import Closure, ContractorState
+from coreplan.domains.maintenance.plan_comparison import (
+    PlanComparison,
+    WorkComparison,
+    compare_plans,
+)
 from coreplan.domains.maintenance.problem_changes import find_problem_changes
 from coreplan.domains.maintenance.report.comparison import comparison_report
 from coreplan.domains.maintenance.view.comparison_text import (
     comparison_lines,
     cost_rows,
     headline,
+    move_in_words,
     problem_change_in_words,
     works_summary,
 )
@@ -391,6 +397,78 @@ def test_lists_are_problems_on_both_sides(run: Run, tmp_path: Path) -> None:
     mine.write_text("format: schedule/1\nAlpha: {a1: 2026-04-06}\nBeta: {b1: 2026-04-06}\n")
     compared = one_json(run("compare", "plan", mine, works, *asked).out)
     assert (compared["old"]["value"], compared["new"]["value"]) == (-(8.0 + 15.0), -8.0)
+
+
+@pytest.mark.parametrize(
+    ("language", "words"),
+    [("en", "1 week later"), ("nl", "1 week later"), ("de", "1 Woche später")],
+)
+def test_nearly_one_week_is_one_week(language: str, words: str) -> None:
+    """A mean that is shown as 1 is in the singular."""
+    nearly = WorkComparison("Alpha", "a1", "shifted", 2, 2, 4, 4, 2.0, 2.999)
+    with speaking(language):
+        assert words in move_in_words(nearly, Calendar(datetime.date(2026, 3, 2)))
+
+
+LATER = ("--stage", "2", "--state")
+
+
+def test_plans_are_compared_from_a_later_situation(
+    compare: Run, files: dict[str, Path], tmp_path: Path
+) -> None:
+    """With `--stage` and `--state` all plans go on from there: schedules, saved and best ones."""
+    now, page = tmp_path / "now.yaml", tmp_path / "page.html"
+    now.write_text("Alpha: {done: [a1]}\nBeta: {}\n")
+    state = {"Alpha": ContractorState(frozenset({"a1"})), "Beta": ContractorState()}
+    best = solve(PROBLEM, stage=2, state=state)
+    starts = {"Alpha": {"a2": 3}, "Beta": {"b1": 3}}
+    mine = PROBLEM.read_plan(starts, stage=2, state=state)
+    files["mine.yaml"].write_text("Alpha: {a1: 0, a2: 3}\nBeta: {b1: 3}\n")
+    asked = (*LATER, now)
+    compared = one_json(compare(files["mine.yaml"], files["works.yaml"], *asked, "--json").out)
+    assert (compared["old"]["value"], compared["new"]["value"]) == (mine.evaluate(), best.value)
+    saved = plan_of(PROBLEM).starting_from(2, state)
+    compared = one_json(compare(files["best.json"], files["works.yaml"], *asked, "--json").out)
+    assert compared["old"]["value"] == saved.evaluate()
+    code, out, err = compare(files["mine.yaml"], files["works.yaml"], *asked, "-o", page)
+    assert (code, err) == (0, "")
+    words = "All amounts count from step 2 on: money spent or earned before is not included."
+    assert words in out
+    assert words in page.read_text(encoding="utf-8")
+
+
+def test_a_stage_may_be_a_date_of_the_new_problem(
+    compare: Run, files: dict[str, Path], tmp_path: Path
+) -> None:
+    """`--stage DATE` counts by the dates of the new plan's problem."""
+    now = tmp_path / "now.yaml"
+    now.write_text("Alpha: {done: [a1]}\nBeta: {}\n")
+    dated = ("--start-date", "2026-03-02", "--state", now, "--json")
+    arguments = (files["best.json"], files["works.yaml"], *dated)
+    by_date = one_json(compare(*arguments, "--stage", "2026-03-16").out)
+    assert by_date["new"] == one_json(compare(*arguments, "--stage", "2").out)["new"]
+    code, _, err = compare(files["best.json"], files["works.yaml"], "--stage", "2")
+    assert code == 2
+    assert "--stage 2 needs --state FILE" in err
+
+
+def test_lists_are_compared_from_today(run: Run, tmp_path: Path) -> None:
+    """With `--today`, the plans go on from the progress in the list."""
+    works, rules = tmp_path / "works.csv", tmp_path / "rules.csv"
+    works.write_text(
+        "contractor;work;duration;cost per week;planned start;status;actual start;weeks left\n"
+        "Alpha;a1;2;3;2026-04-06;running;2026-04-06;1\n"
+        "Beta;b1;2;1;2026-04-13;not started;;\n",
+        encoding="utf-8",
+    )
+    rules.write_text(RULES, encoding="utf-8")
+    asked = ["compare", "plan", works, "--hindrance", rules, *LIST_OPTIONS]
+    code, _, err = run(*asked)
+    assert code == 2
+    assert "--today" in err
+    compared = one_json(run(*asked, "--today", "2026-04-13", "--json").out)
+    assert compared["old"]["value"] == -(3 + 2 * 1 + 7.5)
+    assert compared["new"]["value"] == -(3 + 2 * 1)
 
 
 def test_what_stands_alone_must_have_planned_starts(run: Run, small: Path, tmp_path: Path) -> None:

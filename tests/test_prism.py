@@ -171,6 +171,15 @@ def test_from_a_later_situation() -> None:
         to_prism(problem, stage=1, state={"r1": "s9", "r2": "u0"})
 
 
+def test_discounted_rewards() -> None:
+    """The language has no discount: rewards differ from stage to stage."""
+    raw = {**TINY, "format": "ti-mmdp/2", "discount": 0.5}
+    text = to_prism(from_file(raw)).text
+    assert "[choose0_0] place0=0 : (stage<=0 ? -3.0 : -1.5);" in text
+    assert "[choose1_1] place1=0 : (stage<=0 ? 0.0 : 0.5);" in text
+    assert "[move] true : (stage<=0 ? 0.5 : 0.25);" in text
+
+
 def test_what_is_no_problem_is_refused() -> None:
     """Anything but a problem, and rewards beyond all numbers, are refused in words."""
     with pytest.raises(ModelError, match="expected a TIMMDP"):

@@ -26,6 +26,8 @@ from coreplan import (
     solve,
 )
 from coreplan.cli import example_path
+from coreplan.domains.maintenance.plan_comparison import compare_plans
+from coreplan.domains.maintenance.report.comparison import comparison_report
 from followed import Run, follow
 from helpers import from_file, random_mpp
 from reports import HOSTILE, TITLE, column_of, hostile_problem, report_of
@@ -434,7 +436,7 @@ def test_a_click_that_leads_outside(browser: Browser, tmp_path: Path) -> None:
     """A page that does not hold a course says so, and shows what there is up to then."""
     problem = from_file(random_mpp(4, 3, 9))
     assert isinstance(problem, MaintenanceProblem)
-    policy, report = report_of(problem, most_pieces=150)
+    policy, report = report_of(problem, most_pieces=100)
     page, watched, path = open_report(browser, tmp_path, report.html)
     driver = Driver(page, policy)
     assert page.inner_text("#held") == report.data["words"]["held"]
@@ -684,6 +686,121 @@ def test_paper_has_the_rules_and_no_instructions(browser: Browser, tmp_path: Pat
     assert not re.search(r"\b(click|tap)\b", shown, re.IGNORECASE)
     for condition in ("sluice road is delayed", "bridge deck, started in step 2, is delayed"):
         assert condition in page.inner_text("#delays")
+
+
+LONG_NAMES = ("renewal of the joints of viaduct A 1-1", "renewal of the joints of viaduct A 1-2")
+
+
+def long_names() -> str:
+    """A report in which two works of one contractor have long names that differ at the end."""
+    problem = MaintenanceProblem(
+        (
+            Contractor(
+                "Van den Berg en Zonen Infra",
+                tuple(
+                    Task(name, 2, cost=3, delay=Delay(0.3, 1), window=(1, 9)) for name in LONG_NAMES
+                ),
+            ),
+        ),
+        horizon=12,
+        must_complete=True,
+        details={
+            f"Van den Berg en Zonen Infra/{name}": {"road": "A2 left", "budget code": "B1000"}
+            for name in LONG_NAMES
+        },
+    )
+    return report_of(problem, calendar=Calendar(date(2026, 3, 2)))[1].html
+
+
+@pytest.mark.parametrize("viewport", [{"width": 1280, "height": 900}, PHONE, {"width": 680}])
+def test_works_are_shown_in_full(
+    browser: Browser, tmp_path: Path, viewport: dict[str, int]
+) -> None:
+    """The table of works fits on the page, and cuts off no name: desktop, phone and paper."""
+    paper = "height" not in viewport
+    page, _, _ = open_report(browser, tmp_path, long_names(), viewport={"height": 1000, **viewport})
+    if paper:
+        page.emulate_media(media="print")
+    fits = "(e) => [e.scrollWidth - e.clientWidth, e.scrollHeight - e.clientHeight]"
+    assert page.eval_on_selector("#works", fits) == [0, 0]
+    cut = """(all) => all.filter((e) => {
+      const style = getComputedStyle(e);
+      return style.overflow !== "visible" && e.scrollWidth > e.clientWidth;
+    }).map((e) => e.textContent)"""
+    assert page.eval_on_selector_all("#works *", cut) == []
+    names = page.get_by_role("rowheader").all_inner_texts()
+    assert set(LONG_NAMES) <= set(names)
+    # The table keeps its meaning where it looks like cards.
+    assert page.get_by_role("table").last.get_by_role("cell", name="B1000").count() == 2
+
+
+@pytest.mark.parametrize("viewport", [{"width": 1280, "height": 900}, PHONE])
+def test_compared_plans_are_shown_in_full(
+    browser: Browser, tmp_path: Path, viewport: dict[str, int]
+) -> None:
+    """Both tables of two compared plans fit on the page, also on a phone; no name is cut off."""
+    problem = MaintenanceProblem(
+        (
+            Contractor(
+                "Van den Berg en Zonen", tuple(Task(name, 2, cost=3) for name in LONG_NAMES)
+            ),
+            Contractor("Beta", (Task("b1", 2, cost=12345.67),)),
+        ),
+        horizon=12,
+        must_complete=True,
+        network=(Hindrance((f"Van den Berg en Zonen/{LONG_NAMES[0]}", "Beta/b1"), cost=1234.5),),
+    )
+    mine = {"Van den Berg en Zonen": dict(zip(LONG_NAMES, (0, 4), strict=True)), "Beta": {"b1": 0}}
+    comparison = compare_plans(problem.read_plan(mine), solve(problem))
+    report = comparison_report(comparison, calendar=Calendar(date(2026, 3, 2)))
+    page, _, _ = open_report(browser, tmp_path, report.html, viewport=viewport)
+    assert page.locator(".compared").count() == 2
+    fits = "(all) => all.map((e) => e.parentElement.scrollWidth - e.parentElement.clientWidth)"
+    assert page.eval_on_selector_all(".compared", fits) == [0, 0]
+    names = page.get_by_role("rowheader").all_inner_texts()
+    assert set(LONG_NAMES) <= set(names)
+    # In the chart, cut names differ where they can, and no date reaches beyond its edge.
+    drawn = page.locator("svg text").all_text_contents()
+    assert len(set(drawn)) == len(drawn)
+    beyond = """(all) => all.filter((e) => e.getBoundingClientRect().right >
+      e.ownerSVGElement.getBoundingClientRect().right).length"""
+    assert page.eval_on_selector_all("svg text", beyond) == 0
+
+
+def test_phones_name_the_values_of_works(browser: Browser, tmp_path: Path) -> None:
+    """On a narrow screen every value of a work has its title beside it, and empty ones are gone."""
+    page, _, _ = open_report(browser, tmp_path, long_names(), viewport=PHONE)
+    assert page.is_hidden("#works thead")
+    titles = page.eval_on_selector_all(
+        "#works tbody tr:first-child td",
+        "(all) => all.map((e) => getComputedStyle(e, '::before').content)",
+    )
+    assert titles[:3] == ['"start"', '"end"', '"takes"']
+    assert titles[-2:] == ['"road"', '"budget code"']
+    assert page.eval_on_selector_all(
+        "#works td.none", "(all) => all.every((e) => !e.checkVisibility())"
+    )
+
+
+def test_labels_of_the_axis_are_not_cut_off(browser: Browser, tmp_path: Path) -> None:
+    """No date of the chart's axis reaches beyond the chart, on screens of any width or on paper."""
+    problem = from_file(random_mpp(2, 3, 26))
+    assert isinstance(problem, MaintenanceProblem)
+    _, report = report_of(problem, calendar=Calendar(date(2026, 4, 6)))
+    beyond = """() => {
+      const edge = document.querySelector("#chart .axis .lane").getBoundingClientRect().right;
+      return [...document.querySelectorAll("#chart .axis .tick span")]
+        .filter((e) => e.checkVisibility() && e.getBoundingClientRect().right > edge + 1)
+        .map((e) => e.textContent);
+    }"""
+    for width in (360, 680, 800, 1000, 1280):
+        viewport = {"width": width, "height": 900}
+        page, _, _ = open_report(browser, tmp_path, report.html, viewport=viewport)
+        assert page.evaluate(beyond) == []
+        page.set_viewport_size({"width": 680, "height": 900})
+        page.emulate_media(media="print")
+        assert page.evaluate(beyond) == []
+        page.close()
 
 
 def test_print(browser: Browser, tmp_path: Path) -> None:

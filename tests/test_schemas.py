@@ -20,7 +20,7 @@ from coreplan.proof.certificate import certificate_to_dict
 from group_rules import random_groups
 from helpers import from_file, random_mpp
 from judge import Problem
-from strategies import aggregate_dicts, infeasible_mpp_dicts, problem_dicts
+from strategies import aggregate_dicts, infeasible_mpp_dicts, problem_dicts, staged_dicts
 from test_formats_problem import PEAK, ROAD, ROBOTS
 from test_formats_result import EXAMPLE as RESULT
 from test_policy import policy_of
@@ -96,7 +96,12 @@ def test_examples_are_valid(name: str) -> None:
                 validate(document, other)
 
 
-@given(raw=problem_dicts(max_work=60) | infeasible_mpp_dicts() | aggregate_dicts(max_work=60))
+@given(
+    raw=problem_dicts(max_work=60)
+    | infeasible_mpp_dicts()
+    | aggregate_dicts(max_work=60)
+    | staged_dicts(max_work=60)
+)
 def test_random_problems_are_valid(raw: Problem) -> None:
     """Problems that keep the rules of shape are valid by the schema for all formats."""
     validate(raw, None)

@@ -18,7 +18,7 @@ from coreplan import ModelError, SolverError
 from coreplan.interop import spudd
 from coreplan.interop.spudd import CLOCK, to_spudd
 from helpers import agrees, from_file, package_state, random_mpp, scale
-from strategies import Problem, problem_dicts
+from strategies import Problem, problem_dicts, staged_dicts
 
 Tree = Any
 Values = dict[str, str]
@@ -224,14 +224,14 @@ def test_stationary_problems(raw: Problem) -> None:
     assert agrees(value_of_file(raw), judge.optimal_value(raw), 1e-8 * scale(raw))
 
 
-@given(problem_dicts(max_work=1000), st.booleans())
+@given(problem_dicts(max_work=1000) | staged_dicts(max_work=500), st.booleans())
 def test_problems_of_all_kinds(raw: Problem, clock: bool) -> None:
     """Windows, rewards of some stages, must_complete: the file has the judge's value."""
     value = value_of_file(raw, clock=clock)
     assert agrees(value, judge.optimal_value(raw), 1e-8 * scale(raw))
 
 
-@given(problem_dicts(max_work=60), st.integers(0, 2))
+@given(problem_dicts(max_work=60) | staged_dicts(max_work=30), st.integers(0, 2))
 def test_sweeps_over_the_whole_state_space(raw: Problem, more: int) -> None:
     """As many sweeps as stages give the value; with a clock, further sweeps do not change it."""
     model = to_spudd(from_file(raw), clock=True)
@@ -314,6 +314,28 @@ def test_from_a_later_situation(clock: bool) -> None:
         model = to_spudd(problem, stage=stage, state=package_state(raw, joint))
         assert model.horizon == 5 - stage
         assert Reader(model.text).value(dict(model.start)) == pytest.approx(expected, abs=1e-9)
+
+
+def test_a_discount_needs_no_clock() -> None:
+    """The format has discounts; from a later stage on, all rewards count as little as there."""
+    raw: Problem = {
+        "format": "ti-mmdp/2",
+        "horizon": 4,
+        "discount": 1e-5,
+        "agents": [
+            {
+                "name": "A",
+                "initial": "s",
+                "transitions": {"s": {"go": {"s": 0.5, "t": 0.5}}, "t": {"go": {"s": 1}}},
+            }
+        ],
+        "rewards": [{"scope": ["A"], "entries": [{"when": {"A": {"next": "t"}}, "value": 8}]}],
+    }
+    model = to_spudd(from_file(raw), stage=1, state={"A": "s"})
+    assert CLOCK not in model.start
+    assert "discount 0.00001\n" in model.text
+    value = Reader(model.text).value(dict(model.start))
+    assert value == pytest.approx(judge.timmdp_value(raw, 1, ("s",)), rel=1e-12)
 
 
 def test_files_that_would_be_too_large(monkeypatch: pytest.MonkeyPatch) -> None:

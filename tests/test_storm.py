@@ -21,7 +21,7 @@ from coreplan.interop.prism import to_prism
 from coreplan.interop.storm import StormAnswer, storm_check, storm_value
 from coreplan.interop.storm_worker import compute
 from helpers import agrees, coupled_team, from_file, package_state, random_mpp, scale
-from strategies import Problem, problem_dicts
+from strategies import Problem, problem_dicts, staged_dicts
 
 needs_storm = pytest.mark.extras
 
@@ -39,7 +39,7 @@ def value_in_this_process(raw: Problem, engine: str, **options: Any) -> float:
 @needs_storm
 @pytest.mark.parametrize("engine", storm.ENGINES)
 @settings(max_examples=25)
-@given(raw=problem_dicts(max_work=2000), merge=st.booleans())
+@given(raw=problem_dicts(max_work=2000) | staged_dicts(max_work=1000), merge=st.booleans())
 def test_storm_finds_what_the_judge_finds(engine: str, raw: Problem, merge: bool) -> None:
     """On problems of all kinds Storm's value of the export is the optimum, by every engine."""
     value = value_in_this_process(raw, engine, merge=merge)

@@ -44,6 +44,17 @@ def test_items_of_lists_are_indented() -> None:
     assert lines == ["  - Alpha waits 2", "    weeks with a1"]
 
 
+def test_amounts_are_not_broken() -> None:
+    """A space that does not break lines, between a currency and a number, is part of a word."""
+    text = "cost from €\N{NO-BREAK SPACE}13,266.10 to €\N{NO-BREAK SPACE}15,910.00"
+    lines = [line.plain for line in break_lines(Text(text), 20)]
+    assert lines == [
+        "cost from",
+        "€\N{NO-BREAK SPACE}13,266.10 to",
+        "€\N{NO-BREAK SPACE}15,910.00",
+    ]
+
+
 @pytest.mark.parametrize("terminal", [True, False])
 def test_files_keep_long_lines(terminal: bool) -> None:
     """On a terminal a long sentence becomes several lines; in a file it stays one."""

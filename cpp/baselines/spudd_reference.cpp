@@ -296,8 +296,7 @@ private:
         const std::vector<Index>& changes = commands_.changes(i);
         return by_clock(
             [&](Index layer) {
-                if (!last || !rewards.at_stage.empty() ||
-                    std::ranges::binary_search(changes, layer)) {
+                if (!last || rewards.vary() || std::ranges::binary_search(changes, layer)) {
                     rewards.rewards_at(description_.first_stage + layer, now);
                     last = at_layer(
                         i, command, layer,

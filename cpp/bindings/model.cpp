@@ -75,12 +75,13 @@ void bind_model(nb::module_& module) {
     nb::class_<Description>(module, "Description")
         .def(
             "__init__",
-            [](Description* self, Index horizon, Index first_stage) {
+            [](Description* self, Index horizon, Index first_stage, std::vector<double> weights) {
                 new (self) Description;
                 self->horizon = horizon;
                 self->first_stage = first_stage;
+                self->weights = std::move(weights);
             },
-            nb::arg("horizon"), nb::arg("first_stage"))
+            nb::arg("horizon"), nb::arg("first_stage"), nb::arg("weights") = std::vector<double>{})
         .def("add_agent", &add_agent, nb::arg("state_count"), nb::arg("action_count"),
              nb::arg("choice_begin"), nb::arg("choice_action"), nb::arg("choice_first"),
              nb::arg("choice_last"), nb::arg("outcome_begin"), nb::arg("outcome_next"),

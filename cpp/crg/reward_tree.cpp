@@ -133,7 +133,8 @@ RewardTree TreeMaker::make(std::size_t agent, Index layer,
     for (const Index e : entries_of_[agent]) {
         const Entry& entry = graphs_.rewards.interaction_entries[e];
         if (!counts_at(e, stage)) continue;
-        ActiveEntry active{{}, entry.value, entry.function};
+        const double value = entry.value * graphs_.rewards.weights.at_stage(stage);
+        ActiveEntry active{{}, value, entry.function};
         bool matches = true;
         for (const Member& member : entry.members) {
             const Index condition = types_[at(member.agent)].number_of(member.condition);

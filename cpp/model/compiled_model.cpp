@@ -100,9 +100,12 @@ void compile_aggregates(const LocalGraphs& graphs, CompiledModel& model, SignalR
     }
     for (const AggregateReward& aggregate : graphs.rewards.aggregates) {
         CompiledAggregate compiled{
-            aggregate.members, aggregate.values.size(), aggregate.values, {}, aggregate.number};
-        memory.take(static_cast<double>(aggregate.values.size()) * 8 + 64.0 * layers,
+            aggregate.members, aggregate.values.size(), {}, {}, aggregate.number};
+        const StageWeights& weights = graphs.rewards.weights;
+        const double tables = weights.vary() ? 1.0 + layers : 1.0;
+        memory.take(static_cast<double>(aggregate.values.size()) * 8 * tables + 64.0 * layers,
                     "the rewards for sums");
+        if (!weights.vary()) compiled.values = aggregate.values;
         for (Index layer = 0; layer < layers; ++layer) {
             memory.monitor().tick_or_throw(4 * aggregate.members.size());
             const Index stage = model.first_stage + layer;
@@ -117,16 +120,22 @@ void compile_aggregates(const LocalGraphs& graphs, CompiledModel& model, SignalR
                 most += mine;
                 adding += mine > 0 ? 1 : 0;
             }
+            const double weight = weights.at_stage(stage);
             const std::span<const double> values(aggregate.values.data(), most + 1);
             if (adding > 1 && !is_linear(values)) {
                 model.aggregates_at[layer].push_back(static_cast<Index>(model.aggregates.size()));
                 compiled.layers.push_back(layer);
+                if (weights.vary()) {
+                    for (const double value : aggregate.values) {
+                        compiled.values.push_back(value * weight);
+                    }
+                }
                 continue;
             }
             for (const AggregateMember& member : aggregate.members) {
                 for (const auto& [signal, units] : member.units) {
                     if (!seen[at(member.agent)][layer][at(signal)]) continue;
-                    apart[at(member.agent)][layer].emplace_back(signal, values[units]);
+                    apart[at(member.agent)][layer].emplace_back(signal, values[units] * weight);
                 }
             }
         }

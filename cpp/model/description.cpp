@@ -1,6 +1,7 @@
 #include "model/description.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <stdexcept>
 #include <string>
@@ -68,6 +69,11 @@ void check(const Description& description) {
         check(description.agents[i]);
         require(at(description.start[i]) < description.agents[i].state_count, "start");
     }
+    require(description.weights.empty() || description.weights.size() == description.horizon,
+            "weights");
+    require(std::ranges::all_of(description.weights,
+                                [](double w) { return std::isfinite(w) && w >= 0; }),
+            "weights");
     for (const Entry& entry : description.entries) {
         require(all_below(entry.stages, description.horizon), "entry stages");
         for (std::size_t m = 0; m < entry.members.size(); ++m) {

@@ -61,6 +61,7 @@ struct Aggregate {
     std::optional<std::vector<Index>> stages;
 };
 
+// A reward of a stage, whatever it is for, counts times the stage's weight.
 struct Description {
     Index horizon = 0;
     Index first_stage = 0;  // where planning starts
@@ -68,6 +69,7 @@ struct Description {
     std::vector<StateId> start;  // per agent, at first_stage
     std::vector<Entry> entries;
     std::vector<Aggregate> aggregates;
+    std::vector<double> weights;  // by stage, above or equal to 0; empty: 1 at every stage
 };
 
 // Throws std::invalid_argument if an index points outside its array.

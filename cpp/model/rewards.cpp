@@ -23,7 +23,8 @@ void StageValue::add(double value, const std::optional<std::vector<Index>>& stag
     for (const Index stage : distinct) extra_.emplace_back(stage, value);
 }
 
-void StageValue::finish() {
+void StageValue::finish(StageWeights weights) {
+    weights_ = std::move(weights);
     // Stable, so that values are added in the order of the description.
     std::ranges::stable_sort(extra_, {}, &std::pair<Index, double>::first);
     std::size_t kept = 0;
@@ -40,16 +41,32 @@ void StageValue::finish() {
 double StageValue::at_stage(Index stage) const {
     const auto found =
         std::ranges::lower_bound(extra_, stage, {}, &std::pair<Index, double>::first);
-    if (found == extra_.end() || found->first != stage) return constant_;
-    return constant_ + found->second;
+    const bool adds = found != extra_.end() && found->first == stage;
+    return (adds ? constant_ + found->second : constant_) * weights_.at_stage(stage);
 }
 
 void AgentRewards::rewards_at(Index stage, std::vector<double>& rewards) const {
     rewards = constant;
+    add_stage(stage, rewards);
+    if (!weights.vary()) return;
+    const double weight = weights.at_stage(stage);
+    for (double& reward : rewards) reward *= weight;
+}
+
+void AgentRewards::add_stage(Index stage, std::vector<double>& rewards) const {
     if (at_stage.empty()) return;
     for (const OwnReward& own : at_stage[stage]) {
         for (const TransitionId transition : matches[own.matches]) {
             rewards[at(transition)] += own.value;
+        }
+    }
+}
+
+void AgentRewards::take_stage(Index stage, std::vector<double>& rewards) const {
+    if (at_stage.empty()) return;
+    for (const OwnReward& own : at_stage[stage]) {
+        for (const TransitionId transition : matches[own.matches]) {
+            rewards[at(transition)] = constant[at(transition)];
         }
     }
 }
@@ -193,10 +210,12 @@ Rewards sort_rewards(const Description& description) {
     Rewards rewards;
     const std::size_t n = description.agents.size();
     rewards.agents.resize(n);
+    rewards.weights = StageWeights(description.weights);
     std::vector<Matcher> matchers;
     matchers.reserve(n);
     for (std::size_t i = 0; i < n; ++i) {
         rewards.agents[i].constant.assign(description.agents[i].transition_count(), 0.0);
+        rewards.agents[i].weights = rewards.weights;
         matchers.emplace_back(description.agents[i], rewards.agents[i]);
     }
 
@@ -227,7 +246,7 @@ Rewards sort_rewards(const Description& description) {
     for (std::size_t i = 0; i < n; ++i) signal_of[i].assign(rewards.agents[i].matches.size(), 0);
     for (std::uint32_t g = 0; g < groups.size(); ++g) {
         const auto members = groups[g];
-        values[g].finish();
+        values[g].finish(rewards.weights);
         if (members.empty()) {
             rewards.constant = values[g];
         } else if (members.size() == 1) {
@@ -254,7 +273,7 @@ Rewards sort_rewards(const Description& description) {
         add_aggregate(aggregate, static_cast<Index>(g), description.horizon,
                       parts_of(aggregate, description.agents, matchers, rewards), rewards);
     }
-    rewards.constant.finish();
+    rewards.constant.finish(rewards.weights);
     for (std::size_t i = 0; i < n; ++i) {
         list_signals(rewards.agents[i], description.agents[i].transition_count());
     }

@@ -6,6 +6,7 @@
 // at several an interaction.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
@@ -15,14 +16,32 @@
 
 namespace coreplan {
 
-// A value per stage: a constant, and what is added to it at some stages.
+// What rewards count at each stage; see `Description::weights`.
+class StageWeights {
+public:
+    StageWeights() = default;
+    explicit StageWeights(const std::vector<double>& by_stage) {
+        if (!by_stage.empty()) by_stage_ = std::make_shared<const std::vector<double>>(by_stage);
+    }
+    // Whether they may differ between stages.
+    [[nodiscard]] bool vary() const noexcept { return by_stage_ != nullptr; }
+    [[nodiscard]] double at_stage(Index stage) const {
+        return by_stage_ ? (*by_stage_)[stage] : 1.0;
+    }
+
+private:
+    std::shared_ptr<const std::vector<double>> by_stage_;
+};
+
+// A value per stage: a constant, and what is added to it at some stages; times the stage's weight.
 class StageValue {
 public:
     void add(double value, const std::optional<std::vector<Index>>& stages);
     // Sorts and adds up; call once, after the last `add`.
-    void finish();
+    void finish(StageWeights weights = {});
 
     [[nodiscard]] double at_stage(Index stage) const;
+    // Both without weights.
     [[nodiscard]] double constant() const noexcept { return constant_; }
     [[nodiscard]] const std::vector<std::pair<Index, double>>& extra() const noexcept {
         return extra_;
@@ -31,6 +50,7 @@ public:
 private:
     double constant_ = 0;
     std::vector<std::pair<Index, double>> extra_;
+    StageWeights weights_;
 };
 
 struct InteractionMember {
@@ -52,9 +72,10 @@ struct AgentRewards {
     // The distinct sets of transitions that conditions of this agent match.
     std::vector<std::vector<TransitionId>> matches;
 
-    // Own reward of a transition: constant, plus what the stage adds.
+    // Own reward of a transition: constant, plus what the stage adds; times the stage's weight.
     std::vector<double> constant;                  // per transition
     std::vector<std::vector<OwnReward>> at_stage;  // per stage; empty if no stage adds anything
+    StageWeights weights;
 
     // Signals: the match sets that interactions look at, and per transition which of them match.
     std::vector<Index> signal_matches;           // signal -> position in matches
@@ -63,8 +84,14 @@ struct AgentRewards {
 
     [[nodiscard]] std::size_t signal_count() const noexcept { return signal_matches.size(); }
 
+    // Whether own rewards may differ between stages.
+    [[nodiscard]] bool vary() const noexcept { return !at_stage.empty() || weights.vary(); }
     // Own rewards of all transitions at one stage; `rewards` is overwritten.
     void rewards_at(Index stage, std::vector<double>& rewards) const;
+    // The same for many stages in turn, without the weights: `rewards` begins as `constant`, and
+    // gets what one stage adds, until that is taken away.
+    void add_stage(Index stage, std::vector<double>& rewards) const;
+    void take_stage(Index stage, std::vector<double>& rewards) const;
 };
 
 // A member of an aggregate. Each amount that it can add has a signal of its own, so a transition
@@ -78,7 +105,7 @@ struct AggregateMember {
 // of 0: what it brings is a constant.
 struct AggregateReward {
     std::vector<AggregateMember> members;  // by agent
-    std::vector<double> values;            // by the sum, from 0
+    std::vector<double> values;            // by the sum, from 0; without the stages' weights
     std::optional<std::vector<Index>> stages;
     Index number;  // among the aggregates of the description
 };
@@ -88,9 +115,10 @@ struct Rewards {
     std::vector<Interaction> interactions;
     std::vector<AggregateReward> aggregates;
     // The entries behind the interactions one by one, with the members that they really look at:
-    // what has to know which reward function a value comes from.
+    // what has to know which reward function a value comes from. Without the stages' weights.
     std::vector<Entry> interaction_entries;
     StageValue constant;
+    StageWeights weights;
 };
 
 // Whether every unit of a sum is worth the same, up to rounding; `values` begin with 0.

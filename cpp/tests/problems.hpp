@@ -53,7 +53,7 @@ Description team(Index horizon, std::vector<AgentDescription> agents);
 // Small, cyclic and stochastic, with rewards of every scope and sign. About a quarter have
 // probabilities that do not sum exactly to 1. Values and probabilities are coarse and states are
 // sometimes copies of each other, so that there is something to merge. Reward functions have two
-// entries each, which need not look at the same agents.
+// entries each, which need not look at the same agents. In a third, stages have weights.
 Description random_team(std::uint64_t seed);
 
 // The same with one to three aggregates: costs and gains, thresholds and anything else, amounts

@@ -74,7 +74,7 @@ double Bellman::reward(Index stage, const JointState& state, const JointChoice& 
         }
         total += aggregate.values[sum];
     }
-    return total;
+    return description_.weights.empty() ? total : description_.weights[stage] * total;
 }
 
 double Bellman::value(Index stage, const JointState& state, const JointChoice& choice) {

@@ -58,6 +58,7 @@ Description shortened(Description d, double most) {
     while (d.horizon > d.first_stage + 1 && std::pow(branching, d.horizon - d.first_stage) > most) {
         --d.horizon;
     }
+    if (!d.weights.empty()) d.weights.resize(d.horizon);
     for (Entry& entry : d.entries) {
         if (entry.stages) std::erase_if(*entry.stages, [&](Index s) { return s >= d.horizon; });
     }

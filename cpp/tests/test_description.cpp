@@ -69,6 +69,8 @@ TEST("a malformed description is refused") {
         {"condition state", [](auto& d) { d.agents[0].conditions[0] = on_states({0, 2}); }},
         {"condition action", [](auto& d) { d.agents[0].conditions[0] = on_actions({2}); }},
         {"condition next", [](auto& d) { d.agents[0].conditions[0] = on_nexts({7}); }},
+        {"weights short", [](auto& d) { d.weights = {1.0, 0.5}; }},
+        {"weight below 0", [](auto& d) { d.weights = {1.0, 0.5, -0.1}; }},
         {"entry stage", [](auto& d) { d.entries[0].stages = std::vector<Index>{3}; }},
         {"entry agent", [](auto& d) { d.entries[0].members[1].agent = AgentId{2}; }},
         {"entry condition", [](auto& d) { d.entries[0].members[1].condition = 1; }},

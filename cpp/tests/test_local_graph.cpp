@@ -1,5 +1,6 @@
 #include "model/local_graph.hpp"
 
+#include <random>
 #include <set>
 
 #include "check.hpp"
@@ -99,6 +100,31 @@ TEST("a state whose choices are all closed at the stage has no action") {
     Description d = team(3, {agent(1, 2, {{0, 0, {{0}}, 0, 0}, {0, 1, {{0}}, 2, 9}})});
     const auto error = testing::caught<NoAction>([&] { unrolled(d); });
     CHECK(error.stage == 1);
+}
+
+TEST("a state whose actions change very often has the same choices as one by one") {
+    std::mt19937_64 random(7);
+    std::vector<Choice> choices{{0, 0, {{0}}}};
+    for (Index k = 0; k < 300; ++k) {
+        const auto first = static_cast<Index>(random() % 100);
+        const auto last = static_cast<Index>(first + random() % 20);
+        choices.push_back({0, 1, {{0}}, first, random() % 9 == 0 ? 0 : last});
+    }
+    Description d = team(100, {agent(1, 2, choices)});
+    d.first_stage = 3;
+    const LocalGraph graph = unrolled(d).agents[0];
+    for (Index stage = 3; stage < 100; ++stage) {
+        std::vector<ChoiceId> expected;
+        for (Index c = 0; c < choices.size(); ++c) {
+            if (choices[c].first <= stage && stage <= choices[c].last) {
+                expected.push_back(ChoiceId{c});
+            }
+        }
+        const auto begin = graph.choice_base.begin();
+        const Index node = graph.layer_begin[stage - 3];
+        CHECK(std::vector<ChoiceId>(begin + graph.choice_begin[node],
+                                    begin + graph.choice_begin[node + 1]) == expected);
+    }
 }
 
 TEST("arcs carry the probability, the own reward of their stage and their transition") {

@@ -223,9 +223,9 @@ def _maintenance() -> list[bytes]:
 def _teams() -> list[bytes]:
     return [
         made
-        for name in ("two_robots.yaml", "paper_example.yaml")
+        for name in ("two_robots.yaml", "paper_example.yaml", "machines.yaml")
         for text in [(EXAMPLES / name).read_text(encoding="utf-8")]
-        if "ti-mmdp/1" in text
+        if "format: ti-mmdp/" in text
         for made in _both(text)
     ]
 

@@ -135,15 +135,17 @@ def exact_distribution(policy: Policy, most_rows: int = MOST_ROWS) -> ReturnDist
         earned, weights = earned[rows], weights[rows]
         for each, at in zip(moves, places, strict=True):
             weights = weights * each.chance[at]
+        weight = indexed.weight(stage)
         for number in rewards_at(stage):
             if number >= len(indexed.entries):
-                earned = earned + laws.aggregate(number - len(indexed.entries), moves, known)[rows]
+                sums = laws.aggregate(number - len(indexed.entries), moves, known)[rows]
+                earned = earned + weight * sums
                 continue
             entry = indexed.entries[number]
             matches = [
                 _matches(laws, i, moves[i], places[i], condition) for i, condition in entry.members
             ]
-            earned = earned + entry.value * np.all(matches, axis=0)
+            earned = earned + entry.value * weight * np.all(matches, axis=0)
         states = [each.next[at] for each, at in zip(moves, places, strict=True)]
         if stage + 1 == indexed.horizon:
             states = []

@@ -403,7 +403,9 @@ class _Words:
             sums[what] = sums.get(what, 0.0) + amount - own
             kind = kinds.get(entry.kind, _NOTHING_TO_SAY)
             told_of[what], subjects[what] = kind, entry.subject or ""
-            if kind.event and isinstance(entry, IndexedEntry):
+            # With a discount, amounts tell no chances.
+            undiscounted = self._indexed.discount == 1
+            if kind.event and undiscounted and isinstance(entry, IndexedEntry):
                 chances[what] = (amount / entry.value, own / entry.value)
                 this, else_ = (f"{100 * each / entry.value:.3g} %" for each in (amount, own))
                 notes[what] = f"{kind.event} with a chance of {this} instead of {else_}"

@@ -24,6 +24,8 @@ Booleans = NDArray[np.bool_]
 
 MOST_CELLS = 1 << 14
 """The most cells of a table; beyond, each entry has a table with two cells: earned or not."""
+MOST_DISCOUNTED_CELLS = 1 << 20
+"""The most cells of a table and all stages, where every stage has values of its own."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,8 +45,8 @@ class RewardTable:
     """For each reward and cell: what is earned."""
     variant_at: tuple[int, ...]
     """For each stage from the first: the row of `active`, or NOTHING; empty with a single row."""
-    active: Booleans
-    """For each variant and reward: whether it counts."""
+    active: Floats
+    """For each variant and reward: what it counts, 0 or the weight of the stage."""
     values: Floats
     """For each variant and cell: the reward."""
     function: int | None = None
@@ -116,12 +118,15 @@ def _table(
     classes: list[Indices] = []
     matched_by: list[list[Booleans]] = []  # for each agent and entry, by class
     cells = 1
+    most = MOST_CELLS
+    if indexed.discount != 1:
+        most = min(most, max(2, MOST_DISCOUNTED_CELLS // indexed.horizon))
     for i in scope:
         conditions = sorted({c for entry in entries for who, c in entry.members if who == i})
         rows = np.array([matching[i].of(c) for c in conditions])
         kinds, class_of = np.unique(rows, axis=1, return_inverse=True)
         cells *= kinds.shape[1]
-        if cells > MOST_CELLS:
+        if cells > most:
             return None
         classes.append(class_of.reshape(-1).astype(np.uint32))
         place = {c: k for k, c in enumerate(conditions)}
@@ -168,7 +173,7 @@ def _with_stages(
 ) -> RewardTable:
     """Add the rewards of each stage to a table."""
     rewards = indexed.rewards
-    variant_at, active = _variants([rewards[k] for k in numbers], first, indexed.horizon)
+    variant_at, active = _variants(indexed, [rewards[k] for k in numbers], first)
     return RewardTable(
         tuple(numbers),
         scope,
@@ -183,27 +188,27 @@ def _with_stages(
 
 
 def _variants(
-    entries: Sequence[IndexedEntry | IndexedAggregate], first: int, horizon: int
-) -> tuple[tuple[int, ...], Booleans]:
-    """Find the sets of rewards that count together, and their stages."""
+    indexed: IndexedProblem, entries: Sequence[IndexedEntry | IndexedAggregate], first: int
+) -> tuple[tuple[int, ...], Floats]:
+    """Find the sets of rewards that count together and equally, and their stages."""
     always = frozenset(k for k, entry in enumerate(entries) if entry.stages is None)
     at_stage: dict[int, set[int]] = {}
     for k, entry in enumerate(entries):
         for stage in entry.stages or ():
             at_stage.setdefault(stage, set()).add(k)
-    if len(always) == len(entries):
-        return (), np.ones((1, len(entries)), bool)
-    variants: dict[frozenset[int], int] = {}
+    if len(always) == len(entries) and indexed.discount == 1:
+        return (), np.ones((1, len(entries)))
+    variants: dict[tuple[frozenset[int], float], int] = {}
     variant_at = []
-    for stage in range(first, horizon):
-        counting = always | at_stage.get(stage, set())
-        if counting:
-            variant_at.append(variants.setdefault(counting, len(variants)))
+    for stage in range(first, indexed.horizon):
+        counting, weight = always | at_stage.get(stage, set()), indexed.weight(stage)
+        if counting and weight:
+            variant_at.append(variants.setdefault((counting, weight), len(variants)))
         else:
             variant_at.append(_core.NOTHING)
-    active = np.zeros((max(1, len(variants)), len(entries)), bool)
-    for counting, k in variants.items():
-        active[k, sorted(counting)] = True
+    active = np.zeros((max(1, len(variants)), len(entries)))
+    for (counting, weight), k in variants.items():
+        active[k, sorted(counting)] = weight
     return tuple(variant_at), active
 
 

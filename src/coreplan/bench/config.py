@@ -2,79 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from coreplan.bench.sets import TEST_SETS, generate
-from coreplan.bench.sets.instance import MOST_INSTANCES
+from coreplan.bench.modules import Loaded, Module, load_module
+from coreplan.bench.sets.files import (
+    ProblemFile,
+    check_name_of_set,
+    find_files,
+    name_of_set,
+    read_instances,
+)
+from coreplan.bench.sets.instance import MOST_INSTANCES, Instance, generate
+from coreplan.bench.sets.registry import find_test_set
+from coreplan.bench.solvers import BadSolverError, Solver, parse_solver
 from coreplan.bench.store import CLOCKS, PROCESSOR, WALL
 from coreplan.errors import CoreplanError, Diagnostic, ModelError
-from coreplan.files.reading import Document, Place, read_document
+from coreplan.files.reading import STANDARD_INPUT, Document, Place, read_document
 from coreplan.files.writing import tidy
-from coreplan.model import TIMMDP, Agent, Condition, Entry, RewardFunction
-from coreplan.solving.option_fields import options_in
-from coreplan.solving.registry import ALGORITHMS, check_algorithm
-from coreplan.solving.solver import solve
 from coreplan.support.checks import check_integer, is_number, unknown_name
 from coreplan.support.frozen import FrozenMapping
-from coreplan.support.processors import usable_processors
+
+__all__ = ["FORMAT", "BenchConfig", "SetRun", "Solver", "config_of_files", "read_config"]
 
 FORMAT = "bench/1"
+TIME_LIMIT = 60.0
+"""The time limit of runs that are given problem files instead of a configuration."""
 
 _LIMITS = ("time", "memory", "clock")
-_TRIAL_SECONDS = 10.0
-_TRIAL = TIMMDP(
-    tuple(Agent(name, "s", {"s": {"go": {"s": 1.0}, "stay": {"s": 1.0}}}) for name in "AB"),
-    (
-        RewardFunction(
-            ("A", "B"),
-            (
-                Entry({"A": Condition(action="go")}, 1.0),
-                Entry({"B": Condition(action="go")}, 1.0),
-                Entry({name: Condition(action="go") for name in "AB"}, -1.0),
-            ),
-        ),
-    ),
-    horizon=1,
-)
-"""The smallest problem with an interaction, on which options are tried."""
-
-
-@dataclass(frozen=True)
-class Solver:
-    """An algorithm with options, under a name.
-
-    Attributes
-    ----------
-    name
-        Any name.
-    algorithm
-        The algorithm's name; see :func:`coreplan.solve`.
-    options
-        Its options.
-    """
-
-    name: str
-    algorithm: str
-    options: Mapping[str, Any]
-
-    @property
-    def threads(self) -> int:
-        """Number of threads of the solver."""
-        known = options_in(ALGORITHMS[self.algorithm].options)
-        if "threads" not in known:
-            return 1
-        return int(self.options.get("threads", known["threads"].default) or usable_processors())
-
-    @property
-    def has_one_thread(self) -> bool:
-        """Whether it uses one thread on every machine, whatever the number of processors."""
-        known = options_in(ALGORITHMS[self.algorithm].options)
-        if "threads" not in known:
-            return True
-        return bool(self.options.get("threads", known["threads"].default) == 1)
 
 
 @dataclass(frozen=True)
@@ -86,7 +44,8 @@ class SetRun:
     set
         The test set's name.
     count
-        Instances per group; None for the set's own number.
+        Instances per group; None for the set's own number. Of files, how many of them; None for
+        all.
     parameters
         Parameters of the set that differ from their defaults.
     solvers
@@ -97,6 +56,10 @@ class SetRun:
         MB for each solve; None for no limit.
     clock
         The seconds that count, for limits and results: ``wall`` or ``processor``.
+    files
+        The problem files that are the set; None for a test set that makes its problems.
+    read
+        The problems of the files; None before they have been read.
     """
 
     set: str
@@ -106,6 +69,15 @@ class SetRun:
     time_limit: float
     memory_limit: float | None
     clock: str = WALL
+    files: tuple[ProblemFile, ...] | None = None
+    read: tuple[Instance, ...] | None = None
+
+    def instances(self, seed: int) -> Iterator[Instance]:
+        """The instances of the set: made by a generator, or those of the files."""
+        if self.read is None:
+            yield from generate(self.set, count=self.count, seed=seed, **dict(self.parameters))
+        else:
+            yield from self.read[: self.count]
 
 
 @dataclass(frozen=True)
@@ -120,11 +92,17 @@ class BenchConfig:
         Seed of the test sets.
     sets
         The test sets in their order.
+    modules
+        The modules of users that solving needs.
+    notes
+        Remarks for people on the problem files.
     """
 
     name: str
     seed: int
     sets: tuple[SetRun, ...]
+    modules: tuple[Module, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def threads(self) -> int:
@@ -189,46 +167,155 @@ class BenchConfig:
         return replace(self, sets=tuple(changed))
 
 
-def read_config(path: str | Path) -> BenchConfig:
-    """Read a configuration from a ``bench/1`` file, in YAML or JSON.
+def read_config(path: str | Path, modules: Sequence[str] = ()) -> BenchConfig:
+    """Read a configuration from a ``bench/1`` file, in YAML or JSON, and its problem files.
+
+    Parameters
+    ----------
+    path
+        The file; ``-`` for the standard input. Paths in it are relative to its folder.
+    modules
+        Modules to load in addition to those that it names; see
+        :func:`~coreplan.bench.modules.load_module`.
 
     Raises
     ------
     FormatError
-        With all mistakes, by line and column.
+        With all mistakes of the configuration, by line and column.
+    CoreplanError
+        With all mistakes of the problem files, by file and line; or if a module cannot be loaded.
     """
-    return read_document(path, _take_config)
+    loaded = _load(modules)
+    folder = Path() if str(path) == STANDARD_INPUT else Path(path).parent
+    return _with_files(read_document(path, partial(_take_config, folder=folder, loaded=loaded)))
 
 
-def _take_config(document: Document) -> BenchConfig:
+def config_of_files(
+    paths: Sequence[str],
+    solvers: Sequence[str] = ("core",),
+    *,
+    modules: Sequence[str] = (),
+    time_limit: float = TIME_LIMIT,
+    memory_limit: float | None = None,
+) -> BenchConfig:
+    """The configuration of a run on problem files.
+
+    Parameters
+    ----------
+    paths
+        Files, folders and patterns, see :func:`~coreplan.bench.sets.files.find_files`.
+    solvers
+        As people write them, see :func:`~coreplan.bench.solvers.parse_solver`.
+    modules
+        Modules to load, see :func:`~coreplan.bench.modules.load_module`.
+    time_limit, memory_limit
+        Seconds and MB for each solve; None for no limit of memory.
+
+    Raises
+    ------
+    CoreplanError
+        If a file, solver or module is invalid.
+
+    Examples
+    --------
+    >>> from coreplan.cli import example_path
+    >>> config = config_of_files([str(example_path("two_works.yaml"))], ["core", "dp"])
+    >>> [instance.name for instance in config.sets[0].instances(config.seed)]
+    ['two_works.yaml']
+    """
+    loaded = _load(modules)
+    chosen = [parse_solver(each, loaded.codes) for each in solvers]
+    ways = [(each.algorithm, sorted(each.options.items())) for each in chosen]
+    for position, way in enumerate(ways):
+        if way in ways[:position]:
+            same = chosen[ways.index(way)].name
+            said = (
+                f"solver {chosen[position].name!r} is the same as {same!r}; leave one of them out"
+            )
+            raise BadSolverError(said, "algorithm")
+    files = tuple(find_files(paths))
+    name = name_of_set(files)
+    run = SetRun(
+        name, None, FrozenMapping({}), tuple(chosen), time_limit, memory_limit, files=files
+    )
+    check_name_of_set(name)
+    return _with_files(BenchConfig(name, 0, (run,), loaded.modules))
+
+
+def _load(modules: Iterable[str], folder: Path | None = None) -> Loaded:
+    loaded = Loaded()
+    for each in modules:
+        loaded = loaded.and_also(load_module(each, Path() if folder is None else folder))
+    return loaded
+
+
+def _with_files(config: BenchConfig) -> BenchConfig:
+    """The configuration with the problems of its files, which are read here."""
+    sets, notes, mistakes = [], list(config.notes), []
+    for each in config.sets:
+        if each.files is not None:
+            try:
+                read, remarks = read_instances(each.set, each.files)
+            except CoreplanError as error:
+                mistakes.append(str(error))
+                continue
+            notes += remarks
+            each = replace(each, read=read)
+        sets.append(each)
+    if mistakes:
+        raise CoreplanError("\n".join(dict.fromkeys("\n".join(mistakes).splitlines())))
+    return replace(config, sets=tuple(sets), notes=tuple(dict.fromkeys(notes)))
+
+
+def _take_config(document: Document, *, folder: Path, loaded: Loaded) -> BenchConfig:
     document.check_format(FORMAT)
     top = document.fields(
         document.root,
         (),
         "the configuration",
         ("format", "solvers", "sets"),
-        ("name", "seed", "limits"),
+        ("name", "seed", "limits", "modules"),
     )
     name = document.stem
     if "name" in top:
         name = document.name(top["name"], ("name",), "the configuration")
     seed = _whole(document, top, (), "seed", 0) if "seed" in top else 0
     limits = _limits(document, top, ())
-    solvers = _solvers(document, top["solvers"]) if "solvers" in top else {}
+    if "modules" in top:
+        loaded = loaded.and_also(_modules(document, top["modules"], folder))
+    solvers = _solvers(document, top["solvers"], loaded.codes) if "solvers" in top else {}
     sets = []
     if "sets" in top:
         listed = document.items(top["sets"], ("sets",), "the test sets")
         if not listed and isinstance(top["sets"], list):
             document.fail(("sets",), "found an empty list; expected one test set or more")
         for position, each in enumerate(listed):
-            sets.append(_set(document, each, ("sets", position), solvers, limits, seed or 0))
+            place = ("sets", position)
+            sets.append(_set(document, each, place, folder, solvers, limits, seed or 0))
         _check_threads(document, [each for each in sets if each is not None])
     return document.finish(
-        lambda: BenchConfig(name, seed or 0, tuple(each for each in sets if each is not None))
+        lambda: BenchConfig(
+            name, seed or 0, tuple(each for each in sets if each is not None), loaded.modules
+        )
     )
 
 
-def _solvers(document: Document, value: Any) -> dict[str, Solver]:
+def _modules(document: Document, value: Any, folder: Path) -> Loaded:
+    loaded = Loaded()
+    for position, name in enumerate(document.items(value, ("modules",), "modules of your own")):
+        place: Place = ("modules", position)
+        if not isinstance(name, str):
+            kind = document.kind(place)
+            document.fail(place, f"found {kind}; expected a file that ends in .py, or a module")
+            continue
+        try:
+            loaded = loaded.and_also(load_module(name, folder))
+        except CoreplanError as error:
+            document.fail(place, str(error))
+    return loaded
+
+
+def _solvers(document: Document, value: Any, codes: Mapping[str, str]) -> dict[str, Solver]:
     found: dict[str, Solver] = {}
     same: dict[str, str] = {}
     members = document.members(value, ("solvers",), "the solvers by name")
@@ -246,43 +333,24 @@ def _solvers(document: Document, value: Any) -> dict[str, Solver]:
         options: dict[str, Any] = {}
         if "options" in parts:
             options = document.members(parts["options"], (*place, "options"), "options by name")
-        solver = Solver(name, algorithm, FrozenMapping(tidy(options)))
+        code = codes.get(algorithm, "") if isinstance(algorithm, str) else ""
+        solver = Solver(name, algorithm, FrozenMapping(tidy(options)), code)
         found[name] = solver
-        if _check_solver(document, solver, place):
-            text = repr((algorithm, sorted(solver.options.items())))
-            if text in same:
-                document.fail(
-                    place, f"the same algorithm with the same options as solver {same[text]!r}"
-                )
-            same.setdefault(text, name)
-    return found
-
-
-def _check_solver(document: Document, solver: Solver, place: Place) -> bool:
-    """Whether the algorithm exists and takes these options; mistakes are recorded."""
-    if not isinstance(solver.algorithm, str):
-        document.fail((*place, "algorithm"), "expected the name of an algorithm, a text")
-        return False
-    try:
-        check_algorithm(solver.algorithm)
-    except CoreplanError as error:
-        document.fail((*place, "algorithm"), str(error))
-        return False
-    for option, value in solver.options.items():
         try:
-            check_algorithm(solver.algorithm, [option])
-        except CoreplanError as error:
-            document.fail((*place, "options", option), str(error), at_key=True)
-            return False
-        if isinstance(value, dict | list) or value is None:
-            document.fail((*place, "options", option), "expected a number, a text, true or false")
-            return False
-    try:
-        solve(_TRIAL, algorithm=solver.algorithm, time_limit=_TRIAL_SECONDS, **dict(solver.options))
-    except Exception as error:  # report any error now, and not after hours
-        document.fail((*place, "options"), f"the algorithm does not take these options: {error}")
-        return False
-    return True
+            solver.check()
+        except BadSolverError as error:
+            wrong = (*place, error.part)
+            if error.part in options:
+                wrong = (*place, "options", error.part)
+            document.fail(wrong, str(error), at_key=error.at_name)
+            continue
+        text = repr((algorithm, sorted(solver.options.items())))
+        if text in same:
+            document.fail(
+                place, f"the same algorithm with the same options as solver {same[text]!r}"
+            )
+        same.setdefault(text, name)
+    return found
 
 
 def _check_threads(document: Document, sets: Iterable[SetRun]) -> None:
@@ -304,13 +372,20 @@ def _set(
     document: Document,
     value: Any,
     place: Place,
+    folder: Path,
     solvers: Mapping[str, Solver],
     limits: Mapping[str, Any],
     seed: int,
 ) -> SetRun | None:
-    parts = document.fields(
-        value, place, "a set", ("set",), ("count", "parameters", "solvers", "limits")
-    )
+    of_files = isinstance(value, dict) and "files" in value
+    if of_files:
+        parts = document.fields(
+            value, place, "a set of files", ("files",), ("set", "solvers", "limits")
+        )
+    else:
+        parts = document.fields(
+            value, place, "a set", ("set",), ("count", "parameters", "solvers", "limits")
+        )
     count = None
     if "count" in parts:
         count = _whole(document, parts, place, "count", 1, MOST_INSTANCES)
@@ -322,6 +397,28 @@ def _set(
             "the time limit is missing; add `limits: {time: 60}` here, or at the top for all sets",
         )
     chosen = _chosen(document, parts, place, solvers)
+    found = (
+        _files(document, parts, place, folder) if of_files else _test_set(document, parts, place)
+    )
+    if found is None or document.problems:
+        return None
+    if not of_files:
+        try:
+            next(generate(found.set, count=1, seed=seed, **dict(found.parameters)))
+        except CoreplanError as error:
+            document.fail((*place, "parameters"), str(error))
+    return replace(
+        found,
+        count=count,
+        solvers=chosen,
+        time_limit=merged["time"],
+        memory_limit=merged.get("memory"),
+        clock=merged.get("clock", WALL),
+    )
+
+
+def _test_set(document: Document, parts: Mapping[str, Any], place: Place) -> SetRun | None:
+    """A set with the name and the parameters of a test set."""
     parameters: dict[str, Any] = {}
     if "parameters" in parts:
         members = document.members(
@@ -331,32 +428,49 @@ def _set(
     if "set" not in parts:
         return None
     name = parts["set"]
-    if not isinstance(name, str) or name not in TEST_SETS:
-        document.fail((*place, "set"), unknown_name(name, "test set", list(TEST_SETS), "coreplan"))
+    try:
+        known = find_test_set(name)
+    except ModelError as error:
+        document.fail((*place, "set"), str(error))
         return None
     for key, each in parameters.items():
         try:
-            TEST_SETS[name].settle({key: each})
+            known.settle({key: each})
         except ModelError as error:
-            unknown = key not in TEST_SETS[name].parameters
+            unknown = key not in known.parameters
             document.fail((*place, "parameters", key), str(error), at_key=unknown)
-    if document.problems:
+    return SetRun(name, None, FrozenMapping(parameters), (), 0.0, None)
+
+
+def _files(
+    document: Document, parts: Mapping[str, Any], place: Place, folder: Path
+) -> SetRun | None:
+    """A set with the files that its patterns stand for."""
+    at: Place = (*place, "files")
+    given = parts["files"]
+    patterns = [given] if isinstance(given, str) else document.items(given, at, "paths of files")
+    if not patterns and isinstance(given, list):
+        document.fail(at, "found an empty list; expected one path or more")
+    found: dict[Path, ProblemFile] = {}
+    for position, pattern in enumerate(patterns):
+        here = at if isinstance(given, str) else (*at, position)
+        if not (isinstance(pattern, str) and pattern):
+            document.fail(here, f"found {document.kind(here)}; expected the path of files, a text")
+            continue
+        try:
+            found.update({each.path: each for each in find_files([pattern], folder)})
+        except (ModelError, ValueError) as error:  # a name that is invalid for a file
+            document.fail(here, str(error))
+    if not found:
         return None
+    files = tuple(found.values())
+    name = document.name(parts["set"], (*place, "set"), "the set") if "set" in parts else None
+    name = name_of_set(files) if name is None else name
     try:
-        next(generate(name, count=1, seed=seed, **parameters))
+        check_name_of_set(name)
     except ModelError as error:
-        document.fail((*place, "parameters"), str(error))
-    time = merged["time"]
-    assert time is not None
-    return SetRun(
-        name,
-        count,
-        FrozenMapping(parameters),
-        chosen,
-        time,
-        merged.get("memory"),
-        merged.get("clock", WALL),
-    )
+        document.fail((*place, "set" if "set" in parts else "files"), str(error))
+    return SetRun(name, None, FrozenMapping({}), (), 0.0, None, files=files)
 
 
 def _chosen(

@@ -98,6 +98,8 @@ def make_page(
         "",
     ]
     for figure in figures:
+        if figure.path is None and not figure.kind.expected:
+            continue
         lines += [*_figure(figure, page), ""]
     claims = check_claims(rows) if claims is None else claims
     lines += ["## The paper's claims", "", *claims_table(claims), ""]

@@ -8,10 +8,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from coreplan.bench.config import BenchConfig, SetRun, Solver
+from coreplan.bench.config import BenchConfig, SetRun
+from coreplan.bench.modules import Module
 from coreplan.bench.pool import Answer, Pool
-from coreplan.bench.sets import Instance, generate
-from coreplan.bench.store import Row, Store, solve_key
+from coreplan.bench.sets import Instance
+from coreplan.bench.solvers import Solver
+from coreplan.bench.store import Row, Store, solve_key, version_with_code
 from coreplan.bench.worker import KILLED, PATIENCE, SOLVE, TIME_GRACE
 from coreplan.errors import SolverError
 from coreplan.support.interrupts import catch_interrupts
@@ -43,6 +45,7 @@ class Solve:
 
     def row(self, answer: Answer, jobs: int) -> Row:
         """The row of the store for its outcome."""
+        code = self.solver.code
         return Row(
             set=self.set,
             instance=self.instance,
@@ -60,7 +63,7 @@ class Solve:
             wall_seconds=answer["wall_seconds"],
             cpu_seconds=answer["cpu_seconds"],
             peak_memory_mb=answer["peak_memory_mb"],
-            versions=answer["versions"],
+            versions={**answer["versions"], **({"code": code} if code else {})},
             machine={**answer["machine"], "jobs": jobs},
             started=answer["started"],
             clock=self.clock,
@@ -84,8 +87,7 @@ def plan_solves(
     """
     planned: dict[str, Solve] = {}
     for each in config.sets:
-        instances = generate(each.set, count=each.count, seed=config.seed, **dict(each.parameters))
-        for instance in instances:
+        for instance in each.instances(config.seed):
             for solve in _solves_of(each, instance):
                 planned.setdefault(solve.key, solve)
             if tell is not None:
@@ -98,6 +100,7 @@ def _solves_of(run: SetRun, instance: Instance) -> Iterator[Solve]:
     for solver in run.solvers:
         limits = (run.time_limit, run.memory_limit)
         algorithm, options = solver.algorithm, solver.options
+        version = version_with_code(__version__, solver.code)
         yield Solve(
             set=instance.set,
             instance=instance.name,
@@ -108,7 +111,7 @@ def _solves_of(run: SetRun, instance: Instance) -> Iterator[Solve]:
             time_limit=run.time_limit,
             memory_limit=run.memory_limit,
             clock=run.clock,
-            key=solve_key(digest, algorithm, options, *limits, __version__, run.clock),
+            key=solve_key(digest, algorithm, options, *limits, version, run.clock),
         )
 
 
@@ -216,6 +219,8 @@ class Run:
         Store for the results; solves that it has already are not repeated.
     pool
         The workers.
+    modules
+        The modules of users that solving needs.
     tell
         Called with the state at least twice a second, and after each row.
     function
@@ -232,6 +237,7 @@ class Run:
         store: Store,
         pool: Pool,
         *,
+        modules: Iterable[Module] = (),
         tell: Callable[[RunState], object] | None = None,
         function: str = SOLVE,
         grace: float = TIME_GRACE,
@@ -239,6 +245,7 @@ class Run:
     ) -> None:
         self._store = store
         self._pool = pool
+        self._modules = [each.to_dict() for each in modules]
         self._tell = tell
         self._function = function
         self._grace = grace
@@ -301,6 +308,7 @@ class Run:
                 key,
                 {
                     "function": self._function,
+                    "modules": self._modules,
                     "text": solve.text,
                     "algorithm": solve.solver.algorithm,
                     "options": dict(solve.solver.options),

@@ -128,7 +128,8 @@ class Row:
     peak_memory_mb
         Largest memory of the process, including the program itself.
     versions
-        Versions of ``coreplan``, ``python`` and ``numpy``.
+        Versions of ``coreplan``, ``python`` and ``numpy``; and ``code``, if a module of the user
+        has registered the algorithm: the first digits of the SHA-256 of its source.
     machine
         ``processor``, ``cores``, ``memory_mb``, ``system``, and ``jobs``: the number of solves at
         the same time.
@@ -181,6 +182,11 @@ class Row:
         return None if self.result is None else float(self.result["value"])
 
     @property
+    def version(self) -> str:
+        """The version of what solved: that of coreplan, and of the module of the algorithm."""
+        return version_with_code(self.versions.get("coreplan", ""), self.versions.get("code", ""))
+
+    @property
     def key(self) -> str:
         """The unique key of this solve; see :func:`solve_key`."""
         return solve_key(
@@ -189,7 +195,7 @@ class Row:
             self.options,
             self.time_limit,
             self.memory_limit,
-            self.versions.get("coreplan", ""),
+            self.version,
             self.clock,
         )
 
@@ -207,6 +213,11 @@ class Row:
 
 _MAPPINGS = ("parameters", "options", "result", "versions", "machine")
 _COLUMNS = tuple(each.name for each in fields(Row))
+
+
+def version_with_code(version: str, code: str) -> str:
+    """The version of coreplan, with the code of a module if it has registered the algorithm."""
+    return f"{version}, code {code}" if code else version
 
 
 def unit_of_time(rows: Iterable[Row]) -> str:
@@ -234,7 +245,7 @@ def solve_key(
     time_limit, memory_limit
         The limits.
     version
-        Version of coreplan.
+        Version of what solves; see :attr:`Row.version`.
     clock
         The clock of the time limit.
     """

@@ -64,8 +64,7 @@ def summarise(rows: Iterable[Row]) -> list[Summary]:
     for row in rows:
         options = json.dumps(dict(row.options), sort_keys=True)
         limits = (row.time_limit, row.memory_limit, row.clock)
-        version = row.versions.get("coreplan", "")
-        group = (row.set, row.solver, row.algorithm, options, *limits, version)
+        group = (row.set, row.solver, row.algorithm, options, *limits, row.version)
         groups.setdefault(group, []).append(row)
     # Rows of one set stay together, in whatever order their solves ended.
     sets = {group[0]: position for position, group in reversed(list(enumerate(groups)))}
@@ -83,7 +82,7 @@ def _summary(rows: list[Row]) -> Summary:
         options=dict(first.options),
         time_limit=first.time_limit,
         memory_limit=first.memory_limit,
-        version=first.versions.get("coreplan", ""),
+        version=first.version,
         clock=first.clock,
         solves=len(rows),
         solved=sum(row.solved for row in rows),

@@ -11,6 +11,7 @@ from __future__ import annotations
 import gc
 import importlib
 import json
+import math
 import os
 import select
 import signal
@@ -24,10 +25,12 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from coreplan.bench.machine import describe_machine, processor_seconds, resident_mb, versions
+from coreplan.bench.modules import in_words, load_again
 from coreplan.bench.store import PROCESSOR
-from coreplan.errors import CoreplanError, LimitError, shorten
+from coreplan.errors import CoreplanError, LimitError, SolverError, shorten
 from coreplan.formats import parse_problem
 from coreplan.solving.limits import Progress
+from coreplan.solving.result import Result
 from coreplan.support.clock import replace_clock
 from coreplan.support.memory import BYTES_PER_MB, memory_in_mb
 
@@ -109,6 +112,10 @@ class BoundsLog:
 
     def note(self, seconds: float, lower: float, upper: float) -> None:
         """Record bounds if one has changed."""
+        # Algorithms of others may tell numbers of numpy.
+        seconds, lower, upper = float(seconds), float(lower), float(upper)
+        if math.isnan(seconds) or math.isnan(lower) or math.isnan(upper):
+            return
         if self._last is not None and self._last[1:] == (lower, upper):
             return
         self._last = (seconds, lower, upper)
@@ -137,7 +144,10 @@ def solve_request(request: Mapping[str, Any]) -> dict[str, Any]:
     log = BoundsLog()
     result, message = None, ""
     timed = request["clock"] == PROCESSOR
+    modules = request["modules"]
     try:
+        for each in modules:
+            load_again(each)
         with replace_clock(time.process_time) if timed else nullcontext():
             found = find_function(request["function"])(
                 parse_problem(request["text"]),
@@ -148,7 +158,7 @@ def solve_request(request: Mapping[str, Any]) -> dict[str, Any]:
                 **request["options"],
             )
         log.note(found.seconds, found.lower_bound, found.upper_bound)
-        outcome, result, message = "result", found.to_dict(), found.message
+        outcome, result, message = "result", checked_result(found), found.message
     except LimitError as error:
         outcome, message = "no_plan", str(error)
     except MemoryError:
@@ -156,13 +166,24 @@ def solve_request(request: Mapping[str, Any]) -> dict[str, Any]:
     except CoreplanError as error:
         outcome, message = "error", str(error)
     except Exception as error:
-        outcome, message = "error", f"{type(error).__name__}: {error}"
+        outcome = "error"
+        message = in_words(error, {each["path"]: Path(each["path"]).name for each in modules})
     return {
         "outcome": outcome,
         "message": shorten(message, _LONGEST_MESSAGE),
         "result": result,
         "progress": log.points,
     }
+
+
+def checked_result(found: Result) -> dict[str, Any]:
+    """The ``result/1`` object of a result; a SolverError if it cannot be written."""
+    result = found.to_dict()
+    try:
+        json.dumps(result, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise SolverError(f"the result cannot be written: {error}; use plain numbers") from None
+    return result
 
 
 class Child:

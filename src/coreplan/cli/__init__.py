@@ -21,6 +21,7 @@ from coreplan.cli.explain import explain as explain_command
 from coreplan.cli.export import export as export_command
 from coreplan.cli.generate import generate as generate_command
 from coreplan.cli.import_works import import_works as import_command
+from coreplan.cli.infinite import infinite as infinite_command
 from coreplan.cli.info import info as info_command
 from coreplan.cli.outputs import IncompleteError, print_internal_error, unwritable_output
 from coreplan.cli.plan import plan as plan_command
@@ -87,6 +88,7 @@ SECTIONS: Mapping[str, Sequence[click.Command]] = {
     "Compare": (compare_command,),
     "Research": (
         info_command,
+        infinite_command,
         verify_command,
         cross_check_command,
         crg_command,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
 import click
 
 from coreplan.bench.cluster import RayPool, check_ray
-from coreplan.bench.config import read_config
+from coreplan.bench.config import config_of_files, read_config
 from coreplan.bench.live import RunDisplay, print_summaries, state_in_words
 from coreplan.bench.pool import LocalPool
 from coreplan.bench.results import read_rows
@@ -16,6 +17,7 @@ from coreplan.bench.runner import Run, count_solves, default_jobs, plan_solves
 from coreplan.bench.store import Store
 from coreplan.bench.summary import summarise
 from coreplan.bench.table import in_order, write_table
+from coreplan.cli.bench_compare import compare
 from coreplan.cli.bench_figures import figures
 from coreplan.cli.outputs import Outputs
 from coreplan.cli.shared import (
@@ -29,9 +31,14 @@ from coreplan.cli.shared import (
     memory_limit_option,
     print_json,
 )
-from coreplan.errors import ModelError
+from coreplan.domains.maintenance.works.opening import PROBLEM_ENDINGS
+from coreplan.errors import FormatError, ModelError
+from coreplan.files.reading import STANDARD_INPUT, read_document
 from coreplan.support.processors import choose_count
 from coreplan.view.terminal import make_console
+
+LIST_ENDINGS = (".csv", ".xlsx", ".xlsm")
+"""How the names of works lists end."""
 
 
 @click.group(
@@ -40,11 +47,13 @@ from coreplan.view.terminal import make_console
     coreplan bench run paper.yaml -o paper.sqlite
     coreplan bench show paper.sqlite
     coreplan bench figures paper.sqlite -o figures
+    coreplan bench run problems --solver core --solver dp
+    coreplan bench compare problems.sqlite --solver core --solver dp
     """,
-    short_help="Run test sets and show the results.",
+    short_help="Run test sets or problem files, and show and compare the results.",
 )
 def bench() -> None:
-    """Run solvers on test sets, keep all results in one file, and show them."""
+    """Run solvers on test sets or problem files, keep all results in one file, and show them."""
 
 
 @bench.command(
@@ -56,17 +65,35 @@ def bench() -> None:
     coreplan bench run paper.yaml --count 5 --time-limit 2 --sets mpp,pyra --solvers core
     coreplan bench run paper.yaml --from earlier.csv.gz -o results.sqlite
     coreplan bench run paper.yaml --cluster ray --address auto
+    coreplan bench run problems --solver core --solver "core-2016 merge=false" --time-limit 30
+    coreplan bench run problems --module my_solver.py --solver mine --solver core
     """,
-    short_help="Solve the test sets of a configuration.",
+    short_help="Solve the test sets of a configuration, or problem files.",
 )
-@click.argument("config", type=click.Path())
+@click.argument("what", nargs=-1, required=True, type=click.Path(), metavar="CONFIG|PROBLEMS...")
+@click.option(
+    "--solver",
+    "written",
+    multiple=True,
+    metavar="SOLVER",
+    help="Problem files: solve them with this algorithm; options follow it, as in "
+    '"core-2016 merge=false". May be given several times.  [default: core]',
+)
+@click.option(
+    "--module",
+    "modules",
+    multiple=True,
+    metavar="MODULE",
+    help="Load a Python file, or an installed module, that registers algorithms, test sets or "
+    "formats. May be given several times.",
+)
 @click.option(
     "-o",
     "--output",
     type=click.Path(),
     metavar="RESULTS",
-    help="File for the results.  [default: the configuration's name with the ending .sqlite, in "
-    "the current folder]",
+    help="File for the results.  [default: the name of the configuration, file or folder with the "
+    "ending .sqlite, in the current folder]",
 )
 @click.option(
     "--from",
@@ -108,13 +135,16 @@ def bench() -> None:
     "--time-limit",
     type=click.FloatRange(min=0, min_open=True),
     metavar="SECONDS",
-    help="Time limit of each solve, instead of the configuration's.",
+    help="Time limit of each solve, instead of the configuration's; for problem files, 60 unless "
+    "it is given.",
 )
 @memory_limit_option
 @click.option("--dry-run", is_flag=True, help="Only print what would be solved.")
 @json_option
 def run(
-    config: str,
+    what: tuple[str, ...],
+    written: tuple[str, ...],
+    modules: tuple[str, ...],
     output: str | None,
     earlier: tuple[str, ...],
     jobs: int | None,
@@ -128,7 +158,10 @@ def run(
     dry_run: bool,
     as_json: bool,
 ) -> int:
-    """Solve the test sets that CONFIG names with the solvers it names, and keep the results.
+    """Solve problems with several solvers, and keep the results.
+
+    CONFIG (bench/1) names test sets or problem files, and the solvers. PROBLEMS are problem files,
+    folders of them, or works lists; `--solver` then gives the solvers.
 
     Solves that are already in the results are not repeated: a stopped run continues where it
     stopped. The first Ctrl-C lets running solves finish, the second ends them.
@@ -137,7 +170,17 @@ def run(
         raise click.UsageError("--address is for --cluster ray")
     if cluster == "ray":
         check_ray()
-    read = read_config(config)
+    if _are_problems(what, written):
+        if sets or solvers:
+            raise click.UsageError(
+                "--sets and --solvers select a part of a configuration; for problem files, give "
+                "each solver by --solver"
+            )
+        read = config_of_files(what, written or ("core",), modules=modules)
+    else:
+        if len(what) > 1:
+            raise click.UsageError("give one configuration, or problem files and folders")
+        read = read_config(what[0], modules)
     try:
         read = read.override(
             count=count,
@@ -148,14 +191,15 @@ def run(
         )
     except ModelError as error:
         raise click.UsageError(str(error)) from None
+    messages = make_console(stderr=True)
+    for note in read.notes:
+        messages.print(f"note: {note}", markup=False, soft_wrap=True)
     if dry_run:
         return _tell_plan(count_solves(plan_solves(read).values()), as_json)
     if output is None:
-        stem = "bench" if config == "-" else Path(config).stem
-        output = f"{stem}.sqlite"
-    check_writable(output, [config, *earlier], "the file of results", "--output")
+        output = f"{_stem(what)}.sqlite"
+    check_writable(output, [*what, *earlier], "the file of results", "--output")
     known = [row for file in earlier for row in read_rows(file)]
-    messages = make_console(stderr=True)
     with ExitStack() as stack:
         display = None
         if messages.is_terminal or not as_json:
@@ -169,7 +213,7 @@ def run(
         else:
             jobs = default_jobs(read) if jobs is None else choose_count(jobs, "jobs")
             pool = stack.enter_context(LocalPool(jobs))
-        state = Run(solves, store, pool, tell=display).run()
+        state = Run(solves, store, pool, modules=read.modules, tell=display).run()
         keys = set(solves)
         summaries = summarise(in_order(row for row in store.rows() if row.key in keys))
     if as_json:
@@ -193,6 +237,30 @@ def run(
             print_summaries(console, summaries)
         console.print(f"{state_in_words(state)}; results in {output}", markup=False)
     return INTERRUPTED if state.interrupted else OK
+
+
+def _are_problems(what: Sequence[str], written: Sequence[str]) -> bool:
+    """Whether a run is given problem files instead of a configuration."""
+    if written or len(what) > 1 or Path(what[0]).is_dir():
+        return True
+    if what[0] == STANDARD_INPUT:
+        return False
+    if Path(what[0]).suffix.lower() not in PROBLEM_ENDINGS:
+        return Path(what[0]).suffix.lower() in LIST_ENDINGS
+    try:
+        root = read_document(what[0], lambda document: document.root)
+    except FormatError:  # reading it as a configuration gives the same error
+        return False
+    name = root.get("format") if isinstance(root, dict) else None
+    return isinstance(name, str) and not name.startswith("bench/")
+
+
+def _stem(what: Sequence[str]) -> str:
+    """The name of results without an ending: that of the only configuration, file or folder."""
+    if len(what) > 1 or what[0] == STANDARD_INPUT:
+        return "bench"
+    path = Path(what[0])
+    return (path.resolve().name if path.is_dir() else path.stem) or "bench"
 
 
 def _tell_plan(counts: dict[tuple[str, str], int], as_json: bool) -> int:
@@ -252,3 +320,4 @@ def show(results: str, csv_file: str | None, as_json: bool) -> int:
 
 
 bench.add_command(figures)
+bench.add_command(compare)

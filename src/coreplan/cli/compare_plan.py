@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
-from coreplan.cli.inputs import ListOptions, list_options
+from coreplan.cli.inputs import Given, ListOptions, list_options
 from coreplan.cli.language import language_options
 from coreplan.cli.options import solver_options
 from coreplan.cli.outputs import Outputs
@@ -21,6 +22,7 @@ from coreplan.cli.shared import (
     memory_limit_option,
     print_json,
     read_starting_plan,
+    standing_options,
     time_limit_option,
 )
 from coreplan.domains.maintenance.influence import check_maintenance_problem
@@ -32,6 +34,7 @@ from coreplan.domains.maintenance.works.opening import PROBLEM_ENDINGS, FileCont
 from coreplan.errors import ModelError
 from coreplan.files.reading import STANDARD_INPUT, Document, read_bytes, read_document
 from coreplan.model.calendar import Calendar
+from coreplan.model.indexed import JointState
 from coreplan.policies.policy import Policy
 from coreplan.solving.result import Result
 from coreplan.solving.solver import solve as solve_problem
@@ -39,10 +42,16 @@ from coreplan.support.interrupts import seconds_to_finish
 from coreplan.support.language import say
 from coreplan.view.plan_view import EXACT_SECONDS
 from coreplan.view.terminal import make_console
-from coreplan.view.words import describe_calendar
+from coreplan.view.words import describe_calendar, remark_on_start
 
 PLANS = ("policy/1", "schedule/1")
 """The formats of files that are plans; a file without a format is a schedule."""
+
+
+def _new_problem(parameters: Mapping[str, Any]) -> str:
+    """The file of the new plan's problem, by the parameters of the command."""
+    old, new = parameters["old"], parameters["new"]
+    return old if new is None else _problem_files(old, new, parameters["problem_files"])[1]
 
 
 @click.command(
@@ -54,7 +63,9 @@ PLANS = ("policy/1", "schedule/1")
     coreplan compare plan mine.yaml best.json --problem works.yaml
     coreplan compare plan old.json works.yaml --problem works_in_march.yaml
     coreplan compare plan mine.yaml works.yaml -o compared.html --start-date 2026-03-02
+    coreplan compare plan old.json works.yaml --stage 4 --state now.yaml
     coreplan compare plan works.xlsx --start-date 2026-03-02
+    coreplan compare plan old.json works.xlsx --start-date 2026-03-02 --today 2026-04-27
     coreplan compare plan march.xlsx april.xlsx --start-date 2026-03-02 --must-complete
     """,
     short_help="Compare two plans: what moves, for whom, and what it costs or saves.",
@@ -73,8 +84,9 @@ PLANS = ("policy/1", "schedule/1")
 @time_limit_option
 @memory_limit_option
 @solver_options("core", only=("threads",))
+@standing_options("Compare the plans", default=None, calendar_of=_new_problem)
 @calendar_options
-@list_options(today=False)
+@list_options()
 @click.option(
     "-o",
     "--output",
@@ -93,6 +105,8 @@ def compare_plan(
     time_limit: float | None,
     memory_limit: float | None,
     asked: dict[str, Any],
+    stage: int | None,
+    state_file: str | None,
     start_date: datetime.date | None,
     step: str | None,
     lists: ListOptions,
@@ -105,8 +119,9 @@ def compare_plan(
 
     OLD and NEW are files: a schedule, a saved plan (--save-policy), or a problem or works list,
     which is solved. A schedule or saved plan belongs to the problem on the other side, or to
-    --problem. A works list alone: its planned starts (OLD) against the best plan (NEW). The time
-    limit is for each problem that is solved. Costs are exact expected values.
+    --problem. A works list alone: its planned starts (OLD) against the best plan (NEW). With
+    --stage and --state, or --today, both plans go on from this situation. The time limit is for
+    each problem that is solved. Costs are exact expected values.
     """
     planned = new is None  # the starts in a works list
     if new is None:
@@ -114,10 +129,9 @@ def compare_plan(
             raise click.UsageError("--problem needs two plans: give OLD and NEW")
         new = old
     files = [old, new, *problem_files]
-    if lists.hindrance is not None:
-        files.append(lists.hindrance)
+    files += [each for each in (lists.hindrance, state_file) if each is not None]
     if STANDARD_INPUT in files:
-        raise click.UsageError("OLD, NEW and --problem must be files, not the standard input (-)")
+        raise click.UsageError("all inputs must be files, not the standard input (-)")
     if output is not None:
         check_writable(output, files, "the comparison", "--output")
         if Path(output).is_file() and not force:
@@ -128,7 +142,7 @@ def compare_plan(
     # The calendar of the new plan: the old one may have begun before.
     console = make_console()
     inputs = {path: lists.read(path, start_date, step) for path in dict.fromkeys(problems)}
-    read = {path: check_maintenance_problem(each.problem) for path, each in inputs.items()}
+    read = {path: _Beginning.of(each, stage, state_file) for path, each in inputs.items()}
     calendar = inputs[problems[1]].calendar
     starts = None
     if planned:
@@ -138,7 +152,7 @@ def compare_plan(
                 f"{old} is one plan or problem; give the other one as NEW (only a works list with "
                 "planned starts can stand alone)"
             )
-        starts = read[old].read_plan(works.schedule())
+        starts = read[old].policy(works.schedule())
     old_name, new_name = map(_describe, (old, new), problems)
     if planned:
         old_name = say("the planned starts in {list}", list=old)
@@ -150,13 +164,13 @@ def compare_plan(
     options: dict[str, Any] = {"time_limit": time_limit, "memory_limit": memory_limit, **asked}
     # Mistakes in plans are reported before the long work.
     given = [
-        _read_plan(path, read[problem], inputs[problem].calendar) if path != problem else None
+        read[problem].read_plan(path) if path != problem else None
         for path, problem in zip((old, new), problems, strict=True)
     ]
     if planned:
         given[0] = starts
     plans = [
-        _solve(read[problem], console, options, as_json) if plan is None else plan
+        read[problem].solve(console, options, as_json) if plan is None else plan
         for plan, problem in zip(given, problems, strict=True)
     ]
     # After Ctrl-C, only what can be computed in a moment.
@@ -165,6 +179,9 @@ def compare_plan(
     outputs = Outputs()
     if not as_json:
         with outputs.one("the comparison"):
+            remark = remark_on_start(comparison.new.problem, comparison.new.policy, calendar)
+            if remark:
+                console.print(remark, markup=False)
             console.print()
             for line in comparison_lines(comparison, console.width, calendar):
                 console.print(line)
@@ -225,19 +242,43 @@ def _describe(path: str, problem: str) -> str:
     return say("{file}, a plan for {problem}", file=path, problem=problem)
 
 
-def _read_plan(path: str, problem: MaintenanceProblem, calendar: Calendar | None) -> Policy:
-    plan = read_starting_plan(path, problem, calendar, 0, None)
-    return plan if isinstance(plan, Policy) else problem.read_plan(plan)
+class _Beginning(NamedTuple):
+    """A problem with the situation from which its plans go on.
 
+    The stage is None if that is the start of the problem.
+    """
 
-def _solve(
-    problem: MaintenanceProblem, console: Any, options: dict[str, Any], quiet: bool
-) -> Result:
-    if quiet:
-        result = solve_problem(problem, **options)
-    else:
-        with SearchLog(console, problem, verbose=False).shown() as callback:
-            result = solve_problem(problem, callback=callback, **options)
-    if result.policy is None:
-        raise ModelError(f"no plan was found for {problem.name}")
-    return result
+    problem: MaintenanceProblem
+    calendar: Calendar | None
+    stage: int | None
+    state: JointState | None
+
+    @classmethod
+    def of(cls, given: Given, stage: int | None, state_file: str | None) -> _Beginning:
+        """The situation that the options or the progress in a works list describe."""
+        problem = check_maintenance_problem(given.problem)
+        return cls(problem, given.calendar, *given.situation(stage, state_file))
+
+    def policy(self, plan: Mapping[str, Any]) -> Policy:
+        """The plan that a schedule describes."""
+        return self.problem.read_plan(plan, stage=self.stage or 0, state=self.state)
+
+    def read_plan(self, path: str) -> Policy:
+        """Read a schedule or a saved plan."""
+        at = (self.stage or 0, self.state)
+        plan = read_starting_plan(path, self.problem, self.calendar, *at)
+        if not isinstance(plan, Policy):
+            return self.policy(plan)
+        return plan if self.stage is None else plan.starting_from(*at)
+
+    def solve(self, console: Any, options: dict[str, Any], quiet: bool) -> Result:
+        """Find the best plan."""
+        options = {**options, "stage": self.stage or 0, "state": self.state}
+        if quiet:
+            result = solve_problem(self.problem, **options)
+        else:
+            with SearchLog(console, self.problem, verbose=False).shown() as callback:
+                result = solve_problem(self.problem, callback=callback, **options)
+        if result.policy is None:
+            raise ModelError(f"no plan was found for {self.problem.name}")
+        return result

@@ -73,6 +73,11 @@ from coreplan.view.words import describe_calendar, describe_problem
 @click.option(
     "--hindrance-sheet", metavar="NAME", help="The sheet of the workbook with the hindrance."
 )
+@click.option(
+    "--closed-sheet",
+    metavar="NAME",
+    help="The sheet of the workbook with closed periods.  [default: 'closed', if there is one]",
+)
 @calendar_options
 @click.option(
     "--closed",
@@ -96,6 +101,7 @@ def import_works(
     name: str | None,
     sheet: str | None,
     hindrance_sheet: str | None,
+    closed_sheet: str | None,
     start_date: datetime.date | None,
     step: str | None,
     periods: tuple[WrittenPeriod, ...],
@@ -131,6 +137,7 @@ def import_works(
             step=step,
             sheet=sheet,
             hindrance_sheet=hindrance_sheet,
+            closed_sheet=closed_sheet,
             dates=asked_order(),
         )
     except FormatError as error:
@@ -184,11 +191,12 @@ def _stays(made: WorksList, works: str, output: str) -> list[str]:
 def _close(
     made: WorksList, calendar: Calendar, periods: tuple[WrittenPeriod, ...], beside: Path
 ) -> WorksList:
-    """Add the closed periods to the calendar: the given ones or, without them, those from before.
+    """Add the closed periods to the calendar: those given by options or the list, or those before.
 
     Raises a ModelError if a contractor cannot complete its works outside of them.
     """
-    closed = tuple(period.closed(calendar.start) for period in periods)
+    asked = (period.closed(calendar.start) for period in periods)
+    closed = tuple(dict.fromkeys((*calendar.closed, *asked)))
     notes = list(made.notes)
     if not closed and beside.is_file():
         with suppress(FormatError):  # a damaged calendar is overwritten

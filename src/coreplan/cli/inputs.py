@@ -39,7 +39,7 @@ class ListOptions:
 
     Attributes
     ----------
-    horizon, must_complete, sheet, hindrance, hindrance_sheet, today
+    horizon, must_complete, sheet, hindrance, hindrance_sheet, closed_sheet, today
         As in :func:`coreplan.read_works`.
     asks_today
         Whether the command has the option ``--today``.
@@ -50,6 +50,7 @@ class ListOptions:
     sheet: str | None = None
     hindrance: str | None = None
     hindrance_sheet: str | None = None
+    closed_sheet: str | None = None
     today: int | str | None = None
     asks_today: bool = True
 
@@ -78,6 +79,7 @@ class ListOptions:
             name=Path(file).stem if file != STANDARD_INPUT else None,
             sheet=self.sheet,
             hindrance_sheet=self.hindrance_sheet,
+            closed_sheet=self.closed_sheet,
             today=self.today,
             calendar=calendar,
             dates=asked_order(),
@@ -99,7 +101,7 @@ class ListOptions:
         console = make_console(stderr=True)
         for note in notes:
             console.print(say("note: {text}", text=note), markup=False, soft_wrap=True)
-        ahead = calendar
+        calendar = ahead = works.calendar
         if calendar is not None and works.state is not None:
             # What is past closes nothing any more, and works that are done may have been in it.
             ahead = calendar.without_past_periods(works.stage)
@@ -115,6 +117,7 @@ class ListOptions:
             "--sheet": self.sheet,
             "--hindrance": self.hindrance,
             "--hindrance-sheet": self.hindrance_sheet,
+            "--closed-sheet": self.closed_sheet,
             "--today": self.today,
         }
         used = [name for name, value in given.items() if value is not None]
@@ -192,6 +195,12 @@ def list_options(*, today: bool = True) -> Callable[[AnyCallable], AnyCallable]:
             metavar="NAME",
             help="Works list: the sheet of the workbook with the hindrance.",
         ),
+        click.option(
+            "--closed-sheet",
+            metavar="NAME",
+            help="Works list: the sheet of the workbook with closed periods.  [default: 'closed', "
+            "if there is one]",
+        ),
     ]
     if today:
         options.append(
@@ -207,7 +216,8 @@ def list_options(*, today: bool = True) -> Callable[[AnyCallable], AnyCallable]:
     def add(command: AnyCallable) -> AnyCallable:
         @wraps(command)
         def collect(**parameters: Any) -> Any:
-            names = ("horizon", "must_complete", "sheet", "hindrance", "hindrance_sheet")
+            names = ["horizon", "must_complete", "sheet", "hindrance", "hindrance_sheet"]
+            names.append("closed_sheet")
             lists = ListOptions(
                 **{name: parameters.pop(name) for name in names},
                 today=parameters.pop("today", None),

@@ -11,7 +11,7 @@ import click
 
 from coreplan.cli.inputs import ListOptions, list_options
 from coreplan.cli.language import language_options
-from coreplan.cli.old_plan import keep_options, priced, read_old_starts
+from coreplan.cli.old_plan import keep_options, read_kept
 from coreplan.cli.options import solver_options
 from coreplan.cli.outputs import Outputs
 from coreplan.cli.plan_exports import check_exports, export_options, write_exports
@@ -29,16 +29,13 @@ from coreplan.cli.shared import (
 )
 from coreplan.cli.which_plan import WhichPlan, which_plan_options
 from coreplan.domains.maintenance.influence import check_maintenance_problem
-from coreplan.domains.maintenance.old_starts import start_changes, without_price
+from coreplan.domains.maintenance.old_starts import without_price
 from coreplan.domains.maintenance.reasons import Reasons, find_reasons
 from coreplan.domains.maintenance.view import plan_view as plan_view  # the view of works
-from coreplan.domains.maintenance.view.changes_text import changes_in_words
 from coreplan.domains.maintenance.view.reasons_text import reasons_lines
-from coreplan.errors import SolverError
 from coreplan.model.calendar import Calendar
 from coreplan.model.problem import PlanningProblem
 from coreplan.policies.policy import Policy
-from coreplan.solving.preference import OldStarts
 from coreplan.solving.result import Result
 from coreplan.solving.solver import DEFAULT_ALGORITHM
 from coreplan.solving.solver import solve as solve_problem
@@ -77,7 +74,7 @@ SHORTEST = 0.1
 @time_limit_option
 @memory_limit_option
 @solver_options("core")
-@keep_options(price=True)
+@keep_options
 @click.option(
     "--rules",
     "most_rules",
@@ -141,9 +138,9 @@ def plan(
     plan_from = which.read(given)
     options: dict[str, Any] = {"time_limit": time_limit, "memory_limit": memory_limit}
     options |= {**plan_from.beginning, **asked}
-    old = None if keep_file is None else read_old_starts(keep_file, problem, calendar)
-    if old is not None:
-        options["keep"] = old
+    kept = read_kept(keep_file, change_cost, problem, calendar)
+    if kept is not None:
+        options["keep"] = kept.old
     policy = plan_from.policy
     result = None
     console = log = None
@@ -156,7 +153,7 @@ def plan(
         if plan_from.remark:
             console.print(plan_from.remark, markup=False)
     if policy is None:
-        result = _solve(priced(problem, old, change_cost), log, options)
+        result = _solve(problem if kept is None else kept.priced(problem), log, options)
         assert result.policy is not None
         policy = without_price(result.policy)
     outputs = Outputs()
@@ -177,8 +174,9 @@ def plan(
             remark = remark_on_start(problem, policy, calendar)
             if remark:
                 console.print(remark, markup=False)
-            if old is not None:  # above, the amount includes the price of changes
-                _print_changes(console, policy, old, change_cost, calendar)
+            if kept is not None:  # above, the amount includes the price of changes
+                for change in kept.lines(policy, calendar):
+                    console.print(change, markup=False)
             console.print()
             for line in view.lines(console.width, marks, calendar, most_rules):
                 console.print(line, markup=False)
@@ -189,8 +187,8 @@ def plan(
         shown: dict[str, Any] = {}
         try:
             shown = view_plan(problem, policy).to_dict()
-            if old is not None:
-                shown["changes"] = _changes(policy, old, change_cost)
+            if kept is not None:
+                shown["changes"] = kept.to_dict(policy)
             if why:
                 shown["why"] = _find_reasons(policy).to_dict()
         finally:  # the result is worth printing even if the plan cannot be shown
@@ -203,35 +201,6 @@ def _solve(problem: PlanningProblem, log: SearchLog | None, options: dict[str, A
         return solve_problem(problem, algorithm=DEFAULT_ALGORITHM, **options)
     with log.shown() as callback:
         return solve_problem(problem, algorithm=DEFAULT_ALGORITHM, callback=callback, **options)
-
-
-def _print_changes(
-    console: Any,
-    policy: Policy,
-    old: OldStarts,
-    change_cost: float | None,
-    calendar: Calendar | None,
-) -> None:
-    """Print how much the plan changes the old one, and what the changes cost."""
-    try:
-        changes = start_changes(policy, old)
-        value = None if change_cost is None else policy.evaluate()
-    except SolverError as error:
-        message = say("the changes of the old plan cannot be counted: {error}", error=error)
-        console.print(message, markup=False)
-        return
-    for line in changes_in_words(changes, change_cost, value, calendar):
-        console.print(line, markup=False)
-
-
-def _changes(policy: Policy, old: OldStarts, change_cost: float | None) -> dict[str, Any] | None:
-    """The changes of the old plan for JSON; None if they cannot be counted."""
-    try:
-        changes = start_changes(policy, old)
-    except SolverError:
-        return None
-    cost = 0.0 if change_cost is None else change_cost * changes.difference
-    return changes.to_dict() | {"change_cost": change_cost, "cost": cost}
 
 
 def _find_reasons(policy: Policy) -> Reasons:

@@ -18,7 +18,7 @@ from coreplan.cli.contractor_pages import (
 )
 from coreplan.cli.inputs import ListOptions, list_options
 from coreplan.cli.language import language_options
-from coreplan.cli.old_plan import keep_options, read_old_starts
+from coreplan.cli.old_plan import keep_options, read_kept
 from coreplan.cli.options import solver_options
 from coreplan.cli.outputs import Outputs
 from coreplan.cli.search_log import SearchLog, verbose_option
@@ -81,7 +81,7 @@ HURRIED_PIECES = 1_000
 @time_limit_option
 @memory_limit_option
 @solver_options("core")
-@keep_options(price=False)
+@keep_options
 @calendar_options
 @contractor_options
 @list_options()
@@ -99,6 +99,7 @@ def report(
     memory_limit: float | None,
     asked: dict[str, Any],
     keep_file: str | None,
+    change_cost: float | None,
     start_date: datetime.date | None,
     step: str | None,
     contractor: str | None,
@@ -135,8 +136,9 @@ def report(
     plan_from = which.read(given)
     policy = plan_from.policy
     options: dict[str, Any] = {"time_limit": time_limit, "memory_limit": memory_limit, **asked}
-    if keep_file is not None:
-        options["keep"] = read_old_starts(keep_file, problem, calendar)
+    kept = read_kept(keep_file, change_cost, problem, calendar)
+    if kept is not None:
+        options["keep"] = kept.old
     console = make_console(patient=True)
     if not as_json:
         console.print(f"{problem.name}: {describe_problem(problem)}", markup=False)
@@ -147,7 +149,8 @@ def report(
 
     def solve_or_evaluate() -> Result | PlanReport:
         if policy is None:
-            return solve_problem(problem, **plan_from.beginning, **options)
+            whole = problem if kept is None else kept.priced(problem)
+            return solve_problem(whole, **plan_from.beginning, **options)
         return evaluate_plan(problem, policy, bound=bound, **options)
 
     if as_json:
@@ -178,7 +181,10 @@ def report(
         with outputs.one("the result"):
             if as_json:
                 known = _to_dict(plan, made, None if outputs.code else output)
-                print_json(known | {"contractors": {} if outputs.code else beside})
+                known["contractors"] = {} if outputs.code else beside
+                if kept is not None and plan.policy is not None:
+                    known["changes"] = kept.to_dict(plan.policy)
+                print_json(known)
             elif made is None or outputs.code:
                 console.print(plan.summary(), markup=False)
             else:
@@ -186,6 +192,8 @@ def report(
                 headline = summary["headline" if contractor is None else "conclusion"]
                 held = made.data["words"]["held"]
                 remarks = (summary.get("later"), summary.get("note"), held)
+                if kept is not None and plan.policy is not None:
+                    remarks = (*kept.lines(plan.policy, calendar), *remarks)
                 for line in (headline, summary["proof"], *remarks):
                     if line:
                         console.print(line, markup=False)

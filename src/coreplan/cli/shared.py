@@ -254,7 +254,11 @@ def read_own_plan(
     return made
 
 
-def standing_options(verb: str, default: int | None = 0) -> Callable[[AnyCallable], AnyCallable]:
+def standing_options(
+    verb: str,
+    default: int | None = 0,
+    calendar_of: Callable[[Mapping[str, Any]], str] = lambda parameters: parameters["file"],
+) -> Callable[[AnyCallable], AnyCallable]:
     """The options for the current stage and state: stage and state_file.
 
     Parameters
@@ -263,6 +267,8 @@ def standing_options(verb: str, default: int | None = 0) -> Callable[[AnyCallabl
         What the command does from there on, for the help: ``Plan``.
     default
         The stage if none is given.
+    calendar_of
+        The file whose calendar gives the steps of dates, by the command's parameters.
     """
     stage = click.option(
         "--stage",
@@ -286,8 +292,9 @@ def standing_options(verb: str, default: int | None = 0) -> Callable[[AnyCallabl
             *arguments: Any, stage: int | str | None, state_file: str | None, **more: Any
         ) -> Any:
             if isinstance(stage, str):
-                calendar = find_calendar(more["file"], more.get("start_date"), more.get("step"))
-                stage = stage_of(stage, more["file"], calendar, with_option="start_date" in more)
+                file = calendar_of(more)
+                calendar = find_calendar(file, more.get("start_date"), more.get("step"))
+                stage = stage_of(stage, file, calendar, with_option="start_date" in more)
             _check_standing(stage, state_file)
             stage = default if stage is None else stage
             return command(*arguments, stage=stage, state_file=state_file, **more)

@@ -144,7 +144,8 @@ def simulate(
     if as_json:
         print_json(shown.to_dict())
         return
-    for line in simulation_in_words(shown, calendar):
+    width = console.width if console.is_terminal else None
+    for line in simulation_in_words(shown, calendar, width):
         console.print(line, markup=False)
     remark = remark_on_start(problem, policy, calendar)
     if remark:

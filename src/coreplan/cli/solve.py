@@ -9,7 +9,7 @@ import click
 
 from coreplan.cli.inputs import ListOptions, list_options
 from coreplan.cli.language import language_options
-from coreplan.cli.old_plan import keep_options, read_old_starts
+from coreplan.cli.old_plan import Kept, keep_options, read_kept
 from coreplan.cli.options import solver_options
 from coreplan.cli.outputs import Outputs
 from coreplan.cli.search_log import SearchLog, verbose_option
@@ -74,7 +74,7 @@ from coreplan.view.words import (
 @memory_limit_option
 @solver_options()
 @standing_options("Plan")
-@keep_options(price=False)
+@keep_options
 @click.option(
     "--start",
     "start_file",
@@ -104,6 +104,7 @@ def solve(
     stage: int,
     state_file: str | None,
     keep_file: str | None,
+    change_cost: float | None,
     start_file: str | None,
     save_policy: str | None,
     certificate: str | None,
@@ -120,6 +121,11 @@ def solve(
     inputs = {"FILE": file, "--state": state_file, "--start": start_file, "--keep": keep_file}
     inputs["--hindrance"] = lists.hindrance
     check_one_input(inputs)
+    if certificate is not None and change_cost is not None:
+        raise click.UsageError(
+            "--certificate proves bounds of the problem in FILE, which has no costs of changes; "
+            "leave out --change-cost"
+        )
     sources = [each for each in inputs.values() if each is not None]
     if save_policy is not None:
         check_writable(save_policy, sources)
@@ -130,14 +136,16 @@ def solve(
     at, state = given.situation(stage, state_file)
     if start_file is not None:
         asked["start"] = read_starting_plan(start_file, problem, calendar, at or 0, state)
-    if keep_file is not None:
-        asked["keep"] = read_old_starts(keep_file, problem, calendar)
+    kept = read_kept(keep_file, change_cost, problem, calendar)
+    if kept is not None:
+        asked["keep"] = kept.old
     return solve_and_print(
-        problem,
+        problem if kept is None else kept.priced(problem),
         as_json,
         save_policy,
         certificate,
         calendar,
+        kept,
         # The choice of an algorithm is a researcher's.
         verbose=verbose or algorithm != DEFAULT_ALGORITHM,
         algorithm=algorithm,
@@ -155,6 +163,7 @@ def solve_and_print(
     save_policy: str | None = None,
     certificate: str | None = None,
     calendar: Calendar | None = None,
+    kept: Kept | None = None,
     verbose: bool = False,
     **options: Any,
 ) -> int:
@@ -168,7 +177,10 @@ def solve_and_print(
     if as_json:
         result = solve_problem(problem, **options)
         with outputs.one("the result"):
-            print_json(result.to_dict())
+            known = result.to_dict()
+            if kept is not None and result.policy is not None:
+                known |= {"changes": kept.to_dict(result.policy)}
+            print_json(known)
         _save(outputs, result, save_policy, certificate)
         return outputs.code
     console = make_console(patient=save_policy is not None or certificate is not None)
@@ -185,6 +197,8 @@ def solve_and_print(
         remarks = [total_in_words(problem, result.value)]
         if result.policy is not None:
             remarks.append(remark_on_start(problem, result.policy, calendar))
+        if result.policy is not None and kept is not None:
+            remarks += kept.lines(result.policy, calendar)
         for remark in filter(None, remarks):
             console.print(remark, markup=False)
         if result.policy is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from coreplan.files.reading import Document
 from coreplan.formats.timmdp import read_timmdp
@@ -27,7 +27,13 @@ def register_problem_format(name: str, read: Reader) -> None:
     _readers[name] = read
 
 
+def problem_readers() -> Mapping[str, Reader]:
+    """The readers of all registered formats, by the name of the format."""
+    load_all_layers()  # domains register theirs
+    return dict(_readers)
+
+
 def read_any_problem(document: Document) -> PlanningProblem:
     """Make a problem from a document in any registered format."""
-    load_all_layers()  # domains register theirs
-    return _readers[document.check_format(*_readers)](document)
+    readers = problem_readers()
+    return readers[document.check_format(*readers)](document)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from coreplan.files.reading import Document, Place, give_up
 from coreplan.model.aggregates import Aggregate, Amount
 from coreplan.model.conditions import Condition
-from coreplan.model.document import FORMAT_2, NEW_KEYS, PARTS
+from coreplan.model.document import FORMAT_2, NEW_AGENT_KEYS, NEW_KEYS, PARTS
 from coreplan.model.timmdp import TIMMDP, Agent, Entry, RewardFunction, check_timmdp
+from coreplan.model.transitions import StageTransitions
 
 _Conditions = dict[tuple[str | None, ...], Condition]
 """Conditions by the names of state, action and next state."""
@@ -16,17 +18,9 @@ _Conditions = dict[tuple[str | None, ...], Condition]
 
 def read_timmdp(document: Document) -> TIMMDP:
     """Make a TI-MMDP from a document in either format, or raise a FormatError with all mistakes."""
-    optional: tuple[str, ...] = ("name", "rewards")
-    if document.root["format"] == FORMAT_2:
-        optional = (*optional, *NEW_KEYS)
-    else:
-        for key in NEW_KEYS:
-            if key in document.root:
-                hint = f"the key {key!r} needs the format {FORMAT_2}; write format: {FORMAT_2}"
-                document.fail((key,), hint, at_key=True)
-    top = document.fields(
-        document.root, (), "the problem", ("format", "horizon", "agents"), optional
-    )
+    required = ("format", "horizon", "agents")
+    optional = ("name", "rewards", *_new_keys(document, document.root, (), NEW_KEYS))
+    top = document.fields(document.root, (), "the problem", required, optional)
     name = top.get("name", document.stem)
     horizon = top.get("horizon", 1)
     agents: list[Agent] = []
@@ -45,18 +39,77 @@ def read_timmdp(document: Document) -> TIMMDP:
         listed = document.items(top["aggregates"], ("aggregates",), "the aggregates")
         for k, each in enumerate(give_up(listed)):
             aggregates.append(_read_aggregate(document, each, ("aggregates", k), conditions))
+    discount = top.get("discount", 1.0)
     return document.finish(
         lambda: TIMMDP(
-            agents, rewards, horizon, name, aggregates=aggregates, allow_unknown_values=True
+            agents,
+            rewards,
+            horizon,
+            name,
+            aggregates=aggregates,
+            discount=discount,
+            allow_unknown_values=True,
         ),
-        lambda: check_timmdp(name, horizon, agents, rewards, aggregates, allow_unknown_values=True),
+        lambda: check_timmdp(
+            name,
+            horizon,
+            agents,
+            rewards,
+            aggregates,
+            discount=discount,
+            allow_unknown_values=True,
+        ),
     )
+
+
+def _new_keys(document: Document, value: Any, path: Place, keys: tuple[str, ...]) -> Sequence[str]:
+    """The keys that the second version adds, if the document is in it; else none may be used."""
+    if document.root["format"] == FORMAT_2:
+        return keys
+    for key in keys:
+        if isinstance(value, dict) and key in value:
+            hint = f"the key {key!r} needs the format {FORMAT_2}; write format: {FORMAT_2}"
+            document.fail((*path, key), hint, at_key=True)
+    return ()
 
 
 def _read_agent(document: Document, value: Any, path: Place) -> Agent:
-    fields = document.fields(
-        value, path, "an agent", ("name", "initial", "transitions"), ("features",)
-    )
+    optional = ("features", *_new_keys(document, value, path, NEW_AGENT_KEYS))
+    fields = document.fields(value, path, "an agent", ("name", "initial", "transitions"), optional)
+    transitions = _read_transitions(document, fields, path)
+    changes: list[StageTransitions] = []
+    if "transitions_at" in fields:
+        where = (*path, "transitions_at")
+        listed = document.items(fields["transitions_at"], where, "transitions at stages")
+        for k, each in enumerate(give_up(listed)):
+            changes.append(_read_change(document, each, (*where, k)))
+    features: dict[str, dict[str, Any]] = {}
+    if "features" in fields:
+        table = (*path, "features")
+        described = document.members(fields["features"], table, "states with their features")
+        for state, own in described.items():
+            features[state] = document.members(own, (*table, state), "features with their values")
+    name: Any = None  # this value remains only if a problem is recorded
+    initial: Any = None
+    if "name" in fields:
+        name = document.name(fields["name"], (*path, "name"), "the agent")
+    if "initial" in fields:
+        initial = document.name(fields["initial"], (*path, "initial"), "a state")
+    return Agent(name, initial, transitions, features, transitions_at=changes)
+
+
+def _read_change(document: Document, value: Any, path: Place) -> StageTransitions:
+    required = ("stages", "transitions")
+    fields = document.fields(value, path, "transitions at stages", required, ())
+    stages: Sequence[Any] = ()
+    if "stages" in fields:
+        stages = document.items(fields["stages"], (*path, "stages"), "a list of stages")
+    return StageTransitions(tuple(stages), _read_transitions(document, fields, path))
+
+
+def _read_transitions(
+    document: Document, fields: dict[str, Any], path: Place
+) -> dict[str, dict[str, dict[str, Any]]]:
     transitions: dict[str, dict[str, dict[str, Any]]] = {}
     if "transitions" in fields:
         table = (*path, "transitions")
@@ -70,19 +123,7 @@ def _read_agent(document: Document, value: Any, path: Place) -> Agent:
                     for action, law in rows.items()
                 }
             transitions[state] = rows
-    features: dict[str, dict[str, Any]] = {}
-    if "features" in fields:
-        table = (*path, "features")
-        described = document.members(fields["features"], table, "states with their features")
-        for state, own in described.items():
-            features[state] = document.members(own, (*table, state), "features with their values")
-    name: Any = None  # this value remains only if a problem is recorded
-    initial: Any = None
-    if "name" in fields:
-        name = document.name(fields["name"], (*path, "name"), "the agent")
-    if "initial" in fields:
-        initial = document.name(fields["initial"], (*path, "initial"), "a state")
-    return Agent(name, initial, transitions, features)
+    return transitions
 
 
 def _read_reward(

@@ -21,6 +21,7 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 
 from coreplan.errors import SolverError
 from coreplan.interop.expectations import Expectations
@@ -181,7 +182,7 @@ class _File:
         start = tuple(described.start for described in self._indexed.agents)
         names = [self._name(layer, joint) for layer, joint in places]
         yield f"agents: {len(self._offers)}"
-        yield "discount: 1.0"
+        yield f"discount: {Decimal(repr(self._indexed.discount)):f}"
         yield "values: reward"
         yield f"states: {' '.join([*names, *([END] if self._clock else [])])}"
         yield f"start: {self._name(0, start)}"
@@ -273,8 +274,7 @@ class _File:
             chance = math.prod(known.chance(who, choices[who], number) for who, number in members)
             terms.append(value.at(stage) * chance)
         terms += (
-            each.reward({who: choices[who] for who in each.added})
+            each.weight_at(stage) * each.reward({who: choices[who] for who in each.added})
             for each in known.sums
-            if each.counts_at(stage)
         )
         return math.fsum(terms)

@@ -9,7 +9,7 @@ compiled model, so that the results of other tools can check it.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -27,6 +27,8 @@ Members = tuple[tuple[int, int], ...]
 class StageValue:
     """A value that may differ from stage to stage."""
 
+    weight: Callable[[int], float]
+    """What rewards of a stage count."""
     always: float = 0.0
     extra: dict[int, float] = field(default_factory=dict)
 
@@ -40,12 +42,12 @@ class StageValue:
 
     def at(self, stage: int) -> float:
         """Look up the value for a stage."""
-        return self.always + self.extra.get(stage, 0.0)
+        return (self.always + self.extra.get(stage, 0.0)) * self.weight(stage)
 
     def is_same_at(self, stages: range) -> bool:
         """Whether it is the same at all stages of a range."""
         if not self.extra:
-            return True
+            return self.weight(stages[0]) == self.weight(stages[-1])
         first = self.at(stages[0])
         return all(self.at(stage) == first for stage in stages)
 
@@ -63,16 +65,19 @@ class Sum(NamedTuple):
         The stages at which the reward is earned; None means all.
     function
         The number of its reward function.
+    weight
+        What rewards of a stage count.
     """
 
     values: Sequence[float]
     added: Mapping[int, NDArray[np.int64]]
     stages: frozenset[int] | None
     function: int
+    weight: Callable[[int], float]
 
-    def counts_at(self, stage: int) -> bool:
-        """Whether the reward is earned at a stage."""
-        return self.stages is None or stage in self.stages
+    def weight_at(self, stage: int) -> float:
+        """What the reward counts at a stage; 0 if it is not earned then."""
+        return self.weight(stage) if self.stages is None or stage in self.stages else 0.0
 
     def reward(self, choices: Mapping[int, int]) -> float:
         """The reward for choices of the agents that can add something."""
@@ -80,16 +85,27 @@ class Sum(NamedTuple):
 
     def is_same_at(self, stages: range) -> bool:
         """Whether the reward is the same at all stages of a range."""
-        counts = {self.counts_at(stage) for stage in stages}
-        return len(counts) == 1 or not any(self.values)
+        weights = {self.weight_at(stage) for stage in stages}
+        return len(weights) == 1 or not any(self.values)
 
 
 class Expectations:
-    """Probabilities of conditions and values of entries, sorted by the number of agents."""
+    """Probabilities of conditions and values of entries, sorted by the number of agents.
 
-    def __init__(self, indexed: IndexedProblem) -> None:
+    Parameters
+    ----------
+    indexed
+        The problem.
+    discounted
+        Whether rewards are discounted by stage, for tools without a discount. Otherwise, those of
+        the first stage of planning count as in the problem, and the tool discounts later ones.
+    """
+
+    def __init__(self, indexed: IndexedProblem, *, discounted: bool = True) -> None:
+        first = indexed.weight(indexed.stage)
+        weight = indexed.weight if discounted else lambda _: first
         self.chances = [_chances(indexed, agent) for agent in range(len(indexed.agents))]
-        self.constant = StageValue()
+        self.constant = StageValue(weight)
         self.own: list[dict[int, StageValue]] = [{} for _ in indexed.agents]
         self.shared: dict[Members, StageValue] = {}
         self.functions: dict[Members, set[int]] = {}
@@ -99,15 +115,16 @@ class Expectations:
                 self.constant.add(entry)
             elif len(entry.members) == 1:
                 ((agent, condition),) = entry.members
-                self.own[agent].setdefault(condition, StageValue()).add(entry)
+                self.own[agent].setdefault(condition, StageValue(weight)).add(entry)
             else:
-                self.shared.setdefault(entry.members, StageValue()).add(entry)
+                self.shared.setdefault(entry.members, StageValue(weight)).add(entry)
         self.sums = [
             Sum(
                 each.values,
                 added_units(each.amounts, indexed.agents),
                 None if each.stages is None else frozenset(each.stages),
                 each.function,
+                weight,
             )
             for each in indexed.aggregates
         ]

@@ -443,15 +443,16 @@ class _Writer:
                 factors += _factor(who, each)
             items.append(f"  [move] {' & '.join(tests)} : {' * '.join(factors)};")
         for number, total in enumerate(self._expectations.sums):
-            counts = {stage: float(total.counts_at(stage)) for stage in stages}
+            weights = {stage: total.weight_at(stage) for stage in stages}
             largest = sum(int(units.max()) for units in total.added.values())
             worth = total.values[: largest + 1]
-            if not any(counts.values()) or not any(worth):
+            if not any(weights.values()) or not any(worth):
                 continue
             for stage in stages:
-                least[stage] += min(0.0, *worth) if counts[stage] else 0.0
+                least[stage] += min(0.0, *worth) * weights[stage]
             reward = _tree(dict(enumerate(worth)), f"sum{number}")
-            factor = "" if all(counts.values()) else f"{_tree(counts)} * "
+            same = all(weight == 1 for weight in weights.values())
+            factor = "" if same else f"{_tree(weights)} * "
             items.append(f"  [move] true : {factor}{reward};")
         anyway = {stage: constant.at(stage) + self._lift(least[stage]) for stage in stages}
         # Written even if it is 0: a file needs some reward.

@@ -275,7 +275,7 @@ def _lines(
     yield ""
     yield "reward (0.0)"
     yield ""
-    yield "discount 1.0"
+    yield f"discount {Decimal(repr(indexed.discount)):f}"
     yield f"horizon {indexed.horizon - indexed.stage}"
 
 
@@ -358,14 +358,15 @@ class _Costs:
 
     def _sum(self, each: Sum, joint: Sequence[int], layer: int) -> str:
         """The reward of an aggregate: decisions on the states of the agents that add to it."""
-        if not each.counts_at(self._stage + layer):
+        weight = each.weight_at(self._stage + layer)
+        if not weight:
             return _leaf(0.0)
         scope = list(each.added)
         known: dict[tuple[int, int], str] = {}
 
         def write(depth: int, units: int) -> str:
             if depth == len(scope):
-                return _leaf(-each.values[units])
+                return _leaf(-each.values[units] * weight)
             if (depth, units) not in known:
                 who = scope[depth]
                 agent = self._agents[who]

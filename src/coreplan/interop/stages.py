@@ -101,6 +101,7 @@ class Stages(NamedTuple):
 
     indexed: IndexedProblem
     expectations: Expectations
+    """Not discounted: the tool does that."""
     offers: list[Offers]
     """For each agent: its available actions."""
     reasons: list[str]
@@ -114,7 +115,7 @@ def read_stages(
     check_problem(problem)
     limits = limits or Limits()
     indexed = index_problem(problem, stage=stage, state=state, guard=limits.guard)
-    expectations = Expectations(indexed)
+    expectations = Expectations(indexed, discounted=False)
     with errors_of_the_core():
         offers = read_offers(indexed, unroll_problem(indexed, limits))
     return Stages(indexed, expectations, offers, stage_dependence(indexed, expectations, offers))

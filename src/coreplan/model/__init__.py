@@ -4,6 +4,7 @@ from coreplan.model.aggregates import Aggregate, Amount
 from coreplan.model.conditions import Condition
 from coreplan.model.problem import PlanningProblem, RewardKind, Words
 from coreplan.model.timmdp import TIMMDP, Agent, Entry, RewardFunction, Transition
+from coreplan.model.transitions import StageTransitions
 from coreplan.model.translated import TranslatedProblem
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "PlanningProblem",
     "RewardFunction",
     "RewardKind",
+    "StageTransitions",
     "Transition",
     "TranslatedProblem",
     "Words",

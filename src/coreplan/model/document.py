@@ -11,8 +11,10 @@ if TYPE_CHECKING:
 
 FORMAT = "ti-mmdp/1"
 FORMAT_2 = "ti-mmdp/2"
-NEW_KEYS = ("aggregates",)
+NEW_KEYS = ("aggregates", "discount")
 """The keys of a problem that only the second version has."""
+NEW_AGENT_KEYS = ("transitions_at",)
+"""The same for an agent."""
 PARTS = ("state", "action", "next")
 """The parts of a condition."""
 
@@ -26,6 +28,11 @@ def timmdp_to_dict(problem: TIMMDP) -> dict[str, Any]:
             "initial": agent.initial,
             "transitions": agent.transitions,
         }
+        if agent.transitions_at:
+            described["transitions_at"] = [
+                {"stages": each.stages, "transitions": each.transitions}
+                for each in agent.transitions_at
+            ]
         if agent.features:
             described["features"] = agent.features
         agents.append(described)
@@ -37,6 +44,10 @@ def timmdp_to_dict(problem: TIMMDP) -> dict[str, Any]:
         "format": format_of(problem),
         "name": problem.name,
         "horizon": problem.horizon,
+    }
+    if problem.discount != 1:
+        described["discount"] = problem.discount
+    described |= {
         "agents": agents,
         "rewards": rewards,
     }
@@ -47,7 +58,9 @@ def timmdp_to_dict(problem: TIMMDP) -> dict[str, Any]:
 
 def format_of(problem: TIMMDP) -> str:
     """The format that a problem is written in: the first version that has all of its parts."""
-    return FORMAT_2 if problem.aggregates else FORMAT
+    by_stage = any(agent.transitions_at for agent in problem.agents)
+    new = problem.aggregates or problem.discount != 1 or by_stage
+    return FORMAT_2 if new else FORMAT
 
 
 def _aggregate_to_dict(aggregate: Aggregate) -> dict[str, Any]:

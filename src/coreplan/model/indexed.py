@@ -5,6 +5,7 @@ Every kind of problem turns itself into an :class:`IndexedProblem`. All solvers 
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -122,6 +123,12 @@ class IndexedAggregate(NamedTuple):
         return tuple(sorted({agent for agent, _, _ in self.amounts}))
 
 
+MANY_CHOICES = 64
+"""A state with more choices than this keeps them sorted by stage."""
+Spells = tuple[Sequence[int], Sequence[Sequence[int]]]
+"""Stages, and the choices that are available from each of them to the next."""
+
+
 class StageValue(NamedTuple):
     """A value of an entry, and the stages at which it has this value; None for all stages."""
 
@@ -170,6 +177,8 @@ class IndexedAgent:
     tasks: tuple[str | None, ...] = ()
     stuck: str = ""
     milestones: dict[str, int] = field(default_factory=dict)
+    _spells: dict[int, Spells] = field(default_factory=dict, init=False, repr=False)
+    """For each state with many choices that was asked for: which of them there are when."""
 
     def task_of(self, action: str) -> str | None:
         """The task that an action starts, or None."""
@@ -193,11 +202,32 @@ class IndexedAgent:
 
     def choices(self, stage: int, state: int) -> dict[str, int]:
         """The actions available in a state at a stage: names, with the numbers of the choices."""
+        mine: Sequence[int] = range(self.choice_begin[state], self.choice_begin[state + 1])
+        if len(mine) > MANY_CHOICES:
+            if state not in self._spells:
+                self._spells[state] = self._find_spells(mine)
+            begins, offered = self._spells[state]
+            mine = offered[max(0, bisect_right(begins, stage) - 1)]
         return {
             self.actions[self.choice_action[c]]: c
-            for c in range(self.choice_begin[state], self.choice_begin[state + 1])
+            for c in mine
             if self.choice_first[c] <= stage <= self.choice_last[c]
         }
+
+    def _find_spells(self, choices: Sequence[int]) -> Spells:
+        starts: dict[int, list[int]] = {}
+        ends: dict[int, list[int]] = {}
+        for c in choices:
+            starts.setdefault(self.choice_first[c], []).append(c)
+            ends.setdefault(self.choice_last[c] + 1, []).append(c)
+        begins = sorted({*starts, *ends})
+        offered = []
+        now: set[int] = set()
+        for stage in begins:
+            now.difference_update(ends.get(stage, ()))
+            now.update(starts.get(stage, ()))
+            offered.append(sorted(now))
+        return begins, offered
 
     def find_choice(self, stage: int, state: int, action: object) -> int:
         """The number of the choice of an action, by its name; a ModelError if there is none."""
@@ -230,6 +260,12 @@ class IndexedProblem:
     functions: tuple[str, ...]
     """The name of each reward function, for people."""
     aggregates: list[IndexedAggregate] = field(default_factory=list)
+    discount: float = 1.0
+    """Rewards of stage t count times `discount` to the power of t."""
+
+    def weight(self, stage: int) -> float:
+        """What rewards of a stage count. Stages count from 0, wherever planning starts."""
+        return self.discount**stage
 
     @property
     def rewards(self) -> list[IndexedEntry | IndexedAggregate]:

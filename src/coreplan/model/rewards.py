@@ -132,10 +132,14 @@ class TransitionRewards:
         return entry.stages is None or stage in self._stages[id(entry)]
 
     def by_function(self, stage: int, transitions: Sequence[int]) -> Iterator[tuple[int, float]]:
-        """(reward function, value) of every matching entry, and of every aggregate that counts."""
+        """(reward function, value) of every matching entry, and of every aggregate that counts.
+
+        Values are discounted.
+        """
+        weight = self._indexed.weight(stage)
         for entry in self.always:
             if self.counts_at(entry, stage):
-                yield entry.function, entry.value
+                yield entry.function, entry.value * weight
         matched = [self.matched(i, transition) for i, transition in enumerate(transitions)]
         for agent, conditions in enumerate(matched):
             for condition in sorted(conditions):
@@ -143,10 +147,11 @@ class TransitionRewards:
                     if self.counts_at(entry, stage) and all(
                         other in matched[who] for who, other in entry.members[1:]
                     ):
-                        yield entry.function, entry.value
+                        yield entry.function, entry.value * weight
         for number in self.aggregates_at(stage):
             choices = {i: self._choice_of[i][transitions[i]] for i in self._aggregates[number][1]}
-            yield self._aggregates[number][0].function, self.aggregate_value(number, choices)
+            value = self.aggregate_value(number, choices) * weight
+            yield self._aggregates[number][0].function, value
 
     def aggregates_at(self, stage: int) -> list[int]:
         """The numbers of the aggregates that count at a stage."""
@@ -165,7 +170,7 @@ class TransitionRewards:
         return self._aggregates[aggregate][1]
 
     def aggregate_value(self, number: int, choices: Mapping[int, int]) -> float:
-        """The reward of an aggregate, at a stage at which it counts.
+        """The reward of an aggregate, at a stage at which it counts, without discount.
 
         Parameters
         ----------

@@ -12,11 +12,12 @@ import itertools
 import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from coreplan.errors import MOST_PROBLEMS, Diagnostic, ModelError, nearest
+from coreplan.errors import MOST_PROBLEMS, Diagnostic, ModelError
 from coreplan.files.writing import tidy
 from coreplan.model.aggregates import (
     Aggregate,
@@ -41,6 +42,16 @@ from coreplan.model.conditions import (
 from coreplan.model.document import format_of, timmdp_to_dict
 from coreplan.model.indexed import IndexedProblem, JointState, NamedStates, StageValue
 from coreplan.model.problem import Guard, PlanningProblem, no_limits
+from coreplan.model.transitions import (
+    PROBABILITY_TOLERANCE,
+    StageTransitions,
+    Timetable,
+    Transitions,
+    check_actions_exist,
+    check_changes,
+    check_transitions,
+    freeze_transitions,
+)
 from coreplan.model.translate import index_timmdp
 from coreplan.support.checks import (
     AGENT_NAMES,
@@ -52,16 +63,10 @@ from coreplan.support.checks import (
     check_number,
     found,
     is_integer,
-    is_name,
     is_number,
     unknown_name,
 )
 from coreplan.support.frozen import FrozenMapping, freeze_sequence
-
-Transitions = FrozenMapping[str, FrozenMapping[str, FrozenMapping[str, float]]]
-
-PROBABILITY_TOLERANCE = 1e-9
-"""The largest difference between 1 and the sum of the probabilities of one action."""
 
 
 def _check_hashable(name: object, path: Path) -> None:
@@ -73,30 +78,6 @@ def _check_hashable(name: object, path: Path) -> None:
 def _number(value: Any) -> Any:
     """Turn a number into a float; leave anything else unchanged for the checks."""
     return float(value) if type(value) is not float and is_number(value) else value
-
-
-def _freeze_transitions(transitions: object) -> Transitions:
-    path: Path = ("transitions",)
-    states = freeze_mapping(transitions, path, "a mapping state -> action -> next -> probability")
-    # Outcomes that are one object stay one object: large problems share them.
-    laws: dict[int, FrozenMapping[str, float]] = {}
-    frozen = {}
-    for state, actions in states.items():
-        if not isinstance(actions, Mapping):
-            where = (*path, str(state))
-            freeze_mapping(actions, where, "a mapping action -> next state -> probability")
-        row = {}
-        for action, outcomes in actions.items():
-            law = laws.get(id(outcomes))
-            if law is None:
-                if not isinstance(outcomes, Mapping):
-                    where = (*path, str(state), str(action))
-                    freeze_mapping(outcomes, where, "a mapping next state -> probability")
-                law = FrozenMapping({after: _number(chance) for after, chance in outcomes.items()})
-                laws[id(outcomes)] = law
-            row[action] = law
-        frozen[state] = FrozenMapping(row)
-    return FrozenMapping(frozen)
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,8 +326,8 @@ class _Builder:
     def __init__(
         self,
         agent: str,
-        actions: Callable[[Any], Iterable[str]],
-        outcomes: Callable[[Any, str], Mapping[Any, float]],
+        actions: Callable[..., Iterable[str]],
+        outcomes: Callable[..., Mapping[Any, float]],
         label: Callable[[Any], str] | None,
         features: Callable[[Any], Mapping[str, FeatureValue]] | None,
     ) -> None:
@@ -380,36 +361,36 @@ class _Builder:
         self.taken[made] = state
         return made
 
-    def actions_of(self, state: Hashable) -> list[str]:
-        """The actions of a state, one or more."""
-        given = self._call("actions", self._actions, state)
+    def actions_of(self, state: Hashable, at: Mapping[str, int]) -> list[str]:
+        """The actions of a state: one or more, unless they are asked for by stage."""
+        given = self._call("actions", self._actions, state, **at)
         if isinstance(given, str) or not isinstance(given, Iterable):
-            raise self._wrong("actions", given, "a list of actions", state)
+            raise self._wrong("actions", given, "a list of actions", state, **at)
         listed = list(given)
-        if not listed:
+        if not listed and not at:
             raise ModelError(
                 f"agent {found(self._agent)}: `actions` returned no action for the state "
                 f"{found(state)}; return at least one, for instance one that stays"
             )
         return listed
 
-    def law_of(self, state: Hashable, action: str) -> Mapping[Hashable, float]:
+    def law_of(
+        self, state: Hashable, action: str, at: Mapping[str, int]
+    ) -> Mapping[Hashable, float]:
         """The probabilities of the next states."""
-        law = self._call("outcomes", self._outcomes, state, action)
+        law = self._call("outcomes", self._outcomes, state, action, **at)
         if not isinstance(law, Mapping):
             what = "a mapping next state -> probability"
-            raise self._wrong("outcomes", law, what, state, action)
+            raise self._wrong("outcomes", law, what, state, action, **at)
         chances = list(law.values())
         for after, chance in law.items():
             if not is_number(chance) or chance < 0:
-                raise self._wrong(
-                    "outcomes", chance, f"a probability, for the next state {found(after)}", state,
-                    action,
-                )  # fmt: skip
+                wanted = f"a probability, for the next state {found(after)}"
+                raise self._wrong("outcomes", chance, wanted, state, action, **at)
         if abs(math.fsum(chances) - 1) > PROBABILITY_TOLERANCE:
             raise ModelError(
                 f"agent {found(self._agent)}: the probabilities that `outcomes` returned for "
-                f"{_asked(state, action)} add up to {math.fsum(chances):.12g}; expected 1"
+                f"{_asked(state, action, **at)} add up to {math.fsum(chances):.12g}; expected 1"
             )
         return law
 
@@ -422,27 +403,54 @@ class _Builder:
             raise self._wrong("features", given, "a mapping feature -> value", state)
         return dict(given)
 
-    def _call(self, what: str, function: Callable[..., Any], *asked: Any) -> Any:
+    def _call(self, what: str, function: Callable[..., Any], *asked: Any, **at: int) -> Any:
         try:
-            return function(*asked)
+            return function(*asked, **at)
         except ModelError:
             raise
         except Exception as error:
             raise ModelError(
-                f"agent {found(self._agent)}: `{what}` failed for {_asked(*asked)}: "
+                f"agent {found(self._agent)}: `{what}` failed for {_asked(*asked, **at)}: "
                 f"{type(error).__name__}: {error}"
             ) from error
 
-    def _wrong(self, what: str, returned: object, wanted: str, *asked: Any) -> ModelError:
+    def _wrong(
+        self, what: str, returned: object, wanted: str, *asked: Any, **at: int
+    ) -> ModelError:
         return ModelError(
             f"agent {found(self._agent)}: `{what}` returned {found(returned)} for "
-            f"{_asked(*asked)}; expected {wanted}"
+            f"{_asked(*asked, **at)}; expected {wanted}"
         )
 
 
-def _asked(state: Hashable, *action: str) -> str:
+def _asked(state: Hashable, *action: str, **at: int) -> str:
     words = [f"the state {found(state)}", *(f"action {found(each)}" for each in action)]
-    return " and ".join(words)
+    return " and ".join([*words, *(f"stage {stage}" for stage in at.values())])
+
+
+Row = dict[str, dict[str, float]]
+"""The actions of a state, with their outcomes."""
+
+
+def _usual_row(rows: Sequence[Row]) -> tuple[Row, list[tuple[tuple[int, ...], Row]]]:
+    """The row that counts at most stages, and the other rows with their stages."""
+    distinct: list[Row] = []
+    stages: list[list[int]] = []
+    for stage, row in enumerate(rows):
+        # Mostly a row is that of the stage before.
+        same = [k for k in reversed(range(len(distinct))) if _same_row(distinct[k], row)]
+        if not same:
+            distinct.append(row)
+            stages.append([])
+        stages[same[0] if same else -1].append(stage)
+    most = max(range(len(distinct)), key=lambda k: len(stages[k]))
+    others = [(tuple(stages[k]), distinct[k]) for k in range(len(distinct)) if k != most]
+    return distinct[most], others
+
+
+def _same_row(one: Row, other: Row) -> bool:
+    """Whether the actions are the same, in the same order, with the same outcomes."""
+    return list(one) == list(other) and one == other
 
 
 def _plain(value: object) -> object:
@@ -470,12 +478,15 @@ class Agent:
         State → action → next state → probability. The actions of a state are the keys under it.
     features
         State → named properties, which conditions can test.
+    transitions_at
+        Other actions of some states at some stages.
     """
 
     name: str
     initial: str
     transitions: Mapping[str, Mapping[str, Mapping[str, float]]]
     features: Mapping[str, Mapping[str, FeatureValue]] = field(default_factory=FrozenMapping)
+    transitions_at: Sequence[StageTransitions] = field(default=(), kw_only=True)
     values: Mapping[str, Hashable] = field(
         default_factory=FrozenMapping, compare=False, repr=False, kw_only=True
     )
@@ -484,7 +495,7 @@ class Agent:
     def __post_init__(self) -> None:
         _check_hashable(self.name, ("name",))
         _check_hashable(self.initial, ("initial",))
-        object.__setattr__(self, "transitions", _freeze_transitions(self.transitions))
+        object.__setattr__(self, "transitions", freeze_transitions(self.transitions))
         features = freeze_mapping(self.features, ("features",), "a mapping state -> features")
         object.__setattr__(
             self,
@@ -499,6 +510,10 @@ class Agent:
             ),
         )
         object.__setattr__(self, "values", FrozenMapping(self.values))
+        changes = freeze_sequence(
+            self.transitions_at, ("transitions_at",), "transitions at stages", StageTransitions
+        )
+        object.__setattr__(self, "transitions_at", changes)
 
     def __repr__(self) -> str:
         """The name and the size: tables may be very large."""
@@ -509,13 +524,14 @@ class Agent:
         cls,
         name: str,
         initial: Hashable,
-        actions: Callable[[Any], Iterable[str]],
-        outcomes: Callable[[Any, str], Mapping[Any, float]],
+        actions: Callable[..., Iterable[str]],
+        outcomes: Callable[..., Mapping[Any, float]],
         *,
         horizon: int | None = None,
         label: Callable[[Any], str] | None = None,
         features: Callable[[Any], Mapping[str, FeatureValue]] | None = None,
         most_states: int = MOST_STATES,
+        by_stage: bool = False,
     ) -> Agent:
         """Make an agent from functions, with all states that it can reach.
 
@@ -539,6 +555,10 @@ class Agent:
             Makes the features of a state; default: none.
         most_states
             The most states; if there are more, an error says so.
+        by_stage
+            Whether `actions` and `outcomes` depend on the stage. They are then called with the
+            keyword ``stage``, for every state and every stage before the horizon; `actions` may
+            return nothing for stages at which the agent cannot be in the state.
 
         Raises
         ------
@@ -560,27 +580,39 @@ class Agent:
         >>> dict(machine.transitions["2"]["repair"])
         {'0': 1.0}
         """
+        if by_stage and horizon is None:
+            raise ModelError(
+                f"agent {found(name)} depends on the stage, so its functions are called for every "
+                "stage; give the `horizon`"
+            )
         ask = _Builder(name, actions, outcomes, label, features)
-        transitions: dict[str, dict[str, dict[str, float]]] = {}
+        asked = [{"stage": t} for t in range(horizon or 0)] if by_stage else [{}]
+        transitions: dict[str, Row] = {}
+        changes: dict[tuple[int, ...], dict[str, Row]] = {}
         layer = [initial]
         ask.name_of(initial)
-        stages = itertools.count() if horizon is None else range(horizon)
-        for _ in stages:
+        for _ in itertools.count() if horizon is None else range(horizon):
             following: list[Hashable] = []
             for state in layer:
                 if ask.name_of(state) in transitions:
                     continue
-                rows: dict[str, dict[str, float]] = {}
-                for action in ask.actions_of(state):
-                    law = ask.law_of(state, action)
-                    following += [after for after, chance in law.items() if chance > 0]
-                    rows[action] = {ask.name_of(after): chance for after, chance in law.items()}
-                    if len(ask.names) > most_states:
-                        raise ModelError(
-                            f"agent {found(name)} can reach more than {most_states:,} states; give "
-                            "a `horizon`, or `most_states` if there really are more"
-                        )
-                transitions[ask.name_of(state)] = rows
+                rows: list[Row] = []
+                for at in asked:
+                    row: Row = {}
+                    for action in ask.actions_of(state, at):
+                        law = ask.law_of(state, action, at)
+                        following += [after for after, chance in law.items() if chance > 0]
+                        row[action] = {ask.name_of(after): chance for after, chance in law.items()}
+                        if len(ask.names) > most_states:
+                            raise ModelError(
+                                f"agent {found(name)} can reach more than {most_states:,} states; "
+                                "give a `horizon`, or `most_states` if there really are more"
+                            )
+                    rows.append(row)
+                usual, others = _usual_row(rows)
+                transitions[ask.name_of(state)] = usual
+                for stages, row in others:
+                    changes.setdefault(stages, {})[ask.name_of(state)] = row
             layer = following
             if not layer:
                 break
@@ -590,29 +622,53 @@ class Agent:
             ask.name_of(initial),
             transitions,
             {text: own for text, own in described.items() if own},
+            transitions_at=[StageTransitions(*change) for change in changes.items()],
             values=ask.taken,
         )
 
     @property
+    def _tables(self) -> list[Transitions]:
+        """The transitions of all stages, then those of some."""
+        changed = [change.transitions for change in self.transitions_at]
+        return [self.transitions, *changed]
+
+    @property
     def states(self) -> tuple[str, ...]:
-        """All states: those with actions, the initial one, and all outcomes, in this order."""
-        laws = (law for actions in self.transitions.values() for law in actions.values())
+        """All states: those with actions, the initial one, and all outcomes, in this order.
+
+        A state that only `transitions_at` gives actions to does not exist.
+        """
+        laws = (law for table in self._tables for row in table.values() for law in row.values())
         outcomes = itertools.chain.from_iterable(law.keys() for law in laws)
         return tuple(dict.fromkeys((*self.transitions.keys(), self.initial, *outcomes)))
 
     @property
     def actions(self) -> tuple[str, ...]:
         """The names of all actions, in order of first appearance."""
-        rows = (actions.keys() for actions in self.transitions.values())
+        rows = (row.keys() for table in self._tables for row in table.values())
         return tuple(dict.fromkeys(itertools.chain.from_iterable(rows)))
 
+    @cached_property
+    def timetable(self) -> Timetable:
+        """The actions of all states, stage by stage."""
+        return Timetable(self.transitions, self.transitions_at)
+
+    def actions_of(self, state: str, stage: int) -> Mapping[str, Mapping[str, float]]:
+        """The actions of a state at a stage, each with the probabilities of next states."""
+        return self.timetable.at(state, stage)
+
     def moves(self) -> Iterable[Transition]:
-        """All transitions of positive probability."""
-        for state, actions in self.transitions.items():
-            for action, law in actions.items():
-                for after, chance in law.items():
-                    if chance > 0:
-                        yield Transition(state, action, after)
+        """All transitions of positive probability, of any stage."""
+        known: set[Transition] = set()
+        for table in self._tables:
+            for state, actions in table.items():
+                for action, law in actions.items():
+                    for after, chance in law.items():
+                        move = Transition(state, action, after)
+                        if chance > 0 and move not in known:
+                            if self.transitions_at:
+                                known.add(move)
+                            yield move
 
     def value_of(self, state: str) -> Hashable:
         """The value behind a state's name (the name itself, unless made from functions)."""
@@ -645,6 +701,9 @@ class TIMMDP(PlanningProblem):
     aggregates
         Rewards for sums over agents, which the team gets as well. Functions are replaced by their
         tables.
+    discount
+        Above 0 and at most 1: rewards of stage t count times `discount` to the power of t. Stages
+        count from 0, also where planning starts later.
     allow_unknown_values
         Whether conditions may ask for a value of a feature that no state has, and so match nothing:
         files may have such conditions. Otherwise they are errors.
@@ -674,6 +733,7 @@ class TIMMDP(PlanningProblem):
     horizon: int = 1
     name: str = "problem"
     aggregates: Sequence[Aggregate] = field(default=(), kw_only=True)
+    discount: float = field(default=1.0, kw_only=True)
     allow_unknown_values: bool = field(default=False, compare=False, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -689,6 +749,8 @@ class TIMMDP(PlanningProblem):
         object.__setattr__(self, "aggregates", aggregates)
         if is_integer(self.horizon):
             object.__setattr__(self, "horizon", int(self.horizon))
+        if is_number(self.discount):
+            object.__setattr__(self, "discount", float(self.discount))
         problems = list(
             itertools.islice(
                 check_timmdp(
@@ -697,6 +759,7 @@ class TIMMDP(PlanningProblem):
                     self.agents,
                     self.rewards,
                     self.aggregates,
+                    discount=self.discount,
                     allow_unknown_values=self.allow_unknown_values,
                 ),
                 MOST_PROBLEMS,
@@ -783,6 +846,7 @@ def check_timmdp(
     rewards: Sequence[RewardFunction],
     aggregates: Sequence[Aggregate] = (),
     *,
+    discount: object = 1.0,
     allow_unknown_values: bool = False,
 ) -> Iterable[Diagnostic]:
     """Find all mistakes in the parts of a TI-MMDP, each with its place.
@@ -793,6 +857,10 @@ def check_timmdp(
     if not isinstance(name, str):
         yield Diagnostic(("name",), f"found {found(name)}; expected a text")
     yield from check_integer(horizon, ("horizon",), "the number of decisions", 1, MOST_STAGES)
+    yield from check_number(discount, ("discount",), "a discount")
+    if is_number(discount) and not 0 < discount <= 1:  # type: ignore[operator]
+        wanted = "a number above 0 and at most 1"
+        yield Diagnostic(("discount",), f"found {found(discount)}; expected {wanted}")
     sound_horizon = is_integer(horizon) and 1 <= int(horizon) <= MOST_STAGES  # type: ignore[call-overload]
     stages = int(horizon) if sound_horizon else 0  # type: ignore[call-overload]
     if not agents:
@@ -836,20 +904,10 @@ def conditions_of(
 def _check_agent(agent: Agent, path: Path, stages: int) -> Iterable[Diagnostic]:
     yield from check_name(agent.name, (*path, "name"), "the agent")
     yield from check_name(agent.initial, (*path, "initial"), "a state")
-    table = (*path, "transitions")
-    sound: set[int] = set()  # correct outcomes; very many may be the same object
-    for state, actions in agent.transitions.items():
-        if not is_name(state):
-            yield from check_name(state, (*table, str(state)), "a state", at_key=True)
-        for action, law in actions.items():
-            if id(law) in sound and is_name(action):
-                continue
-            here = (*table, str(state), str(action))
-            yield from check_name(action, here, "an action", at_key=True)
-            if _is_sound(law):
-                sound.add(id(law))
-            else:
-                yield from _check_law(law, here)
+    yield from check_transitions(agent.transitions, (*path, "transitions"))
+    changes = agent.transitions_at
+    if changes:
+        yield from check_changes(agent.name, agent.states, changes, path, stages)
     states = agent.states if agent.features else ()
     known = set(states)
     for state, features in agent.features.items():
@@ -864,64 +922,7 @@ def _check_agent(agent: Agent, path: Path, stages: int) -> Iterable[Diagnostic]:
         for feature, value in features.items():
             yield from check_name(feature, (*here, str(feature)), "a feature", at_key=True)
             yield from check_feature_value(value, (*here, str(feature)))
-    yield from _check_actions_exist(agent, path, stages)
-
-
-def _is_sound(law: Mapping[str, float]) -> bool:
-    """Tell fast whether `_check_law` would find no mistake."""
-    for after, chance in law.items():
-        if not after or type(after) is not str or type(chance) is not float or not chance >= 0:
-            return False
-    return abs(sum(law.values()) - 1) <= PROBABILITY_TOLERANCE
-
-
-def _check_law(law: Mapping[str, float], here: Path) -> Iterable[Diagnostic]:
-    for after, chance in law.items():
-        yield from check_name(after, (*here, str(after)), "a next state", at_key=True)
-        if not is_number(chance) or chance < 0:
-            yield Diagnostic(
-                (*here, str(after)),
-                f"found {found(chance)}; expected a probability, a number of at least 0",
-            )
-    if all(is_number(chance) and chance >= 0 for chance in law.values()):
-        total = sum(law.values())
-        if abs(total - 1) > PROBABILITY_TOLERANCE:
-            yield Diagnostic(
-                here, f"the probabilities add up to {total:.12g}; expected 1", relies_on=here
-            )
-
-
-def _check_actions_exist(agent: Agent, path: Path, stages: int) -> Iterable[Diagnostic]:
-    """Find states without actions that can be reached before the horizon."""
-    layer = [agent.initial] if isinstance(agent.initial, str) and agent.initial else []
-    seen = set(layer)
-    for stage in range(stages):
-        following = []
-        for state in layer:
-            actions = agent.transitions.get(state)
-            if not actions:
-                place: Path = (*path, "transitions")
-                hint = ""
-                if actions is not None:
-                    place = (*place, state)
-                else:
-                    place = (*path, "initial") if stage == 0 else place
-                    hint = nearest(state, agent.transitions)
-                yield Diagnostic(
-                    place,
-                    f"state {found(state)} has no action and can be reached at stage {stage}, "
-                    f"before the horizon; add an action, for instance one that stays{hint}",
-                    relies_on=path,
-                )
-                continue
-            for law in actions.values():
-                for after, chance in law.items():
-                    if after not in seen and is_number(chance) and chance > 0:
-                        seen.add(after)
-                        following.append(after)
-        layer = following
-        if not layer:
-            return
+    yield from check_actions_exist(agent.initial, agent.transitions, changes, path, stages)
 
 
 def _check_made_from(

@@ -78,7 +78,14 @@ def index_timmdp(
         number = functions.index(aggregate.name, len(problem.rewards))
         aggregates.append(index_aggregate(aggregate, added, agents, number))
     indexed = IndexedProblem(
-        problem.name, problem.horizon, stage, agents, entries, tuple(functions), aggregates
+        problem.name,
+        problem.horizon,
+        stage,
+        agents,
+        entries,
+        tuple(functions),
+        aggregates,
+        problem.discount,
     )
     for agent, start in zip(agents, indexed.find_state(stage, state), strict=True):
         agent.start = start
@@ -106,9 +113,9 @@ def _index_agent(agent: Agent, horizon: int) -> IndexedAgent:
     number = {action: k for k, action in enumerate(actions)}
     indexed = IndexedAgent(agent.name, states, actions, states.index[agent.initial])
     for name in states.names:
-        for action, law in agent.transitions.get(name, {}).items():
+        for action, first, last, law in agent.timetable.spells(name, horizon):
             outcomes = [(states.index[after], chance) for after, chance in law.items()]
-            indexed.add_choice(number[action], 0, horizon - 1, outcomes)
+            indexed.add_choice(number[action], first, last, outcomes)
         indexed.end_state()
     return indexed
 

@@ -254,15 +254,18 @@ def _run(
         for part in processes:
             mass *= part.move(stage)
         at_this_stage: dict[int, float] = {}
+        weight = indexed.weight(stage)
         for number in at_stage(stage):
             if number < len(terms):
                 value, patterns = terms[number]
+                value *= weight
                 for part, pattern in patterns:
                     value *= part.chance(pattern) if value else 0.0
-                counted += len(patterns) + 1
+                counted += len(patterns) + (1 if weight == 1 else 2)
             else:
                 value, count = sums[number - len(terms)].expected()
-                counted += count
+                value *= weight
+                counted += count + (0 if weight == 1 else 1)
             total += mass * value
             earned[number] += mass * value
             at_this_stage[number] = mass * value

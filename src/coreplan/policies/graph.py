@@ -307,10 +307,11 @@ class _Growth:
         """The expected reward of the step in each situation, if the step is completed."""
         earned = np.zeros(length)
         shares: dict[tuple[int, int], Floats | None] = {}
+        weight = self._policy.indexed.weight(stage)
         entries = self._policy.indexed.entries
         for number in self._rewards_at(stage):
             if number >= len(entries):
-                earned += self._laws.aggregate(number - len(entries), moves, length)
+                earned += weight * self._laws.aggregate(number - len(entries), moves, length)
                 continue
             entry = entries[number]
             chances = []
@@ -322,7 +323,7 @@ class _Growth:
                 chances.append(shares[member])
             sure = [each for each in chances if each is not None]
             if len(sure) == len(chances):
-                earned += entry.value * math.prod(sure, start=np.ones(length))
+                earned += entry.value * weight * math.prod(sure, start=np.ones(length))
         return earned
 
     # -- from numbers to names ----------------------------------------------------------------

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -203,6 +204,8 @@ class OwnRewards:
     always: list[tuple[int, float]] = field(default_factory=list)
     """Pairs of condition and value that count at all stages."""
     at_stage: dict[int, list[tuple[int, float]]] = field(default_factory=dict)
+    weight: Callable[[int], float] = lambda _: 1.0
+    """What rewards of a stage count."""
 
     def at(self, stage: int) -> tuple[Numbers, Numbers, int]:
         """For each condition: its value and sum of absolute values; and the number of entries."""
@@ -211,7 +214,10 @@ class OwnRewards:
         for condition, value in entries:
             weights[condition] += value
             absolute[condition] += abs(value)
-        return weights, absolute, len(entries)
+        factor = self.weight(stage)
+        if factor == 1:
+            return weights, absolute, len(entries)
+        return weights * factor, absolute * factor, len(entries) + 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -266,6 +272,19 @@ class Interactions:
             total += abs(e.value) * float(np.prod([best[i][k] for i, k in e.members]))
         return total + sum(each.size for each in self.sums)
 
+    def times(self, factor: float) -> Interactions:
+        """The same with all values times a factor of at least 0."""
+        if factor == 1:
+            return self
+        return Interactions(
+            {
+                key: PairEntries(each.first, each.second, each.value * factor)
+                for key, each in self.pairs.items()
+            },
+            tuple(replace(each, value=each.value * factor) for each in self.wide),
+            self.error * factor + UNIT * factor * self.sum_of_values,
+        )
+
     @property
     def sum_of_values(self) -> float:
         """The sum of absolute values of interactions."""
@@ -317,6 +336,7 @@ class Rewards:
         self._always: dict[Members, list[int]] = {}
         self._at_stage: dict[int, dict[Members, list[int]]] = {}
         self._entries = indexed.entries
+        self._weight = indexed.weight
         looked_at = members_looked_at(indexed)
         for number, entry in enumerate(indexed.entries):
             members = looked_at[number]
@@ -334,7 +354,8 @@ class Rewards:
             elif members:
                 self._add_own(members[0], entry.value, stages)
             else:
-                count = indexed.horizon - indexed.stage if stages is None else len(stages)
+                counting = range(indexed.stage, indexed.horizon) if stages is None else stages
+                count = math.fsum(map(self._weight, counting))
                 self.constant += entry.value * count
                 self.constant_size += abs(entry.value) * count
                 self.constants += 1
@@ -352,12 +373,13 @@ class Rewards:
             best = [a.factors[np.unique(a.layers[t].row_choice)].max(axis=0) for a in agents]
             stage = agents[0].first_stage + t
             together = []
+            weight = self._weight(stage)
             for each in self.sums.at(stage):
                 most = {m.agent: each.most(m.agent, best[m.agent]) for m in each.members}
                 adding = [m for m in each.members if most[m.agent]]
-                self.sum_error += 4 * UNIT * each.size * (len(adding) + 1)
+                self.sum_error += 4 * UNIT * weight * each.size * (len(adding) + 1)
                 if len(adding) > 1 and not is_linear(each.values[: sum(most.values()) + 1]):
-                    together.append(each)
+                    together.append(each.times(weight))
                     continue
                 for member in adding:
                     for condition, units in member.amounts:
@@ -377,7 +399,7 @@ class Rewards:
         self, member: tuple[int, int], value: float, stages: tuple[int, ...] | None
     ) -> None:
         agent, condition = member
-        own = self._own.setdefault(agent, OwnRewards(0))
+        own = self._own.setdefault(agent, OwnRewards(0, weight=self._weight))
         if stages is None:
             own.always.append((condition, value))
         else:
@@ -393,9 +415,10 @@ class Rewards:
     def interactions(self, stage: int) -> Interactions:
         """The interactions that count at a stage."""
         more = self._at_stage.get(stage)
-        found = self._shared if more is None else self._sort(more)
+        values = self._shared if more is None else self._sort(more)
+        values = values.times(self._weight(stage))
         sums = self._sums_at.get(stage)
-        return replace(found, sums=sums) if sums else found
+        return replace(values, sums=sums) if sums else values
 
     def _sort(self, more: dict[Members, list[int]]) -> Interactions:
         """Add up entries: first those of all stages, then those of this stage."""

@@ -8,8 +8,9 @@ costs therefore add up to at most the costs of the whole, whatever the prices ar
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -52,6 +53,10 @@ class SumReward:
     def size(self) -> float:
         """The largest absolute value."""
         return float(np.abs(self.values).max())
+
+    def times(self, factor: float) -> SumReward:
+        """The same with all values times a factor of at least 0."""
+        return self if factor == 1 else replace(self, values=self.values * factor)
 
     def amounts_of(self, agent: int) -> tuple[tuple[int, int], ...]:
         """What an agent may add: conditions and units."""
@@ -117,10 +122,13 @@ class Sums:
             )
         values = np.array(aggregate.values[: most + 1], np.float64)
         stages = None if aggregate.stages is None else frozenset(aggregate.stages)
-        count = sum(stages is None or t in stages for t in range(indexed.stage, indexed.horizon))
+        counting = [
+            t for t in range(indexed.stage, indexed.horizon) if stages is None or t in stages
+        ]
+        count = math.fsum(map(indexed.weight, counting))
         self.constant += float(values[0]) * count
         self.constant_size += abs(float(values[0])) * count
-        self.constants += count
+        self.constants += len(counting)
         self.aggregates.append(Aggregate(number, tuple(members), values - values[0], stages))
 
     def at(self, stage: int) -> list[SumReward]:

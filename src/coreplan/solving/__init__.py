@@ -7,6 +7,7 @@ from coreplan.solving.crg import (
     CrgSize,
     build_crgs,
 )
+from coreplan.solving.infinite import InfiniteResult, StationaryPolicy, solve_infinite
 from coreplan.solving.limits import Progress
 from coreplan.solving.option_fields import SolverOptions
 from coreplan.solving.options import (
@@ -33,11 +34,13 @@ __all__ = [
     "CrgSize",
     "DecMdpOptions",
     "DpOptions",
+    "InfiniteResult",
     "Progress",
     "Result",
     "Simplified",
     "SolverOptions",
     "SpuddOptions",
+    "StationaryPolicy",
     "Statistics",
     "Status",
     "build_crgs",
@@ -45,4 +48,5 @@ __all__ = [
     "register_algorithm",
     "simplify",
     "solve",
+    "solve_infinite",
 ]

@@ -192,7 +192,10 @@ def no_action(indexed: IndexedProblem, agent: int, state: int, stage: int) -> Mo
 
 def describe(indexed: IndexedProblem) -> _core.Description:
     """Build the core's description of an indexed problem."""
-    description = _core.Description(indexed.horizon, indexed.stage)
+    weights = []
+    if indexed.discount != 1:
+        weights = [indexed.weight(stage) for stage in range(indexed.horizon)]
+    description = _core.Description(indexed.horizon, indexed.stage, weights)
     for i, agent in enumerate(indexed.agents):
         description.add_agent(
             len(agent.states),

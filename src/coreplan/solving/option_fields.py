@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any, TypeGuard, TypeVar
 
 from coreplan.errors import SolverError, shorten
+from coreplan.solving.result import OPTIMAL_TOLERANCE
 from coreplan.support.checks import found
 from coreplan.support.processors import check_count
 
@@ -238,6 +239,14 @@ class SolverOptions:
     Derive a frozen dataclass with ``kw_only=True`` for an algorithm of your own. Fields made by
     :func:`option` are checked and described; other fields are not checked.
     """
+
+    tolerance: float = option(
+        OPTIMAL_TOLERANCE,
+        "Call a plan optimal if it is proven to be this close to the optimum, as a part of its "
+        "value, or of 1 if that is more. A solver that bounds the optimum stops there.",
+        Gap(),
+        metavar="PART",
+    )
 
     def __post_init__(self) -> None:
         for each in options_in(type(self)).values():

@@ -426,6 +426,7 @@ class SolveKeywords(TypedDict, total=False):
     callback: Callback | None
     stage: int
     state: JointState | None
+    tolerance: float
 
 
 class DpKeywords(SolveKeywords, total=False):

@@ -9,7 +9,7 @@ starts. It then checks that the reward was small enough: it takes the new plan o
 worth as much as the optimum by the problem's own rewards. The new plan is then optimal, and no
 optimal plan is preferable: a preferable one would be worth more in the problem with the tiny
 rewards, in which the new plan is optimal. If the new plan is worth less, the reward was too large,
-and the engine tries a smaller one. The value and its proof are those of the first solution.
+and the engine tries a smaller one. The upper bound and its proof are those of the first solution.
 
 Instead of early or late starts, a caller may want the starts of an old plan: the expected sum of
 the differences between each start and the old one is then as small as possible. Plans that are
@@ -17,6 +17,7 @@ equally good in this, too, start as early as possible: once the smallest differe
 engine adds a much smaller reward for early starts, and takes the new plan only if its difference is
 no larger.
 
+The optimum may be known only within a tolerance, and the new plan may be better than the first one.
 The value of the new plan by the problem's own rewards comes from its evaluation or, if solving is
 quicker, from another solution with rewards twice as large: a plan that is worth V, and V + g with
 the tiny rewards, is then worth V + 2 g, which is at most the optimum P there. Therefore V is at
@@ -87,6 +88,8 @@ class Preferred(NamedTuple):
     """The preferred plan, as far as it was found."""
 
     policy: Policy
+    value: float
+    """What it is worth: at least as much as the plan before."""
     gap: float
     """Stages, summed over all starts, by which another optimal plan may be better; 0 if none is."""
 
@@ -155,7 +158,7 @@ def _closest(search: _Search, keep: OldStarts, most: int, tasks: int) -> Preferr
             if again is None:
                 break
             if closeness(again.policy) >= least - SAME_STARTS * tasks:
-                return Preferred(again.policy, 0.0)
+                return again._replace(gap=0.0)
     return found
 
 
@@ -206,8 +209,10 @@ class _Search:
                 if attempt.quick:
                     double = self._solve(lean(2 * size))
                     worth = -math.inf if double is None else 2 * attempt.lower - double.upper
+                    value = self._value
                 else:
                     worth = self.evaluate(wanted)
+                    value = max(worth, self._value)  # the plan before may fall short of the best
                 if worth < self._value - ROUNDING * self._scale:
                     logger.debug(
                         "%s", f"the preferred plan is worth {self._value - worth:.4g} less"
@@ -215,12 +220,11 @@ class _Search:
                     continue
                 gap = (attempt.upper - attempt.lower) / size
                 if attempt.upper - attempt.lower <= CLOSED * self._scale:
-                    return Preferred(wanted, 0.0)
-                plans = [self._policy, wanted]
-                leads = [lead(each) for each in plans]
+                    return Preferred(wanted, value, 0.0)
+                leads = [lead(each) for each in (self._policy, wanted)]
                 if leads[1] <= leads[0]:
-                    gap += leads[1] - leads[0]
-                return Preferred(plans[leads[1] > leads[0]], gap)
+                    return Preferred(self._policy, self._value, gap + leads[1] - leads[0])
+                return Preferred(wanted, value, gap)
         return None
 
     def evaluate(self, policy: Policy) -> float:
@@ -270,6 +274,7 @@ def _with_starts(
         Whether the problem keeps its own rewards.
     """
     entries = list(indexed.entries) if keep_entries else []
+    discount = indexed.discount if keep_entries else 1.0
     function = len(indexed.functions)
     agents = []
     for i, agent in enumerate(indexed.agents):
@@ -278,18 +283,24 @@ def _with_starts(
         for task in dict.fromkeys(task for task in agent.tasks if task is not None):
             starts = [a for a, each in enumerate(agent.tasks) if each == task]
             for stage in range(indexed.stage, indexed.horizon):
+                weight = discount**stage  # starts count the same at all stages
                 reward = early * (indexed.horizon - stage)
                 if task in old:
                     reward += abs(indexed.horizon - old[task]) - abs(stage - old[task])
-                if reward:
+                if reward and weight:
                     members = ((i, len(conditions)),)
-                    entries.append(IndexedEntry(members, size * reward, (stage,), function))
+                    value = size * reward / weight
+                    entries.append(IndexedEntry(members, value, (stage,), function))
             conditions.append(IndexedCondition(None, starts, None))
         agents.append(replace(agent, conditions=conditions))
     functions = (*indexed.functions, "starts")
-    aggregates = indexed.aggregates if keep_entries else []
     return replace(
-        indexed, agents=agents, entries=entries, functions=functions, aggregates=aggregates
+        indexed,
+        agents=agents,
+        entries=entries,
+        functions=functions,
+        aggregates=indexed.aggregates if keep_entries else [],
+        discount=discount,
     )
 
 
@@ -308,7 +319,12 @@ def lead_of(policy: Policy) -> Policy:
         ]
     leading = copy.copy(policy)
     leading.indexed = replace(
-        indexed, agents=agents, entries=entries, functions=("lead",), aggregates=[]
+        indexed,
+        agents=agents,
+        entries=entries,
+        functions=("lead",),
+        aggregates=[],
+        discount=1.0,
     )
     return leading
 

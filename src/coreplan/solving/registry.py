@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass, make_dataclass
+from dataclasses import dataclass, field, is_dataclass, make_dataclass
 from functools import partial
 from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any, NewType
@@ -60,7 +60,8 @@ class Algorithm:
         """Solve."""
         if not self.one_by_one:
             return self.function(task, options)
-        given = {each.name: getattr(options, each.name) for each in fields(options)}
+        # The function's own parameters; the class has the options of all algorithms as well.
+        given = {name: getattr(options, name) for name in self.options.__annotations__}
         return self.function(task, **given)
 
 
@@ -89,6 +90,9 @@ class _Algorithms(Mapping[str, Algorithm]):
 
     def remove(self, name: str) -> None:
         del self._known[name]
+
+    def registered(self) -> dict[str, Algorithm]:
+        return {name: each for name, each in self._known.items() if name not in _OWN}
 
     def with_options(self, options: type[SolverOptions]) -> list[Algorithm]:
         """Algorithms with a dataclass of options; others are loaded only if none of ours has it."""
@@ -162,6 +166,11 @@ def register_algorithm(
         raise SolverError(f"{name!r} is an algorithm of coreplan; choose another name")
     _algorithms.add(make_algorithm(name, algorithm, options))
     return AlgorithmName(name)
+
+
+def registered_algorithms() -> Mapping[str, Algorithm]:
+    """The algorithms that others have registered so far in this process, by name."""
+    return _algorithms.registered()
 
 
 def forget_algorithm(name: str) -> None:

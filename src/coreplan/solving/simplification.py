@@ -225,7 +225,13 @@ def _most(
     """An upper bound on what any policy earns if the changes, times a factor, are the rewards."""
     scaled = [entry._replace(value=factor * entry.value) for entry in changes]
     difference = IndexedProblem(
-        indexed.name, indexed.horizon, indexed.stage, indexed.agents, scaled, indexed.functions
+        indexed.name,
+        indexed.horizon,
+        indexed.stage,
+        indexed.agents,
+        scaled,
+        indexed.functions,
+        discount=indexed.discount,
     )
     try:
         most = float(_core.value_bound(describe(difference), limits.monitor))

@@ -37,7 +37,7 @@ from coreplan.solving.registry import (
     algorithm_for,
     check_algorithm,
 )
-from coreplan.solving.result import Solution
+from coreplan.solving.result import Result, Solution
 from coreplan.solving.task import SolverTask
 from coreplan.support.checks import found
 from coreplan.support.interrupts import finish_soon
@@ -166,7 +166,12 @@ def solve(
     chosen, settled = settle_options(algorithm, options, loose)
     limits = Limits(time_limit, memory_limit, callback)
     with limits.catch_interrupts(), errors_of_the_core():
-        made = chosen.run(SolverTask(problem, stage, state, limits), settled)
+        made = chosen.run(SolverTask(problem, stage, state, limits, settled.tolerance), settled)
+    if not isinstance(made, Result):
+        raise SolverError(
+            f"algorithm {chosen.name!r} returned {found(made)}; expected a Result, which "
+            "SolverTask.make_result makes"
+        )
     if made.policy is None:
         raise SolverError(f"algorithm {chosen.name!r} returned a result without a policy")
     result = cast(Solution, made)

@@ -11,7 +11,7 @@ from coreplan.model.indexed import JointState
 from coreplan.policies.policy import Policy
 from coreplan.solving.compile import AnyProblem, CompiledProblem, compile_problem
 from coreplan.solving.limits import Limits
-from coreplan.solving.result import Result, Statistics, Status, is_closed
+from coreplan.solving.result import OPTIMAL_TOLERANCE, Result, Statistics, Status, is_closed
 from coreplan.support.memory import peak_memory_mb
 
 NOTHING_LEFT = "no limit was reached: the solver cannot narrow the gap any further"
@@ -20,12 +20,16 @@ NOTHING_LEFT = "no limit was reached: the solver cannot narrow the gap any furth
 
 @dataclass(frozen=True)
 class SolverTask:
-    """A problem to solve from a stage and joint state on, within limits."""
+    """A problem to solve from a stage and joint state on, within limits.
+
+    A plan counts as optimal if the gap that is left is at most `tolerance` of its value.
+    """
 
     problem: AnyProblem
     stage: int
     state: JointState | None
     limits: Limits
+    tolerance: float = OPTIMAL_TOLERANCE
 
     def compile(self, merge: bool, *, history: bool | None = None) -> CompiledProblem:
         """Compile the problem within the limits; see :func:`coreplan.solving.compile_problem`."""
@@ -63,7 +67,7 @@ class SolverTask:
         if not (math.isfinite(lower) and math.isfinite(upper)):
             raise OverflowError("the sum of the rewards is too large")
         status = Status.GAP_LIMIT if stop == _core.Stop.none else Status(stop.name)
-        if is_closed(lower, upper):
+        if is_closed(lower, upper, self.tolerance):
             status = Status.OPTIMAL
         elif status is Status.GAP_LIMIT and upper - lower > allowed_gap:
             message = "; ".join(filter(None, [message, NOTHING_LEFT]))
@@ -81,4 +85,5 @@ class SolverTask:
             objective=objective,
             message="" if status is Status.OPTIMAL else message,
             policy=policy,
+            tolerance=self.tolerance,
         )

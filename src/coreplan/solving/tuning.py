@@ -16,7 +16,8 @@ class Tuning:
     # -- when bounds count as equal ---------------------------------------------------------------
 
     closed: float = 1e-9
-    """Gap, as part of the value, that the engine aims for: finer than `optimal` requires."""
+    """Least gap, as part of the value, that the engine tries to close: rounding makes smaller ones
+    meaningless. The option `tolerance` may ask for less."""
     closed_by_teams: float = 0.5
     """Part of that gap for all teams together; the rest is room for rounding."""
     closed_by_search: float = 0.25

@@ -57,8 +57,13 @@ def amount_words(money: object, mean: float) -> AmountWords:
 
 
 @provides("Simulation.text")
-def simulation_in_words(shown: Simulation, calendar: Calendar | None = None) -> list[str]:
-    """The main numbers, one line each; completions by date if a calendar is given."""
+def simulation_in_words(
+    shown: Simulation, calendar: Calendar | None = None, width: int | None = None
+) -> list[str]:
+    """The main numbers, one line each; completions by date if a calendar is given.
+
+    With a width, long names in tables are broken so that the tables are not wider, if possible.
+    """
     words = amount_words(shown.money, shown.mean)
     level = say("{share:g} %", share=100 * shown.value.confidence)
     runs = count(shown.runs, "run")
@@ -97,16 +102,16 @@ def simulation_in_words(shown: Simulation, calendar: Calendar | None = None) -> 
     interval = say("{level} interval", level=level)
     own = list(shown.own.items())
     title = say_marked(words.alone)
-    lines += _estimates(title, own, interval, write, words.sign, words.alone_total)
+    lines += _estimates(title, own, interval, write, words.sign, words.alone_total, width)
     together = [(", ".join(names), each) for names, each in shown.shared.items() if names]
     together = [(names, each) for names, each in together if each.mean or each.low or each.high]
     together.sort(key=lambda each: -abs(each[1].mean))
     sign, total = words.together_sign, words.together_total
-    lines += _estimates(say_marked(words.together), together, interval, write, sign, total)
+    lines += _estimates(say_marked(words.together), together, interval, write, sign, total, width)
     sums = list(shown.aggregates.items())
-    lines += _estimates(say("reward for sums"), sums, interval, write, words.sign)
+    lines += _estimates(say("reward for sums"), sums, interval, write, words.sign, None, width)
     if shown.completions:
-        lines += _completions(shown.completions, calendar)
+        lines += _completions(shown.completions, calendar, width)
     return lines
 
 
@@ -136,7 +141,8 @@ def _estimates(
     interval: str,
     write: Callable[[float], str],
     sign: int,
-    total: float | None = None,
+    total: float | None,
+    width: int | None,
 ) -> list[str]:
     if not rows:
         return []
@@ -147,14 +153,17 @@ def _estimates(
         (name, write(mean), _between(*map(write, _range(each, sign))))
         for (name, each), mean in zip(rows[:MOST_ROWS], means, strict=False)
     ]
-    return ["", *_table([(title, say("mean", context="average"), interval), *cells]), *_more(rows)]
+    head = (title, say("mean", context="average"), interval)
+    return ["", *_table([head, *cells], width), *_more(rows)]
 
 
 def _between(low: str, high: str) -> str:
     return say("{low} to {high}", context="amounts", low=low, high=high)
 
 
-def _completions(rows: Sequence[Completion], calendar: Calendar | None) -> list[str]:
+def _completions(
+    rows: Sequence[Completion], calendar: Calendar | None, width: int | None
+) -> list[str]:
     cells = []
     for each in rows[:MOST_ROWS]:
         steps = [each.stage + k for k, share in enumerate(each.shares) if share > 0]
@@ -177,7 +186,7 @@ def _completions(rows: Sequence[Completion], calendar: Calendar | None) -> list[
         completed = say("completed in the week from")
     mean, span = say("mean", context="average"), say("first to last", context="steps")
     title = (completed, mean, span, say("not at all"))
-    return ["", *_table([title, *cells]), *_more(rows)]
+    return ["", *_table([title, *cells], width), *_more(rows)]
 
 
 def _more(rows: Sequence[object]) -> list[str]:
@@ -185,14 +194,30 @@ def _more(rows: Sequence[object]) -> list[str]:
     return [say("and {more:,} more", more=left_out)] if left_out > 0 else []
 
 
-def _table(rows: Sequence[tuple[str, ...]]) -> list[str]:
-    """Align columns: the first to the left, the others to the right."""
-    from rich.cells import cell_len  # slow to import, and seldom needed
+def _table(rows: Sequence[tuple[str, ...]], width: int | None) -> list[str]:
+    """Align columns: the first to the left, the others to the right.
+
+    With a width, the first column is broken into lines; the numbers are beside the last one.
+    """
+    # Slow to import, and seldom needed.
+    from rich.cells import cell_len
+    from rich.text import Text
+
+    from coreplan.view.terminal import LEAST_WIDTH, break_lines
 
     widths = [max(cell_len(row[k]) for row in rows) for k in range(len(rows[0]))]
+    if width is not None:
+        room = width - sum(widths[1:]) - 2 * (len(widths) - 1)
+        widths[0] = min(widths[0], max(LEAST_WIDTH, room))
     lines = []
     for row in rows:
-        first = row[0] + " " * (widths[0] - cell_len(row[0]))
+        parts = [row[0]]
+        if cell_len(row[0]) > widths[0]:
+            pieces = break_lines(Text(row[0]), widths[0] - 2, fold=True)
+            parts = [f"{'  ' if k else ''}{piece.plain}" for k, piece in enumerate(pieces)]
+        *before, last = parts
+        lines += before
+        first = last + " " * (widths[0] - cell_len(last))
         rest = [
             " " * (width - cell_len(cell)) + cell
             for cell, width in zip(row[1:], widths[1:], strict=True)

@@ -24,7 +24,7 @@ from coreplan.solving.compile import CompiledProblem, count_in_words
 from coreplan.solving.limits import Progress
 from coreplan.solving.result import Result, Status
 from coreplan.support.clock import now
-from coreplan.support.language import marked, number_text, say_marked
+from coreplan.support.language import in_english, marked, number_text, say_marked
 from coreplan.view.words import Worth, count, result_in_words
 
 INTERVAL = 0.5
@@ -109,8 +109,9 @@ def break_lines(text: Text, width: int, *, fold: bool = False) -> list[Text]:
         indent = 0 if start is None or start.end() > width // 2 else start.end()
         ends: list[int] = []
         begin, room = 0, width
-        # Each word with the spaces before it; the indentation belongs to the first word.
-        for word in re.finditer(r"(?<=\S) +\S+", line.plain):
+        # Each word with the spaces before it; the indentation belongs to the first word. Spaces
+        # that do not break lines, as in amounts, are part of words.
+        for word in re.finditer(r"(?<=[^ ]) +[^ ]+", line.plain):
             if cell_len(line.plain[begin : word.end()]) > room:
                 gap = len(word.group()) - len(word.group().lstrip())
                 begin = word.start() + gap
@@ -288,6 +289,7 @@ def print_error(message: str) -> None:
         console.print(Text.assemble(("error:", "bold red"), " ", line))
 
 
+@in_english
 def print_sizes(console: Console, compiled: CompiledProblem) -> None:
     """Print the number of states of each agent, before and after merging."""
     width = max(cell_len(name) for name in ("agent", *(size.name for size in compiled.sizes)))

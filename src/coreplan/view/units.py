@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from coreplan.model.calendar import Calendar
-from coreplan.support.language import marked, say, say_marked
+from coreplan.support.language import marked, say, say_count, say_marked
 
 UNCOUNTED = "step"
 """The unit of steps without a calendar."""
@@ -42,9 +42,13 @@ def some_steps(size: str, calendar: Calendar | None = None) -> str:
 
     Examples
     --------
-    >>> some_steps("2.5")
-    '2.5 steps'
+    >>> some_steps("2.5"), some_steps("1")
+    ('2.5 steps', '1 step')
     """
+    if size == "1":
+        if calendar is not None:
+            return calendar.steps(1)
+        return say_count(1, "{number:,} step", "{number:,} steps")
     return say_marked(_SEVERAL[unit_of(calendar)], size=size)
 
 

@@ -82,6 +82,8 @@ def _describe_timmdp(problem: TIMMDP) -> str:
     if problem.aggregates:
         names = {aggregate.name for aggregate in problem.aggregates}
         parts.append(count(len(names), "reward for sums", "rewards for sums"))
+    if problem.discount != 1:
+        parts.append(say("discount {discount}", discount=number_text(problem.discount, "g")))
     return ", ".join(parts)
 
 

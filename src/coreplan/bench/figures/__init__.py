@@ -24,6 +24,12 @@ from coreplan.bench.figures.decentralised import (
     draw_decentralised,
 )
 from coreplan.bench.figures.limits import LimitData, draw_limits, limit_data
+from coreplan.bench.figures.profile import (
+    ProfileData,
+    StudyProfiles,
+    draw_profile,
+    study_profiles,
+)
 from coreplan.bench.figures.runtime import RuntimeData, draw_runtime, runtime_data
 from coreplan.bench.figures.scaling import SETS as SCALING_SETS
 from coreplan.bench.figures.scaling import ScalingData, draw_scaling, scaling_data
@@ -59,6 +65,7 @@ __all__ = [
     "DrawnFigure",
     "FigureKind",
     "LimitData",
+    "ProfileData",
     "RuntimeData",
     "ScalingData",
     "SolvedData",
@@ -72,6 +79,8 @@ __all__ = [
     "draw_decentralised",
     "draw_figures",
     "draw_limits",
+    "draw_profile",
+    "draw_profile_file",
     "draw_runtime",
     "draw_scaling",
     "draw_solved_by_agents",
@@ -146,6 +155,8 @@ class FigureKind:
         `headline` and a `sentence`.
     compose
         Turns the data into a figure.
+    expected
+        Whether pages about the paper's evaluation say so if the figure has no data.
     """
 
     name: str
@@ -153,6 +164,7 @@ class FigureKind:
     title: str
     prepare: Callable[[Sequence[Row]], Any]
     compose: Callable[[Any], Figure]
+    expected: bool = True
 
 
 @dataclass(frozen=True)
@@ -227,12 +239,28 @@ def draw_figures(
         if each.path is not None:
             if started is not None:
                 started(each.kind.name)
-            with styled():
-                figure = each.kind.compose(data)
-                figure.suptitle(data.headline, x=0.012, ha="left", fontsize=9.5, fontweight="bold")
-                save_figure(figure, each.path)
+            _draw(each.kind.compose, data, each.path)
         drawn.append(each)
     return drawn
+
+
+def draw_profile_file(data: ProfileData, path: str | Path) -> None:
+    """Draw one performance profile into a file; its ending says the format.
+
+    Raises
+    ------
+    SolverError
+        If matplotlib is not installed.
+    """
+    check_matplotlib()
+    _draw(_compose_profiles, StudyProfiles((data,)), Path(path))
+
+
+def _draw(compose: Callable[[Any], Figure], data: Any, path: Path) -> None:
+    with styled():
+        figure = compose(data)
+        figure.suptitle(data.headline, x=0.012, ha="left", fontsize=9.5, fontweight="bold")
+        save_figure(figure, path)
 
 
 def describe_figures(
@@ -371,6 +399,23 @@ def _compose_limits(data: LimitData) -> Figure:
     return figure
 
 
+def _compose_profiles(data: StudyProfiles) -> Figure:
+    columns = min(len(data.sets), 2)
+    lines = math.ceil(len(data.sets) / columns)
+    names = list(dict.fromkeys(name for each in data.sets for name in each.ratios))
+    figure = new_figure(1.0 + 2.4 * lines + 0.1 * len(names))
+    grid = figure.subplots(lines, columns, sharey=True, squeeze=False)
+    panels = list(grid.flat)
+    for ax, each in zip(panels, data.sets, strict=False):
+        draw_profile(each, ax, names)
+    for ax in panels[len(data.sets) :]:
+        ax.set_visible(False)
+    for ax in grid[:, 0]:
+        ax.set_ylabel("instances (%)")
+    share_legend(figure, panels[: len(data.sets)])
+    return figure
+
+
 def _prepare_scaling(rows: Sequence[Row]) -> Scalings:
     found = [scaling_data(rows, name) for name in SCALING_SETS]
     return Scalings(tuple(each for each in found if each))
@@ -408,5 +453,13 @@ FIGURES: tuple[FigureKind, ...] = (
     ),
     FigureKind("ablation", "h", "What the ideas are worth", ablation_data, _compose_ablation),
     FigureKind("limits", "i", "Solved against the time limit", limit_data, _compose_limits),
+    FigureKind(
+        "profile",
+        "j",
+        "Performance profiles of sets of your own",
+        study_profiles,
+        _compose_profiles,
+        expected=False,
+    ),
 )
 """All figures: the paper's five, then ours."""

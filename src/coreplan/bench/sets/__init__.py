@@ -11,5 +11,15 @@ Examples
 from coreplan.bench.sets.catalogue import TEST_SETS
 from coreplan.bench.sets.instance import Instance, count_instances, generate
 from coreplan.bench.sets.parameters import Parameter, TestSet
+from coreplan.bench.sets.registry import forget_test_set, register_test_set
 
-__all__ = ["TEST_SETS", "Instance", "Parameter", "TestSet", "count_instances", "generate"]
+__all__ = [
+    "TEST_SETS",
+    "Instance",
+    "Parameter",
+    "TestSet",
+    "count_instances",
+    "forget_test_set",
+    "generate",
+    "register_test_set",
+]

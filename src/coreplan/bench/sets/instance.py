@@ -7,14 +7,15 @@ import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from coreplan.bench.sets.catalogue import TEST_SETS
 from coreplan.bench.sets.draw import Draw
 from coreplan.bench.sets.parameters import EACH, IN_TURN, TestSet, Value
-from coreplan.errors import ModelError
+from coreplan.bench.sets.registry import find_test_set
+from coreplan.errors import CoreplanError, ModelError
 from coreplan.files.writing import to_json
 from coreplan.formats import problem_to_dict
+from coreplan.model.problem import PlanningProblem
 from coreplan.solving.compile import AnyProblem
-from coreplan.support.checks import check_integer, unknown_name
+from coreplan.support.checks import check_integer, found
 from coreplan.support.frozen import FrozenMapping
 
 Settings = Mapping[str, tuple[Value, ...]]
@@ -62,7 +63,7 @@ def generate(
     Parameters
     ----------
     name
-        The test set: a key of :data:`TEST_SETS`.
+        The test set: a key of :data:`TEST_SETS`, or one that was registered.
     count
         Number of instances of each group; default: the set's own number. A group is one combination
         of the parameters that the set varies, for instance the agents of ``mpp``. Instance k of a
@@ -104,9 +105,7 @@ def _settle(
     name: str, count: int | None, seed: int, parameters: Mapping[str, object]
 ) -> tuple[TestSet, int, Settings]:
     """The set, the number of instances of a group, and all parameters, checked."""
-    if name not in TEST_SETS:
-        raise ModelError(unknown_name(name, "test set", list(TEST_SETS), "coreplan"))
-    chosen = TEST_SETS[name]
+    chosen = find_test_set(name)
     wanted = chosen.count if count is None else count
     problems = [
         *check_integer(wanted, ("count",), "how many instances of a group", 1, MOST_INSTANCES),
@@ -124,8 +123,25 @@ def _generate(chosen: TestSet, count: int, seed: int, settings: Settings) -> Ite
             name = "-".join(filter(None, (chosen.name, label, f"{k:04}")))
             values = _values(chosen, settings, group, k)
             draw = Draw(f"{chosen.name}/{seed}/{label}/{k}")
-            problem = chosen.make(draw, name, **values)
+            problem = _make(chosen, draw, name, values)
+            # Every row of results has these two, also of a set that calls them something else.
+            values.setdefault("agents", len(problem.agent_names))
+            values.setdefault("horizon", problem.horizon)
             yield Instance(chosen.name, name, FrozenMapping(values), problem)
+
+
+def _make(chosen: TestSet, draw: Draw, name: str, values: Mapping[str, Value]) -> AnyProblem:
+    """Make a problem; any error in the code of others becomes one in words."""
+    try:
+        problem = chosen.make(draw, name, **values)
+    except CoreplanError:
+        raise
+    except Exception as error:
+        said = f"{type(error).__name__}: {error}"
+        raise ModelError(f"test set {chosen.name!r} cannot make {name!r}: {said}") from error
+    if not isinstance(problem, PlanningProblem):
+        raise ModelError(f"test set {chosen.name!r} made {found(problem)}; expected a problem")
+    return problem
 
 
 def _groups(chosen: TestSet, settings: Settings) -> Iterator[dict[str, Value]]:

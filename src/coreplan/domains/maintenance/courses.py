@@ -11,27 +11,33 @@ two, and so on; among courses with equally many delays the likeliest ones.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
 from coreplan.domains.maintenance.problem import MaintenanceProblem
 from coreplan.domains.maintenance.states import START
 from coreplan.errors import ModelError
+from coreplan.model.indexed import IndexedAgent
 from coreplan.policies.policy import Policy
+from coreplan.policies.rules import Indices
+from coreplan.support.rows import Integers
 
 MOST_PIECES = 100_000
 """The most pieces of all graphs of a plan together."""
 MOST_BRANCHES = 4096
 """The most combinations of delays that are followed when many works start in one stage."""
+STATE_BYTES = np.dtype(np.uint32).itemsize
+"""The size of a contractor's state in the keys of pieces."""
 
 Delayed = tuple[int, ...]
 """The delayed works among the open ones: their positions, ascending."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Start:
     """The start of a task at a stage; contractor and task by number."""
 
@@ -40,7 +46,7 @@ class Start:
     stage: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Piece:
     """The part of a course between two moments at which delays become known.
 
@@ -148,11 +154,63 @@ _Key = tuple[int, bytes]
 class _Draft:
     """A piece that is not finished yet."""
 
+    __slots__ = ("following", "open", "stage", "starts")
+
     def __init__(self, stage: int) -> None:
         self.stage = stage
         self.starts: list[Start] = []
         self.open = 0
         self.following: dict[Delayed, _Key] = {}
+
+
+class _Front:
+    """Unfinished pieces at one stage, with the states of their contractors and their chances."""
+
+    def __init__(self) -> None:
+        self.drafts: list[_Draft] = []
+        self.chances: list[float] = []
+        self._states: list[bytes] = []
+
+    def add(self, draft: _Draft, states: bytes, chance: float) -> None:
+        """Add a piece that begins here."""
+        self.drafts.append(draft)
+        self.chances.append(chance)
+        self._states.append(states)
+
+    def add_all(self, other: _Front, rows: Integers, states: Indices) -> None:
+        """Add pieces of the stage before, in the states that they have come to."""
+        self.drafts += [other.drafts[row] for row in rows.tolist()]
+        self.chances += [other.chances[row] for row in rows.tolist()]
+        self._states.append(states.tobytes())
+
+    def columns(self) -> list[Indices]:
+        """The states: an array for each contractor."""
+        states = np.frombuffer(b"".join(self._states), np.uint32)
+        return list(np.ascontiguousarray(states.reshape(len(self.drafts), -1).T))
+
+
+class _Moves:
+    """What the choices of an agent do, as arrays by the number of the choice.
+
+    Attributes
+    ----------
+    after
+        The next state; if the choice starts a work that can be delayed, without the delay.
+    late
+        The next state with the delay; -1 if nothing can be delayed.
+    task
+        The number of the task that the choice starts; -1 if it starts none.
+    """
+
+    def __init__(self, agent: IndexedAgent) -> None:
+        begin = np.array(agent.outcome_begin, np.int64)
+        outcomes = np.array(agent.outcome_next, np.uint32)
+        self.after = outcomes[begin[:-1]]
+        self.task = np.maximum(np.array(agent.choice_action, np.int64) - START, -1)
+        # Task.durations has the outcome on time first, then the delay.
+        can_be_late = (np.diff(begin) > 1) & (self.task >= 0)
+        self.late = np.full(len(self.after), -1, np.int64)
+        self.late[can_be_late] = outcomes[begin[:-1][can_be_late] + 1]
 
 
 class _Exploration:
@@ -161,18 +219,15 @@ class _Exploration:
     def __init__(self, policy: Policy, contractors: tuple[int, ...]) -> None:
         self._policy = policy
         self.contractors = contractors
-        self._agents = [policy.indexed.agents[i] for i in contractors]
-        # The task that each action starts, both by number.
-        self._task_of: list[dict[int, int]] = []
         assert isinstance(policy.problem, MaintenanceProblem)
-        for agent in self._agents:
-            starts = range(START, len(agent.actions))
-            self._task_of.append({action: action - START for action in starts})
-        self.uncertain = sum(
-            len(task.durations) > 1
-            for i in contractors
-            for task in policy.problem.contractors[i].tasks
-        )
+        works = [policy.problem.contractors[i].tasks for i in contractors]
+        self.uncertain = sum(len(task.durations) > 1 for tasks in works for task in tasks)
+        self._moves = [_Moves(policy.indexed.agents[i]) for i in contractors]
+        # For each task: the chances that it takes its normal time, and that it is delayed.
+        self._chances = [
+            [(task.durations[0][0], task.durations[-1][0]) for task in tasks] for tasks in works
+        ]
+        self._starts: dict[tuple[int, int, int], Start] = {}
         self._drafts: dict[_Key, _Draft] = {}
         # The beginnings of pieces that are still to be made, by their number of delays, with their
         # largest chance found so far.
@@ -183,93 +238,108 @@ class _Exploration:
         start = self._policy.indexed.find_state(self._policy.stage, None)
         states = np.array([start[i] for i in self.contractors], np.uint32)
         self._pending[0] = {(self._policy.stage, states.tobytes()): 1.0}
+        # Each beginning needs at most one piece more than the part has uncertain works.
+        need = self.uncertain + 1
         while self._pending:
             delays = min(self._pending)
             waiting = self._pending.pop(delays)
             keys = sorted(waiting, key=lambda key: (-waiting[key], key))
-            while keys:
-                # Each beginning needs at most one piece more than the part has uncertain works.
-                room = (most - len(self._drafts)) // (self.uncertain + 1)
-                if room < 1 and self._drafts:
+            before, done = len(self._drafts), 0
+            while done < len(keys):
+                left = most - len(self._drafts)
+                if left < need and self._drafts:
                     return self._number()
-                chunk, keys = keys[: max(1, room)], keys[max(1, room) :]
+                # Few large chunks are quick: about half of the rest, by the pieces made so far.
+                made = len(self._drafts) - before
+                each = need if not done else min(need, 2 * (made + done) / done)
+                chunk = keys[done : done + max(1, int(left / each))]
+                done += len(chunk)
                 self._walk(delays, {key: waiting[key] for key in chunk})
         return self._number()
 
     def _walk(self, delays: int, begin: Mapping[_Key, float]) -> None:
         """Make the pieces that begin here, and the next ones without further delays."""
-        # The unfinished pieces by stage, with the states of their contractors and their chances.
-        at: dict[int, list[tuple[_Draft, Sequence[int], float]]] = {}
+        at: dict[int, _Front] = {}
         for key, chance in begin.items():
             self._begin(key, chance, at)
         for stage in range(self._policy.stage, self._policy.horizon):
-            active = at.pop(stage, [])
-            if not active:
-                continue
-            columns = np.array([states for _, states, _ in active], np.uint32).T
-            chosen = [
-                each.tolist()
-                for each in self._policy.choose_many(
-                    stage, self.contractors, [np.ascontiguousarray(column) for column in columns]
-                )
-            ]
-            for row, (draft, _, chance) in enumerate(active):
-                self._step(delays, draft, stage, [each[row] for each in chosen], chance, at)
+            front = at.pop(stage, None)
+            if front is not None:
+                self._step(delays, front, stage, at)
 
-    def _begin(
-        self, key: _Key, chance: float, at: dict[int, list[tuple[_Draft, Sequence[int], float]]]
-    ) -> None:
-        if key in self._drafts:
-            return
-        draft = self._drafts[key] = _Draft(key[0])
-        states = np.frombuffer(key[1], np.uint32).tolist()
-        at.setdefault(key[0], []).append((draft, states, chance))
+    def _begin(self, key: _Key, chance: float, at: dict[int, _Front]) -> None:
+        if key not in self._drafts:
+            draft = self._drafts[key] = _Draft(key[0])
+            at.setdefault(key[0], _Front()).add(draft, key[1], chance)
 
-    def _step(
+    def _step(self, delays: int, front: _Front, stage: int, at: dict[int, _Front]) -> None:
+        """Follow pieces for one stage: each goes on, or it ends with open works."""
+        chosen = self._policy.choose_many(stage, self.contractors, front.columns())
+        pairs = list(zip(self._moves, chosen, strict=True))
+        after = np.column_stack([moves.after[choices] for moves, choices in pairs])
+        tasks = np.column_stack([moves.task[choices] for moves, choices in pairs])
+        late = np.column_stack([moves.late[choices] for moves, choices in pairs])
+        is_open = late >= 0
+        ends = is_open.any(axis=1)
+        rows, columns = np.nonzero(tasks >= 0)
+        # Open works are the last starts of a piece; all others are in the order of the contractors.
+        order = np.lexsort((columns, is_open[rows, columns], rows))
+        rows, columns = rows[order], columns[order]
+        for row, k, task in zip(
+            rows.tolist(), columns.tolist(), tasks[rows, columns].tolist(), strict=True
+        ):
+            front.drafts[row].starts.append(self._start(k, task, stage))
+        on = np.flatnonzero(~ends)
+        if len(on):
+            at.setdefault(stage + 1, _Front()).add_all(front, on, after[on])
+        for row in np.flatnonzero(ends).tolist():
+            draft, chance = front.drafts[row], front.chances[row]
+            works = np.flatnonzero(is_open[row])
+            draft.open = len(works)
+            states = after[row].tobytes()
+            changes = list(zip(works.tolist(), late[row][works].tolist(), strict=True))
+            self._branch(delays, draft, chance, states, changes, at)
+
+    def _start(self, column: int, task: int, stage: int) -> Start:
+        """A start; the same object for all pieces."""
+        key = (column, task, stage)
+        start = self._starts.get(key)
+        if start is None:
+            start = self._starts[key] = Start(self.contractors[column], task, stage)
+        return start
+
+    def _branch(
         self,
         delays: int,
         draft: _Draft,
-        stage: int,
-        choices: Sequence[int],
         chance: float,
-        at: dict[int, list[tuple[_Draft, Sequence[int], float]]],
+        states: bytes,
+        changes: Sequence[tuple[int, int]],
+        at: dict[int, _Front],
     ) -> None:
-        """Follow a piece for one stage: it goes on, or it ends with open works."""
-        following: list[int] = []
-        open_works: list[tuple[int, int, float, float]] = []
-        open_starts = []
-        for k, (agent, choice) in enumerate(zip(self._agents, choices, strict=True)):
-            outcomes = agent.outcomes(choice)
-            following.append(outcomes[0][1])
-            task = self._task_of[k].get(agent.choice_action[choice])
-            if task is None:
-                continue
-            start = Start(self.contractors[k], task, stage)
-            if len(outcomes) == 1:
-                draft.starts.append(start)
-            else:
-                # Task.durations has the outcome on time first, then the delay.
-                (_, _, good), (_, late, bad) = outcomes
-                open_works.append((k, late, good, bad))
-                open_starts.append(start)
-        if not open_works:
-            at.setdefault(stage + 1, []).append((draft, following, chance))
-            return
-        draft.starts += open_starts
-        draft.open = len(open_starts)
-        for delayed in itertools.islice(_subsets(len(open_works)), MOST_BRANCHES):
-            states = np.array(following, np.uint32)
+        """End a piece with open works, given by their columns and their states after a delay."""
+        stage = draft.starts[-1].stage + 1
+        chances = [
+            self._chances[k][start.task]
+            for (k, _), start in zip(changes, draft.starts[-draft.open :], strict=True)
+        ]
+        late = [
+            (STATE_BYTES * k, state.to_bytes(STATE_BYTES, sys.byteorder)) for k, state in changes
+        ]
+        # At the horizon the states do not matter any more.
+        last = stage == self._policy.horizon
+        for delayed in _subsets(len(changes)):
+            changed = bytearray(b"" if last else states)
+            for position in () if last else delayed:
+                begin, state = late[position]
+                changed[begin : begin + STATE_BYTES] = state
             likely = chance
-            for position, (k, late, good, bad) in enumerate(open_works):
-                if position in delayed:
-                    states[k] = late
-                likely *= bad if position in delayed else good
-            # At the horizon the states do not matter any more.
-            last = stage + 1 == self._policy.horizon
-            key = (stage + 1, b"" if last else states.tobytes())
+            for position, both in enumerate(chances):
+                likely *= both[position in delayed]
+            key = (stage, bytes(changed))
             draft.following[delayed] = key
             if last:
-                self._drafts.setdefault(key, _Draft(stage + 1))
+                self._drafts.setdefault(key, _Draft(stage))
             elif not delayed:
                 self._begin(key, likely, at)
             elif key not in self._drafts:
@@ -293,25 +363,28 @@ class _Exploration:
 
     def _cover(self, pieces: Sequence[Piece]) -> float:
         """The chance of the courses that are held to their end."""
-        assert isinstance(self._policy.problem, MaintenanceProblem)
-        contractors = self._policy.problem.contractors
+        column = {contractor: k for k, contractor in enumerate(self.contractors)}
         chance = [1.0, *[0.0] * (len(pieces) - 1)]
         covered = 0.0
-        for k, piece in enumerate(pieces):
+        for number, piece in enumerate(pieces):
             if not piece.open:
-                covered += chance[k]
+                covered += chance[number]
+                continue
+            chances = [
+                self._chances[column[start.contractor]][start.task] for start in piece.open_starts
+            ]
             for delayed, after in piece.following.items():
-                likely = chance[k]
-                for position, start in enumerate(piece.open_starts):
-                    task = contractors[start.contractor].tasks[start.task]
-                    likely *= task.durations[int(position in delayed)][0]
+                likely = chance[number]
+                for position, both in enumerate(chances):
+                    likely *= both[position in delayed]
                 chance[after] += likely
         return min(1.0, covered)
 
 
-def _subsets(count: int) -> Iterator[Delayed]:
-    """All sets of positions, the smaller ones first."""
-    sizes: Iterable[int] = range(count + 1)
-    return itertools.chain.from_iterable(
-        itertools.combinations(range(count), size) for size in sizes
+@lru_cache(maxsize=8)
+def _subsets(count: int) -> tuple[Delayed, ...]:
+    """Sets of positions, the smaller ones first; all of them unless they are too many."""
+    subsets = itertools.chain.from_iterable(
+        itertools.combinations(range(count), size) for size in range(count + 1)
     )
+    return tuple(itertools.islice(subsets, MOST_BRANCHES))

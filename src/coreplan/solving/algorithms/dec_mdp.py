@@ -60,6 +60,7 @@ def solve_dec_mdp(task: SolverTask, options: DecMdpOptions) -> Result:
     logger.info("teams of %s", ", ".join(str(len(team.agents)) for team in teams))
     error = reduction.error
     solver = _Solver(teams, compiled.model.constant + reduction.offset, error, limits)
+    solver.closed = max(TUNING.closed, options.tolerance)
     solver.run()
     limits.phase = "result"
     policy = _make_policy(task, compiled, reduction, teams)
@@ -149,13 +150,15 @@ class _Solver:
         self.offset = offset
         self.error = error
         self.limits = limits
+        self.closed = TUNING.closed
+        """Gap, as part of the value, that counts as closed."""
         self.stop = _core.Stop.none
 
     @property
     def tolerance(self) -> float:
         """The gap that one team may have if the whole is to count as optimal."""
         value = self.offset + sum(team.lower for team in self.teams)
-        return TUNING.closed_by_search * TUNING.closed * max(1.0, abs(value)) / len(self.teams)
+        return TUNING.closed_by_search * self.closed * max(1.0, abs(value)) / len(self.teams)
 
     def report(self) -> None:
         """Report the bounds on the value of the whole problem."""

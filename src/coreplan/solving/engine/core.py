@@ -77,6 +77,7 @@ def solve_core(task: SolverTask, options: CoreOptions) -> Result:
         ideas,
         options.deterministic,
         math.inf if options.work_limit is None else float(options.work_limit),
+        max(tuning.closed, options.tolerance),
         tuning,
     )
     reduction, teams, engine = _set_up(compiled, steps, settings)
@@ -112,8 +113,13 @@ def solve_core(task: SolverTask, options: CoreOptions) -> Result:
     taken = given is not None and given.value >= lower
     # Maps of the solved model: a preferred plan comes from another one, merged differently.
     maps = policy.maps
-    if engine.stop == _core.Stop.none and not taken and is_closed(lower, upper):
-        limited = replace(settings, certify=False, work_limit=_work_of_preference(settings))
+    if engine.stop == _core.Stop.none and not taken and is_closed(lower, upper, settings.closed):
+        limited = replace(
+            settings,
+            certify=False,
+            work_limit=_work_of_preference(settings),
+            closed=tuning.closed,  # far less than a start is worth
+        )
         wanted = preferred(
             compiled,
             options.prefer,
@@ -124,7 +130,7 @@ def solve_core(task: SolverTask, options: CoreOptions) -> Result:
             options.keep,
         )
         if wanted is not None:
-            policy = wanted.policy
+            policy, lower = wanted.policy, min(wanted.value, upper)
             counts |= {"preference_gap": wanted.gap, "work": limits.work}
     own, worth = policy, lower
 
@@ -323,17 +329,20 @@ class _Engine:
             lower, upper = self.bounds()
             self.limits.report(lower, upper)
             allowed = max(absolute_gap, relative_gap * abs(lower))
-            closed = tuning.closed_by_teams * tuning.closed * max(1.0, abs(lower)) / len(self.teams)
+            whole = tuning.closed_by_teams * self.options.closed * max(1.0, abs(lower))
+            closed = whole / len(self.teams)
             left = [t for t in self.teams if (t.gap > closed or t.unproven) and not t.exhausted]
             if not left or upper - lower <= allowed:
                 break
-            if self.known > self.lower and is_closed(lower, upper):
+            if self.known > self.lower and is_closed(lower, upper, self.options.closed):
                 break  # the given plan is optimal
             budget = max(tuning.shortest_slice, tuning.slice_part * self.limits.work)
             budget = min(budget, tuning.longest_slice, self.options.work_left)
             # The clock only decides when to stop; the policies are written down after that.
             self.limits.keep_back(sum(team.last_seconds for team in self.teams))
-            max(left, key=lambda team: team.gap).work(budget)
+            chosen = max(left, key=lambda team: team.gap)
+            chosen.closed = closed
+            chosen.work(budget)
         self.limits.keep_back(0.0)
         if self.stop == _core.Stop.time_limit:
             for team in self.teams:

@@ -44,6 +44,8 @@ class EngineOptions:
     """Whether the search does the same on every run, for any number of threads."""
     work_limit: float = math.inf
     """Work limit, in units of about a second of one thread."""
+    closed: float = Tuning.closed
+    """Gap, as part of the value, that counts as closed."""
     tuning: Tuning = field(default_factory=Tuning)
     """Numbers that divide the work."""
 
@@ -129,6 +131,8 @@ class Team:
         self.certified = self.upper
         """The upper bound without the search."""
         self.memory_short = False
+        self.closed = 0.0
+        """The gap of this team that counts as closed."""
         self._exact_failed = False
         self.expanded = 0
         self.actions = 0
@@ -449,7 +453,7 @@ class Team:
             self._start_upper = self.relaxation.upper
         if self.search is None or self._stopped:
             return
-        closed = self._search_tolerance
+        closed = self._closed_for_search
         found = self.search.run(_units(budget), closed, self._monitor)
         self._unwritten = True
         self._take_bound()
@@ -474,10 +478,11 @@ class Team:
             self._search_side.done = True
 
     @property
-    def _search_tolerance(self) -> float:
-        """The gap that the search may leave."""
+    def _closed_for_search(self) -> float:
+        """The gap that the search may leave: at least what rounding leaves of a team's value."""
         tuning = self.tuning
-        return tuning.closed_by_search * tuning.closed * max(1.0, abs(self.upper))
+        least = tuning.closed_by_search * tuning.closed * max(1.0, abs(self.upper))
+        return max(least, tuning.closed_by_search / tuning.closed_by_teams * self.closed)
 
     @property
     def _due_to_write(self) -> bool:

@@ -17,15 +17,17 @@ from coreplan.domains.maintenance.view.comparison_text import (
     start_in_words,
     works_summary,
 )
+from coreplan.domains.maintenance.words import spent_before
 from coreplan.model.calendar import Calendar
 from coreplan.support.language import say
 from coreplan.view.report import Report
 from coreplan.view.report.general import made_by
 from coreplan.view.report.page import assemble
 from coreplan.view.svg import one_line, safe
+from coreplan.view.terminal import fit, fit_apart
 
 _WIDE, _ROW, _BAR = 900.0, 34.0, 12.0
-_NAMES = 190.0
+_NAMES = 230.0
 _LONGEST = 26
 """The most characters of a name in the chart."""
 _LEAST_TICK = 74.0
@@ -53,7 +55,7 @@ def comparison_report(
     """
     title = title or say("{name}: two plans compared", name=comparison.new.problem.name)
     data: dict[str, Any] = comparison.to_dict()
-    sections = [_summary(comparison)]
+    sections = [_summary(comparison, calendar)]
     costs = comparison.cost_lines(in_cents=True)
     if costs:
         sections.append(_section(say("Costs"), _costs(columns_of(costs), cost_rows(costs))))
@@ -91,13 +93,16 @@ def _section(title: str, content: str) -> str:
     return f"<section><h2>{escape(title)}</h2>{content}</section>"
 
 
-def _summary(comparison: PlanComparison) -> str:
+def _summary(comparison: PlanComparison, calendar: Calendar | None) -> str:
     parts = [f'<p class="headline">{_text(headline(comparison))}</p>']
     for which, plan in (("old", comparison.old), ("new", comparison.new)):
         state = "proven" if plan.proven else "open"
         kind = "muted" if plan.proven is None else f"proof {state}"
         parts.append(f'<p class="{kind}">{_text(proof_in_words(plan, which))}</p>')
     parts.append(f"<p>{_text(works_summary(comparison))}</p>")
+    later = spent_before(comparison.new.problem, comparison.new.policy, calendar)
+    if later:
+        parts.append(f'<p class="muted">{_text(later)}</p>')
     return _section(say("In short"), "".join(parts))
 
 
@@ -111,7 +116,7 @@ def _costs(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
         cells = "".join(f'<td class="number">{escape(each)}</td>' for each in amounts)
         body.append(f'<tr{kind}><th scope="row"><bdi>{_text(name)}</bdi></th>{cells}</tr>')
     return (
-        '<div class="scroll" tabindex="0"><table>'
+        '<div class="scroll" tabindex="0"><table class="compared">'
         f"<thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table></div>"
     )
 
@@ -136,7 +141,7 @@ def _works(comparison: PlanComparison, calendar: Calendar | None) -> str:
             row = "".join(f"<td>{escape(each)}</td>" for each in cells)
             body.append(f'<tr><th scope="row"><bdi>{_text(work.work)}</bdi></th>{row}</tr>')
     return (
-        '<div class="scroll" tabindex="0"><table>'
+        '<div class="scroll" tabindex="0"><table class="compared">'
         f"<thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table></div>"
     )
 
@@ -174,8 +179,9 @@ class _Chart:
         for contractor, works in self._works:
             parts.append(self._name(contractor, 0.0, top + 18, bold=True))
             top += 26
-            for work in works:
-                parts.append(self._row(work, top))
+            names = fit_apart([each.work for each in works], _LONGEST)
+            for work, name in zip(works, names, strict=True):
+                parts.append(self._row(work, name.rstrip(), top))
                 top += _ROW
         ticks = self._ticks(top)
         label = say("The works of both plans as bars; the table below has the same starts.")
@@ -194,7 +200,7 @@ class _Chart:
         free = 0.0
         for stage in range(self._first, self._last):
             x = self._x(stage)
-            if x < free or x + _LEAST_TICK > _WIDE + 20:
+            if x < free or x + _LEAST_TICK > _WIDE:
                 continue
             free = x + _LEAST_TICK
             label = str(stage) if self._calendar is None else self._calendar.short_label(stage)
@@ -205,16 +211,16 @@ class _Chart:
         return "".join(parts)
 
     def _name(self, name: str, x: float, y: float, *, bold: bool = False) -> str:
-        shown = name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
+        shown = fit(name, _LONGEST).rstrip()
         weight = ' font-weight="600"' if bold else ""
         return f'<text x="{x:g}" y="{y:g}" fill="var(--ink)"{weight}>{_text(shown)}</text>'
 
-    def _row(self, work: WorkComparison, top: float) -> str:
+    def _row(self, work: WorkComparison, name: str, top: float) -> str:
         plans = (
             (work.old_start, work.old_end, "var(--faint)", "var(--muted)", ' stroke-dasharray="3"'),
             (work.new_start, work.new_end, "var(--bar)", "var(--bar-edge)", ""),
         )
-        parts = [self._name(work.work, 10.0, top + 17)]
+        parts = [self._name(name, 10.0, top + 17)]
         for k, (start, end, fill, edge, dashes) in enumerate(plans):
             if start is None or end is None:
                 continue

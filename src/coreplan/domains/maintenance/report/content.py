@@ -15,11 +15,13 @@ from coreplan.domains.maintenance.report.findings import Findings, Shown
 from coreplan.domains.maintenance.report.money import (
     coordination_data,
     distribution_data,
+    proof_with_changes,
     summary_data,
 )
 from coreplan.domains.maintenance.report.why import why_data
 from coreplan.domains.maintenance.report.words import Words, can_be_delayed, held
 from coreplan.domains.maintenance.report.works import works_table
+from coreplan.domains.maintenance.view.changes_text import changes_in_words
 from coreplan.domains.maintenance.view.rules_text import grouped_rules, rules_heading
 from coreplan.domains.maintenance.words import spent_before
 from coreplan.support.language import say
@@ -66,7 +68,9 @@ def report_data(
         ],
         "hindrance": _hindrance(findings),
         "hindrance_sums": list(worth.money.in_cents().hindrances),
-        "summary": summary_data(plan, worth) | {"later": later(findings)},
+        "summary": summary_data(plan, worth)
+        | {"later": later(findings), "changes": []}
+        | _priced(findings),
         "delays": delays_data(findings),
         "distribution": distribution_data(returns, worth),
         "coordination": coordination_data(plan, worth, time_limit),
@@ -84,6 +88,21 @@ def report_data(
 def later(findings: Findings) -> str:
     """Say which money is left out if the plan begins after the first step; else empty."""
     return spent_before(findings.problem, findings.plan.policy, findings.calendar)
+
+
+def _priced(findings: Findings) -> dict[str, Any]:
+    """The proof of a plan whose changes of an old plan cost money, and what these changes are."""
+    priced, worth = findings.priced, findings.worth
+    if priced is None:
+        return {}
+    lines = []
+    if priced.changes is not None:
+        lines = changes_in_words(priced.changes, priced.price, worth.value, findings.calendar)
+    return {
+        "proof": proof_with_changes(priced.gap, priced.proven, worth),
+        "proven": priced.proven,
+        "changes": lines,
+    }
 
 
 # -- the chart --------------------------------------------------------------------------------

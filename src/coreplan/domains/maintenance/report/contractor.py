@@ -166,6 +166,7 @@ def _summary(findings: Findings, own: int) -> dict[str, Any]:
         "amounts": amounts,
         "note": "",
         "later": later(findings),
+        "changes": [],
         "costs": costs,
     }
 

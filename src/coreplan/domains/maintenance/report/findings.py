@@ -13,6 +13,12 @@ from coreplan.analysis.simulation import Simulation
 from coreplan.analysis.simulator import simulate
 from coreplan.domains.maintenance.courses import Courses, find_courses
 from coreplan.domains.maintenance.decision_rules import DecisionRules, decision_rules
+from coreplan.domains.maintenance.old_starts import (
+    PricedProblem,
+    StartChanges,
+    start_changes,
+    without_price,
+)
 from coreplan.domains.maintenance.problem import MaintenanceProblem
 from coreplan.domains.maintenance.report.money import Worth, problem_of, worth_of
 from coreplan.domains.maintenance.states import ContractorState
@@ -21,6 +27,7 @@ from coreplan.domains.maintenance.view.plan_view import HURRIED_SITUATIONS
 from coreplan.errors import SolverError
 from coreplan.model.calendar import Calendar
 from coreplan.policies.graph import MOST_SITUATIONS
+from coreplan.solving.result import is_closed
 from coreplan.support.interrupts import seconds_to_finish
 from coreplan.view.report.plan import ReportedPlan
 
@@ -28,6 +35,28 @@ FEW_PIECES = 10_000
 """The most pieces of courses on the page of one contractor, which many people get by mail."""
 Place = tuple[int, int]
 """A work: the numbers of its contractor and of the task."""
+
+
+@dataclass(frozen=True)
+class PricedChanges:
+    """What the changes of an old plan cost, if that was part of the objective.
+
+    Attributes
+    ----------
+    changes
+        The changes; None if their exact number is out of reach.
+    price
+        The cost of a step of difference.
+    gap
+        The most that a better plan could save, costs of changes included; None without a bound.
+    proven
+        Whether the plan is proven to be the best one with these costs.
+    """
+
+    changes: StartChanges | None
+    price: float
+    gap: float | None
+    proven: bool
 
 
 @dataclass(frozen=True)
@@ -48,6 +77,8 @@ class Findings:
         The value of the plan and its parts.
     most_pieces
         The most pieces of courses that a page holds.
+    priced
+        What changes of an old plan cost; None if they cost nothing. No other amount includes it.
     """
 
     plan: ReportedPlan
@@ -56,6 +87,7 @@ class Findings:
     simulated: Simulation | None
     worth: Worth
     most_pieces: int
+    priced: PricedChanges | None = None
 
     @property
     def problem(self) -> MaintenanceProblem:
@@ -127,12 +159,36 @@ def find(
     time_limit: float,
 ) -> Findings:
     """Compute the chances and the money of a plan: exact, else simulated."""
+    plan, priced = _without_price(plan)
     times: Timeline | None = None
     with suppress(SolverError):
         times = timeline(plan.policy, time_limit)
     simulated = simulate(plan.policy, RUNS, seed, time_limit=time_limit) if times is None else None
     worth = worth_of(plan, None if times is None else times.money, simulated)
-    return Findings(plan, calendar, times, simulated, worth, most_pieces)
+    return Findings(plan, calendar, times, simulated, worth, most_pieces, priced)
+
+
+def _without_price(plan: ReportedPlan) -> tuple[ReportedPlan, PricedChanges | None]:
+    """Separate a plan from the price of changes, which its bounds include."""
+    problem = plan.policy.problem
+    if not isinstance(problem, PricedProblem):
+        return plan, None
+    policy = without_price(plan.policy)
+    changes: StartChanges | None = None
+    with suppress(SolverError):
+        changes = start_changes(policy, problem.old)
+    gap, proven = None, False
+    if plan.value is not None and plan.upper_bound is not None:
+        gap = plan.upper_bound - plan.value
+        proven = is_closed(plan.value, plan.upper_bound)
+    # The value without the price is known if the changes are; no bound is known for it.
+    value = None
+    if plan.value is not None and changes is not None:
+        value = plan.value + problem.change_cost * changes.difference
+    return (
+        ReportedPlan(policy, value, None, plan.decentralised),
+        PricedChanges(changes, problem.change_cost, gap, proven),
+    )
 
 
 @dataclass(frozen=True)

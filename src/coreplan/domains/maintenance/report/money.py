@@ -193,6 +193,26 @@ def _proof(plan: ReportedPlan, worth: Worth) -> str:
     )
 
 
+def proof_with_changes(gap: float | None, proven: bool, worth: Worth) -> str:
+    """Say whether a plan whose changes cost money is proven to be the best one with these costs."""
+    if proven:
+        return say("Proven to be the best plan with the costs of its changes.")
+    if gap is None:
+        return say("The distance to the best plan has not been computed.")
+    amount = amount_text(gap)
+    if worth.costs:
+        return say(
+            "Not proven to be the best plan: at most {amount} could be saved, costs of changes "
+            "included.",
+            amount=amount,
+        )
+    return say(
+        "Not proven to be the best plan: at most {amount} could be gained, costs of changes "
+        "included.",
+        amount=amount,
+    )
+
+
 def _none_is_better(plan: ReportedPlan, worth: Worth) -> str:
     """Say that the plan is the best one."""
     if plan.decentralised and worth.costs:

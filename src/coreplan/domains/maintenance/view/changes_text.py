@@ -7,7 +7,7 @@ from coreplan.domains.maintenance.old_starts import StartChanges
 from coreplan.model.calendar import Calendar
 from coreplan.support.language import local_number, marked, say, say_marked
 from coreplan.view.units import some_steps, unit_of
-from coreplan.view.words import MoneyWorth, count, steps
+from coreplan.view.words import MoneyWorth, count
 
 _FOR_EACH = {
     "step": marked("{amount} for each step"),
@@ -43,7 +43,7 @@ def changes_in_words(
     changes cost 3.00 of the 512.00 (1.00 for each step); the plan itself costs 509.00
     """
     size = f"{changes.difference:.2f}".rstrip("0").rstrip(".")
-    many = steps(1, calendar) if size == "1" else some_steps(local_number(size), calendar)
+    many = some_steps(local_number(size), calendar)
     lines = [
         say(
             "compared with the old plan: {works} moved, {kept} as before; all starts differ by "

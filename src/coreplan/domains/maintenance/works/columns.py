@@ -244,6 +244,47 @@ HINDRANCE = (
 )
 """The columns of the list of hindrance."""
 
+CLOSED = (
+    Column(
+        "name",
+        marked("period", context="column"),
+        marked("The name of the period, for people: a holiday or an event."),
+        ("name", "closed period", "holiday", "event", "reason", "what"),
+        dutch=("periode", "naam", "vakantie", "evenement", "reden"),
+        german=("Zeitraum", "Name", "Ferien", "Anlass", "Grund"),
+    ),
+    Column(
+        "from",
+        marked("from", context="column"),
+        marked("The first day of the period: a date, or a week."),
+        ("first day", "begin", "start"),
+        required=True,
+        dutch=("van", "vanaf", "eerste dag", "begin"),
+        german=("von", "ab", "erster Tag", "Beginn"),
+    ),
+    Column(
+        "to",
+        marked("up to and including", context="column"),
+        marked("The last day of the period: a date, or a week. Empty: the same as the first."),
+        ("to", "until", "last day", "end", "through"),
+        dutch=("t/m", "tot en met", "tot", "laatste dag", "einde"),
+        german=("bis", "bis einschließlich", "letzter Tag", "Ende"),
+    ),
+    Column(
+        "no",
+        marked("closed for", context="column"),
+        marked(
+            "work: no work runs in the period. start: works may run in it, but none starts. Empty: "
+            "work."
+        ),
+        ("forbidden", "not allowed", "no"),
+        dutch=("gesloten voor", "niet toegestaan", "geen"),
+        german=("gesperrt für", "nicht erlaubt", "kein"),
+    ),
+    _NOTE,
+)
+"""The columns of the list of closed periods."""
+
 FOR_PEOPLE = ("place", "note")
 """The columns that do not change a problem."""
 

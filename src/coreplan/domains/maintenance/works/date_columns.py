@@ -15,7 +15,7 @@ from coreplan.model.dates import (
 from coreplan.support.checks import found
 from coreplan.support.language import say
 
-DATE_COLUMNS = ("earliest", "latest", "planned", "actual")
+DATE_COLUMNS = ("earliest", "latest", "planned", "actual", "from", "to")
 """The columns whose cells may be dates."""
 
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from coreplan.domains.maintenance.works.columns import HINDRANCE, WORKS, Column, recognise
+from coreplan.domains.maintenance.works.columns import CLOSED, HINDRANCE, WORKS, Column, recognise
 from coreplan.domains.maintenance.works.excel import Workbook
 from coreplan.domains.maintenance.works.sheet import HEADER_WITHIN, Sheet
 from coreplan.domains.maintenance.works.table import (
@@ -30,6 +30,11 @@ WORKS_SHEETS = (
     *("massnahmen", "massnahme", "massnahmenliste"),
 )
 HINDRANCE_SHEETS = ("hindrance", "hindrances", "network", "hinder", "behinderungen", "behinderung")
+CLOSED_SHEETS = (
+    *("closed", "closed periods", "closures", "holidays"),
+    *("gesloten", "gesloten perioden", "gesloten periodes", "sluitingen"),
+    *("gesperrt", "sperrzeiten", "sperrungen", "geschlossen"),
+)
 """The names of sheets in all languages, casefolded."""
 
 PROBLEM_ENDINGS = (".json", ".yaml", ".yml")
@@ -37,6 +42,14 @@ _LOOKED_AT = 20_000
 """A list is recognised by this many bytes."""
 _ANY_ORDER = DateStyle("dmy")
 """To recognise titles, whatever their dates mean."""
+
+
+class Sheets(NamedTuple):
+    """The lists of works, of hindrance, and of closed periods; None if a list is not given."""
+
+    works: Sheet
+    hindrance: Sheet | None
+    closed: Sheet | None
 
 
 class FileContent(NamedTuple):
@@ -54,8 +67,9 @@ def open_sheets(
     *,
     sheet: str | None = None,
     hindrance_sheet: str | None = None,
-) -> tuple[Sheet, Sheet | None]:
-    """Open the list of works, and the list of hindrance if it is given.
+    closed_sheet: str | None = None,
+) -> Sheets:
+    """Open the list of works, and the lists of hindrance and of closed periods if they are given.
 
     Parameters
     ----------
@@ -68,26 +82,43 @@ def open_sheets(
     sheet, hindrance_sheet
         The sheets of a workbook; by default those with the usual names or, if there is exactly
         one, the sheet with the titles of this list.
+    closed_sheet
+        The sheet of closed periods in the workbook of works; by default the one with a usual name.
     """
     content = works if isinstance(works, FileContent) else _content(works)
     table, book, note = _open(content, sheet, WORKS_SHEETS, WORKS)
     made = Sheet(table, WORKS, log, style)
     made.notes[:0] = note
+    second = None
+    picked: tuple[Table, list[str]] | None = None
     if hindrance is not None:
         other, _, note = _open(_content(hindrance), hindrance_sheet, HINDRANCE_SHEETS, HINDRANCE)
+        picked = other, note
     elif book is not None:
         names = HINDRANCE_SHEETS
-        found_sheet = _pick(book, hindrance_sheet, names, HINDRANCE, not_this=table.sheet)
-        if found_sheet is None:
-            return made, None
-        other, note = found_sheet
+        picked = _pick(book, hindrance_sheet, names, HINDRANCE, not_this=table.sheet)
     elif hindrance_sheet is not None:
         raise _no_sheets(content.name)
-    else:
-        return made, None
-    second = Sheet(other, HINDRANCE, log, style)
-    second.notes[:0] = note
-    return made, second
+    if picked is not None:
+        second = Sheet(picked[0], HINDRANCE, log, style)
+        second.notes[:0] = picked[1]
+    closed = _closed_table(content.name, book, closed_sheet)
+    return Sheets(made, second, None if closed is None else Sheet(closed, CLOSED, log, style))
+
+
+def _closed_table(file: str, book: Workbook | None, sheet: str | None) -> Table | None:
+    """The sheet of closed periods; found by its name only, not by its titles."""
+    if book is None:
+        if sheet is not None:
+            raise _no_sheets(file)
+        return None
+    if sheet is not None:
+        if sheet not in book.sheets:
+            raise book.no_sheet(sheet)
+        return book.read(sheet)
+    named = (each for each in book.sheets if each.strip().casefold() in CLOSED_SHEETS)
+    found_sheet = next(named, None)
+    return None if found_sheet is None else book.read(found_sheet)
 
 
 def _content(path: str | Path) -> FileContent:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import datetime
 import itertools
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from coreplan.domains.maintenance.parts import Contractor, Task
 from coreplan.domains.maintenance.problem import MaintenanceProblem, check_maintenance
 from coreplan.domains.maintenance.states import ContractorState
+from coreplan.domains.maintenance.works.closed import read_closed
 from coreplan.domains.maintenance.works.date_columns import DateColumns
-from coreplan.domains.maintenance.works.opening import FileContent, open_sheets
+from coreplan.domains.maintenance.works.opening import FileContent, Sheets, open_sheets
 from coreplan.domains.maintenance.works.progress import Standing, Today, find_standing, now_of
 from coreplan.domains.maintenance.works.rows import NO_END, RowReader
 from coreplan.domains.maintenance.works.sheet import Sheet
@@ -39,7 +40,8 @@ class WorksList:
     problem
         The problem; its `details` are those of the list.
     calendar
-        The dates of its steps, if a start date was given.
+        The dates of its steps, if a start date was given, with the closed periods of the list.
+        :func:`coreplan.model.closing.with_closed_periods` makes the problem that respects them.
     places
         The places of works, by contractor/work, if the list has them.
     notes
@@ -89,6 +91,7 @@ def read_works(
     step: str | None = None,
     sheet: str | None = None,
     hindrance_sheet: str | None = None,
+    closed_sheet: str | None = None,
     today: Today | None = None,
     calendar: Calendar | None = None,
     dates: str | None = None,
@@ -113,6 +116,9 @@ def read_works(
     sheet, hindrance_sheet
         The sheets of the workbook; by default those called ``works`` and ``hindrance`` or, if
         there is exactly one with the titles of the list, this one.
+    closed_sheet
+        The sheet of the workbook with closed periods, which needs the dates of steps; by default
+        the one called ``closed``, if there is one.
     today
         The day on which the list was true: a date, a date or week as text, or the number of a
         step. The columns `status`, `actual start` and `steps left` then give the state of every
@@ -156,15 +162,21 @@ def read_works(
     style = DateStyle(dates, None if calendar is None else calendar.start)
     log = ProblemLog()
     now = None if today is None else now_of(today, calendar, style)
-    table, other = open_sheets(
-        works, hindrance, log, style, sheet=sheet, hindrance_sheet=hindrance_sheet
+    sheets = open_sheets(
+        works,
+        hindrance,
+        log,
+        style,
+        sheet=sheet,
+        hindrance_sheet=hindrance_sheet,
+        closed_sheet=closed_sheet,
     )
-    reading = _Reading(table, other, horizon, must_complete, calendar, log, style)
-    made = reading.finish(name or (Path(table.table.file).stem or "works"))
+    reading = _Reading(sheets, horizon, must_complete, calendar, log, style)
+    made = reading.finish(name or (Path(sheets.works.table.file).stem or "works"))
     stands = reading.standing(made, now)
     return WorksList(
         made,
-        calendar,
+        reading.calendar,
         FrozenMapping(reading.places),
         (*reading.notes, *(() if stands is None else stands.notes)),
         made.details,
@@ -177,35 +189,42 @@ def read_works(
 
 
 class _Reading:
-    """The two lists, while they are made into a problem."""
+    """The lists, while they are made into a problem."""
 
     def __init__(
         self,
-        works: Sheet,
-        hindrance: Sheet | None,
+        lists: Sheets,
         horizon: int | None,
         must_complete: bool,
         calendar: Calendar | None,
         log: ProblemLog,
         style: DateStyle,
     ) -> None:
+        works, hindrance, closed = lists
         self._works = works
         self._hindrance = hindrance
         self._must_complete = must_complete
         self._calendar = calendar
         self._log = log
-        self.notes: list[str] = [*works.notes, *(hindrance.notes if hindrance else ())]
+        given = [each for each in lists if each is not None]
+        self.notes: list[str] = [note for each in given for note in each.notes]
         sheets = [each for each in (works, hindrance) if each is not None]
         for sheet in sheets:
             sheet.check_units(calendar)
             sheet.order_costs(horizon, calendar)
-        columns = DateColumns(sheets, style)
+        columns = DateColumns(given, style)
         self.notes += columns.notes
         self._columns = columns
         self._parts = RowReader(works, hindrance, calendar, log, columns)
         self.places = self._parts.places
         self._horizon = horizon if horizon is not None else self._guess_horizon(sheets)
-        self._say_what_is_kept(sheets)
+        self._say_what_is_kept(given)
+        self.calendar = calendar
+        if closed is not None:
+            periods = read_closed(closed, calendar, columns)
+            if calendar is not None:
+                both = dict.fromkeys((*calendar.closed, *periods))
+                self.calendar = replace(calendar, closed=tuple(both))
 
     def _guess_horizon(self, sheets: Iterable[Sheet]) -> int:
         """The number of costs; 0 and a note if no cost is given for each step."""

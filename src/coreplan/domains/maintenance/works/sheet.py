@@ -44,7 +44,7 @@ _MAY_BE_MERGED = ("contractor", *FOR_PEOPLE)
 
 
 class Sheet:
-    """A list of works or of hindrance, with its columns found and checked.
+    """A list of works, hindrance or closed periods, with its columns found and checked.
 
     Attributes
     ----------
@@ -290,7 +290,8 @@ class Sheet:
                     self.fail(f"the column 'work A' or 'work B' is missing; {add}", row)
             elif column.required and column.key not in self.columns:
                 self.fail(f"the column {column.title!r} is missing; {add}", row)
-        if "cost" not in self.columns and not self.step_columns:
+        costs = any(column.key == "cost" for column in self._kinds)
+        if costs and "cost" not in self.columns and not self.step_columns:
             self.fail(f"the column 'cost per step' is missing; {add}", row)
 
     def check_units(self, calendar: Calendar | None) -> None:

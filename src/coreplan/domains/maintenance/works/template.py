@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from coreplan.domains.maintenance.works.columns import HINDRANCE, WORKS, Column
+from coreplan.domains.maintenance.works.columns import CLOSED, HINDRANCE, WORKS, Column
 from coreplan.domains.maintenance.works.excel import write_workbook
 from coreplan.errors import Diagnostic, FormatError
 from coreplan.files.writing import to_csv, write_text
@@ -88,6 +88,19 @@ def _hindrance_rows() -> list[list[Any]]:
     ]
 
 
+def _closed_rows() -> list[list[Any]]:
+    fair = START + datetime.timedelta(weeks=8)
+    note = say("works may run during the fair, but none starts")
+    row = [
+        say("fair"),
+        fair,
+        fair + datetime.timedelta(days=6),
+        say("start", context="closed"),
+        note,
+    ]
+    return [[_title(column) for column in CLOSED], row]
+
+
 def _works_rows(*, dates: bool, excel: bool) -> list[list[Any]]:
     rows: list[list[Any]] = [[_title(column) for column in WORKS]]
     for example in _EXAMPLES:
@@ -107,8 +120,12 @@ def _works_rows(*, dates: bool, excel: bool) -> list[list[Any]]:
 
 def _columns_rows() -> list[list[str]]:
     rows = [[say("list"), say("column"), say("required"), say("content"), say("other titles")]]
-    works, hindrance = say("works", context="sheet"), say("hindrance", context="sheet")
-    for name, columns in ((works, WORKS), (hindrance, HINDRANCE)):
+    lists = (
+        (say("works", context="sheet"), WORKS),
+        (say("hindrance", context="sheet"), HINDRANCE),
+        (say("closed", context="sheet"), CLOSED),
+    )
+    for name, columns in lists:
         for column in columns:
             title = _title(column)
             needed = say("yes") if column.required or column.key == "cost" else ""
@@ -189,6 +206,21 @@ def _readme(*, excel: bool) -> str:
 {_headline(say("The list of hindrance"), "-")}
 
 {_explain(HINDRANCE)}
+{_closed_part() if excel else ""}"""
+
+
+def _closed_part() -> str:
+    sheet = say(
+        "A workbook may have a sheet {name} with periods in which no work may run or start. Its "
+        "dates need the first day of step 0 (--start-date).",
+        name=repr(say("closed", context="sheet")),
+    )
+    return f"""
+{_headline(say("The list of closed periods"), "-")}
+
+{_filled(sheet)}
+
+{_explain(CLOSED)}
 """
 
 
@@ -245,14 +277,13 @@ def write_templates(folder: str | Path, *, excel: bool = False, force: bool = Fa
         raise FormatError(str(folder), [Diagnostic((), f"cannot be made: {reason}")]) from None
     if excel:
         for path, dates in zip(paths, (False, True), strict=False):
-            write_workbook(
-                {
-                    say("works", context="sheet"): _works_rows(dates=dates, excel=True),
-                    say("hindrance", context="sheet"): _hindrance_rows(),
-                    say("columns", context="sheet"): _columns_rows(),
-                },
-                path,
-            )
+            sheets: dict[str, list[list[Any]]] = {
+                say("works", context="sheet"): _works_rows(dates=dates, excel=True),
+                say("hindrance", context="sheet"): _hindrance_rows(),
+            }
+            if dates:
+                sheets[say("closed", context="sheet")] = _closed_rows()
+            write_workbook(sheets | {say("columns", context="sheet"): _columns_rows()}, path)
     else:
         _write_csv(_works_rows(dates=False, excel=False), paths[0])
         _write_csv(_hindrance_rows(), paths[1])

@@ -134,17 +134,24 @@ const ticksOf = (width) => {
   for (let stage = first; stage < horizon; stage += every) ticks.push(stage);
   return ticks;
 };
+/** The width of the chart on paper, about. */
+const PAPER_WIDTH = 480;
 const year = (stage) => firstDay(stage).slice(-4);
 const drawTicks = (chart) => {
   const lanes = [...chart.querySelectorAll(".lane")];
-  const ticks = ticksOf(lanes[0].clientWidth);
+  const width = lanes[0].clientWidth;
+  const ticks = ticksOf(width);
+  // The last label would be cut off where less than its width is left.
+  const hasRoom = (stage, wide) =>
+    ((horizon - stage) / (horizon - first)) * wide >= leastTick - 4;
   for (const lane of lanes) {
     for (const old of lane.querySelectorAll(".tick")) old.remove();
     for (const [k, stage] of ticks.entries()) {
       const made = place(element("div", { class: "tick", "aria-hidden": "true" }), stage, stage);
-      if (lane.dataset.axis) {
+      if (lane.dataset.axis && (k === 0 || hasRoom(stage, width))) {
         const newYear = withDates && k > 0 && year(stage) !== year(ticks[k - 1]);
-        made.append(element("span", {}, newYear ? year(stage) : tick(stage)));
+        const kind = k === 0 || hasRoom(stage, PAPER_WIDTH) ? null : "screen-only";
+        made.append(element("span", { class: kind }, newYear ? year(stage) : tick(stage)));
       }
       lane.prepend(made);
     }

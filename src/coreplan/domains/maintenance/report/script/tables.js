@@ -31,6 +31,8 @@ const drawSummary = () => {
     ),
   );
   $("amounts").hidden = !summary.amounts.length;
+  fill($("summary-changes"), ...summary.changes.map((each) => element("li", {}, each)));
+  $("summary-changes").hidden = !summary.changes.length;
   $("summary-note").textContent = summary.note;
   $("summary-later").textContent = summary.later;
   $("summary-later").hidden = !summary.later;
@@ -202,6 +204,13 @@ const cellOf = (cell) => {
   if (cell.percent !== undefined) main = percent(cell.percent);
   return [main, cell.note ? element("small", {}, cell.note) : ""];
 };
+/** A cell with its title, which narrow screens show beside it. */
+const worksCell = (title, kind, content) =>
+  element(
+    "td",
+    { class: kind, role: "cell", "data-title": title },
+    element("span", {}, ...content),
+  );
 const drawWorks = () => {
   if (data.contractor !== undefined) $("works-title").textContent = say("Your works");
   $("works-help").textContent = data.words.works;
@@ -211,20 +220,29 @@ const drawWorks = () => {
       "tr",
       {},
       ...row.map((cell, k) => {
-        const { header, number } = columns[k];
-        const kind = { class: number ? "number" : null, scope: header ? "row" : null };
-        return element(header ? "th" : "td", kind, ...cellOf(cell));
+        const { header, number, title } = columns[k];
+        const content = cellOf(cell);
+        if (header) return element("th", { scope: "row", role: "rowheader" }, ...content);
+        const text = cell.name === undefined ? "" : "text";
+        const kind = number ? "number" : text;
+        return worksCell(title, content[0] === "" ? "none" : kind, content);
       }),
     ),
   );
   if (rows.length > 1 && columns.some(({ total: sum }) => sum !== null)) {
-    const sums = columns.map(({ header, total: sum }) =>
+    const sums = columns.map(({ header, title, total: sum }) =>
       header
-        ? element("th", { scope: "row" }, say("in all"))
-        : element("td", { class: "number" }, sum === null ? "" : money(sum)),
+        ? element("th", { scope: "row", role: "rowheader" }, say("in all"))
+        : worksCell(title, sum === null ? "none" : "number", sum === null ? [] : [money(sum)]),
     );
     cells.push(element("tr", { class: "total" }, ...sums));
   }
   const head = columns.map(({ title, number }) => [title, number]);
-  fill($("works"), table(head, cells));
+  const made = table(head, cells, "wide works");
+  // On narrow screens the style shows rows as cards; the roles keep them a table for readers.
+  made.setAttribute("role", "table");
+  for (const part of made.children) part.setAttribute("role", "rowgroup");
+  for (const row of made.querySelectorAll("tr")) row.setAttribute("role", "row");
+  for (const each of made.tHead.querySelectorAll("th")) each.setAttribute("role", "columnheader");
+  fill($("works"), made);
 };
