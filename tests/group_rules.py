@@ -46,6 +46,12 @@ def make_rule(
             members = tuple(each for each in entry.members if each[0] in team)
             if len(members) > 1:
                 events.append(Event(members, entry.stages))
+        for aggregate in policy.indexed.aggregates:
+            # Two agents that can both add to a sum interact.
+            amounts = {(i, condition) for i, condition, _ in aggregate.amounts if i in team}
+            for one, other in itertools.combinations(sorted(amounts), 2):
+                if one[0] != other[0]:
+                    events.append(Event((one, other), aggregate.stages))
     linked = frozenset(i for event in events for i, _ in event.members)
     chances = tuple(write_lists(each) for each in lists_ahead(policy, events, linked, reduced))
     return GroupRule(

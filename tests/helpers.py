@@ -213,7 +213,8 @@ def precise(raw: dict[str, Any]) -> bool:
     return raw["format"] == "mpp/1" or all(
         abs(sum(law.values()) - 1) < 1e-14
         for agent in raw["agents"]
-        for by_action in agent["transitions"].values()
+        for each in [agent, *agent.get("transitions_at", [])]
+        for by_action in each["transitions"].values()
         for law in by_action.values()
     )
 

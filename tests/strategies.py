@@ -256,21 +256,18 @@ def _most_units(aggregate: dict[str, Any], agents: list[dict[str, Any]]) -> int:
     for agent in agents:
         features = agent.get("features", {})
         sums = [0]
-        for state, by_action in agent["transitions"].items():
-            for action in by_action:
-                units = 0
-                for each in aggregate["amounts"]:
-                    parts = each["when"].get(agent["name"])
-                    if parts is None:
-                        continue
-                    if "state" in parts and not judge.state_matches(
-                        parts["state"], state, features
-                    ):
-                        continue
-                    if "action" in parts and not judge.action_matches(parts["action"], action):
-                        continue
+        tables = [each["transitions"] for each in [agent, *agent.get("transitions_at", [])]]
+        pairs = {(state, action) for table in tables for state in table for action in table[state]}
+        for state, action in pairs:
+            units = 0
+            for each in aggregate["amounts"]:
+                parts = each["when"].get(agent["name"], {"state": []})  # else it matches nothing
+                wanted = parts.get("state", state)
+                if judge.state_matches(wanted, state, features) and judge.action_matches(
+                    parts.get("action", action), action
+                ):
                     units += round(each["amount"] / aggregate.get("step", 1))
-                sums.append(units)
+            sums.append(units)
         most += max(sums)
     return most
 
@@ -303,20 +300,6 @@ def _aggregates(draw: DrawFn, agents: list[dict[str, Any]], horizon: int) -> dic
         stages = draw(subsets(list(range(horizon)), horizon))
         aggregate["stages"] = [draw(written(stage)) for stage in stages]
     return aggregate
-
-
-@st.composite
-def aggregate_dicts(draw: DrawFn, **options: int) -> Problem:
-    """Draw problems of format ``ti-mmdp/2`` with aggregates, and perhaps a discount."""
-    problem = draw(timmdp_dicts(**options))
-    problem["format"] = "ti-mmdp/2"
-    horizon = int(problem["horizon"])
-    problem["aggregates"] = draw(
-        st.lists(_aggregates(problem["agents"], horizon), min_size=1, max_size=3)
-    )
-    if draw(st.integers(0, 2)) == 2:
-        problem["discount"] = draw(st.sampled_from([0.5, 0.9]))
-    return problem
 
 
 @st.composite
@@ -365,6 +348,18 @@ def staged_dicts(draw: DrawFn, max_work: int = MAX_WORK, discounted: bool = Fals
                 del agent["transitions_at"]
     if discounted or draw(st.booleans()):
         problem["discount"] = draw(st.sampled_from([0.5, 0.9, 0.99, 0.3, 1e-3, 1, 1.0]))
+    return problem
+
+
+@st.composite
+def aggregate_dicts(draw: DrawFn, max_work: int = MAX_WORK) -> Problem:
+    """Draw problems of format ``ti-mmdp/2`` with aggregates, and perhaps more of the format."""
+    problem = draw(timmdp_dicts(max_work=max_work) | staged_dicts(max_work=max_work))
+    problem["format"] = "ti-mmdp/2"
+    horizon = int(problem["horizon"])
+    problem["aggregates"] = draw(
+        st.lists(_aggregates(problem["agents"], horizon), min_size=1, max_size=3)
+    )
     return problem
 
 

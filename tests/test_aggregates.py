@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -9,6 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import judge
+from cli_runs import Run
 from coreplan import (
     TIMMDP,
     Agent,
@@ -17,6 +21,7 @@ from coreplan import (
     Condition,
     Entry,
     ModelError,
+    Policy,
     RewardFunction,
     SolverError,
     make_report,
@@ -30,12 +35,17 @@ from coreplan.interop.spudd import CLOCK, to_spudd
 from coreplan.model.aggregates import MOST_SUMS
 from coreplan.policies.evaluation import evaluate_entries, evaluate_policy, evaluate_stages
 from coreplan.policies.graph import plan_graph
+from coreplan.solving import simplify
 from coreplan.view.words import describe_problem
+from group_rules import random_groups
 from helpers import CORE_STEPS, agrees, from_file, judged_policy_value, precise, scale
 from judge import optimal_value
 from prism_reader import PrismReader
 from strategies import aggregate_dicts
 from test_dpomdp_export import Reader as DpomdpReader
+from test_formats_problem import PEAK
+from test_group_rule import evaluate_by_groups
+from test_policy import policy_of
 from test_spudd_export import value_of_file
 
 
@@ -261,6 +271,16 @@ def test_sums_over_independent_parts_are_convolved(raw: dict[str, Any]) -> None:
     assert abs(evaluate_policy(policy, [everyone]) - policy.evaluate()) <= tolerance
 
 
+@given(raw=aggregate_dicts(max_work=500), seed=st.integers(0, 2**32))
+def test_groups_are_worth_what_the_judge_says(raw: dict[str, Any], seed: int) -> None:
+    """Where agents that still add to a sum are in one group, values are found group by group."""
+    policy = random_groups(policy_of(from_file(raw)), Random(seed))
+    assert policy.groups is not None
+    close = pytest.approx(judged_policy_value(raw, policy), rel=1e-9, abs=1e-9 * scale(raw))
+    value = evaluate_by_groups(policy) if precise(raw) else policy.evaluate()
+    assert value == close
+
+
 @given(raw=aggregate_dicts(max_work=300))
 def test_distributions_and_graphs(raw: dict[str, Any]) -> None:
     """The mean of the returns, and the value of the first situation, are the policy's value."""
@@ -354,3 +374,90 @@ def test_prism_files_have_limited_sums() -> None:
     to_prism(team(Aggregate("x", amounts, points=[(0, 0), (3, 3)])))
     with pytest.raises(SolverError, match="'x' depends on a sum with 20,002 values"):
         to_prism(team(Aggregate("x", wide, points=[(0, 0), (3, 3)])))
+
+
+# The rest of the package
+
+
+@given(raw=aggregate_dicts(max_work=300), tolerance=st.sampled_from([0.5, 5]))
+def test_simplified_problems_keep_their_sums(raw: dict[str, Any], tolerance: float) -> None:
+    """Grouping changes entries only; the bounds of the result hold for the original problem."""
+    problem = from_file(raw)
+    assert isinstance(problem, TIMMDP)
+    simplified = simplify(problem, tolerance)
+    assert isinstance(simplified.problem, TIMMDP)
+    assert simplified.problem.aggregates == problem.aggregates
+    result = simplified.restore(solve(simplified.problem, algorithm="dp"))
+    optimum, slack = optimal_value(raw), 1e-9 * scale(raw)
+    assert result.lower_bound - slack <= optimum <= result.upper_bound + slack
+    assert result.policy is not None
+    assert abs(judged_policy_value(raw, result.policy) - result.value) <= slack
+
+
+@given(raw=aggregate_dicts(max_work=300), data=st.data())
+def test_policies_from_later_situations(raw: dict[str, Any], data: st.DataObject) -> None:
+    """The value of a policy from a later situation is that of a problem that starts there."""
+    policy = solve(from_file(raw), algorithm="dp").policy
+    assert policy is not None
+    stages = plan_graph(policy).situations
+    at = data.draw(st.sampled_from([each for each in stages if each.action]))
+    later = policy.starting_from(at.stage, at.state)
+    tolerance = 1e-9 * scale(raw)
+    assert abs(policy.value(at.stage, at.state) - later.evaluate()) <= tolerance
+    named = tuple(at.state[agent["name"]] for agent in raw["agents"])
+    expected = judge.policy_value(raw, _acting(raw, policy), at.stage, named)
+    assert abs(later.evaluate() - expected) <= tolerance
+
+
+def _acting(raw: dict[str, Any], policy: Policy) -> judge.Policy:
+    names = [agent["name"] for agent in raw["agents"]]
+
+    def act(stage: int, joint: judge.Joint) -> judge.JointAction:
+        chosen = policy.act(stage, dict(zip(names, joint, strict=True)))
+        return tuple(chosen[name] for name in names)
+
+    return act
+
+
+@pytest.fixture
+def peak_file(tmp_path: Path) -> str:
+    """The example of the second version, as a file."""
+    path = tmp_path / "peak.json"
+    path.write_text(PEAK, encoding="utf-8")
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (["check"], "ti-mmdp/2, 2 agents, horizon 3, 1 interaction reward, 1 reward for sums"),
+        (["info"], "1 possible interaction, 1 reward for sums"),
+        (["solve"], "1 reward for sums"),
+        (["plan"], "r2"),
+        (["simulate", "--runs", "100"], "reward for sums"),
+        (["explain"], "peak"),
+        (["export", "--to", "prism"], "module sum0"),
+        (["export", "--to", "spudd"], "sum0__"),
+        (["export", "--to", "dpomdp"], "R: "),
+    ],
+    ids=lambda each: " ".join(each) if isinstance(each, list) else "",
+)
+def test_commands(run: Run, peak_file: str, command: list[str], said: str) -> None:
+    """The commands know aggregates."""
+    first, *rest = command
+    code, out, err = run(first, peak_file, *rest)
+    assert code == 0, err
+    assert said in out
+
+
+def test_notes_on_unknown_values(run: Run, tmp_path: Path) -> None:
+    """`check` notes conditions of amounts that match nothing."""
+    path = tmp_path / "peak.json"
+    path.write_text(
+        PEAK.replace(
+            '{"r1": {"action": "go"}}, "amount"', '{"r1": {"state": {"done": 7}}}, "amount"'
+        )
+    )
+    code, out, _ = run("check", str(path))
+    assert code == 0
+    assert "aggregates[0].amounts[0].when.r1.state.done" in out

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +12,16 @@ import pytest
 
 from bench_runs import run_all
 from coreplan import CoreplanError, FormatError, ModelError
+from coreplan.bench import cluster
+from coreplan.bench.cluster import solve_on_node
 from coreplan.bench.config import BenchConfig, config_of_files, read_config
 from coreplan.bench.modules import ModuleError, load_module
+from coreplan.bench.pool import Answer
 from coreplan.bench.results import read_rows
-from coreplan.bench.runner import plan_solves
+from coreplan.bench.runner import Run, plan_solves
 from coreplan.bench.sets import TEST_SETS, forget_test_set, generate, register_test_set
 from coreplan.bench.sets.parameters import EACH, Parameter, TestSet
-from coreplan.bench.store import Row
+from coreplan.bench.store import Row, Store
 from coreplan.bench.summary import summarise
 from coreplan.errors import SolverError
 from coreplan.formats import problem as formats
@@ -158,6 +161,42 @@ def test_a_run_goes_on_with_the_code_that_it_began_with(tmp_path: Path) -> None:
     path.unlink()
     run_all(read, tmp_path / "r.sqlite")
     assert {row.outcome for row in read_rows(tmp_path / "r.sqlite")} == {"result"}
+
+
+class Nodes:
+    """A pool that gives each request to a node as a cluster does: as text, to its own worker."""
+
+    jobs = 1
+
+    def __init__(self) -> None:
+        self._ended: list[tuple[str, Answer]] = []
+
+    def submit(self, key: str, request: Mapping[str, Any]) -> None:
+        """Solve a request."""
+        self._ended.append((key, solve_on_node(json.loads(json.dumps(request)))))
+
+    def wait(self, seconds: float) -> list[tuple[str, Answer]]:
+        """What has been solved."""
+        ended, self._ended = self._ended, []
+        return ended
+
+    def close(self) -> None:
+        """Nothing runs."""
+
+
+def test_modules_travel_to_the_nodes_of_a_cluster(tmp_path: Path) -> None:
+    """A node needs no file: it gets the text of the module with each request."""
+    path = write(tmp_path, MINE)
+    read = configured(tmp_path, solvers={"mine": {"algorithm": "mine"}})
+    path.unlink()
+    try:
+        with Store(tmp_path / "r.sqlite", create=True) as store:
+            Run(plan_solves(read), store, Nodes(), modules=read.modules).run()
+    finally:
+        assert cluster._worker is not None
+        cluster._worker.close()
+        cluster._worker = None
+    assert [row.outcome for row in read_rows(tmp_path / "r.sqlite")] == ["result"] * 2
 
 
 @pytest.mark.parametrize(

@@ -332,7 +332,7 @@ def test_amounts_and_chances_as_in_other_texts(
         shown = page.eval_on_selector_all("#amounts dd", "all => all.map((e) => e.firstChild.data)")
         assert shown == summary
         table = page.eval_on_selector_all(
-            "#works tr:not(.total) td", "all => all.map((e) => e.firstChild?.data)"
+            "#works tr:not(.total) td span", "all => all.map((e) => e.firstChild?.data)"
         )
         assert costs == [each for each in table if each in costs]
         assert chances == [each for each in table if each in chances]

@@ -526,7 +526,7 @@ SAID = {
     },
     "comparison": {
         "nl": ["Het nieuwe plan ", "verwachte kosten", "Gewijzigd in de gegevens:", "Geen werk"],
-        "de": ["Der neue Plan ", "erwartete Kosten", "Geändert in den Daten:", "Keine Maßnahme"],
+        "de": ["Der neue Plan ", "erwartete Kosten", "Geänderte Ausgangsdaten:", "Keine Maßnahme"],
     },
     "moves": {
         "nl": ["2 weken eerder", "gemiddeld 1,8 weken later", "eindigt 2 stappen later"],

@@ -450,6 +450,7 @@ def test_a_stage_may_be_a_date_of_the_new_problem(
     code, _, err = compare(files["best.json"], files["works.yaml"], "--stage", "2")
     assert code == 2
     assert "--stage 2 needs --state FILE" in err
+    assert "give --today DATE instead" in " ".join(err.split())
 
 
 def test_lists_are_compared_from_today(run: Run, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from coreplan import (
+    Contractor,
     ContractorState,
     MaintenanceProblem,
     ModelError,
@@ -22,6 +23,7 @@ from coreplan import (
     Result,
     SolverError,
     Status,
+    Task,
     plot,
     read_problem,
     solve,
@@ -178,6 +180,18 @@ def test_names_are_text(pyplot: Any) -> None:
     label = axes.get_yticklabels()[0].get_text()
     assert label.startswith("$\\frac{1}{$ <script>")
     assert len(label) == plot.LONGEST_NAME
+
+
+@pytest.mark.extras
+def test_cut_names_differ(pyplot: Any) -> None:
+    """Long names that differ at their end are cut in the middle."""
+    names = [f"renewal of the joints of viaduct {k}" for k in (12, 13)]
+    works = tuple(Task(name, 1, cost=1) for name in names)
+    problem = MaintenanceProblem((Contractor("Alpha", works),), 4, must_complete=True)
+    axes = plot.gantt(solve(problem))
+    shown = [label.get_text() for label in axes.get_yticklabels()]
+    assert len(set(shown)) == 3
+    assert max(map(len, shown)) <= plot.LONGEST_NAME
 
 
 @pytest.mark.extras

@@ -171,7 +171,7 @@ def test_teams_with_one_sum_are_solved(raw: dict[str, Any], options: dict[str, A
     assert result.upper_bound == pytest.approx(optimum, abs=1e-5)
 
 
-@given(raw=aggregate_dicts(max_agents=2, max_horizon=3))
+@given(raw=aggregate_dicts())
 def test_dec_mdp_finds_the_best_local_policies(raw: dict[str, Any]) -> None:
     """The decentralised optimum agrees with trying all combinations of local policies."""
     expected = best_decentralised(raw, most=500)

@@ -37,6 +37,7 @@ from coreplan.support.language import (
     speaking,
 )
 from coreplan.support.late import provides
+from coreplan.view.terminal import fit_apart
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -247,7 +248,8 @@ def _draw_gantt(
             row += 1
     axes.set_xlim(policy.stage, policy.horizon)
     axes.set_ylim(max(row, 1), 0)  # the first row at the top
-    axes.set_yticks(ticks, [_one_line(name) for name, _ in labels])
+    names = fit_apart([plain(name) for name, _ in labels], LONGEST_NAME)
+    axes.set_yticks(ticks, [name.rstrip() for name in names])
     for label, (_, bold) in zip(axes.get_yticklabels(), labels, strict=True):
         label.set_parse_math(False)  # a name with dollar signs is not a formula
         label.set_fontweight("bold" if bold else "normal")
@@ -566,11 +568,6 @@ def _local_numbers(axes: Axes) -> None:
 
     axes.xaxis.set_major_formatter(LocalNumbers())
     axes.yaxis.set_major_formatter(LocalNumbers())
-
-
-def _one_line(name: str) -> str:
-    """A name on one line, cut if it is long."""
-    return shorten(plain(name), LONGEST_NAME)
 
 
 def _plain(axes: Axes, size: float | None, *kept: str) -> None:

@@ -71,6 +71,7 @@ def info(
                 "agents": agents,
                 "joint_states": states if math.isfinite(states) else None,
                 "interactions": compiled.interactions,
+                "aggregates": compiled.aggregates,
             }
         )
         return

@@ -295,7 +295,9 @@ def standing_options(
                 file = calendar_of(more)
                 calendar = find_calendar(file, more.get("start_date"), more.get("step"))
                 stage = stage_of(stage, file, calendar, with_option="start_date" in more)
-            _check_standing(stage, state_file)
+            lists = more.get("lists")
+            has_today = "today" in more or bool(getattr(lists, "asks_today", False))
+            _check_standing(stage, state_file, has_today=has_today)
             stage = default if stage is None else stage
             return command(*arguments, stage=stage, state_file=state_file, **more)
 
@@ -304,12 +306,13 @@ def standing_options(
     return add
 
 
-def _check_standing(stage: int | None, state_file: str | None) -> None:
+def _check_standing(stage: int | None, state_file: str | None, *, has_today: bool) -> None:
     """A stage without a state, or the reverse, would silently be taken for another situation."""
+    instead = "; a works list can say this itself: give --today DATE instead" if has_today else ""
     if stage and state_file is None:
         raise click.UsageError(
             f"--stage {stage} needs --state FILE, the state of every agent at that stage; for "
-            "works: what is done, and what is under way"
+            f"works: what is done, and what is under way{instead}"
         )
     if stage is None and state_file is not None:
         raise click.UsageError("--state needs --stage T, the stage of this state; 0 is the start")

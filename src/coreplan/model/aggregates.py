@@ -7,6 +7,7 @@ piecewise linear function or a Python function has for the sum.
 from __future__ import annotations
 
 import bisect
+import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -201,8 +202,11 @@ def most_units(aggregate: Aggregate, agents: Mapping[str, Agent]) -> int:
         units = units_of(each.amount, aggregate.step)
         assert units is not None
         mine = added.setdefault(name, {})
-        for state in dict.fromkeys(agent.transitions if states is None else states):
-            for action in agent.transitions.get(state, ()):
+        tables = [agent.transitions, *(each.transitions for each in agent.transitions_at)]
+        everywhere = itertools.chain.from_iterable(tables) if states is None else states
+        for state in dict.fromkeys(everywhere):
+            rows = (table.get(state, ()) for table in tables)
+            for action in dict.fromkeys(itertools.chain.from_iterable(rows)):
                 if condition.action is None or action in condition.action:
                     mine[state, action] = mine.get((state, action), 0) + units
     return sum(max(mine.values(), default=0) for mine in added.values())

@@ -19,6 +19,7 @@ checks on the way. If they are not, it evaluates the part as a whole.
 
 from __future__ import annotations
 
+import itertools
 import logging
 import math
 import operator
@@ -451,15 +452,11 @@ class _Part:
         who = tuple(k for k, mine in units.items() if mine.any())
         if not who:
             return np.ones(1)
-        self._check_sum(who)
         laws, weights = self._choices_of(who)
         total = np.zeros(len(weights), np.int64)
         for k, law in zip(who, laws, strict=True):
             total += units[k][law]
         return np.bincount(total, weights / self._mass).astype(np.float64, copy=False)
-
-    def _check_sum(self, who: tuple[int, ...]) -> None:
-        """Check that the choices of some agents are known together."""
 
     def _find_chance(self, pattern: _Pattern) -> float:
         shares = [self._moves[k].matched(condition) for k, condition in pattern]
@@ -678,10 +675,45 @@ class _GroupedPart(_Part):
             self._check_together(pattern, left)
         return super()._find_chance(left)
 
-    def _check_sum(self, who: tuple[int, ...]) -> None:
-        acting = self._acting[list(who)]
-        if not np.array_equal(acting.all(axis=0), acting.any(axis=0)):
-            raise _NotApartError(self.agents, "a sum is over agents of several groups")
+    def sums(self, added: Mapping[int, Integers]) -> Floats:
+        # At most one group adds something, so the rows with a sum above 0 exclude each other.
+        units = {k: mine[self._moves[k].choices] for k, mine in added.items()}
+        total = np.zeros(len(self._through), np.int64)
+        for k, mine in units.items():
+            total += np.where(self._acting[k], mine[self._moves[k].law_of], 0)
+        self._check_one_adds({k: mine for k, mine in units.items() if mine.any()})
+        chances = np.bincount(total, self._through).astype(np.float64, copy=False)
+        chances[0] = max(0.0, 1.0 - float(chances[1:].sum()))
+        return chances
+
+    def _check_one_adds(self, units: Mapping[int, Integers]) -> None:
+        """Check that agents of different groups do not both add to a sum.
+
+        Parameters
+        ----------
+        units
+            For agents that can add something, by position: the units of their choices.
+        """
+        allowed: dict[int, set[frozenset[int]]] = {}
+        for one, other in itertools.combinations(sorted(units, key=self.agents.__getitem__), 2):
+            if np.array_equal(self._acting[one], self._acting[other]):
+                continue
+            for k in (one, other):
+                if k not in allowed:
+                    allowed[k] = self._conditions_when(k, units[k] > 0)
+            scope = (self.agents[one], self.agents[other])
+            events = list(self._couplings.events_of(scope, self._stage))
+            for pair in itertools.product(allowed[one], allowed[other]):
+                if not any(all(c in pair[place] for place, c in event) for event in events):
+                    raise _NotApartError(self.agents, "the rule of groups misses a sum")
+
+    def _conditions_when(self, k: int, taken: NDArray[np.bool_]) -> set[frozenset[int]]:
+        """The rule's conditions in the lists of an agent that makes one of some choices."""
+        rows = self._acting[k] & taken[self._moves[k].law_of]
+        return {
+            frozenset(self._couplings.conditions_at(self.agents[k], number, self._stage))
+            for number in np.unique(self._lists[k][rows]).tolist()
+        }
 
     def _check_together(self, pattern: _Pattern, left: _Pattern) -> None:
         """Check that agents of different groups cannot match a pattern.

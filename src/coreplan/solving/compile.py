@@ -96,6 +96,7 @@ class CompiledProblem:
             f"local states: {states:,}, {unrolled:,} unrolled{merged}; "
             f"joint states: {count_in_words(self.joint_states)}; "
             f"interactions: {self.interactions:,}"
+            + (f"; rewards for sums: {self.aggregates:,}" if self.aggregates else "")
         )
 
     @property
@@ -107,6 +108,11 @@ class CompiledProblem:
     def interactions(self) -> int:
         """Interaction rewards that can happen at some stage."""
         return self.model.interaction_count
+
+    @property
+    def aggregates(self) -> int:
+        """Rewards for sums over agents that are more than own rewards at some stage."""
+        return self.model.aggregate_count
 
 
 def count_in_words(number: float) -> str:

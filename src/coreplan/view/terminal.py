@@ -299,10 +299,13 @@ def print_sizes(console: Console, compiled: CompiledProblem) -> None:
         numbers = [f"{each:,}" for each in (size.states, size.unrolled, size.transitions)]
         numbers.append(f"{size.merged:,}" if compiled.merged else "-")
         console.print(_row(size.name, numbers, width), markup=False)
-    console.print(
-        f"{count_in_words(compiled.joint_states)} joint states before the horizon, "
-        f"{count(compiled.interactions, 'possible interaction')}"
-    )
+    parts = [
+        f"{count_in_words(compiled.joint_states)} joint states before the horizon",
+        count(compiled.interactions, "possible interaction"),
+    ]
+    if compiled.aggregates:
+        parts.append(count(compiled.aggregates, "reward for sums", "rewards for sums"))
+    console.print(", ".join(parts))
 
 
 def _row(name: str, cells: Iterable[str], width: int) -> str:

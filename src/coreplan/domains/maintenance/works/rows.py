@@ -44,18 +44,18 @@ class Status(enum.Enum):
 _STATUS_WORDS = {
     Status.TO_DO: (
         *("not started", "to do", "todo", "open", "planned", "scheduled", "waiting"),
-        *("niet begonnen", "nog niet begonnen", "gepland"),
-        *("nicht begonnen", "noch nicht begonnen", "offen", "geplant"),
+        *("niet begonnen", "nog niet begonnen", "niet gestart", "gepland", "te doen"),
+        *("nicht begonnen", "noch nicht begonnen", "nicht gestartet", "offen", "geplant"),
     ),
     Status.RUNNING: (
         *("running", "started", "in progress", "under way", "underway", "ongoing"),
-        *("bezig", "begonnen", "in uitvoering"),
-        *("läuft", "laufend", "in arbeit"),
+        *("bezig", "begonnen", "gestart", "loopt", "lopend", "onderhanden", "in uitvoering"),
+        *("läuft", "laufend", "begonnen", "gestartet", "in arbeit", "in ausführung"),
     ),
     Status.DONE: (
         *("done", "completed", "complete", "finished"),
-        *("klaar", "voltooid", "gereed"),
-        *("fertig", "abgeschlossen", "erledigt"),
+        *("klaar", "voltooid", "gereed", "afgerond", "uitgevoerd"),
+        *("fertig", "abgeschlossen", "erledigt", "ausgeführt"),
     ),
 }
 
