@@ -60,6 +60,10 @@ def look_ahead(model, layer: int, joint: tuple[int, ...], following: dict) -> fl
     for members, values in model.interactions:
         chances = [model.agents[i].chance(afters[i], signal) for i, signal in members]
         value += values.get(layer, 0.0) * np.prod(chances)
+    for members, tables in model.aggregates:
+        if layer in tables:
+            added = (model.agents[i].units(afters[i], units) for i, units in members)
+            value += tables[layer][sum(added)]
     outcomes = [
         [(a.outcome_next[o], a.outcome_probability[o]) for o in range(*a.outcome_begin[k : k + 2])]
         for a, k in zip(model.agents, afters, strict=True)

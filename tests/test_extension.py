@@ -23,7 +23,7 @@ from coreplan import SolverError, compare, read_problem, register_algorithm, sol
 from coreplan.bench.results import read_rows
 from coreplan.solving import compile_problem
 from helpers import agrees, from_file, random_mpp
-from strategies import mpp_dicts, timmdp_dicts
+from strategies import aggregate_dicts, mpp_dicts, timmdp_dicts
 
 FILE = Path(__file__).parents[1] / "examples" / "value_iteration.py"
 NAME = "value-iteration"
@@ -48,7 +48,7 @@ def registered() -> Iterator[None]:
     registry.forget_algorithm(NAME)
 
 
-@pytest.mark.parametrize("problems", [mpp_dicts, timmdp_dicts])
+@pytest.mark.parametrize("problems", [mpp_dicts, timmdp_dicts, aggregate_dicts])
 def test_the_arrays_say_all(problems: object) -> None:
     """A solver that sees nothing but the arrays finds what others find, also its policy."""
 

@@ -35,7 +35,7 @@ from coreplan.proof.certificate import (
     write_certificate,
 )
 from coreplan.proof.elimination import find_needed
-from coreplan.proof.local import LocalModel, Rewards
+from coreplan.proof.local import Rewards, local_models
 from coreplan.proof.verify import Verification, verify
 from helpers import from_file, judged_policy_value, random_mpp, scale
 from judge import optimal_value
@@ -189,7 +189,7 @@ def check_all_that_can_go(raw: dict[str, Any]) -> None:
     problem = from_file(raw)
     indexed = index_problem(problem)
     rewards = Rewards(indexed)
-    models = [LocalModel(indexed, i, rewards) for i in range(len(indexed.agents))]
+    models = local_models(indexed, rewards)
     nothing = [[np.zeros(len(layer.row_state), bool) for layer in m.layers] for m in models]
     needed = find_needed(models, rewards, nothing)
     agents = []

@@ -140,6 +140,9 @@ public:
             }
             total = diagrams_.plus(total, term(model_.values_at[layer_][k], parts));
         }
+        for (const Index e : model_.aggregates_at[layer_]) {
+            total = diagrams_.plus(total, sum(model_.aggregates[e]));
+        }
         return total;
     }
 
@@ -199,6 +202,60 @@ private:
             }
         }
         return product;
+    }
+
+    // What an aggregate brings, from the last agent on: for every sum of those before, what it is
+    // worth with what the others add. Where outcome laws do not sum to 1, it counts with the mass
+    // of all agents.
+    Diagram sum(const CompiledAggregate& aggregate) {
+        std::vector<Diagram> worth;  // by the sum of the agents before
+        for (const double value : aggregate.table(layer_)) {
+            worth.push_back(diagrams_.constant(value));
+        }
+        for (std::size_t i = model_.agents.size(); i-- > 0;) {
+            const auto member =
+                std::ranges::find(aggregate.members, as<AgentId>(i), &AggregateMember::agent);
+            if (member == aggregate.members.end()) {
+                if (model_.unit_mass) continue;
+                for (Diagram& each : worth) each = diagrams_.times(mass(i), each);
+                continue;
+            }
+            worth = with_member(*member, worth);
+        }
+        return worth[0];
+    }
+
+    // The same with one agent before the others: sums that it can lead beyond the table do not
+    // come up.
+    std::vector<Diagram> with_member(const AggregateMember& member,
+                                     const std::vector<Diagram>& worth) {
+        const std::size_t i = at(member.agent);
+        const CompiledAgent& agent = model_.agents[i];
+        std::vector<Index> amounts;
+        for (Index k = agent.after_layer_begin[layer_]; k < agent.after_layer_begin[layer_ + 1];
+             ++k) {
+            amounts.push_back(model_.units(member, AfterId{k}));
+        }
+        std::ranges::sort(amounts);
+        const auto repeated = std::ranges::unique(amounts);
+        amounts.erase(repeated.begin(), repeated.end());
+        std::vector<Diagram> adds;  // the mass with which it adds so much
+        for (const Index amount : amounts) {
+            adds.push_back(by_choice(i, [&](Index a) {
+                const AfterId after = agent.action_after[a];
+                const bool same = model_.units(member, after) == amount;
+                return diagrams_.constant(same ? agent.after_mass[at(after)] : 0.0);
+            }));
+        }
+        std::vector<Diagram> with;
+        for (std::size_t k = 0; k + amounts.back() < worth.size(); ++k) {
+            Diagram total = diagrams_.times(adds[0], worth[k + amounts[0]]);
+            for (std::size_t x = 1; x < amounts.size(); ++x) {
+                total = diagrams_.plus(total, diagrams_.times(adds[x], worth[k + amounts[x]]));
+            }
+            with.push_back(std::move(total));
+        }
+        return with;
     }
 
     const Diagram& mass(std::size_t i) {

@@ -661,6 +661,9 @@ SpuddReferenceResult solve_spudd_reference(const Description& description,
     if (factored.size() != description.agents.size()) {
         throw std::invalid_argument("variables of other agents");
     }
+    if (!graphs.rewards.aggregates.empty()) {
+        throw std::invalid_argument("aggregates have to be described by entries");
+    }
     SpuddReferenceResult result;
     start(result, model, monitor);
     std::vector<Codes> codes;

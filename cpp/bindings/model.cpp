@@ -246,6 +246,29 @@ void bind_model(nb::module_& module) {
                  }
                  return listed;
              })
+        // Per aggregate: its members with the units of their signals, the layers at which it
+        // counts, the number of sums, and values by the sum: one table for all layers, or for each.
+        .def("aggregates",
+             [](const CompiledModel& self) {
+                 using Units = std::vector<std::pair<Index, Index>>;
+                 using Members = std::vector<std::pair<Index, Units>>;
+                 std::vector<
+                     std::tuple<Members, std::vector<Index>, std::size_t, std::vector<double>>>
+                     listed;
+                 for (const CompiledAggregate& each : self.aggregates) {
+                     Members members;
+                     for (const AggregateMember& member : each.members) {
+                         Units units;
+                         for (const auto& [signal, amount] : member.units) {
+                             units.emplace_back(static_cast<Index>(at(signal)), amount);
+                         }
+                         members.emplace_back(static_cast<Index>(at(member.agent)),
+                                              std::move(units));
+                     }
+                     listed.emplace_back(std::move(members), each.layers, each.sums, each.values);
+                 }
+                 return listed;
+             })
         .def("node_class",
              [](const CompiledModel& self, std::size_t agent) {
                  return ids_to_numpy(agent_of(self.agents, agent).node_class);

@@ -143,7 +143,8 @@ void bind_search(nb::module_& module) {
                 return to_numpy(std::move(numbers));
             },
             nb::arg("agent"))
-        // Interactions that can happen: (agent, signal) pairs, and stages.
+        // Interactions that can happen: (agent, signal) pairs, and stages. Two agents that can
+        // add to an aggregate count as one for each pair of signals.
         .def("events", [](const GroupSearch& self) {
             std::vector<std::pair<std::vector<std::pair<Index, Index>>, std::vector<Index>>> events;
             for (const Couplings::Bond& bond : self.couplings().bonds()) {
@@ -156,6 +157,27 @@ void bind_search(nb::module_& module) {
                     }
                     for (const auto& [stage, value] : interaction.values)
                         event.second.push_back(stage);
+                }
+                for (const Index e : bond.aggregates) {
+                    const CompiledAggregate& aggregate = self.model().aggregates[e];
+                    std::vector<Index> stages;
+                    for (const Index layer : aggregate.layers) {
+                        stages.push_back(self.model().first_stage + layer);
+                    }
+                    const auto signals = [&](AgentId who) -> const auto& {
+                        return std::ranges::find(aggregate.members, who, &AggregateMember::agent)
+                            ->units;
+                    };
+                    for (const auto& [first, units] : signals(bond.agents[0])) {
+                        for (const auto& [second, more] : signals(bond.agents[1])) {
+                            auto& event = events.emplace_back();
+                            event.first = {{static_cast<Index>(at(bond.agents[0])),
+                                            static_cast<Index>(at(first))},
+                                           {static_cast<Index>(at(bond.agents[1])),
+                                            static_cast<Index>(at(second))}};
+                            event.second = stages;
+                        }
+                    }
                 }
             }
             return events;

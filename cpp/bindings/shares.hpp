@@ -2,6 +2,7 @@
 #pragma once
 
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include "bindings/module.hpp"
@@ -59,7 +60,17 @@ void bind_shares(nb::class_<T>& bound) {
             [](const T& self, std::size_t cluster, std::size_t pair) {
                 return to_numpy(self.share_of_pair(cluster, pair));
             },
-            nb::arg("cluster"), nb::arg("pair"));
+            nb::arg("cluster"), nb::arg("pair"))
+        // Per aggregate: its number in the description, the layers at which it counts, and the
+        // price of a unit at each of them.
+        .def_prop_ro("prices", [](const T& self) {
+            std::vector<std::tuple<Index, std::vector<Index>, std::vector<double>>> prices;
+            for (std::size_t e = 0; e < self.model().aggregates.size(); ++e) {
+                const CompiledAggregate& aggregate = self.model().aggregates[e];
+                prices.emplace_back(aggregate.number, aggregate.layers, self.prices(e));
+            }
+            return prices;
+        });
 }
 
 }  // namespace coreplan::bindings

@@ -26,6 +26,16 @@ double graph_bound(const Description& description, const LocalGraphs& graphs, Mo
     for (Index layer = 0; layer < graphs.stage_count(); ++layer) {
         upper += graphs.rewards.constant.at_stage(graphs.first_stage + layer);
     }
+    // Of each aggregate the best that its sum can bring.
+    for (const AggregateReward& aggregate : graphs.rewards.aggregates) {
+        const double best = std::max(0.0, std::ranges::max(aggregate.values));
+        for (Index layer = 0; layer < graphs.stage_count(); ++layer) {
+            const Index stage = graphs.first_stage + layer;
+            const bool counts =
+                !aggregate.stages || std::ranges::count(*aggregate.stages, stage) > 0;
+            if (counts) upper += best * graphs.rewards.weights.at_stage(stage);
+        }
+    }
     for (std::size_t i = 0; i < crgs.agent_count(); ++i) {
         const LocalGraph& graph = graphs.agents[i];
         const ConditionalReturnGraph& crg = crgs.of(i);

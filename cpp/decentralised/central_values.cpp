@@ -70,6 +70,7 @@ CentralValues::CentralValues(const CompiledModel& model, Monitor& monitor)
             look_ahead(layer,
                        last ? nullptr : solution.values.data() + solution.layer_begin[layer + 1]);
             add_interactions(layer);
+            add_sums(layer);
         }
     }
     other_ = {};
@@ -134,6 +135,39 @@ void CentralValues::add_interactions(Index layer) {
             }
         }
         spread(layer, 0, 0, model_.values_at[layer][k]);
+    }
+}
+
+// Adds what aggregates bring, with the first agent's after-state as the most significant digit.
+void CentralValues::add_sums(Index layer) {
+    const std::size_t n = model_.agents.size();
+    for (const Index e : model_.aggregates_at[layer]) {
+        const CompiledAggregate& aggregate = model_.aggregates[e];
+        const std::span<const double> table = aggregate.table(layer);
+        std::vector<std::vector<Index>> units(n);
+        for (std::size_t i = 0; i < n; ++i) {
+            units[i].assign(afters_at(model_.agents[i], layer), 0);
+        }
+        for (const AggregateMember& member : aggregate.members) {
+            const std::size_t i = at(member.agent);
+            const Index first = model_.agents[i].after_layer_begin[layer];
+            for (Index f = 0; f < units[i].size(); ++f) {
+                units[i][f] = model_.units(member, AfterId{first + f});
+            }
+        }
+        std::vector<std::size_t> digit(n, 0);
+        std::size_t sum = 0;
+        for (std::size_t i = 0; i < n; ++i) sum += units[i][0];
+        for (double& value : after_[layer]) {
+            value += table[sum];
+            for (std::size_t i = n; i-- > 0;) {
+                sum -= units[i][digit[i]];
+                digit[i] = digit[i] + 1 < units[i].size() ? digit[i] + 1 : 0;
+                sum += units[i][digit[i]];
+                if (digit[i] != 0) break;
+            }
+        }
+        monitor_.tick_or_throw(4 * after_[layer].size());
     }
 }
 

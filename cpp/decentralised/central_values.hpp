@@ -33,6 +33,7 @@ public:
 private:
     void look_ahead(Index layer, const double* next);
     void add_interactions(Index layer);
+    void add_sums(Index layer);
     void spread(Index layer, std::size_t agent, std::size_t offset, double weight);
 
     const CompiledModel& model_;

@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "bounds/sums.hpp"
 #include "support/hashing.hpp"
 
 namespace coreplan {
@@ -295,6 +296,14 @@ double DecentralisedSearch::earned(const Node& node, const GameSolution& solutio
             expected *= signal_[at(member.agent)][at(member.signal)];
         }
         total += expected;
+    }
+    for (const Index e : model_.aggregates_at[node.layer]) {
+        const CompiledAggregate& aggregate = model_.aggregates[e];
+        std::vector<double> sums(1, 1.0);
+        for (const AggregateMember& member : aggregate.members) {
+            add_amounts(sums, amounts_of(member, signal_[at(member.agent)], 1, 0));
+        }
+        total += expected_value(aggregate.table(node.layer), sums);
     }
     return total;
 }

@@ -70,7 +70,8 @@ CompiledModel restrict_to(const CompiledModel& model, const std::vector<AgentId>
     }
     part.aggregates_at.resize(model.layer_count());
     for (const CompiledAggregate& aggregate : model.aggregates) {
-        CompiledAggregate moved{{}, aggregate.sums, aggregate.values, aggregate.layers};
+        CompiledAggregate moved{
+            {}, aggregate.sums, aggregate.values, aggregate.layers, aggregate.number};
         for (const AggregateMember& member : aggregate.members) {
             const auto where = std::ranges::find(agents, member.agent);
             if (where == agents.end()) break;

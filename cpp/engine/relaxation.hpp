@@ -8,9 +8,9 @@
 // divided is optimised by a proximal bundle method: the solution of a cluster gives the chances of
 // what its best policy does, and with them a lower bound on its optimum, linear in the shares.
 //
-// An aggregate belongs to one cluster, its owner. What other members add to the sum has a price per
-// unit and layer: they get it, and the owner pays it for as many of their units as suit it best.
-// So no joint policy can get more, whatever the prices are; they are optimised with the shares.
+// An aggregate belongs to one cluster, its owner; what other members add to the sum has a price per
+// unit and layer (engine/sum_prices). No joint policy can get more, whatever the prices are; they
+// are optimised with the shares.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +20,7 @@
 
 #include "engine/kernel.hpp"
 #include "engine/occupancy.hpp"
+#include "engine/sum_prices.hpp"
 #include "engine/team_model.hpp"
 #include "support/reservation.hpp"
 #include "support/work_list.hpp"
@@ -66,6 +67,7 @@ public:
     [[nodiscard]] std::uint64_t rounds() const noexcept { return rounds_; }
     [[nodiscard]] std::uint64_t cells() const noexcept { return cells_; }
 
+    [[nodiscard]] const CompiledModel& model() const noexcept { return model_; }
     [[nodiscard]] std::size_t cluster_count() const noexcept { return clusters_.size(); }
     [[nodiscard]] const std::vector<AgentId>& agents_of(std::size_t cluster) const {
         return clusters_[cluster].agents;
@@ -75,6 +77,9 @@ public:
     // The pairs of a cluster, and its shares of their rewards, by position in the block.
     [[nodiscard]] std::vector<const PairBlock*> pairs_of(std::size_t cluster) const;
     [[nodiscard]] std::vector<double> share_of_pair(std::size_t cluster, std::size_t pair) const;
+    // The price of a unit of an aggregate, per layer at which it counts: 0 if one cluster has all
+    // of its members.
+    [[nodiscard]] std::vector<double> prices(std::size_t aggregate) const;
     // The wide interactions that a cluster answers for.
     [[nodiscard]] const std::vector<Index>& wide_of(std::size_t cluster) const {
         return clusters_[cluster].wide;
@@ -141,11 +146,6 @@ private:
         Occupancy occupancy;
         OccupancyBuffers forward;
         std::vector<std::vector<double>> rewards;  // own ones with what is paid for units
-    };
-    // An aggregate's members: what actions add to the sum, and at most per layer of the aggregate.
-    struct Members {
-        std::vector<std::vector<Index>> units;  // per member and action
-        std::vector<std::vector<Index>> most;
     };
 
     // How the clusters are laid out, apart from what they hold.
@@ -253,7 +253,7 @@ private:
     std::vector<PairBlock> pairs_;
     std::vector<std::vector<std::size_t>> linked_;  // per agent: its pairs
     std::vector<Index> wide_;                       // interactions with a cluster of their own
-    std::vector<Members> sums_;                     // per aggregate
+    std::vector<SumMembers> sums_;                  // per aggregate
     std::vector<Block> blocks_;                     // agents, pairs, then aggregates
     std::vector<Cluster> clusters_;
     std::vector<Worker> workers_;

@@ -6,53 +6,17 @@
 
 namespace coreplan {
 
-namespace {
-
-// The largest worth of a sum, per sum of the owner's agents: z ranges over the window of sums from
-// x to x + more, each unit beyond x has its price. Of equally good ones the smallest.
-void best_in_window(std::span<const double> values, double price, std::size_t width,
-                    std::size_t more, double* worth, Index* bought) {
-    std::vector<std::size_t> open;  // the window's candidates, worse ones later
-    std::size_t first = 0;
-    std::size_t next = 0;
-    const auto shifted = [&](std::size_t z) { return values[z] - price * static_cast<double>(z); };
-    for (std::size_t x = 0; x < width; ++x) {
-        for (; next <= x + more; ++next) {
-            while (open.size() > first && shifted(open.back()) < shifted(next)) open.pop_back();
-            open.push_back(next);
-        }
-        while (open[first] < x) ++first;
-        const std::size_t z = open[first];
-        worth[x] = values[z] - price * static_cast<double>(z - x);
-        bought[x] = static_cast<Index>(z - x);
-    }
-}
-
-}  // namespace
-
 // What members add, per action; and a block of prices for each aggregate.
 void Relaxation::make_sums(Monitor& monitor) {
     for (const CompiledAggregate& aggregate : model_.aggregates) {
-        Members& members = sums_.emplace_back();
         for (const AggregateMember& member : aggregate.members) {
             const CompiledAgent& agent = model_.agents[at(member.agent)];
             model_memory_.take(
                 static_cast<double>(agent.action_reward.size() + aggregate.layers.size()) *
                     sizeof(Index),
                 "what agents add to sums");
-            auto& units = members.units.emplace_back(agent.action_reward.size(), 0);
-            auto& most = members.most.emplace_back();
-            for (const Index layer : aggregate.layers) {
-                Index highest = 0;
-                for (Index a = agent.action_begin[agent.layer_begin[layer]];
-                     a < agent.action_begin[agent.layer_begin[layer + 1]]; ++a) {
-                    units[a] = model_.units(member, agent.action_after[a]);
-                    highest = std::max(highest, units[a]);
-                }
-                most.push_back(highest);
-            }
-            monitor.tick_or_throw(agent.action_reward.size());
         }
+        sums_.push_back(members_of(model_, aggregate, monitor));
         blocks_.emplace_back().total.assign(aggregate.layers.size(), 0.0);
     }
 }
@@ -86,21 +50,11 @@ void Relaxation::place_sums() {
     }
 }
 
-// The owner is the cluster with most members; each other member is paid in its first cluster.
 void Relaxation::place_sum(std::size_t g) {
     const CompiledAggregate& aggregate = model_.aggregates[g];
-    const auto holds = [&](std::size_t c, const AggregateMember& member) {
-        return std::ranges::find(clusters_[c].agents, member.agent) != clusters_[c].agents.end();
-    };
-    std::size_t owner = 0;
-    std::size_t inside = 0;
-    for (std::size_t c = 0; c < clusters_.size(); ++c) {
-        const auto mine = static_cast<std::size_t>(std::ranges::count_if(
-            aggregate.members, [&](const auto& member) { return holds(c, member); }));
-        if (mine <= inside) continue;
-        owner = c;
-        inside = mine;
-    }
+    std::vector<const std::vector<AgentId>*> teams;
+    for (const Cluster& cluster : clusters_) teams.push_back(&cluster.agents);
+    const SumRoles roles = roles_of(aggregate, model_.everyone(), teams);
     const std::size_t block = block_of_sum(g);
     const auto attach = [&](std::size_t c) {
         clusters_[c].blocks.push_back(block);
@@ -110,26 +64,22 @@ void Relaxation::place_sum(std::size_t g) {
     std::size_t width = 1;
     for (std::size_t l = 0; l < aggregate.layers.size(); ++l) {
         std::size_t most = 1;
-        for (std::size_t m = 0; m < aggregate.members.size(); ++m) {
-            if (holds(owner, aggregate.members[m])) most += sums_[g].most[m][l];
-        }
+        for (const std::size_t m : roles.inside) most += sums_[g].most[m][l];
         width = std::max(width, most);
     }
     const auto number = static_cast<Index>(g);
-    if (inside == aggregate.members.size()) {
-        clusters_[owner].owned.push_back({number, ~std::size_t{0}, width, {}, {}});
+    if (!roles.priced()) {
+        clusters_[roles.owner].owned.push_back({number, ~std::size_t{0}, width, {}, {}});
         return;
     }
-    clusters_[owner].owned.push_back({number, attach(owner), width, {}, {}});
-    for (std::size_t m = 0; m < aggregate.members.size(); ++m) {
-        if (holds(owner, aggregate.members[m])) continue;
-        std::size_t c = 0;
-        while (!holds(c, aggregate.members[m])) ++c;
+    clusters_[roles.owner].owned.push_back({number, attach(roles.owner), width, {}, {}});
+    for (std::size_t k = 0; k < roles.outside.size(); ++k) {
+        const std::size_t c = roles.payer[k];
         auto& paid = clusters_[c].paid;
         if (paid.empty() || paid.back().aggregate != number) {
             paid.push_back({number, attach(c), {}});
         }
-        paid.back().members.push_back(m);
+        paid.back().members.push_back(roles.outside[k]);
     }
 }
 
@@ -138,7 +88,7 @@ void Relaxation::value_owned(Cluster& cluster, Monitor& monitor) const {
     for (Owned& owned : cluster.owned) {
         if (owned.block >= cluster.blocks.size()) continue;
         const CompiledAggregate& aggregate = model_.aggregates[owned.aggregate];
-        const Members& members = sums_[owned.aggregate];
+        const SumMembers& members = sums_[owned.aggregate];
         const std::size_t layers = aggregate.layers.size();
         owned.values.assign(layers * owned.width, 0.0);
         owned.bought.assign(layers * owned.width, 0);
@@ -150,10 +100,10 @@ void Relaxation::value_owned(Cluster& cluster, Monitor& monitor) const {
                     position_in(cluster.agents, aggregate.members[m].agent) < cluster.agents.size();
                 (inside ? mine : others) += members.most[m][l];
             }
-            best_in_window(aggregate.table(aggregate.layers[l]),
-                           cluster.trial[cluster.begin[owned.block] + l], mine + 1, others,
-                           owned.values.data() + l * owned.width,
-                           owned.bought.data() + l * owned.width);
+            worth_of_sums(aggregate.table(aggregate.layers[l]),
+                          cluster.trial[cluster.begin[owned.block] + l], mine, others,
+                          owned.values.data() + l * owned.width,
+                          owned.bought.data() + l * owned.width);
             monitor.tick(mine + others + aggregate.members.size());
         }
     }
@@ -175,14 +125,7 @@ void Relaxation::pay_members(const Cluster& cluster, Team& team, Worker& worker)
                 team.rewards[m] = rewards.data();
                 changed[m] = true;
             }
-            const std::vector<Index>& units = sums_[paid.aggregate].units[member];
-            for (std::size_t l = 0; l < aggregate.layers.size(); ++l) {
-                const Index layer = aggregate.layers[l];
-                for (Index a = agent.action_begin[agent.layer_begin[layer]];
-                     a < agent.action_begin[agent.layer_begin[layer + 1]]; ++a) {
-                    rewards[a] += price[l] * units[a];
-                }
-            }
+            pay_units(aggregate, agent, sums_[paid.aggregate].units[member], price, rewards);
         }
     }
 }
@@ -258,6 +201,16 @@ void Relaxation::limit_prices(std::size_t block, double* prices) const {
         }
         prices[l] = std::clamp(prices[l], least, most);
     }
+}
+
+std::vector<double> Relaxation::prices(std::size_t aggregate) const {
+    const Block& block = blocks_[block_of_sum(aggregate)];
+    if (!block.shared()) return block.total;
+    const Cluster& cluster = clusters_[block.clusters[0]];
+    const auto x = static_cast<std::size_t>(
+        std::ranges::find(cluster.blocks, block_of_sum(aggregate)) - cluster.blocks.begin());
+    const auto from = cluster.centre.begin() + static_cast<std::ptrdiff_t>(cluster.begin[x]);
+    return {from, from + static_cast<std::ptrdiff_t>(block.total.size())};
 }
 
 // Prices stay.

@@ -319,4 +319,28 @@ std::vector<Index> aggregates_among(const CompiledModel& model,
     return found;
 }
 
+std::vector<Index> aggregates_touching(const CompiledModel& model,
+                                       const std::vector<AgentId>& agents) {
+    std::vector<Index> found;
+    for (std::size_t e = 0; e < model.aggregates.size(); ++e) {
+        const CompiledAggregate& aggregate = model.aggregates[e];
+        const bool meets =
+            std::ranges::any_of(aggregate.members, [&](const AggregateMember& member) {
+                return position_in(agents, member.agent) < agents.size();
+            });
+        if (meets && !aggregate.layers.empty()) found.push_back(static_cast<Index>(e));
+    }
+    return found;
+}
+
+std::size_t units_of(const CompiledModel& model, const CompiledAggregate& aggregate,
+                     const std::vector<AgentId>& agents, std::span<const AfterId> afters) {
+    std::size_t units = 0;
+    for (const AggregateMember& member : aggregate.members) {
+        const std::size_t m = position_in(agents, member.agent);
+        if (m < agents.size()) units += model.units(member, afters[m]);
+    }
+    return units;
+}
+
 }  // namespace coreplan

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -91,5 +92,13 @@ std::vector<Index> wide_interactions(const CompiledModel& model,
 
 // Aggregates that count at some layer and have all their members among `agents`.
 std::vector<Index> aggregates_among(const CompiledModel& model, const std::vector<AgentId>& agents);
+
+// Those that count at some layer and have a member among `agents`.
+std::vector<Index> aggregates_touching(const CompiledModel& model,
+                                       const std::vector<AgentId>& agents);
+
+// What agents add to an aggregate's sum if they go to these after-states, one for each of them.
+std::size_t units_of(const CompiledModel& model, const CompiledAggregate& aggregate,
+                     const std::vector<AgentId>& agents, std::span<const AfterId> afters);
 
 }  // namespace coreplan

@@ -99,7 +99,8 @@ void compile_aggregates(const LocalGraphs& graphs, CompiledModel& model, SignalR
         seen.push_back(signals_seen(graphs.agents[i], graphs.rewards.agents[i], layers));
     }
     for (const AggregateReward& aggregate : graphs.rewards.aggregates) {
-        CompiledAggregate compiled{aggregate.members, aggregate.values.size(), {}, {}};
+        CompiledAggregate compiled{
+            aggregate.members, aggregate.values.size(), {}, {}, aggregate.number};
         const StageWeights& weights = graphs.rewards.weights;
         const double tables = weights.vary() ? 1.0 + layers : 1.0;
         memory.take(static_cast<double>(aggregate.values.size()) * 8 * tables + 64.0 * layers,

@@ -83,6 +83,7 @@ struct CompiledAggregate {
     std::size_t sums = 0;                  // how many there can be, from 0
     std::vector<double> values;            // by the sum; one table for all layers, or for each
     std::vector<Index> layers;             // in increasing order
+    Index number = 0;                      // among the aggregates of the description
 
     // Whether it counts at a layer.
     [[nodiscard]] bool counts_at(Index layer) const {

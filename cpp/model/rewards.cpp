@@ -146,7 +146,7 @@ Parts parts_of(const Aggregate& aggregate, const std::vector<AgentDescription>& 
 }
 
 // What a sum of 0 brings is a constant; what is a sum over agents after all are own rewards.
-void add_aggregate(const Aggregate& aggregate, Index horizon, const Parts& parts,
+void add_aggregate(const Aggregate& aggregate, Index number, Index horizon, const Parts& parts,
                    Rewards& rewards) {
     std::size_t most = 0;
     for (const auto& [i, amounts] : parts) most += amounts.rbegin()->first;
@@ -156,7 +156,7 @@ void add_aggregate(const Aggregate& aggregate, Index horizon, const Parts& parts
     rewards.constant.add(values[0], aggregate.stages);
     for (std::size_t k = values.size(); k-- > 0;) values[k] -= values[0];
     const bool apart = parts.size() < 2 || is_linear(values);
-    AggregateReward found{{}, {}, aggregate.stages};
+    AggregateReward found{{}, {}, aggregate.stages, number};
     for (const auto& [i, amounts] : parts) {
         AgentRewards& agent = rewards.agents[i];
         AggregateMember member{as<AgentId>(i), {}};
@@ -268,8 +268,9 @@ Rewards sort_rewards(const Description& description) {
             rewards.interactions.push_back(std::move(interaction));
         }
     }
-    for (const Aggregate& aggregate : description.aggregates) {
-        add_aggregate(aggregate, description.horizon,
+    for (std::size_t g = 0; g < description.aggregates.size(); ++g) {
+        const Aggregate& aggregate = description.aggregates[g];
+        add_aggregate(aggregate, static_cast<Index>(g), description.horizon,
                       parts_of(aggregate, description.agents, matchers, rewards), rewards);
     }
     rewards.constant.finish(rewards.weights);

@@ -107,6 +107,7 @@ struct AggregateReward {
     std::vector<AggregateMember> members;  // by agent
     std::vector<double> values;            // by the sum, from 0; without the stages' weights
     std::optional<std::vector<Index>> stages;
+    Index number;  // among the aggregates of the description
 };
 
 struct Rewards {

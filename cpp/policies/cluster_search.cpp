@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/team_model.hpp"
 #include "policies/exact_answer.hpp"
 #include "support/reservation.hpp"
 
@@ -32,6 +33,11 @@ ClusterSearch::ClusterSearch(const CompiledModel& model, const ClusterSearchOpti
         auto& near = neighbours_[i];
         for (const Index e : touching_[i]) {
             for (const InteractionMember& member : model.interactions[e].members) {
+                if (at(member.agent) != i) near.push_back(member.agent);
+            }
+        }
+        for (const Index e : aggregates_touching(model, {as<AgentId>(i)})) {
+            for (const AggregateMember& member : model.aggregates[e].members) {
                 if (at(member.agent) != i) near.push_back(member.agent);
             }
         }
@@ -155,12 +161,53 @@ void ClusterSearch::weigh() {
             }
         }
     }
+    total += weigh_sums();
     for (const auto& list : clash_) pairs += list.size();
     if (pairs == 0) return;
     const double even = total > 0 ? kEvenShare * total / static_cast<double>(pairs) : 1.0;
     for (auto& list : clash_) {
         for (double& each : list) each += even;
     }
+}
+
+// The same by aggregates: what these are expected to bring, either way, is divided among the pairs
+// of their members by what both add.
+double ClusterSearch::weigh_sums() {
+    double total = 0;
+    std::vector<double> adds;
+    for (std::size_t e = 0; e < model_.aggregates.size(); ++e) {
+        const CompiledAggregate& aggregate = model_.aggregates[e];
+        const std::size_t n = aggregate.members.size();
+        for (std::size_t l = 0; l < aggregate.layers.size(); ++l) {
+            adds.assign(n, 0.0);
+            double all = 0;
+            for (std::size_t m = 0; m < n; ++m) {
+                const Behaviour& group = *groups_[at(aggregate.members[m].agent)];
+                const auto& sums = (*group.sums_of(static_cast<Index>(e)))[l];
+                // What the group adds is shared out among its members.
+                for (std::size_t units = 0; units < sums.size(); ++units) {
+                    adds[m] += sums[units] * static_cast<double>(units) /
+                               static_cast<double>(group.agents.size());
+                }
+                all += adds[m];
+            }
+            monitor_.tick(cost::kClash * n * n);
+            if (all == 0) continue;
+            const double size = size_of(aggregate, aggregate.layers[l]) / (all * all);
+            for (std::size_t m = 0; m < n; ++m) {
+                const auto& near = neighbours_[at(aggregate.members[m].agent)];
+                for (std::size_t k = 0; k < n; ++k) {
+                    if (k == m || adds[m] == 0 || adds[k] == 0) continue;
+                    const double part = size * adds[m] * adds[k];
+                    const auto where =
+                        std::ranges::lower_bound(near, aggregate.members[k].agent) - near.begin();
+                    clash_[at(aggregate.members[m].agent)][static_cast<std::size_t>(where)] += part;
+                    total += part;
+                }
+            }
+        }
+    }
+    return total;
 }
 
 // A random connected cluster, taken out of the pool; who clashes more comes in more often.

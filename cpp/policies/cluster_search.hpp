@@ -56,6 +56,7 @@ private:
     [[nodiscard]] std::shared_ptr<const Behaviour> hold(Behaviour behaviour) const;
     void form_clusters();
     void weigh();
+    double weigh_sums();
     void begin_rework();
     bool answer(std::uint64_t end);
     void take(const std::vector<AgentId>& agents,

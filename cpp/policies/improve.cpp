@@ -32,9 +32,7 @@ PolicySearch::PolicySearch(const CompiledModel& model, const PolicySearchOptions
     : model_(model), monitor_(monitor), constant_(model.constant()) {
     // Policies of agents apart count the masses of their own laws only.
     error_ = 2 * mass_error(model);
-    // Clusters do not know aggregates.
-    const bool sums = !model.aggregates.empty();
-    if (sums || model.agents.size() <= options.joint_agents) {
+    if (model.agents.size() <= options.joint_agents) {
         TeamSearchOptions team;
         team.seed = options.seed;
         team.bases = options.bases;
@@ -43,8 +41,7 @@ PolicySearch::PolicySearch(const CompiledModel& model, const PolicySearchOptions
         team.threads = options.threads;
         team_ = std::make_unique<TeamSearch>(model, team, monitor);
     }
-    if (!sums &&
-        (model.agents.size() > options.joint_agents || model.agents.size() >= kWorthClusters)) {
+    if (model.agents.size() > options.joint_agents || model.agents.size() >= kWorthClusters) {
         ClusterSearchOptions clusters;
         clusters.seed = options.seed;
         clusters.bases = options.bases;

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <map>
 
+#include "bounds/sums.hpp"
+
 namespace coreplan {
 
 namespace {
@@ -71,6 +73,7 @@ Outlooks::Outlooks(const CompiledModel& model, double most_bytes, Monitor& monit
       signals_(signal_counts(model)),
       heard_(model.agents.size()),
       bonds_of_(model.agents.size()),
+      sums_of_(model.agents.size()),
       lists_(model.agents.size()),
       known_(model.agents.size()) {
     for (std::size_t i = 0; i < model.agents.size(); ++i) {
@@ -83,6 +86,20 @@ Outlooks::Outlooks(const CompiledModel& model, double most_bytes, Monitor& monit
             for (const InteractionMember& member : interaction.members) {
                 const std::size_t i = at(member.agent);
                 heard_[i][(stage - model.first_stage) * signals_[i] + at(member.signal)] = 1;
+            }
+        }
+    }
+    for (std::size_t e = 0; e < model.aggregates.size(); ++e) {
+        const CompiledAggregate& aggregate = model.aggregates[e];
+        for (std::size_t m = 0; m < aggregate.members.size(); ++m) {
+            const AggregateMember& member = aggregate.members[m];
+            const std::size_t i = at(member.agent);
+            if (aggregate.layers.empty()) continue;
+            sums_of_[i].emplace_back(static_cast<Index>(e), static_cast<Index>(m));
+            for (const Index layer : aggregate.layers) {
+                for (const auto& [signal, units] : member.units) {
+                    heard_[i][layer * signals_[i] + at(signal)] = 1;
+                }
             }
         }
     }
@@ -423,8 +440,74 @@ double Outlooks::expected(const Bond& bond, std::span<const Index> lists) const 
     return total;
 }
 
+void SumLookup::begin(Index aggregate, Index from) {
+    aggregate_ = &outlooks_.model().aggregates[aggregate];
+    from_ = from;
+    sums_.resize(std::max(sums_.size(), aggregate_->layers.size()));
+    for (std::size_t l = 0; l < aggregate_->layers.size(); ++l) sums_[l].assign(1, 1.0);
+    work_ += aggregate_->layers.size();
+}
+
+// Calls visit(l) for every layer at which a member may add something, with the amounts in
+// `amounts_`; `l` is the position among the aggregate's layers.
+template <class Visit>
+void SumLookup::for_each_layer(std::size_t m, Index number, const Visit& visit) {
+    const AggregateMember& member = aggregate_->members[m];
+    const auto list = outlooks_.lists_[at(member.agent)][number];
+    std::size_t l = 0;
+    for (std::size_t w = 0; w < list.size();) {
+        const std::size_t layer = layer_of(list[w]);
+        amounts_.clear();
+        for (; w < list.size() && layer_of(list[w]) == layer; w += 2) {
+            const SignalId signal = as<SignalId>(signal_of(list[w]));
+            const auto found = std::ranges::lower_bound(member.units, signal, {},
+                                                        &std::pair<SignalId, Index>::first);
+            if (found == member.units.end() || found->first != signal) continue;
+            amounts_.emplace_back(found->second, std::bit_cast<double>(list[w + 1]));
+        }
+        while (l < aggregate_->layers.size() && aggregate_->layers[l] < layer) ++l;
+        if (l == aggregate_->layers.size()) break;
+        if (amounts_.empty() || layer < from_ || aggregate_->layers[l] != layer) continue;
+        visit(l);
+    }
+    work_ += list.size();
+}
+
+void SumLookup::add(std::size_t member, Index list) {
+    if (list == 0) return;
+    for_each_layer(member, list, [&](std::size_t l) {
+        add_amounts(sums_[l], amounts_);
+        work_ += sums_[l].size() * (1 + amounts_.size());
+    });
+}
+
+double SumLookup::expected() {
+    double total = 0;
+    for (std::size_t l = 0; l < aggregate_->layers.size(); ++l) {
+        if (sums_[l].size() == 1) continue;  // nothing is earned for a sum of 0
+        total += expected_value(aggregate_->table(aggregate_->layers[l]), sums_[l]);
+        work_ += sums_[l].size();
+    }
+    return total;
+}
+
+double SumLookup::gain(std::size_t member, Index list) {
+    if (list == 0) return 0;
+    double total = 0;
+    for_each_layer(member, list, [&](std::size_t l) {
+        const std::span<const double> table = aggregate_->table(aggregate_->layers[l]);
+        const double without = expected_value(table, sums_[l]);
+        for (const auto& [units, chance] : amounts_) {
+            total += chance * (expected_value(table, sums_[l], units) - without);
+        }
+        work_ += sums_[l].size() * (1 + amounts_.size());
+    });
+    return total;
+}
+
 Lookup::Lookup(const Outlooks& outlooks)
     : outlooks_(outlooks),
+      sum_(outlooks),
       slots_(outlooks.bonds().size() * kSlots, Slot{kFree, 0.0}),
       lists_(outlooks.model().agents.size()) {}
 
@@ -475,7 +558,19 @@ double Lookup::expected(Index b, const std::vector<Index>& list_of_agent) {
 double Lookup::sum_over_bonds() {
     double total = 0;
     for (Index b = 0; b < outlooks_.bonds().size(); ++b) total += expected(b, lists_);
+    for (Index e = 0; e < outlooks_.model().aggregates.size(); ++e) {
+        total += expected_sum(e, lists_);
+    }
     return total;
+}
+
+double Lookup::expected_sum(Index aggregate, const std::vector<Index>& list_of_agent) {
+    sum_.begin(aggregate);
+    const auto& members = outlooks_.model().aggregates[aggregate].members;
+    for (std::size_t m = 0; m < members.size(); ++m) {
+        sum_.add(m, list_of_agent[at(members[m].agent)]);
+    }
+    return sum_.expected();
 }
 
 double Lookup::value(const Base& base, std::span<const ClassId> classes) {

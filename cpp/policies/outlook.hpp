@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "bounds/independent.hpp"
@@ -97,9 +98,14 @@ public:
     }
     // What a bond's agents are expected to get from their interactions, given one list each.
     [[nodiscard]] double expected(const Bond& bond, std::span<const Index> lists) const;
+    // Per agent: the aggregates that it is a member of, with its position among the members.
+    [[nodiscard]] const std::vector<std::pair<Index, Index>>& sums_of(std::size_t agent) const {
+        return sums_of_[agent];
+    }
     [[nodiscard]] double bytes() const noexcept { return bytes_; }
 
 private:
+    friend class SumLookup;
     class Lookout;
 
     std::shared_ptr<const AgentOutlook> look(std::size_t i, const std::vector<Index>& action,
@@ -143,11 +149,41 @@ private:
     std::vector<std::vector<char>> heard_;  // per agent, [layer * signals + signal]
     std::vector<Bond> bonds_;
     std::vector<std::vector<Index>> bonds_of_;
+    std::vector<std::vector<std::pair<Index, Index>>> sums_of_;
     std::vector<Lists> lists_;
     std::vector<std::vector<std::weak_ptr<const AgentOutlook>>> known_;
 };
 
-// Sums over bonds for one thread: remembers the expected interactions of few agents.
+// What an aggregate is expected to bring if its members act apart, as their lists say. For one
+// thread.
+class SumLookup {
+public:
+    explicit SumLookup(const Outlooks& outlooks) : outlooks_(outlooks) {}
+
+    // Nobody adds anything yet. Layers before `from` are left out.
+    void begin(Index aggregate, Index from = 0);
+    // One more member acts as a list says.
+    void add(std::size_t member, Index list);
+    [[nodiscard]] double expected();
+    // How much one more member would change that.
+    [[nodiscard]] double gain(std::size_t member, Index list);
+
+    // Numbers that were looked at, since the last call.
+    std::uint64_t take_work() { return std::exchange(work_, 0); }
+
+private:
+    template <class Visit>
+    void for_each_layer(std::size_t member, Index list, const Visit& visit);
+
+    const Outlooks& outlooks_;
+    const CompiledAggregate* aggregate_ = nullptr;
+    Index from_ = 0;
+    std::vector<std::vector<double>> sums_;  // per layer at which it counts: chances of sums
+    std::vector<std::pair<Index, double>> amounts_;
+    std::uint64_t work_ = 0;
+};
+
+// Sums over bonds and aggregates for one thread: remembers the expected interactions of few agents.
 class Lookup {
 public:
     explicit Lookup(const Outlooks& outlooks);
@@ -159,8 +195,14 @@ public:
     // The same when the agents take these actions (numbers within the agent) first.
     double value(const Base& base, std::span<const Index> actions);
 
+    // What an aggregate is expected to bring.
+    double expected_sum(Index aggregate, const std::vector<Index>& list_of_agent);
+
     // Forgets everything: the lists may have changed.
     void clear();
+
+    // Of aggregates, since the last call: what is not remembered takes work each time.
+    std::uint64_t take_work() { return sum_.take_work(); }
 
     [[nodiscard]] static double bytes(const Outlooks& outlooks);
 
@@ -174,6 +216,7 @@ private:
     double sum_over_bonds();
 
     const Outlooks& outlooks_;
+    SumLookup sum_;
     std::vector<Slot> slots_;
     std::vector<Index> lists_;
 };

@@ -116,7 +116,7 @@ const std::vector<double>& Descent::sums_without(const CompiledAggregate& aggreg
                                       model_.layer_count(), layer));
         work += sums_.size() * (1 + member.units.size());
     }
-    monitor_.tick_or_throw(work / 4 + 1);
+    monitor_.tick_or_throw(cost::kAmount * work + 1);
     return sums_;
 }
 
@@ -171,7 +171,7 @@ double Descent::expected_interactions(std::size_t i) {
             for (const auto& [signal, units] : mine.units) {
                 extra_[at(signal) * layers + layer] += expected_value(table, sums, units) - without;
             }
-            monitor_.tick_or_throw(1 + sums.size() * mine.units.size() / 4);
+            monitor_.tick_or_throw(1 + cost::kAmount * sums.size() * mine.units.size());
         }
     }
     double now = 0;

@@ -83,6 +83,7 @@ public:
           earlier_(rollout.earlier_),
           most_(std::max<std::size_t>(rollout.options_.candidates, 1)),
           lookup_(rollout.outlooks_),
+          sums_(model_.aggregates.size(), SumLookup(rollout.outlooks_)),
           tolerance_(kTolerance * reward_scale(model_)),
           agents_(model_.agents.size()),
           known_(kKnown),
@@ -138,6 +139,10 @@ public:
         layer.best_q[state] = winner.q;
         layer.base[state] = winner.base;
         layer.default_q[state] = lookup_.value(*bases_[0], chosen);
+        if (sums_.empty()) return;
+        std::uint64_t numbers = lookup_.take_work();
+        for (SumLookup& each : sums_) numbers += each.take_work();
+        work += cost::kAmount * numbers;
     }
 
     // Of all states so far. What is remembered of others counts as if it were looked up again.
@@ -169,6 +174,7 @@ private:
             q_ += outlook.value(classes[i]);
         }
         for (Index b = 0; b < outlooks_.bonds().size(); ++b) q_ += lookup_.expected(b, lists_);
+        for (Index e = 0; e < sums_.size(); ++e) q_ += lookup_.expected_sum(e, lists_);
     }
 
     // Remembers the actions as they are if they are among the best few.
@@ -202,6 +208,7 @@ private:
             const CompiledAgent& agent = model_.agents[i];
             const AgentOutlook& outlook = *base.agents[i];
             const Index now = actions_[i];
+            add_up_others(i);
             const double current = part(i, now, agent, outlook);
             double best = current;
             Index best_action = now;
@@ -227,10 +234,12 @@ private:
         }
     }
 
-    // Agents that can gain together, as far as they can choose; and all of their bonds.
+    // Agents that can gain together, as far as they can choose; and all of their bonds and
+    // aggregates.
     struct Party {
         std::vector<std::size_t> agents;
         std::vector<Index> bonds;
+        std::vector<Index> sums;
     };
 
     void find_parties() {
@@ -246,9 +255,12 @@ private:
             for (const std::size_t i : party.agents) {
                 const auto& mine = outlooks_.bonds_of(i);
                 party.bonds.insert(party.bonds.end(), mine.begin(), mine.end());
+                for (const auto& [e, member] : outlooks_.sums_of(i)) party.sums.push_back(e);
             }
-            std::ranges::sort(party.bonds);
-            party.bonds.erase(std::ranges::unique(party.bonds).begin(), party.bonds.end());
+            for (std::vector<Index>* each : {&party.bonds, &party.sums}) {
+                std::ranges::sort(*each);
+                each->erase(std::ranges::unique(*each).begin(), each->end());
+            }
             parties_.push_back(std::move(party));
         }
     }
@@ -282,6 +294,7 @@ private:
                 total += model_.agents[i].action_reward[actions_[i]] + base.agents[i]->value(after);
             }
             for (const Index b : party.bonds) total += lookup_.expected(b, lists_);
+            for (const Index e : party.sums) total += lookup_.expected_sum(e, lists_);
             work += cost::kDecide * (size + party.bonds.size());
             return total;
         };
@@ -317,7 +330,18 @@ private:
         return true;
     }
 
-    // What depends on one agent's action.
+    // What the others add to aggregates.
+    void add_up_others(std::size_t i) {
+        for (const auto& [e, mine] : outlooks_.sums_of(i)) {
+            const auto& members = model_.aggregates[e].members;
+            sums_[e].begin(e);
+            for (std::size_t m = 0; m < members.size(); ++m) {
+                if (m != mine) sums_[e].add(m, lists_[at(members[m].agent)]);
+            }
+        }
+    }
+
+    // What depends on one agent's action, with what the others add to aggregates known.
     double part(std::size_t i, Index a, const CompiledAgent& agent, const AgentOutlook& outlook) {
         const AfterId after = agent.action_after[a];
         work += cost::kDecide * (1 + outlooks_.bonds_of(i).size());
@@ -325,6 +349,9 @@ private:
         double total = agent.action_reward[a] + outlook.value(after);
         if (lists_[i] == 0) return total;
         for (const Index b : outlooks_.bonds_of(i)) total += lookup_.expected(b, lists_);
+        for (const auto& [e, mine] : outlooks_.sums_of(i)) {
+            total += sums_[e].gain(mine, lists_[i]);
+        }
         return total;
     }
 
@@ -400,6 +427,7 @@ private:
     std::vector<double> hope_;  // per layer: of states that are not known
     std::size_t most_;
     Lookup lookup_;
+    std::vector<SumLookup> sums_;  // per aggregate
     double tolerance_;
     std::size_t agents_;
     Index layer_ = 0;
@@ -641,6 +669,9 @@ double Rollout::reward_of(const RolloutLayer& layer, Index number, std::size_t s
     }
     for (std::size_t k = 0; k < model_.interactions_at[number].size(); ++k) {
         total += model_.interaction_value(number, k, afters);
+    }
+    for (const Index e : model_.aggregates_at[number]) {
+        total += model_.aggregate_value(model_.aggregates[e], number, afters);
     }
     return total;
 }

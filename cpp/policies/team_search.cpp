@@ -39,7 +39,6 @@ TeamSearch::TeamSearch(const CompiledModel& model, const TeamSearchOptions& opti
                                           [](const auto& each) { return !each.layers.empty(); });
     trivial_ = !sums && std::ranges::all_of(model.interactions,
                                             [](const auto& each) { return each.values.empty(); });
-    rolls_ = !sums;
     take_profile();
     left_ = kFirstTries * model.agents.size();
 }
@@ -83,11 +82,6 @@ void TeamSearch::work(std::uint64_t end, std::uint64_t rounds) {
         switch (step_) {
             case Step::search:
                 if (!search(end)) return;
-                if (!rolls_) {
-                    ++rounds_;
-                    left_ = kTriesPerRound * model_.agents.size();
-                    break;
-                }
                 if (!prepare()) {
                     trivial_ = true;
                     return;

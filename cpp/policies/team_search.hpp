@@ -75,7 +75,6 @@ private:
     double policy_bytes_ = 0;
     LocalPolicy alone_;
     bool trivial_ = false;  // nobody interacts, or there is no room for rollouts
-    bool rolls_ = true;     // rollouts do not know aggregates
 
     Step step_ = Step::search;
     std::size_t left_ = 0;  // tries of the step in work

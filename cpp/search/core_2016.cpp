@@ -486,6 +486,9 @@ private:
 
 CoreResult solve_core_2016(ConditionalReturnGraphs& crgs, const CoreOptions& options,
                            Monitor& monitor) {
+    if (!crgs.graphs().rewards.aggregates.empty()) {
+        throw std::invalid_argument("aggregates have to be described by entries");
+    }
     try {
         return Search(crgs, options, monitor).run();
     } catch (const LimitReached& limit) {  // before it had begun

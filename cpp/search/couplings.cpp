@@ -80,7 +80,11 @@ Couplings::Couplings(const CompiledModel& model, Monitor& monitor)
         monitor.tick_or_throw(16 * lists.of_after.size());
     }
     lease_.settle();
-    std::map<std::vector<AgentId>, std::vector<Index>> bonds;
+    struct Links {
+        std::vector<Index> interactions;
+        std::vector<Index> aggregates;
+    };
+    std::map<std::vector<AgentId>, Links> bonds;
     for (std::size_t e = 0; e < model.interactions.size(); ++e) {
         if (model.interactions[e].values.empty()) continue;
         std::vector<AgentId> who;
@@ -88,10 +92,20 @@ Couplings::Couplings(const CompiledModel& model, Monitor& monitor)
             who.push_back(member.agent);
         }
         std::ranges::sort(who);
-        bonds[std::move(who)].push_back(static_cast<Index>(e));
+        bonds[std::move(who)].interactions.push_back(static_cast<Index>(e));
+    }
+    for (std::size_t e = 0; e < model.aggregates.size(); ++e) {
+        const std::vector<AggregateMember>& members = model.aggregates[e].members;
+        if (model.aggregates[e].layers.empty()) continue;
+        for (std::size_t x = 0; x < members.size(); ++x) {
+            for (std::size_t y = x + 1; y < members.size(); ++y) {
+                const auto [first, second] = std::minmax(members[x].agent, members[y].agent);
+                bonds[{first, second}].aggregates.push_back(static_cast<Index>(e));
+            }
+        }
     }
     double left = kPartOfMemory * (monitor.memory_limit() - monitor.reserved());
-    for (auto& [agents, interactions] : bonds) {
+    for (auto& [agents, links] : bonds) {
         Memo& memo = memos_.emplace_back();
         if (agents.size() == 2) {
             const std::size_t rows = list_count(agents[0]);
@@ -104,7 +118,7 @@ Couplings::Couplings(const CompiledModel& model, Monitor& monitor)
                 memo.known = std::make_unique<std::atomic<char>[]>(rows * columns);
             }
         }
-        bonds_.push_back({agents, std::move(interactions)});
+        bonds_.push_back({agents, std::move(links.interactions), std::move(links.aggregates)});
     }
 }
 
@@ -154,7 +168,35 @@ bool Couplings::alive(std::size_t b, std::span<const Index> lists) const {
     return answer == 2;
 }
 
+// Whether both agents of a bond can add to an aggregate at some stage.
+bool Couplings::both_add(const Bond& bond, const CompiledAggregate& aggregate,
+                         std::span<const Index> lists) const {
+    std::vector<Stages> adds[2];
+    for (std::size_t m = 0; m < 2; ++m) {
+        const auto member =
+            std::ranges::find(aggregate.members, bond.agents[m], &AggregateMember::agent);
+        for (const auto& [signal, units] : member->units) {
+            for (const Stages& each : stages_of(runs(bond.agents[m], lists[m]), signal)) {
+                adds[m].push_back(each);
+            }
+        }
+    }
+    return std::ranges::any_of(adds[0], [&](const Stages& one) {
+        return std::ranges::any_of(adds[1], [&](const Stages& other) {
+            const Index first = std::max(one.first, other.first);
+            const Index last = std::min(one.last, other.last);
+            if (first > last) return false;
+            const auto layer =
+                std::ranges::lower_bound(aggregate.layers, first - model_.first_stage);
+            return layer != aggregate.layers.end() && *layer + model_.first_stage <= last;
+        });
+    });
+}
+
 bool Couplings::find_alive(const Bond& bond, std::span<const Index> lists) const {
+    const bool adding = std::ranges::any_of(
+        bond.aggregates, [&](Index e) { return both_add(bond, model_.aggregates[e], lists); });
+    if (adding) return true;
     return std::ranges::any_of(bond.interactions, [&](Index e) {
         const CompiledInteraction& interaction = model_.interactions[e];
         std::vector<Stages> common{

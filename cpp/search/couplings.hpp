@@ -1,7 +1,8 @@
 // Which agents can still interact, given where each of them stands. An interaction is alive if
 // there is a stage at which all its members can still take part; agents that share one that is
-// alive belong to the same group. What an agent can take part in only ever shrinks, so groups only
-// split.
+// alive belong to the same group. So do two agents that can still add to an aggregate at the same
+// stage: all who add at a stage are in one group, which earns what their sum is worth. What an
+// agent can take part in only ever shrinks, so groups only split.
 #pragma once
 
 #include <atomic>
@@ -41,13 +42,14 @@ public:
         return agents_[at(agent)].begin.size() - 1;
     }
 
-    // All interactions among exactly these agents.
+    // All interactions among exactly these agents; if they are two, aggregates of both as well.
     struct Bond {
         std::vector<AgentId> agents;  // ascending
         std::vector<Index> interactions;
+        std::vector<Index> aggregates;
     };
     [[nodiscard]] const std::vector<Bond>& bonds() const noexcept { return bonds_; }
-    // Whether one of a bond's interactions is alive; `lists` has one per agent of the bond.
+    // Whether one of them is alive; `lists` has one per agent of the bond.
     [[nodiscard]] bool alive(std::size_t bond, std::span<const Index> lists) const;
 
 private:
@@ -65,6 +67,8 @@ private:
 
     void unite_outcomes(const CompiledAgent& agent, Lists& lists) const;
     [[nodiscard]] bool find_alive(const Bond& bond, std::span<const Index> lists) const;
+    [[nodiscard]] bool both_add(const Bond& bond, const CompiledAggregate& aggregate,
+                                std::span<const Index> lists) const;
 
     const CompiledModel& model_;
     Lease lease_;         // of lists

@@ -41,10 +41,96 @@ RelaxationBound::RelaxationBound(const Relaxation& relaxation, const Shapes& sha
         }
         cluster.wide = relaxation.wide_of(c);
     }
+    for (std::size_t e = 0; e < model_.aggregates.size(); ++e) {
+        prices_.push_back(relaxation.prices(e));
+        double bytes = static_cast<double>(prices_.back().size() * sizeof(double));
+        for (const AggregateMember& member : model_.aggregates[e].members) {
+            bytes += static_cast<double>(
+                (model_.agents[at(member.agent)].action_reward.size() + prices_.back().size()) *
+                sizeof(Index));
+        }
+        take(bytes);
+        sums_.push_back(members_of(model_, model_.aggregates[e], monitor));
+    }
     eye_bytes_ = std::min(kEyeBytes, kRoomOfEyes * shapes.room().left() / threads);
     take(eye_bytes_ * threads);
     remnants_.resize(clusters_.size());
-    for (std::size_t c = 0; c < clusters_.size(); ++c) remnant(c, clusters_[c].agents, monitor);
+    std::vector<std::vector<AgentId>> whole;
+    for (const Cluster& cluster : clusters_) whole.push_back(cluster.agents);
+    auto roles = roles_in(model_.everyone(), whole);
+    for (std::size_t c = 0; c < clusters_.size(); ++c) {
+        remnant(c, clusters_[c].agents, std::move(roles[c]), monitor);
+    }
+}
+
+// Per cluster, of which some agents are in a group: what it has to do with aggregates.
+std::vector<std::vector<RelaxationBound::Role>> RelaxationBound::roles_in(
+    const std::vector<AgentId>& group, const std::vector<std::vector<AgentId>>& common) const {
+    std::vector<std::vector<Role>> roles(clusters_.size());
+    if (model_.aggregates.empty()) return roles;
+    std::vector<const std::vector<AgentId>*> teams;
+    for (const std::vector<AgentId>& agents : common) teams.push_back(&agents);
+    for (const Index e : aggregates_touching(model_, group)) {
+        const SumRoles found = roles_of(model_.aggregates[e], group, teams);
+        roles[found.owner].push_back({e, true, found.outside});
+        for (std::size_t k = 0; k < found.outside.size(); ++k) {
+            auto& mine = roles[found.payer[k]];
+            if (mine.empty() || mine.back().aggregate != e) mine.push_back({e, false, {}});
+            mine.back().members.push_back(found.outside[k]);
+        }
+    }
+    return roles;
+}
+
+// The sums that a remnant owns, and the prices of units that it is paid.
+void RelaxationBound::add_sums(std::size_t c, Remnant& made) {
+    Team& team = made.team;
+    made.rewards.resize(team.agents.size());
+    made.worth.reserve(made.roles.size());
+    for (const Role& role : made.roles) {
+        const CompiledAggregate& aggregate = model_.aggregates[role.aggregate];
+        const SumMembers& members = sums_[role.aggregate];
+        const std::vector<double>& prices = prices_[role.aggregate];
+        if (!role.owns) {
+            for (const std::size_t member : role.members) {
+                const AgentId who = aggregate.members[member].agent;
+                const std::size_t m = position_in(team.agents, who);
+                std::vector<double>& rewards = made.rewards[m];
+                if (rewards.empty()) {
+                    rewards = clusters_[c].shares[position_in(clusters_[c].agents, who)];
+                    take(static_cast<double>(rewards.size() * sizeof(double)));
+                    team.rewards[m] = rewards.data();
+                }
+                pay_units(aggregate, model_.agents[at(who)], members.units[member], prices.data(),
+                          rewards);
+            }
+            continue;
+        }
+        if (role.members.empty()) {
+            team.sums.push_back({.aggregate = role.aggregate});
+            continue;
+        }
+        std::vector<std::size_t> mine(prices.size(), 0);
+        std::vector<std::size_t> others(prices.size(), 0);
+        std::size_t width = 1;
+        for (std::size_t l = 0; l < prices.size(); ++l) {
+            for (std::size_t m = 0; m < aggregate.members.size(); ++m) {
+                if (position_in(team.agents, aggregate.members[m].agent) < team.agents.size()) {
+                    mine[l] += members.most[m][l];
+                }
+            }
+            for (const std::size_t m : role.members) others[l] += members.most[m][l];
+            width = std::max(width, mine[l] + 1);
+        }
+        std::vector<double>& worth = made.worth.emplace_back(prices.size() * width, 0.0);
+        take(static_cast<double>(worth.size() * sizeof(double)));
+        std::vector<Index> bought(width);
+        for (std::size_t l = 0; l < prices.size(); ++l) {
+            worth_of_sums(aggregate.table(aggregate.layers[l]), prices[l], mine[l], others[l],
+                          worth.data() + l * width, bought.data());
+        }
+        team.sums.push_back({role.aggregate, worth.data(), width});
+    }
 }
 
 void RelaxationBound::take(double bytes) {
@@ -78,9 +164,10 @@ std::vector<const PairBlock*> RelaxationBound::pairs_of(std::size_t cluster) con
 
 const RelaxationBound::Remnant& RelaxationBound::remnant(std::size_t c,
                                                          std::span<const AgentId> agents,
+                                                         std::vector<Role> roles,
                                                          Monitor& monitor) {
     for (const auto& known : remnants_[c]) {
-        if (std::ranges::equal(known->team.agents, agents)) return *known;
+        if (std::ranges::equal(known->team.agents, agents) && known->roles == roles) return *known;
     }
     const Cluster& cluster = clusters_[c];
     auto made = std::make_unique<Remnant>();
@@ -102,6 +189,8 @@ const RelaxationBound::Remnant& RelaxationBound::remnant(std::size_t c,
         };
         if (std::ranges::all_of(model_.interactions[e].members, inside)) team.wide.push_back(e);
     }
+    made->roles = std::move(roles);
+    add_sums(c, *made);
     const KernelOptions options{.policy = false, .values = true, .threads = threads_};
     const double bytes = kernel_bytes(model_, team.agents, options);
     if (!shapes_.room().take(bytes)) {
@@ -124,13 +213,17 @@ const RelaxationBound::Remnant& RelaxationBound::remnant(std::size_t c,
 
 void RelaxationBound::prepare(Shape& shape, Monitor& monitor) {
     auto notes = std::make_unique<Parts>();
+    std::vector<std::vector<AgentId>> common(clusters_.size());
     for (std::size_t c = 0; c < clusters_.size(); ++c) {
-        std::vector<AgentId> common;
         std::ranges::set_intersection(clusters_[c].agents, shape.agents,
-                                      std::back_inserter(common));
-        if (common.empty()) continue;
-        Part& part = notes->parts.emplace_back(&remnant(c, common, monitor), std::vector<Index>{});
-        for (const AgentId agent : common) {
+                                      std::back_inserter(common[c]));
+    }
+    auto roles = roles_in(shape.agents, common);
+    for (std::size_t c = 0; c < clusters_.size(); ++c) {
+        if (common[c].empty()) continue;
+        Part& part = notes->parts.emplace_back(&remnant(c, common[c], std::move(roles[c]), monitor),
+                                               std::vector<Index>{});
+        for (const AgentId agent : common[c]) {
             part.places.push_back(static_cast<Index>(position_in(shape.agents, agent)));
         }
     }

@@ -32,7 +32,9 @@ public:
 };
 
 // The tables of a relaxation's clusters. A group's bound is the sum over every cluster that has an
-// agent in the group; of one that is cut, the agents that remain, with that cluster's shares.
+// agent in the group; of one that is cut, the agents that remain, with that cluster's shares. An
+// aggregate is owned, and its units are paid, as if the group were all there is: the others add
+// nothing while the group can add.
 class RelaxationBound final : public GroupBound {
 public:
     // Takes the shares as they are now. Where memory is short, tables are rounded up. Throws if
@@ -54,7 +56,11 @@ public:
     // Hands over all tables; nothing may be asked any more.
     std::vector<ValueTable> take_tables();
 
-    // The clusters and the shares that it took.
+    // The clusters, the shares and the prices that it took.
+    [[nodiscard]] const CompiledModel& model() const noexcept { return model_; }
+    [[nodiscard]] const std::vector<double>& prices(std::size_t aggregate) const {
+        return prices_[aggregate];
+    }
     [[nodiscard]] std::size_t cluster_count() const noexcept { return clusters_.size(); }
     [[nodiscard]] const std::vector<AgentId>& agents_of(std::size_t cluster) const {
         return clusters_[cluster].agents;
@@ -83,9 +89,20 @@ private:
         std::vector<SharedPair> pairs;
         std::vector<Index> wide;
     };
+    // What a cluster has to do with an aggregate, for a group: it owns it, and buys units of the
+    // given members; or these are its own and paid.
+    struct Role {
+        Index aggregate;
+        bool owns;
+        std::vector<std::size_t> members;
+        friend bool operator==(const Role&, const Role&) = default;
+    };
     // Some agents of a cluster, with its shares.
     struct Remnant {
+        std::vector<Role> roles;
         Team team;
+        std::vector<std::vector<double>> rewards;  // of agents that are paid
+        std::vector<std::vector<double>> worth;    // of sums, where units are bought
         ValueTable table;
     };
     struct Part {
@@ -101,7 +118,11 @@ private:
     }
 
     void take(double bytes);
-    const Remnant& remnant(std::size_t cluster, std::span<const AgentId> agents, Monitor& monitor);
+    [[nodiscard]] std::vector<std::vector<Role>> roles_in(
+        const std::vector<AgentId>& group, const std::vector<std::vector<AgentId>>& common) const;
+    const Remnant& remnant(std::size_t cluster, std::span<const AgentId> agents,
+                           std::vector<Role> roles, Monitor& monitor);
+    void add_sums(std::size_t cluster, Remnant& remnant);
 
     const CompiledModel& model_;
     const Shapes& shapes_;
@@ -120,6 +141,8 @@ private:
     double eye_bytes_ = 0;
     bool rough_;
     std::vector<Cluster> clusters_;
+    std::vector<SumMembers> sums_;             // per aggregate
+    std::vector<std::vector<double>> prices_;  // per aggregate and layer at which it counts
     std::vector<std::vector<std::unique_ptr<Remnant>>> remnants_;  // per cluster
 };
 

@@ -16,21 +16,21 @@ public:
     explicit BaseEye(const BaseFloor& floor)
         : floor_(floor),
           lookup_(floor.outlooks_),
+          sum_(floor.outlooks_),
           lists_(floor.outlooks_.model().agents.size()),
           hidden_(lists_.size()) {}
 
-    double lower(const Shape& shape, Index /*layer*/, std::span<const Status> where) override {
-        return find(shape, where).first;
+    double lower(const Shape& shape, Index layer, std::span<const Status> where) override {
+        return find(shape, layer, where).first;
     }
 
-    double usual(const Shape& shape, Index /*layer*/, std::span<const Status> where) override {
-        return value_of(*floor_.bases_[0], shape, where,
-                        static_cast<const Bonds&>(*shape.lower).inside);
+    double usual(const Shape& shape, Index layer, std::span<const Status> where) override {
+        return value_of(*floor_.bases_[0], shape, layer, where);
     }
 
-    void act(const Shape& shape, Index /*layer*/, std::span<const Status> where,
+    void act(const Shape& shape, Index layer, std::span<const Status> where,
              std::vector<Index>& actions) override {
-        const Base& base = *floor_.bases_[find(shape, where).second];
+        const Base& base = *floor_.bases_[find(shape, layer, where).second];
         actions.clear();
         for (std::size_t m = 0; m < where.size(); ++m) {
             actions.push_back(base.agents[at(shape.agents[m])]->action[at(where[m].class_id())]);
@@ -38,18 +38,19 @@ public:
     }
 
 private:
-    std::pair<double, std::size_t> find(const Shape& shape, std::span<const Status> where) {
-        const auto& bonds = static_cast<const Bonds&>(*shape.lower).inside;
+    std::pair<double, std::size_t> find(const Shape& shape, Index layer,
+                                        std::span<const Status> where) {
         std::pair<double, std::size_t> best{-std::numeric_limits<double>::infinity(), 0};
         for (std::size_t b = 0; b < floor_.bases_.size(); ++b) {
-            const double value = value_of(*floor_.bases_[b], shape, where, bonds);
+            const double value = value_of(*floor_.bases_[b], shape, layer, where);
             if (value > best.first) best = {value, b};
         }
         return best;
     }
 
-    double value_of(const Base& base, const Shape& shape, std::span<const Status> where,
-                    const std::vector<Index>& bonds) {
+    double value_of(const Base& base, const Shape& shape, Index layer,
+                    std::span<const Status> where) {
+        const auto& bonds = static_cast<const Bonds&>(*shape.lower);
         double value = 0;
         bool revealed = true;
         for (std::size_t m = 0; m < where.size(); ++m) {
@@ -69,8 +70,19 @@ private:
                 value += agent.outcome_probability[o] * outlook.value(agent.outcome_next[o]);
             }
         }
-        for (const Index b : bonds) {
+        for (const Index b : bonds.inside) {
             value += revealed ? lookup_.expected(b, lists_) : expected(base, b, 0);
+        }
+        for (const auto& [aggregate, members] : bonds.sums) {
+            // Agents outside of the group add nothing as long as one inside can. Lists of
+            // after-states begin one layer before.
+            sum_.begin(aggregate, layer);
+            for (const auto& [member, place] : members) {
+                const AgentOutlook& outlook = *base.agents[at(shape.agents[place])];
+                sum_.add(member, where[place].revealed() ? outlook.list(where[place].class_id())
+                                                         : outlook.list(where[place].after_id()));
+            }
+            value += sum_.expected();
         }
         return value;
     }
@@ -92,6 +104,7 @@ private:
 
     const BaseFloor& floor_;
     Lookup lookup_;
+    SumLookup sum_;
     // Per agent: its list, or outcomes that are not revealed.
     std::vector<Index> lists_;
     std::vector<std::pair<Index, Index>> hidden_;
@@ -115,6 +128,16 @@ void BaseFloor::prepare(Shape& shape) {
         };
         if (std::ranges::all_of(outlooks_.bonds()[b].agents, inside)) {
             notes->inside.push_back(static_cast<Index>(b));
+        }
+    }
+    for (const Index e : shape.sums) {
+        auto& sum = notes->sums.emplace_back(e, std::vector<std::pair<Index, Index>>{});
+        const auto& members = outlooks_.model().aggregates[e].members;
+        for (std::size_t m = 0; m < members.size(); ++m) {
+            const auto found = std::ranges::lower_bound(shape.agents, members[m].agent);
+            if (found == shape.agents.end() || *found != members[m].agent) continue;
+            sum.second.emplace_back(static_cast<Index>(m),
+                                    static_cast<Index>(found - shape.agents.begin()));
         }
     }
     shape.lower = std::move(notes);

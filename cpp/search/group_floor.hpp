@@ -48,6 +48,8 @@ public:
 private:
     struct Bonds final : ShapeNotes {
         std::vector<Index> inside;
+        // Aggregates, with (member, place in the group) for each agent of the group in them.
+        std::vector<std::pair<Index, std::vector<std::pair<Index, Index>>>> sums;
     };
     class BaseEye;
 

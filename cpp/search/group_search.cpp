@@ -74,6 +74,11 @@ GroupSearch::GroupSearch(const CompiledModel& model, const Relaxation& relaxatio
         if (bound_ != nullptr) bound_->prepare(shape, own);  // without one, policies only
         floor_.prepare(shape);
         shape.look_work = cost::kLookUp * (shape.size() + shape.bonds.size()) * floor_.bases();
+        for (const Index e : shape.sums) {
+            // Chances of sums are not remembered.
+            shape.look_work += cost::kAmount * model_.aggregates[e].layers.size() * shape.size() *
+                               shape.size() * floor_.bases();
+        }
         if (bound_ != nullptr) shape.look_work += cost::kLookUp * RelaxationBound::look_ups(shape);
         if (shape.size() == 1 ||
             (options_.tables && (shape.size() == 2 || shape.cells <= kSmallTable))) {
@@ -357,6 +362,9 @@ void GroupSearch::go_by(const Relaxation& relaxation) {
     std::size_t interactions = 0;
     for (const auto& layer : model_.interactions_at) {
         interactions = std::max(interactions, layer.size());
+    }
+    for (const CompiledAggregate& aggregate : model_.aggregates) {
+        interactions += 4 * aggregate.members.size();
     }
     operations += static_cast<double>(interactions);
     operations_ = std::max(operations_, operations);

@@ -74,6 +74,7 @@ Shape& Shapes::get(std::span<const AgentId> agents, Monitor& monitor) {
         }
     }
     shape->wide = wide_interactions(model_, shape->agents);
+    shape->sums = aggregates_touching(model_, shape->agents);
     shape->places.resize(shape->size());
     std::iota(shape->places.begin(), shape->places.end(), Index{0});
     shape->ties.assign(shape->size(), 0);
@@ -136,6 +137,7 @@ Team Shapes::team_of(const Shape& shape) const {
         team.pairs.push_back({pair.first, pair.second, pair.block, pair.block->value.data()});
     }
     team.wide = shape.wide;
+    for (const Index e : shape.sums) team.sums.push_back({.aggregate = e});
     return team;
 }
 
@@ -247,6 +249,11 @@ double Shapes::interactions(const Shape& shape, Index layer,
         }
         total += value;
     }
+    for (const Index e : shape.sums) {
+        const CompiledAggregate& aggregate = model_.aggregates[e];
+        if (!aggregate.counts_at(layer)) continue;
+        total += aggregate.table(layer)[units_of(model_, aggregate, shape.agents, afters)];
+    }
     return total;
 }
 
@@ -328,6 +335,12 @@ private:
                 gain *= agents_[m].model->chance(at(after_[m]), member.signal);
             }
             value += gain;
+        }
+        for (const Team::Sum& sum : team_.sums) {
+            const double* values = sum_values(model_, sum, layer_);
+            if (values == nullptr) continue;
+            value +=
+                values[units_of(model_, model_.aggregates[sum.aggregate], team_.agents, after_)];
         }
         return value;
     }

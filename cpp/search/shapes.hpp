@@ -82,6 +82,7 @@ struct Shape {
     };
     std::vector<PairAt> pairs;
     std::vector<Index> wide;            // interactions of three and more members
+    std::vector<Index> sums;            // aggregates of some of its agents
     std::vector<Index> places;          // all positions: 0, 1, ...
     std::vector<Index> ties;            // per position: bonds that it is in
     double cells = 0;                   // joint states of all layers
@@ -141,7 +142,8 @@ public:
     // Hands over all tables; nothing may be asked any more.
     std::vector<ValueTable> take_tables();
 
-    // What a group gets from interactions at once, if its agents go to these after-states.
+    // What a group gets from interactions and aggregates at once, if its agents go to these
+    // after-states.
     [[nodiscard]] double interactions(const Shape& shape, Index layer,
                                       std::span<const AfterId> afters) const;
 

@@ -52,6 +52,8 @@ inline constexpr std::uint64_t kClash = 20;
 // Rollout: per page of 4096 bytes that it remembers sums in; per agent or bond that a base's value
 // in a state is added up from; per outcome that is looked at more closely; per agent and per
 // outcome of a state that is expanded; per link and per state that is evaluated.
+// Per number that the chances of an aggregate's sums are added up from.
+inline constexpr std::uint64_t kAmount = 2;
 inline constexpr std::uint64_t kPage = 800;
 inline constexpr std::uint64_t kDecide = 10;
 inline constexpr std::uint64_t kPeek = 80;

@@ -110,6 +110,16 @@ double interaction_reward(const CompiledModel& model, std::span<const AgentId> a
             if (stage == model.first_stage + layer) total += value * product;
         }
     }
+    for (const CompiledAggregate& aggregate : model.aggregates) {
+        if (!aggregate.counts_at(layer)) continue;
+        std::size_t sum = 0;
+        for (const AggregateMember& member : aggregate.members) {
+            const auto found = std::ranges::find(agents, member.agent);
+            if (found == agents.end()) continue;
+            sum += model.units(member, afters[static_cast<std::size_t>(found - agents.begin())]);
+        }
+        total += aggregate.table(layer)[sum];
+    }
     return total;
 }
 

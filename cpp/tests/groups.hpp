@@ -34,7 +34,8 @@ std::vector<std::pair<Classes, double>> revealed(const CompiledModel& model,
 std::vector<AfterId> afters_of(const CompiledModel& model, std::span<const AgentId> agents,
                                std::span<const ClassId> classes, std::span<const Index> actions);
 
-// What agents get at once: for themselves, and from interactions of which all members are there.
+// What agents get at once: for themselves; and from interactions of which all members are there,
+// and from aggregates to which nobody else adds anything.
 double own_reward(const CompiledModel& model, std::span<const AgentId> agents,
                   std::span<const ClassId> classes, std::span<const Index> actions);
 double interaction_reward(const CompiledModel& model, std::span<const AgentId> agents, Index layer,

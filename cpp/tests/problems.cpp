@@ -278,5 +278,8 @@ Description random_team(std::uint64_t seed) { return weighted(Maker(seed).make()
 Description random_team_with_sums(std::uint64_t seed) {
     return weighted(Maker(seed).make_with_sums(), seed);
 }
+Description any_team(std::uint64_t seed) {
+    return seed / 3 % 2 == 0 ? random_team(seed) : random_team_with_sums(seed);
+}
 
 }  // namespace coreplan::problems

@@ -60,6 +60,9 @@ Description random_team(std::uint64_t seed);
 // that add up within an agent, some stages only.
 Description random_team_with_sums(std::uint64_t seed);
 
+// One or the other: three seeds in turn.
+Description any_team(std::uint64_t seed);
+
 // Agents that get from everywhere to everywhere, every neighbouring two of which interact. Nothing
 // can be merged, so that a stage has states^agents joint states soon.
 Description crowd(Index agents, Index states, Index horizon);

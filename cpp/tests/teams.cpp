@@ -9,7 +9,7 @@ namespace coreplan::teams {
 
 using namespace problems;
 
-CompiledModel ring(Index agents, Index horizon, std::uint64_t seed) {
+CompiledModel ring(Index agents, Index horizon, std::uint64_t seed, bool with_sum) {
     std::mt19937_64 random(seed);
     const auto unit = [&] { return std::uniform_real_distribution<double>(0, 1)(random); };
     std::vector<AgentDescription> descriptions;
@@ -41,6 +41,22 @@ CompiledModel ring(Index agents, Index horizon, std::uint64_t seed) {
                                  when(d, third, on_actions({1}))});
         }
     }
+    if (!with_sum) return compiled(d);
+    Aggregate aggregate;
+    for (Index i = 0; i < agents; ++i) {
+        const Member works = when(d, i, on_actions({1}));
+        aggregate.amounts.push_back({works.agent, works.condition, 1});
+        if (i % 2 == 0) continue;
+        const Member begins =
+            when(d, i, Condition{std::vector<Index>{0}, std::vector<Index>{1}, std::nullopt});
+        aggregate.amounts.push_back({begins.agent, begins.condition, 1});
+    }
+    double worth = 0;
+    for (Index k = 0; k <= 2 * agents; ++k) {
+        aggregate.values.push_back(worth);
+        worth += k < 3 ? unit() - 0.3 : -3 * unit();
+    }
+    d.aggregates.push_back(std::move(aggregate));
     return compiled(d);
 }
 
@@ -56,6 +72,10 @@ double worth(const CompiledModel& model, const TeamPolicy& policy) {
     }
     double total = 0;
     std::vector<std::vector<double>> product(model.layer_count());
+    // Per aggregate and layer: the chances of the sum that clusters so far add up to.
+    std::vector<std::vector<std::map<std::size_t, double>>> sums(
+        model.aggregates.size(),
+        std::vector<std::map<std::size_t, double>>(model.layer_count(), {{0, 1.0}}));
     for (Index l = 0; l < model.layer_count(); ++l) product[l] = model.values_at[l];
     for (const Cluster& cluster : clusters) {
         std::map<std::vector<ClassId>, double> here{
@@ -65,6 +85,7 @@ double worth(const CompiledModel& model, const TeamPolicy& policy) {
             for (std::size_t i = 0; i < n; ++i) all[i] = ClassId{model.agents[i].layer_begin[l]};
             std::map<std::vector<ClassId>, double> next;
             std::vector<double> matched(model.interactions_at[l].size(), 0.0);
+            std::vector<std::map<std::size_t, double>> adds(model.aggregates.size());
             for (const auto& [state, chance] : here) {
                 for (std::size_t m = 0; m < state.size(); ++m)
                     all[at(cluster.agents[m])] = state[m];
@@ -92,6 +113,18 @@ double worth(const CompiledModel& model, const TeamPolicy& policy) {
                     moves = std::move(wider);
                 }
                 for (const auto& [row, probability] : moves) next[row] += probability;
+                for (std::size_t e = 0; e < model.aggregates.size(); ++e) {
+                    std::size_t units = 0;
+                    for (const AggregateMember& member : model.aggregates[e].members) {
+                        const auto place = std::ranges::find(cluster.agents, member.agent);
+                        if (place == cluster.agents.end()) continue;
+                        const std::size_t i = at(member.agent);
+                        const auto m = static_cast<std::size_t>(place - cluster.agents.begin());
+                        const Index a = model.agents[i].action_begin[at(state[m])] + actions[i];
+                        units += model.units(member, model.agents[i].action_after[a]);
+                    }
+                    adds[e][units] += chance;
+                }
                 for (std::size_t k = 0; k < matched.size(); ++k) {
                     double all_match = chance;
                     for (const auto& member :
@@ -106,11 +139,26 @@ double worth(const CompiledModel& model, const TeamPolicy& policy) {
                 }
             }
             for (std::size_t k = 0; k < matched.size(); ++k) product[l][k] *= matched[k];
+            for (std::size_t e = 0; e < adds.size(); ++e) {
+                std::map<std::size_t, double> both;
+                for (const auto& [one, chance] : sums[e][l]) {
+                    for (const auto& [more, probability] : adds[e]) {
+                        both[one + more] += chance * probability;
+                    }
+                }
+                sums[e][l] = std::move(both);
+            }
             here = std::move(next);
         }
     }
     for (const auto& layer : product) {
         for (const double value : layer) total += value;
+    }
+    for (std::size_t e = 0; e < sums.size(); ++e) {
+        for (const Index l : model.aggregates[e].layers) {
+            const auto table = model.aggregates[e].table(l);
+            for (const auto& [sum, chance] : sums[e][l]) total += chance * table[sum];
+        }
     }
     return total;
 }

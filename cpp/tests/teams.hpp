@@ -9,7 +9,8 @@
 namespace coreplan::teams {
 
 // Agents in a ring that interact with the next one or two, with costs and gains, some of three.
-CompiledModel ring(Index agents, Index horizon, std::uint64_t seed);
+// With a sum, those who work share a limit; work that has just begun counts twice for some.
+CompiledModel ring(Index agents, Index horizon, std::uint64_t seed, bool with_sum = false);
 
 // What a policy is worth, its clusters being followed from the root one joint state at a time, by
 // maps. Constants are not counted.

@@ -13,7 +13,7 @@ using namespace problems;
 TEST("clusters of a small team are worth what they say, at most the optimum") {
     for (std::uint64_t seed = 0; seed < 150; ++seed) {
         const testing::Context context("seed", seed);
-        const Description d = random_team(seed);
+        const Description d = any_team(seed);
         const policies::Translation translation(d, true);
         const CompiledModel& model = translation.model();
         if (!model.unit_mass) continue;
@@ -55,8 +55,25 @@ TEST("the total of 40 agents is what following their clusters gives") {
     CHECK(!search.policy().clusters.empty());
 }
 
+TEST("the total of 25 agents that share a limit is what following their clusters gives") {
+    const CompiledModel model = teams::ring(25, 8, 5, true);
+    Monitor monitor;
+    ClusterSearchOptions options;
+    options.cluster = 4;
+    ClusterSearch search(model, options, monitor);
+    const double first = search.value();
+    CHECK_NEAR(first, teams::worth(model, search.policy()), relative(first));
+    for (const std::uint64_t moves : {130U, 145U, 165U}) {
+        search.improve(Monitor::kNoEnd, moves);
+        const double value = search.value();
+        CHECK_NEAR(value, teams::worth(model, search.policy()), relative(value));
+    }
+    CHECK(search.value() > first);
+    CHECK(!search.policy().clusters.empty());
+}
+
 TEST("a seed gives the same clusters for any number of threads") {
-    const CompiledModel model = teams::ring(20, 8, 2);
+    const CompiledModel model = teams::ring(20, 8, 2, true);
     Monitor monitor;
     ClusterSearchOptions options;
     ClusterSearch one(model, options, monitor);

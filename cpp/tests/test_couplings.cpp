@@ -23,7 +23,8 @@ Moments moments_of(const Couplings& couplings, AgentId agent, Index list) {
     return moments;
 }
 
-// Everything that can be followed from where agents stand: does one of the interactions happen?
+// Everything that can be followed from where agents stand: does one of the interactions happen, or
+// do both add to an aggregate?
 bool happens(const CompiledModel& model, const Couplings::Bond& bond, Index layer,
              std::span<const Status> where) {
     std::set<Classes> here;
@@ -46,6 +47,16 @@ bool happens(const CompiledModel& model, const Couplings::Bond& bond, Index laye
                             model.agents[at(member.agent)].chance(at(afters[m]), member.signal);
                     }
                     if (product != 0) return true;
+                }
+                for (const Index e : bond.aggregates) {
+                    const CompiledAggregate& aggregate = model.aggregates[e];
+                    if (!aggregate.counts_at(layer)) continue;
+                    std::size_t adding = 0;
+                    for (const AggregateMember& member : aggregate.members) {
+                        const auto m = position_in(bond.agents, member.agent);
+                        if (m < afters.size() && model.units(member, afters[m]) > 0) ++adding;
+                    }
+                    if (adding == 2) return true;
                 }
                 std::vector<Status> reached;
                 for (const AfterId after : afters) reached.emplace_back(after);
@@ -73,7 +84,7 @@ TEST("an after-state can take part in what any of its outcomes can, and equal li
     std::size_t united = 0;
     for (std::uint64_t seed = 0; seed < 400; ++seed) {
         const testing::Context context("seed", seed);
-        const CompiledModel model = compiled(random_team(seed), seed % 3 != 0);
+        const CompiledModel model = compiled(any_team(seed), seed % 3 != 0);
         Monitor monitor;
         const Couplings couplings(model, monitor);
         for (const AgentId who : model.everyone()) {
@@ -105,14 +116,15 @@ TEST("an after-state can take part in what any of its outcomes can, and equal li
     CHECK(united > 3);
 }
 
-TEST("bonds hold every interaction that can happen, once, under its agents") {
+TEST("bonds hold every interaction that can happen, once, and every pair of an aggregate") {
     for (std::uint64_t seed = 0; seed < 100; ++seed) {
         const testing::Context context("seed", seed);
-        const CompiledModel model = compiled(random_team(seed));
+        const CompiledModel model = compiled(any_team(seed));
         Monitor monitor;
         const Couplings couplings(model, monitor);
         std::set<std::vector<AgentId>> teams;
         std::size_t held = 0;
+        std::size_t pairs = 0;
         for (const Couplings::Bond& bond : couplings.bonds()) {
             CHECK(std::ranges::is_sorted(bond.agents));
             CHECK(teams.insert(bond.agents).second);
@@ -123,10 +135,23 @@ TEST("bonds hold every interaction that can happen, once, under its agents") {
                 }
                 ++held;
             }
+            pairs += bond.aggregates.size();
+            for (const Index e : bond.aggregates) {
+                CHECK(bond.agents.size() == 2);
+                for (const AgentId who : bond.agents) {
+                    CHECK(std::ranges::count(model.aggregates[e].members, who,
+                                             &AggregateMember::agent) == 1);
+                }
+            }
         }
         CHECK(held == std::ranges::count_if(
                           model.interactions,
                           [](const CompiledInteraction& each) { return !each.values.empty(); }));
+        for (const CompiledAggregate& each : model.aggregates) {
+            const std::size_t members = each.members.size();
+            if (!each.layers.empty()) pairs -= members * (members - 1) / 2;
+        }
+        CHECK(pairs == 0);
     }
 }
 
@@ -138,7 +163,7 @@ TEST("a bond is alive exactly if one of its interactions can still happen") {
     int hidden = 0;
     for (std::uint64_t seed = 0; seed < 250; ++seed) {
         const testing::Context context("seed", seed);
-        const CompiledModel model = compiled(random_team(seed), seed % 3 != 0);
+        const CompiledModel model = compiled(any_team(seed), seed % 3 != 0);
         Monitor monitor;
         const Couplings couplings(model, monitor);
         for (std::size_t b = 0; b < couplings.bonds().size(); ++b) {
@@ -207,7 +232,7 @@ TEST("memory is counted and given back; with little of it nothing but answers is
     std::mt19937_64 random(2);
     for (std::uint64_t seed = 0; seed < 40; ++seed) {
         const testing::Context context("seed", seed);
-        const CompiledModel model = compiled(random_team(seed));
+        const CompiledModel model = compiled(any_team(seed));
         Monitor monitor;
         const Couplings plenty(model, monitor);
         for (double bytes = 1; bytes < 1e6; bytes *= 4) {

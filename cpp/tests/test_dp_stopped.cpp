@@ -57,7 +57,7 @@ void check_stopped(const Description& d, const policies::Translation& translatio
 TEST("a table that does not fit leaves valid bounds and the policy of single agents") {
     for (std::uint64_t seed = 0; seed < 200; ++seed) {
         const testing::Context context("seed", seed);
-        const Description d = random_team(seed);
+        const Description d = any_team(seed);
         const policies::Translation translation(d, true);
         Monitor monitor(Monitor::kNoLimit, 1);
         const DpResult result = solve_dp(translation.model(), monitor);

@@ -57,7 +57,7 @@ TEST("the search finds the best of all combinations of local policies, with and 
     int lossy = 0;
     for (std::uint64_t seed = 0; seed < 600; ++seed) {
         const testing::Context context("seed", seed);
-        const Description d = random_team(seed);
+        const Description d = any_team(seed);
         const CompiledModel model = compiled(d);
         if (policies_of(model) > 3000) continue;
         ++judged;
@@ -85,7 +85,7 @@ TEST("merging and shrinking do not change the decentralised optimum") {
     int changed = 0;
     for (std::uint64_t seed = 0; seed < 400; ++seed) {
         const testing::Context context("seed", seed);
-        const Description d = random_team(seed);
+        const Description d = any_team(seed);
         if (d.agents.size() > 3 || d.horizon > 4) continue;
         const policies::Translation translation(d, false);
         const CompiledModel& all = translation.model();
@@ -111,7 +111,7 @@ TEST("merging and shrinking do not change the decentralised optimum") {
 TEST("wherever it stops, the bounds hold") {
     for (std::uint64_t seed = 0; seed < 150; ++seed) {
         const testing::Context context("seed", seed);
-        const CompiledModel model = compiled(random_team(seed));
+        const CompiledModel model = compiled(any_team(seed));
         if (!model.unit_mass || model.agents.size() > 3) continue;
         Monitor monitor(Monitor::kNoLimit, Monitor::kNoLimit, {}, clocks::ticking());
         DecentralisedSearch whole(model, 1, monitor);

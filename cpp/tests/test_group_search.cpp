@@ -51,7 +51,7 @@ struct Case {
 };
 
 Case random_case(std::uint64_t seed) {
-    return Case(compiled(random_team(seed), seed % 3 != 0), seed, static_cast<int>(seed % 4),
+    return Case(compiled(any_team(seed), seed % 3 != 0), seed, static_cast<int>(seed % 4),
                 1 + static_cast<int>(seed % 3));
 }
 
@@ -111,7 +111,7 @@ TEST("bounds bracket the optimum after every slice, never get worse, and meet th
     }
     for (std::uint64_t seed = 0; seed < 8; ++seed) {
         const testing::Context context("ring", seed);
-        Case c(teams::ring(5 + static_cast<Index>(seed % 3), 5, seed), seed);
+        Case c(teams::ring(5 + static_cast<Index>(seed % 3), 5, seed, seed % 2 == 1), seed);
         check(c, kNoTables);
     }
     CHECK(slices > 300);
@@ -130,7 +130,7 @@ TEST("every idea of the search can be left out") {
     }
     for (std::uint64_t seed = 0; seed < 3; ++seed) {
         const testing::Context context("ring", seed);
-        Case c(teams::ring(5, 4, seed), seed);
+        Case c(teams::ring(5, 4, seed, seed % 2 == 1), seed);
         for (const auto& [name, options] : variants()) {
             const testing::Context variant("variant", name);
             const auto search = c.search(options);
@@ -190,7 +190,7 @@ TEST(
     }
     for (std::uint64_t seed = 0; seed < 6; ++seed) {
         const testing::Context context("ring", seed);
-        Case c(teams::ring(5, 5, seed), seed);
+        Case c(teams::ring(5, 5, seed, seed % 2 == 1), seed);
         check_variant(c, seed, check);
     }
     CHECK(unfinished > 50);
@@ -384,7 +384,7 @@ TEST("when a limit of the caller strikes, bounds hold and there is no policy") {
 TEST("after a limit of the caller, another call goes on to the optimum") {
     for (std::uint64_t seed = 0; seed < 4; ++seed) {
         const testing::Context context("ring", seed);
-        Case c(teams::ring(7, 5, seed), seed);
+        Case c(teams::ring(7, 5, seed, seed % 2 == 1), seed);
         const auto search = c.search(kNoTables);
         for (const std::uint64_t looks : {0U, 1U, 3U, 10U, 30U}) {
             Monitor over = clocks::striking_after(looks);
@@ -425,7 +425,7 @@ TEST("decisions that leave some to the default are worth what they say at least"
 TEST("running out of room is no exception") {
     for (std::uint64_t seed = 0; seed < 6; ++seed) {
         const testing::Context context("ring", seed);
-        Case c(teams::ring(6, 5, seed), seed);
+        Case c(teams::ring(6, 5, seed, seed % 2 == 1), seed);
         const double tables = RelaxationBound::bytes(c.relaxation, c.model);
         for (double bytes = tables; bytes < 64 * tables; bytes *= 1.2) {
             const testing::Context room("bytes", bytes);
@@ -447,7 +447,7 @@ TEST("running out of room is no exception") {
 TEST("a search does the same on any number of threads, slice by slice") {
     for (std::uint64_t seed = 0; seed < 12; ++seed) {
         const testing::Context context("ring", seed);
-        Case c(teams::ring(7, 5, seed), seed);
+        Case c(teams::ring(7, 5, seed, seed % 2 == 1), seed);
         struct Slice {
             double lower;
             double upper;

@@ -44,7 +44,7 @@ void for_each_joint_state(const policies::Translation& translation, const Call& 
 TEST("the kernel finds the optimum of a team, with and without a policy") {
     for (std::uint64_t seed = 0; seed < 400; ++seed) {
         const testing::Context context("seed", seed);
-        const CompiledModel model = compiled(random_team(seed));
+        const CompiledModel model = compiled(any_team(seed));
         Monitor monitor;
         const DpResult dp = solve_dp(model, monitor);
         const double slack = relative(dp.lower, model.unit_mass ? 1e-9 : 1e-7);
@@ -57,7 +57,7 @@ TEST("the kernel's decisions are as good as those of dp in every joint state") {
     std::uint64_t compared = 0;
     for (std::uint64_t seed = 0; seed < 200; ++seed) {
         const testing::Context context("seed", seed);
-        const Description d = random_team(seed);
+        const Description d = any_team(seed);
         const policies::Translation translation(d, true);
         const CompiledModel& model = translation.model();
         Monitor monitor;
@@ -81,7 +81,7 @@ TEST("the kernel's decisions are as good as those of dp in every joint state") {
 TEST("the work of a team is known beforehand, whatever the number of threads") {
     for (std::uint64_t seed = 0; seed < 100; ++seed) {
         const testing::Context context("seed", seed);
-        const CompiledModel model = compiled(random_team(seed));
+        const CompiledModel model = compiled(any_team(seed));
         for (const bool policy : {false, true}) {
             for (const unsigned threads : {1U, 3U}) {
                 Monitor monitor;
@@ -98,7 +98,7 @@ TEST("the work of a team is known beforehand, whatever the number of threads") {
 TEST("the order of the agents does not change the value") {
     for (std::uint64_t seed = 0; seed < 100; ++seed) {
         const testing::Context context("seed", seed);
-        const CompiledModel model = compiled(random_team(seed));
+        const CompiledModel model = compiled(any_team(seed));
         std::vector<AgentId> order = model.everyone();
         std::ranges::reverse(order);
         Monitor monitor;
@@ -110,7 +110,7 @@ TEST("the order of the agents does not change the value") {
 TEST("values of all layers can be kept, and storage used again") {
     for (std::uint64_t seed = 0; seed < 100; ++seed) {
         const testing::Context context("seed", seed);
-        const CompiledModel model = compiled(random_team(seed));
+        const CompiledModel model = compiled(any_team(seed));
         Monitor monitor;
         const PreparedTeam team(model, model.everyone(), monitor);
         const TeamSolution plain = team.solve({.policy = true}, monitor);

@@ -49,7 +49,7 @@ TEST(
     int partial = 0;
     for (std::uint64_t seed = 0; seed < 250; ++seed) {
         const testing::Context context("seed", seed);
-        const Description d = random_team(seed);
+        const Description d = any_team(seed);
         const policies::Translation translation(d, seed % 2 == 0);
         const CompiledModel& model = translation.model();
         Monitor monitor;

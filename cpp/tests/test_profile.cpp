@@ -20,7 +20,7 @@ double slack(const CompiledModel& model, double value) {
 TEST("profiles have the value that following them has, at most the optimum, best first") {
     for (std::uint64_t seed = 0; seed < 300; ++seed) {
         const testing::Context context("seed", seed);
-        const Description d = random_team(seed);
+        const Description d = any_team(seed);
         const policies::Translation translation(d, seed % 2 == 0);
         const CompiledModel& model = translation.model();
         const double best = reference::optimum(d);
@@ -48,7 +48,7 @@ TEST("after a descent no agent can do better by itself") {
     std::mt19937_64 random(7);
     for (std::uint64_t seed = 0; seed < 200; ++seed) {
         const testing::Context context("seed", seed);
-        const CompiledModel model = compiled(random_team(seed));
+        const CompiledModel model = compiled(any_team(seed));
         if (!model.unit_mass) continue;
         Monitor monitor;
         Descent descent(model, monitor);
@@ -73,7 +73,7 @@ TEST("after a descent no agent can do better by itself") {
 TEST("a descent that is taken back leaves everything as it was") {
     for (std::uint64_t seed = 0; seed < 100; ++seed) {
         const testing::Context context("seed", seed);
-        const CompiledModel model = compiled(random_team(seed));
+        const CompiledModel model = compiled(any_team(seed));
         Monitor monitor;
         Descent descent(model, monitor);
         descent.begin(independent_bounds(model, monitor).policy, root_of(model));

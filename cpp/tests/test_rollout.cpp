@@ -26,7 +26,7 @@ double slack(const CompiledModel& model, double value) {
 
 struct Setting {
     explicit Setting(std::uint64_t seed)
-        : description(random_team(seed)),
+        : description(any_team(seed)),
           translation(description, seed % 2 == 0),
           outlooks(translation.model(), kNoLimit, monitor) {
         ProfileSearch search(translation.model(), seed, 4, monitor);

@@ -62,7 +62,7 @@ TEST("room is shared out until there is none, and can be given back") {
 TEST("a shape is made once, and knows its agents, bonds and pairs") {
     for (std::uint64_t seed = 0; seed < 60; ++seed) {
         const testing::Context context("seed", seed);
-        Case c(compiled(random_team(seed)));
+        Case c(compiled(any_team(seed)));
         std::size_t prepared = 0;
         c.shapes.set_prepare([&](Shape&, Monitor&) { ++prepared; });
         const auto all = groups::subsets(c.model);
@@ -130,7 +130,7 @@ TEST("a group falls apart into those who are linked by what is alive, hidden out
     };
     for (std::uint64_t seed = 0; seed < 100; ++seed) {
         const testing::Context context("seed", seed);
-        Case small(compiled(random_team(seed), seed % 3 != 0));
+        Case small(compiled(any_team(seed), seed % 3 != 0));
         check(small);
         if (seed % 10 != 0) continue;
         Case large(teams::ring(9, 6, seed));
@@ -143,7 +143,7 @@ TEST("interactions among the agents of a group are counted, others are not") {
     std::mt19937_64 random(2);
     for (std::uint64_t seed = 0; seed < 150; ++seed) {
         const testing::Context context("seed", seed);
-        Case c(compiled(random_team(seed), seed % 3 != 0));
+        Case c(compiled(any_team(seed), seed % 3 != 0));
         for (const auto& agents : groups::subsets(c.model)) {
             const Shape& shape = c.shapes.get(agents, c.monitor);
             const auto layer = static_cast<Index>(random() % c.model.layer_count());
@@ -166,7 +166,7 @@ TEST(
     std::mt19937_64 random(3);
     for (std::uint64_t seed = 0; seed < 120; ++seed) {
         const testing::Context context("seed", seed);
-        Case c(compiled(random_team(seed), seed % 3 != 0));
+        Case c(compiled(any_team(seed), seed % 3 != 0));
         for (const auto& agents : groups::subsets(c.model)) {
             Shape& shape = c.shapes.get(agents, c.monitor);
             CHECK(c.shapes.solve(shape, 1 + static_cast<unsigned>(seed % 2), c.monitor));
@@ -193,7 +193,7 @@ TEST("a table is looked up for some agents of a group, in the table's order") {
     std::mt19937_64 random(4);
     for (std::uint64_t seed = 0; seed < 60; ++seed) {
         const testing::Context context("seed", seed);
-        Case c(compiled(random_team(seed)));
+        Case c(compiled(any_team(seed)));
         const auto everyone = c.model.everyone();
         for (const auto& agents : groups::subsets(c.model)) {
             Shape& shape = c.shapes.get(agents, c.monitor);
@@ -216,7 +216,7 @@ TEST("joint actions are worth their rewards and what the table says of afterward
     std::mt19937_64 random(5);
     for (std::uint64_t seed = 0; seed < 120; ++seed) {
         const testing::Context context("seed", seed);
-        Case c(compiled(random_team(seed), seed % 3 != 0));
+        Case c(compiled(any_team(seed), seed % 3 != 0));
         for (const auto& agents : groups::subsets(c.model)) {
             Shape& shape = c.shapes.get(agents, c.monitor);
             CHECK(c.shapes.solve(shape, 1, c.monitor));

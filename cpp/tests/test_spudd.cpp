@@ -33,7 +33,7 @@ TEST("spudd finds the optimum in every way, and its policy earns it") {
     int imprecise = 0;
     for (std::uint64_t seed = 0; seed < 300; ++seed) {
         const testing::Context context("seed", seed);
-        const Description d = random_team(seed);
+        const Description d = any_team(seed);
         const double best = reference::optimum(d);
         const policies::Translation translation(d, seed % 3 != 0);
         for (const SpuddOptions& options : all_options()) {
@@ -58,7 +58,7 @@ TEST("spudd finds the optimum in every way, and its policy earns it") {
 TEST("values and actions of all joint states are those of dp") {
     for (std::uint64_t seed = 0; seed < 150; ++seed) {
         const testing::Context context("seed", seed);
-        const CompiledModel model = compiled(random_team(seed), seed % 2 == 0);
+        const CompiledModel model = compiled(any_team(seed), seed % 2 == 0);
         Monitor first;
         const DpResult expected = solve_dp(model, first);
         for (const SpuddOptions& options : all_options()) {
@@ -122,7 +122,7 @@ TEST("memory that does not suffice leaves valid bounds and a policy that earns t
     int some = 0;
     for (std::uint64_t seed = 0; seed < 60; ++seed) {
         const testing::Context context("seed", seed);
-        const Description d = random_team(seed);
+        const Description d = any_team(seed);
         const double best = reference::optimum(d);
         const policies::Translation translation(d, true);
         Monitor all;

@@ -1,12 +1,16 @@
 #include "bounds/sums.hpp"
 
+#include <cmath>
 #include <limits>
+#include <random>
 
 #include "baselines/dp.hpp"
+#include "bounds/independent.hpp"
 #include "check.hpp"
 #include "engine/kernel.hpp"
 #include "engine/reduction.hpp"
 #include "engine/relaxation.hpp"
+#include "engine/sum_prices.hpp"
 #include "model/unit_mass.hpp"
 #include "policies.hpp"
 #include "policies/improve.hpp"
@@ -143,6 +147,73 @@ TEST("prices make the bound of a common limit tight") {
     PolicySearch search(model, {}, monitor);
     search.improve(Monitor::kNoEnd, 100);
     CHECK_NEAR(search.value(), 24.0, 1e-9);
+}
+
+// Costs that grow with the sum, faster and faster, slower and slower, or by leaps; or gains.
+Description with_shape(std::uint64_t seed) {
+    Description d = random_team_with_sums(seed);
+    std::mt19937_64 random(seed);
+    for (Aggregate& aggregate : d.aggregates) {
+        const int shape = static_cast<int>(random() % 5);
+        const double size = 1 + static_cast<double>(random() % 24) / 4.0;
+        for (std::size_t k = 0; k < aggregate.values.size(); ++k) {
+            const double x = static_cast<double>(k);
+            const double leap = k >= 2 ? 3.0 : 0.0;
+            const double worth[] = {-x * x, -std::sqrt(x), -leap, std::sqrt(x), x * x - 2 * leap};
+            aggregate.values[k] = size * worth[shape] + 2.5;
+        }
+    }
+    return d;
+}
+
+TEST("every step of the reduction keeps the optimum, whatever the shape of aggregates") {
+    std::uint64_t eliminated = 0;
+    std::uint64_t settled = 0;
+    std::uint64_t dropped = 0;
+    for (std::uint64_t seed = 0; seed < 600; ++seed) {
+        const testing::Context context("seed", seed);
+        const CompiledModel model = compiled(with_shape(seed), seed % 3 != 0);
+        Monitor monitor;
+        const double optimum = solve_dp(model, monitor).lower;
+        ReductionOptions options;
+        if (seed % 4 == 1) options.shape = false;
+        if (seed % 8 == 2) options.merge = false;
+        if (seed % 8 == 6) options.settle = options.drop = false;
+        const Reduction reduction = reduce(model, options, monitor);
+        const double found = solve_dp(reduction.model, monitor).lower + reduction.offset;
+        CHECK_NEAR(found, optimum, relative(optimum, model.unit_mass ? 1e-9 : 1e-7));
+        eliminated += reduction.report.actions_eliminated;
+        settled += reduction.report.actions_settled;
+        dropped += reduction.report.interactions_dropped;
+    }
+    CHECK(eliminated > 100);
+    CHECK(settled > 100);
+    CHECK(dropped > 10);
+}
+
+TEST("an owner's sums are worth the best number of units that it can buy") {
+    std::mt19937_64 random(3);
+    for (int round = 0; round < 500; ++round) {
+        const std::size_t mine = random() % 6;
+        const std::size_t others = random() % 7;
+        std::vector<double> values;
+        for (std::size_t k = 0; k <= mine + others; ++k) {
+            values.push_back(static_cast<double>(random() % 41) / 4.0 - 5.0);
+        }
+        const double price = static_cast<double>(random() % 17) / 4.0 - 2.0;
+        std::vector<double> worth(mine + 1);
+        std::vector<Index> bought(mine + 1);
+        worth_of_sums(values, price, mine, others, worth.data(), bought.data());
+        for (std::size_t x = 0; x <= mine; ++x) {
+            double best = kNone;
+            for (std::size_t z = 0; z <= others; ++z) {
+                best = std::max(best, values[x + z] - price * static_cast<double>(z));
+            }
+            CHECK_NEAR(worth[x], best, 1e-12);
+            CHECK(bought[x] <= others);
+            CHECK_NEAR(worth[x], values[x + bought[x]] - price * bought[x], 1e-12);
+        }
+    }
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ TEST("a team's search gets better and better policies of the value that it says"
     int all = 0;
     for (std::uint64_t seed = 0; seed < 150; ++seed) {
         const testing::Context context("seed", seed);
-        const Description d = random_team(seed);
+        const Description d = any_team(seed);
         const policies::Translation translation(d, seed % 2 == 0);
         const CompiledModel& model = translation.model();
         double constant = 0;
@@ -66,7 +66,7 @@ TEST("a team's search gets better and better policies of the value that it says"
 TEST("an earlier rollout is improved, never forgotten") {
     for (std::uint64_t seed = 0; seed < 100; ++seed) {
         const testing::Context context("seed", seed);
-        const CompiledModel model = compiled(random_team(seed));
+        const CompiledModel model = compiled(any_team(seed));
         if (!model.unit_mass) continue;
         Monitor monitor;
         ProfileSearch profiles(model, seed, 3, monitor);

@@ -53,7 +53,7 @@ TEST("values with laws as they are written are within the error") {
     int imprecise = 0;
     for (std::uint64_t seed = 0; seed < 300; ++seed) {
         const testing::Context context("seed", seed);
-        Description d = random_team(seed);
+        Description d = any_team(seed);
         for (AgentDescription& each : d.agents) {
             for (std::size_t o = 0; o < each.outcome_probability.size(); o += 3) {
                 each.outcome_probability[o] *= 1 + (seed % 2 == 0 ? 3e-10 : -3e-10);

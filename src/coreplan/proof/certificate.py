@@ -144,6 +144,9 @@ class Certificate:
     """Whether local states of an MPP include start and end times."""
     search: Search | None = None
     """The records of the search behind the upper bound, if any."""
+    prices: tuple[Numbers | None, ...] = ()
+    """For each aggregate of the problem: the price of a unit at each layer; None stands for zeros.
+    Empty if no aggregate has any."""
 
 
 def agent_classes(
@@ -221,6 +224,10 @@ def certificate_to_dict(certificate: Certificate) -> dict[str, Any]:
         "clusters": [_write_cluster(cluster) for cluster in certificate.clusters],
         "policy": None if certificate.policy is None else policy_to_dict(certificate.policy),
     }
+    if certificate.prices:
+        document["prices"] = [
+            None if each is None else _pack_numbers(each) for each in certificate.prices
+        ]
     if certificate.search is not None:
         document["search"] = _write_search(certificate.search)
     return document
@@ -309,7 +316,7 @@ def _take_certificate(document: Document, problem: PlanningProblem) -> Certifica
         (),
         "the certificate",
         ("format", *_KEYS, "agents", "clusters", "policy"),
-        ("search",),
+        ("prices", "search"),
     )
     if document.problems:
         raise document.error()
@@ -338,6 +345,9 @@ def _take_certificate(document: Document, problem: PlanningProblem) -> Certifica
         raise document.error()
     _check_owners(document, clusters)
     search = _read_search(document, content["search"], classes) if "search" in content else None
+    prices = _attempt(
+        document, ("prices",), partial(_read_prices, content.get("prices", []), indexed)
+    )
     certificate = Certificate(
         problem,
         indexed,
@@ -348,6 +358,7 @@ def _take_certificate(document: Document, problem: PlanningProblem) -> Certifica
         None,
         history=content["history"],
         search=search,
+        prices=prices,
     )
     if content["policy"] is None:
         return certificate
@@ -374,6 +385,16 @@ def _read_indexed(content: dict[str, Any], problem: PlanningProblem) -> IndexedP
     if not isinstance(history, bool):
         raise ValueError(f"history is {found(history)}; expected true or false")
     return index_problem(problem, stage=stage, state=content["start"], history=history)
+
+
+def _read_prices(given: Any, indexed: IndexedProblem) -> tuple[Numbers | None, ...]:
+    count = len(indexed.aggregates)
+    if not isinstance(given, list) or len(given) not in (0, count):
+        raise ValueError(f"expected a list with one item for each of {count} aggregates")
+    layers = indexed.horizon - indexed.stage
+    return tuple(
+        None if each is None else _unpack_numbers(each, layers, "prices") for each in given
+    )
 
 
 def _of_length(given: Any, indexed: IndexedProblem) -> list[Any]:

@@ -264,6 +264,9 @@ class _LayerMaker:
             for i, k in e.members:
                 if i == position:
                     mask[k] = True
+        for total in needed.live[self.t].sums:
+            for k, _ in total.amounts_of(position):
+                mask[k] = True
         return np.flatnonzero(mask)
 
     def _refuse_gone(self, reached: Flags, own: Integers) -> None:
@@ -333,7 +336,7 @@ class _LayerMaker:
         # Groups with most outcomes come first.
         group_of = np.full(len(afters), -1, np.int64)
         group_of[shown] = self._new_number[group]
-        self.representatives = shown[representative][self._order]
+        self.representatives: Integers = shown[representative][self._order]
         return group_of
 
     def _keep_laws(self, rows: Integers) -> None:

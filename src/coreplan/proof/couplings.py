@@ -1,14 +1,16 @@
 """Finding the agents that can still interact, from the classes that they are in.
 
 An interaction is alive if, at some stage now or later, all of its members can match it, each by its
-own actions. Agents that share an interaction that is alive belong together. All others neither pay
-nor gain together, whatever they do, so their costs add up.
+own actions. Agents that share an interaction that is alive belong together. So do two agents that
+can both add to an aggregate at some stage: all agents that add something then are in one group. All
+others neither pay nor gain together, whatever they do, so their costs add up.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
+from itertools import combinations
 
 import numpy as np
 
@@ -38,6 +40,8 @@ class Couplings:
         bonds: set[Agents] = set()
         for each in live:
             bonds |= {*each.pairs, *(tuple(i for i, _ in e.members) for e in each.wide)}
+            for total in each.sums:
+                bonds |= {*combinations([m.agent for m in total.members], 2)}
         self.bonds = sorted(bond for bond in bonds if {*bond} <= self._agents)
         self._kept = 0
         self._alive = {bond: self._find_alive(bond, most_cells) for bond in self.bonds}
@@ -76,12 +80,19 @@ class Couplings:
         """For each joint group of members: whether one of their interactions can happen now."""
         live = self._live[t]
         if len(bond) == 2:
+            pairs: Flags | None = None
             each = live.pairs.get((bond[0], bond[1]))
-            if each is None:
-                return None
-            first = layers[0].factors[:, each.first] > 0
-            second = layers[1].factors[:, each.second] > 0
-            pairs: Flags = first.astype(np.float64) @ second.T.astype(np.float64) > 0
+            if each is not None:
+                first = layers[0].factors[:, each.first] > 0
+                second = layers[1].factors[:, each.second] > 0
+                pairs = first.astype(np.float64) @ second.T.astype(np.float64) > 0
+            for total in live.sums:
+                one, other = (
+                    total.units(i, layer.factors) > 0 for i, layer in zip(bond, layers, strict=True)
+                )
+                if one.any() and other.any():
+                    both: Flags = one[:, None] & other
+                    pairs = both if pairs is None else pairs | both
             return pairs
         table: Flags | None = None
         for e in live.wide:

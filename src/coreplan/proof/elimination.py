@@ -5,7 +5,9 @@ losses and interactions, whatever the others do, if it plays safe.
 
 1. If all interactions of an agent that can still happen are costs, an action that loses W(s) or
    more at once is not needed: the agent could play safe instead, while the others act as if it had
-   not. The costs among the others stay the same. (The safe action itself is kept.)
+   not. The costs among the others stay the same. (The safe action itself is kept.) An aggregate is
+   a cost if larger sums never earn more: without the agent it then earns at least as much, and what
+   the agent adds costs at most the largest difference of two sums that far apart.
 2. In a state from which an agent cannot interact any more, the same holds for any agent.
 
 Given any plan, let every agent play safe from the moment at which the plan asks it for a dropped
@@ -29,6 +31,7 @@ from coreplan.proof.local import (
     Numbers,
     Rewards,
 )
+from coreplan.proof.sums import Aggregate
 
 DROP_TOLERANCE = 1e-10
 """An action that loses W(s) less this part of the agent's largest value is dropped, too, and the
@@ -51,6 +54,8 @@ class Needed:
         For each layer and agent: the largest probability of each condition.
     live
         For each layer: the interactions that can still happen.
+    sums
+        All aggregates.
     error
         The largest change of the optimum.
     """
@@ -59,6 +64,7 @@ class Needed:
     reached: list[list[Flags]]
     best: list[list[Numbers]]
     live: list[Interactions]
+    sums: Sequence[Aggregate]
     error: float
     rounds: int
     dropped: int
@@ -111,7 +117,7 @@ def _look(agents: Sequence[LocalModel], rewards: Rewards, keep: list[list[Flags]
             here.append(agent.factors[choices].max(axis=0))
         best.append(here)
         live.append(rewards.interactions(agents[0].first_stage + t).live(here))
-    return Needed(keep, reached, best, live, 0.0, 0, 0)
+    return Needed(keep, reached, best, live, rewards.sums.aggregates, 0.0, 0, 0)
 
 
 def _reach(agent: LocalModel, keep: list[Flags]) -> list[Flags]:
@@ -138,9 +144,11 @@ class _Round:
         self.worst = [np.zeros(conditions) for _ in agent.layers]
         self.looked_at = [np.zeros(conditions, dtype=bool) for _ in agent.layers]
         self.most_entries = 0
+        self.sum_size = 0.0
         for t, live in enumerate(needed.live):
             self.most_entries = max(self.most_entries, live.count)
             self._count(position, live, needed.best[t], self.worst[t], self.looked_at[t])
+            self._count_sums(position, live, needed.best[t], self.worst[t], self.looked_at[t])
 
     def _count(
         self,
@@ -168,6 +176,28 @@ class _Round:
                 worst[members[position]] -= e.value * float(np.prod(others))
                 looked_at[members[position]] = True
                 self.can_gain |= e.value > 0
+
+    def _count_sums(
+        self,
+        position: int,
+        live: Interactions,
+        best: Sequence[Numbers],
+        worst: Numbers,
+        looked_at: Flags,
+    ) -> None:
+        """The same for sums: the largest loss of reward by what the agent adds."""
+        for e in live.sums:
+            if not e.most(position, best[position]):
+                continue
+            most = sum(e.most(m.agent, best[m.agent]) for m in e.members)
+            values = e.values[: most + 1]
+            self.sum_size += e.size
+            self.can_gain |= bool(np.any(np.diff(values) > 0))
+            for condition, units in e.amounts_of(position):
+                looked_at[condition] = True
+                if units <= most:
+                    fall = values[: len(values) - units] - values[units:]
+                    worst[condition] += max(0.0, float(fall.max()))
 
     def drop(self) -> tuple[int, float]:
         """Drop rows; return their number and the largest change of the optimum."""
@@ -212,7 +242,7 @@ class _Round:
         if not count:
             return 0, 0.0
         shaping = 2 * float(agent.shaping_error.sum())
-        return count, max(0.0, excess) + rounding + shaping
+        return count, max(0.0, excess) + rounding + shaping + 2 * UNIT * self.sum_size
 
     def _safest(self, t: int, cost: Numbers, tolerance: float) -> Integers:
         """For each state: the safe row; among equal ones a listed one."""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from coreplan.errors import ModelError, SolverError
 from coreplan.model.indexed import IndexedAgent, IndexedProblem
 from coreplan.model.rewards import MatchedTransitions
+from coreplan.proof.sums import SumReward, Sums, is_linear
 from coreplan.support.checks import found
 
 Integers = NDArray[np.int64]
@@ -66,7 +67,8 @@ class LocalModel:
     Attributes
     ----------
     factors
-        For each choice and condition: the probability that the choice matches it.
+        For each choice and condition: the probability that the choice matches it. After the agent's
+        own conditions come those of what it adds to sums.
     layers
         Per stage before the horizon.
     alone
@@ -99,9 +101,9 @@ class LocalModel:
         self._deviation = np.abs(mass - 1) + self.most_outcomes * UNIT
         self._chance = chance / mass[of]
         self._after = after
-        self.factors = self._match(agent, happens, of)
+        added = [column[:, None] for column in rewards.sums.columns[position]]
+        self.factors = np.hstack([self._match(agent, happens, of), *added])
         self.layers = self._unroll(indexed)
-        self._shape(rewards.own(position, len(agent.conditions)), indexed)
 
     def _match(self, agent: IndexedAgent, happens: Flags, of: Integers) -> Numbers:
         choices = len(self.action_of_choice)
@@ -155,7 +157,8 @@ class LocalModel:
             states = following
         return layers
 
-    def _shape(self, own: OwnRewards, indexed: IndexedProblem) -> None:
+    def shape(self, own: OwnRewards, indexed: IndexedProblem) -> None:
+        """Find its best values without interactions, and the losses of its rows."""
         self.shaping_error = np.zeros(len(self.layers))
         self.largest_reward = np.zeros(len(self.layers))
         self.largest_value = 0.0
@@ -245,6 +248,7 @@ class Interactions:
     wide: tuple[WideEntry, ...]
     error: float
     """The largest rounding error of the values, which are sums of entries."""
+    sums: tuple[SumReward, ...] = ()
 
     def live(self, best: Sequence[Numbers]) -> Interactions:
         """The interactions that can happen, given the best probabilities of the conditions."""
@@ -256,7 +260,8 @@ class Interactions:
                     each.first[possible], each.second[possible], each.value[possible]
                 )
         wide = tuple(e for e in self.wide if all(best[i][k] > 0 for i, k in e.members))
-        return Interactions(pairs, wide, self.error if pairs or wide else 0.0)
+        sums = tuple(e for e in self.sums if any(e.most(m.agent, best[m.agent]) for m in e.members))
+        return Interactions(pairs, wide, self.error if pairs or wide else 0.0, sums)
 
     def size(self, best: Sequence[Numbers]) -> float:
         """A bound on the absolute sum of their rewards."""
@@ -265,7 +270,7 @@ class Interactions:
             total += float(np.sum(np.abs(each.value) * best[i][each.first] * best[j][each.second]))
         for e in self.wide:
             total += abs(e.value) * float(np.prod([best[i][k] for i, k in e.members]))
-        return total
+        return total + sum(each.size for each in self.sums)
 
     def times(self, factor: float) -> Interactions:
         """The same with all values times a factor of at least 0."""
@@ -282,14 +287,23 @@ class Interactions:
 
     @property
     def sum_of_values(self) -> float:
-        """The sum of absolute values."""
+        """The sum of absolute values of interactions."""
         pairs = sum(float(np.abs(each.value).sum()) for each in self.pairs.values())
         return pairs + sum(abs(e.value) for e in self.wide)
 
     @property
     def count(self) -> int:
         """The number of interactions."""
-        return sum(len(each.value) for each in self.pairs.values()) + len(self.wide)
+        return sum(len(each.value) for each in self.pairs.values()) + len(self.wide + self.sums)
+
+
+def local_models(indexed: IndexedProblem, rewards: Rewards) -> list[LocalModel]:
+    """Unroll all agents, and find their losses."""
+    agents = [LocalModel(indexed, i, rewards) for i in range(len(indexed.agents))]
+    rewards.divide_sums(agents)
+    for i, agent in enumerate(agents):
+        agent.shape(rewards.own(i, agent.factors.shape[1]), indexed)
+    return agents
 
 
 Members = tuple[tuple[int, int], ...]
@@ -302,9 +316,19 @@ class Rewards:
     Conditions that match the same transitions are treated as one. A condition that matches all
     transitions is left out; one that matches none removes its entry. Entries with the same
     conditions are added up.
+
+    Attributes
+    ----------
+    sums
+        The rewards for sums over agents.
+    sum_error
+        The largest rounding error of these.
     """
 
     def __init__(self, indexed: IndexedProblem) -> None:
+        self.sums = Sums(indexed)
+        self.sum_error = 0.0
+        self._sums_at: dict[int, tuple[SumReward, ...]] = {}
         self._own: dict[int, OwnRewards] = {}
         self.constant = 0.0
         self.constant_size = 0.0
@@ -335,7 +359,34 @@ class Rewards:
                 self.constant += entry.value * count
                 self.constant_size += abs(entry.value) * count
                 self.constants += 1
+        self.constant += self.sums.constant
+        self.constant_size += self.sums.constant_size
+        self.constants += self.sums.constants
         self._shared = self._sort({})
+
+    def divide_sums(self, agents: Sequence[LocalModel]) -> None:
+        """Find the stages at which aggregates are no more than sums of own rewards.
+
+        At these stages, an agent's own reward is the worth of what it adds, as if it were alone.
+        """
+        for t in range(len(agents[0].layers) if agents else 0):
+            best = [a.factors[np.unique(a.layers[t].row_choice)].max(axis=0) for a in agents]
+            stage = agents[0].first_stage + t
+            together = []
+            weight = self._weight(stage)
+            for each in self.sums.at(stage):
+                most = {m.agent: each.most(m.agent, best[m.agent]) for m in each.members}
+                adding = [m for m in each.members if most[m.agent]]
+                self.sum_error += 4 * UNIT * weight * each.size * (len(adding) + 1)
+                if len(adding) > 1 and not is_linear(each.values[: sum(most.values()) + 1]):
+                    together.append(each.times(weight))
+                    continue
+                for member in adding:
+                    for condition, units in member.amounts:
+                        if best[member.agent][condition] > 0:
+                            value = float(each.values[units])
+                            self._add_own((member.agent, condition), value, (stage,))
+            self._sums_at[stage] = tuple(together)
 
     def _add(self, number: int, members: Members, stages: tuple[int, ...] | None) -> None:
         if stages is None:
@@ -365,7 +416,9 @@ class Rewards:
         """The interactions that count at a stage."""
         more = self._at_stage.get(stage)
         values = self._shared if more is None else self._sort(more)
-        return values.times(self._weight(stage))
+        values = values.times(self._weight(stage))
+        sums = self._sums_at.get(stage)
+        return replace(values, sums=sums) if sums else values
 
     def _sort(self, more: dict[Members, list[int]]) -> Interactions:
         """Add up entries: first those of all stages, then those of this stage."""

@@ -1,7 +1,9 @@
 """The clusters: the costs are divided among them, and each cluster is solved exactly.
 
 The least cost of a cluster, with its shares, is at most its cost under any plan for the whole team.
-The shares add up to all costs. The sum over clusters is therefore a lower bound on the costs.
+The shares add up to all costs. The sum over clusters is therefore a lower bound on the costs. One
+cluster counts an aggregate; it buys units of the other clusters' agents at a price (see
+:mod:`coreplan.proof.sums`).
 """
 
 from __future__ import annotations
@@ -9,8 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from coreplan.proof.certificate import Certificate, Cluster
 from coreplan.proof.classes import ClassLayer, ClassModel, RefusalError
@@ -22,6 +26,7 @@ from coreplan.proof.local import (
     WideEntry,
     agents_looked_at,
 )
+from coreplan.proof.sums import Role, SumReward, roles_of, worth_of_sums
 
 MOST_CELLS = 100_000_000
 """The default for the most joint states of a cluster at one stage."""
@@ -66,6 +71,10 @@ class Relaxation:
                 self._owners.setdefault(e, k)
         self.charges = self._charge()
         charged = {i for i, _ in self.charges}
+        charged |= {m.agent for live in self.live for e in live.sums for m in e.members}
+        self._prices = _read_prices(certificate, self.layers)
+        numbers = {e.number for live in self.live for e in live.sums}
+        self._sums = [each for each in needed.sums if each.number in numbers]
         self.last = {i: k for k, each in enumerate(self.clusters) for i in each.agents}
         alone = sorted(charged - self.last.keys())
         self.all_clusters = [*self.clusters, *(Cluster((i,), (None,)) for i in alone)]
@@ -79,6 +88,8 @@ class Relaxation:
         }
         for cluster in self.all_clusters:
             self.check_size(cluster.agents, most_cells)
+        self.everyone = tuple(range(len(models)))
+        self._best = [[m.layers[t].factors.max(axis=0) for m in models] for t in range(self.layers)]
 
     def check_size(self, agents: Sequence[int], most_cells: int) -> None:
         """Refuse a cluster that is too large to solve."""
@@ -252,8 +263,9 @@ class Relaxation:
         """A lower bound on losses and interaction costs, and its largest rounding error."""
         size, error = 0.0, 0.0
         self.values = []
+        roles = self.roles(self.everyone)
         for k, cluster in enumerate(self.all_clusters):
-            table = self.table(k, cluster.agents)
+            table = self.table(k, cluster.agents, roles.get(k, ()))
             for t in range(self.layers - 1, -1, -1):
                 table.advance(t)
             value = float(table.value.flat[0])
@@ -263,10 +275,17 @@ class Relaxation:
         total = sum(self.values)
         return total, error + self.error + (len(self.all_clusters) + 2) * UNIT * size
 
-    def table(self, k: int, agents: tuple[int, ...]) -> Table:
+    def roles(self, group: tuple[int, ...]) -> dict[int, tuple[Role, ...]]:
+        """The clusters' roles in aggregates, if only the agents of a group can add anything."""
+        if not self._sums:
+            return {}
+        return roles_of(self._sums, [each.agents for each in self.all_clusters], frozenset(group))
+
+    def table(self, k: int, agents: tuple[int, ...], roles: tuple[Role, ...]) -> Table:
         """Prepare backward induction for some agents of a cluster, with the cluster's shares."""
         cluster = self.all_clusters[k]
         own = [self._share(k, cluster, cluster.agents.index(i)) for i in agents]
+        self._pay_units(agents, roles, own)
         pairs = {
             (a, b): self._pair_costs(k, cluster, (agents[a], agents[b]))
             for a in range(len(agents))
@@ -280,9 +299,66 @@ class Relaxation:
                 [each[t] for each in own],
                 {places: each for places, each in here.items() if each is not None},
                 *self._wide_costs(owned, agents, t),
+                [self._owned_sum(each, role, agents, t) for each, role in self._owned(roles, t)],
             )
 
         return Table([self.models[i].layers for i in agents], costs)
+
+    # -- aggregates -------------------------------------------------------------------------------
+
+    def _price(self, number: int, t: int) -> float:
+        prices = self._prices.get(number)
+        return 0.0 if prices is None else float(prices[t])
+
+    def units(self, each: SumReward, agent: int, t: int) -> Integers:
+        """The units that each group of an agent adds."""
+        return each.units(agent, self.models[agent].layers[t].factors)
+
+    def _most(self, each: SumReward, agents: Sequence[int], t: int) -> int:
+        return sum(each.most(i, self._best[t][i]) for i in agents)
+
+    def _pay_units(
+        self, agents: tuple[int, ...], roles: tuple[Role, ...], own: list[list[Numbers]]
+    ) -> None:
+        """Subtract what agents earn for their units from their costs."""
+        for role in roles:
+            if role.owns:
+                continue
+            for t, live in enumerate(self.live):
+                price = self._price(role.number, t)
+                each = next((e for e in live.sums if e.number == role.number), None)
+                if each is None or price == 0:
+                    continue
+                for i in role.agents:
+                    layer = self.models[i].layers[t]
+                    reached = layer.group_of >= 0
+                    earned = np.zeros(len(layer.loss))
+                    earned[reached] = price * self.units(each, i, t)[layer.group_of[reached]]
+                    costs = own[agents.index(i)]
+                    costs[t] = costs[t] - earned
+                    self.error += 4 * UNIT * float(np.abs(earned).max(initial=0.0))
+
+    def _owned(self, roles: tuple[Role, ...], t: int) -> list[tuple[SumReward, Role]]:
+        owned = {role.number: role for role in roles if role.owns}
+        return [(e, owned[e.number]) for e in self.live[t].sums if e.number in owned]
+
+    def _owned_sum(self, each: SumReward, role: Role, agents: tuple[int, ...], t: int) -> SumCosts:
+        """The costs of a sum for its owner, if the agents outside add what suits it."""
+        mine, others = self._most(each, agents, t), self._most(each, role.agents, t)
+        price = self._price(each.number, t)
+        worth = worth_of_sums(each.values, price, mine, others)
+        self.error += 4 * UNIT * (each.size + abs(price) * (mine + others))
+        return SumCosts([self.units(each, i, t) for i in agents], -worth)
+
+    def sums_among(self, t: int, agents: tuple[int, ...]) -> list[SumCosts]:
+        """The costs of aggregates of some agents, while nobody else adds anything."""
+        found = []
+        for each in self.live[t].sums:
+            most = self._most(each, agents, t)
+            if most:
+                units = [self.units(each, i, t) for i in agents]
+                found.append(SumCosts(units, -each.values[: most + 1]))
+        return found
 
     def exact_table(self, agents: tuple[int, ...]) -> Table:
         """Prepare backward induction for some agents with all their losses and costs."""
@@ -297,6 +373,7 @@ class Relaxation:
                 [self.models[i].layers[t].loss for i in agents],
                 {places: each for places, each in true.items() if each is not None},
                 *self._wide_costs(self.wide_among(t, agents), agents, t),
+                self.sums_among(t, agents),
             )
 
         return Table([self.models[i].layers for i in agents], costs)
@@ -316,6 +393,31 @@ class Costs:
     """By the places of two agents: the cost for each pair of groups."""
     wide: Numbers | None
     wide_size: float
+    sums: list[SumCosts]
+
+
+@dataclass(frozen=True, eq=False)
+class SumCosts:
+    """The costs of an aggregate for some agents at one stage."""
+
+    units: list[Integers]
+    """For each agent: the units that each of its groups adds."""
+    costs: Numbers
+    """By the sum of units."""
+
+    @property
+    def size(self) -> float:
+        """The largest absolute cost."""
+        return float(np.abs(self.costs).max())
+
+    def joint(self) -> Numbers:
+        """The cost for each combination of groups; agents that add nothing have a single one."""
+        total = np.zeros((1,) * len(self.units), np.int64)
+        for place, units in enumerate(self.units):
+            if units.any():
+                total = total + _column(units, place, len(self.units))
+        joint: Numbers = self.costs[total]
+        return joint
 
 
 class Table:
@@ -347,20 +449,16 @@ class Table:
         costs = self._costs(t)
         size = self._size + costs.wide_size
         size += sum(float(np.abs(x).max(initial=0.0)) for x in (*costs.pairs.values(), *costs.own))
+        size += sum(each.size for each in costs.sums)
         operations = 4 + sum(len(layer.laws) + 6 for layer in layers) + 2 * len(costs.pairs)
+        operations += len(costs.sums)
         self.error += operations * UNIT * size
-        self.value = _step(self.value, layers, costs.pairs, costs.wide, costs.own)
+        self.value = _step(self.value, layers, costs)
         self._size = max(-float(self.value.min()), float(self.value.max()))
         self.largest = max(self.largest, self._size)
 
 
-def _step(
-    value: Numbers,
-    layers: Sequence[ClassLayer],
-    pairs: dict[Pair, Numbers],
-    wide: Numbers | None,
-    shares: Sequence[Numbers],
-) -> Numbers:
+def _step(value: Numbers, layers: Sequence[ClassLayer], costs: Costs) -> Numbers:
     """Compute the values of a layer's joint classes from those of the next layer.
 
     The groups of the first agent are processed in portions, so that tables stay in the cache.
@@ -372,6 +470,7 @@ def _step(
         cells *= max(layer.groups, layer.classes)
     step = max(1, CELLS_AT_ONCE // cells)
     done = np.empty((first.groups, *(layer.classes for layer in others)))
+    wide, shares = costs.wide, costs.own
     if wide is not None:
         wide = wide.reshape([layer.groups for layer in layers])
     for begin in range(0, first.groups, step):
@@ -383,17 +482,32 @@ def _step(
                 table = _expect(table, layer.laws, place)
             else:
                 table = np.repeat(table, layer.groups, axis=place)
-        for (a, b), costs in pairs.items():
-            here = costs[part] if a == 0 else costs
+        for (a, b), pair in costs.pairs.items():
+            here = pair[part] if a == 0 else pair
             shape = [1] * dimensions
             shape[a], shape[b] = here.shape
             table += here.reshape(shape)
         if wide is not None:
             table += wide[part]
+        for each in costs.sums:
+            own, *rest = each.units
+            table += SumCosts([own[part], *rest], each.costs).joint()
         for place in range(dimensions - 1, 0, -1):
             table = _choose(table, layers[place].choices, shares[place], place)
         done[part] = table
     return _choose(done, first.choices, shares[0], 0)
+
+
+def _read_prices(certificate: Certificate, layers: int) -> dict[int, Numbers]:
+    """The prices by the numbers of aggregates, checked as the bound relies on them."""
+    prices = certificate.prices
+    count = len(certificate.indexed.aggregates)
+    sound = len(prices) in (0, count) and all(
+        each is None or (len(each) == layers and bool(np.all(np.isfinite(each)))) for each in prices
+    )
+    if not sound:
+        raise RefusalError("the prices of aggregates are inconsistent")
+    return {number: each for number, each in enumerate(prices) if each is not None}
 
 
 def _check_cluster(
@@ -422,7 +536,7 @@ def _at(place: int, index: slice) -> tuple[slice, ...]:
     return (*(slice(None),) * place, index)
 
 
-def _column(values: Numbers, place: int, dimensions: int) -> Numbers:
+def _column(values: NDArray[Any], place: int, dimensions: int) -> NDArray[Any]:
     shape = [1] * dimensions
     shape[place] = len(values)
     return values.reshape(shape)

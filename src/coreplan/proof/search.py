@@ -23,9 +23,11 @@ from coreplan.proof.certificate import MOST_COMBINATIONS, Search
 from coreplan.proof.classes import ClassModel, RefusalError
 from coreplan.proof.couplings import Agents, Couplings
 from coreplan.proof.local import UNIT, Flags, Integers, Numbers
-from coreplan.proof.relaxation import Relaxation, Table
+from coreplan.proof.relaxation import Relaxation, SumCosts, Table
+from coreplan.proof.sums import Role
 
 Key = tuple[bytes, ...]
+TableKey = tuple[int, Agents, tuple[Role, ...]]
 CELLS_AT_ONCE = 1_000_000
 MOST_CODE = 2**62
 
@@ -139,9 +141,10 @@ class RecordCheck:
         self._locals: dict[tuple[int, int], _Local] = {}
         self._now: dict[tuple[int, int], Numbers | None] = {}
         self._found: dict[Agents, _Found] = {}
-        self._tables: dict[tuple[int, Agents], Table] = {}
-        """Tables by cluster and agents; the cluster is -1 for tables without shares."""
-        self._known_keys: dict[Agents, list[tuple[int, Agents]]] = {}
+        self._tables: dict[TableKey, Table] = {}
+        """Tables by cluster, agents and the cluster's roles in aggregates; the cluster is -1 for
+        tables without shares."""
+        self._known_keys: dict[Agents, list[TableKey]] = {}
         self._wrong, self._worst = 0, (0.0, "")
         self._rows: list[dict[Agents, Integers]] = [{} for _ in range(self._layers)]
         self._implied: list[dict[Agents, Integers]] = [{} for _ in range(self._layers)]
@@ -164,6 +167,7 @@ class RecordCheck:
         links = {cluster.agents for cluster in relaxation.all_clusters}
         for each in relaxation.live:
             links |= {*each.pairs, *(tuple(i for i, _ in e.members) for e in each.wide)}
+            links |= {tuple(m.agent for m in e.members) for e in each.sums}
         sets = [*(each.agents for each in search.groups), *(x for x in search.solved if x)]
         links |= {*sets}
         leader = list(range(len(self._models)))
@@ -394,25 +398,26 @@ class RecordCheck:
             raise RefusalError("the shares overflow")
         return SearchBound(total, error, self.records, self._wrong, self._worst[1], self._shown)
 
-    def _keys(self, group: Agents) -> list[tuple[int, Agents]]:
+    def _keys(self, group: Agents) -> list[TableKey]:
         """The tables that bound a group: the exact one, or those of clusters that meet it."""
         known = self._known_keys.get(group)
         if known is None:
             known = self._known_keys[group] = self._find_keys(group)
         return known
 
-    def _find_keys(self, group: Agents) -> list[tuple[int, Agents]]:
+    def _find_keys(self, group: Agents) -> list[TableKey]:
         if self._is_solved(group):
-            return [(-1, group)]
+            return [(-1, group, ())]
+        roles = self._relaxation.roles(group)
         cut = [
-            (k, tuple(i for i in cluster.agents if i in group))
+            (k, tuple(i for i in cluster.agents if i in group), roles.get(k, ()))
             for k, cluster in enumerate(self._relaxation.all_clusters)
         ]
-        return [(k, agents) for k, agents in cut if agents]
+        return [key for key in cut if key[1]]
 
-    def _make_table(self, cluster: int, agents: Agents) -> Table:
+    def _make_table(self, cluster: int, agents: Agents, roles: tuple[Role, ...]) -> Table:
         if cluster >= 0:
-            return self._relaxation.table(cluster, agents)
+            return self._relaxation.table(cluster, agents, roles)
         self._relaxation.check_size(agents, self._most_cells)
         return self._relaxation.exact_table(agents)
 
@@ -485,6 +490,11 @@ class RecordCheck:
             table = table + product
             size += abs(e.value)
             operations += len(e.members) + 2
+        for total in self._relaxation.sums_among(t, group):
+            units = [units[own.groups] for units, own in zip(total.units, local, strict=True)]
+            table = table + SumCosts(units, total.costs).joint()
+            size += total.size
+            operations += 2
         for m, each in enumerate(local):
             table = table + each.loss.reshape([-1 if x == m else 1 for x in range(count)])
             size += each.largest
@@ -519,6 +529,11 @@ class RecordCheck:
             values = values + product
             size += abs(e.value)
             operations += len(e.members) + 2
+        for total in self._relaxation.sums_among(t, group):
+            units = sum(total.units[m][groups[:, m]] for m in range(len(group)))
+            values = values + total.costs[units]
+            size += total.size
+            operations += 2
         return values, operations * UNIT * size
 
     def _pair_now(self, t: int, pair: tuple[int, int]) -> Numbers | None:

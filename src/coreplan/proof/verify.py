@@ -24,7 +24,7 @@ from coreplan.policies.evaluation import evaluate_and_count
 from coreplan.proof.certificate import Certificate, read_certificate
 from coreplan.proof.classes import ClassModel, Listing, RefusalError, make_classes
 from coreplan.proof.elimination import Needed, find_needed
-from coreplan.proof.local import UNIT, LocalModel, Rewards
+from coreplan.proof.local import UNIT, Rewards, local_models
 from coreplan.proof.relaxation import MOST_CELLS, Relaxation
 from coreplan.proof.search import RecordCheck, SearchBound
 
@@ -210,12 +210,14 @@ class _Team:
     """The single agents, and the sizes of numbers on which error bounds depend."""
 
     def __init__(self, indexed: IndexedProblem) -> None:
-        if math.fsum(abs(e.value) for e in indexed.entries) * indexed.horizon > LARGEST:
+        sizes = [abs(e.value) for e in indexed.entries]
+        sizes += [max(map(abs, e.values)) for e in indexed.aggregates]
+        if math.fsum(sizes) * indexed.horizon > LARGEST:
             raise SolverError(
                 "the rewards of this problem are too large to verify; scale them down"
             )
         self.rewards = Rewards(indexed)
-        self.agents = [LocalModel(indexed, i, self.rewards) for i in range(len(indexed.agents))]
+        self.agents = local_models(indexed, self.rewards)
         layers = range(indexed.horizon - indexed.stage)
         self.earned = np.zeros(len(layers))
         """For each stage: a bound on the absolute reward, without constants."""
@@ -290,6 +292,7 @@ def _recompute_upper(
             team.mass_error(),
             *(float(agent.shaping_error.sum()) for agent in team.agents),
             needed.error,
+            team.rewards.sum_error,
             _merging_error(models, needed),
             4 * UNIT * sizes,
         ]

@@ -6,13 +6,16 @@ and leads to an *after-state*: the part that the other agents' rewards depend on
 next classes. At a stage the team earns
 
     constant[layer] + Σ_agents reward[action] + Σ_interactions value · Π_members chance
+    + Σ_aggregates table[Σ_members units]
 
 where the chance is that of the member's signal in its agent's after-state, or 0 without this
-signal. Then every agent moves independently, by the outcomes of its after-state.
+signal; and the units are those of the member's signal that the after-state has, or 0. Then every
+agent moves independently, by the outcomes of its after-state.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -65,6 +68,11 @@ class AgentArrays:
         row = slice(int(self.factor_begin[after]), int(self.factor_begin[after + 1]))
         return float(self.factor_chance[row][self.factor_signal[row] == signal].sum())
 
+    def units(self, after: int, units: Mapping[int, int]) -> int:
+        """What an after-state adds to an aggregate, given the units by signal."""
+        row = slice(int(self.factor_begin[after]), int(self.factor_begin[after + 1]))
+        return sum(units.get(int(signal), 0) for signal in self.factor_signal[row])
+
 
 class InteractionArrays(NamedTuple):
     """A reward that depends on several agents at the same stage."""
@@ -73,6 +81,16 @@ class InteractionArrays(NamedTuple):
     """The (agent, signal) pairs that must all match."""
     values: dict[int, float]
     """The reward, per layer in which it is possible."""
+
+
+class AggregateArrays(NamedTuple):
+    """A reward for the sum of what agents add at the same stage."""
+
+    members: tuple[tuple[int, dict[int, int]], ...]
+    """The agents, each with the units that it adds by signal. An after-state has one of these
+    signals at most."""
+    tables: dict[int, Floats]
+    """The rewards by the sum of units, per layer at which there are any."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,12 +107,15 @@ class ModelArrays:
         The agents, in the problem's order.
     interactions
         Rewards that depend on several agents at the same stage.
+    aggregates
+        Rewards for sums over agents.
     """
 
     layers: int
     constant: Floats
     agents: tuple[AgentArrays, ...]
     interactions: tuple[InteractionArrays, ...]
+    aggregates: tuple[AggregateArrays, ...] = ()
 
 
 def model_arrays(model: _core.CompiledModel, agents: int) -> ModelArrays:
@@ -108,6 +129,20 @@ def model_arrays(model: _core.CompiledModel, agents: int) -> ModelArrays:
             InteractionArrays(tuple(members), {stage - first: value for stage, value in values})
             for members, values in model.interactions()
         ),
+        tuple(_aggregate_arrays(*each) for each in model.aggregates()),
+    )
+
+
+def _aggregate_arrays(
+    members: list[tuple[int, list[tuple[int, int]]]],
+    layers: list[int],
+    sums: int,
+    values: list[float],
+) -> AggregateArrays:
+    tables = _read_only(np.array(values)).reshape(-1, sums)
+    return AggregateArrays(
+        tuple((agent, dict(units)) for agent, units in members),
+        {layer: tables[k if len(tables) > 1 else 0] for k, layer in enumerate(layers)},
     )
 
 

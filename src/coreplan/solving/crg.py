@@ -17,6 +17,7 @@ from coreplan import _core
 from coreplan.errors import LimitError, ModelError, SolverError
 from coreplan.model.indexed import IndexedProblem, JointState
 from coreplan.model.problem import index_problem
+from coreplan.model.sums_as_entries import KIND, sums_as_entries
 from coreplan.solving.compile import AnyProblem, describe, no_action
 from coreplan.solving.limits import Limits
 from coreplan.support.checks import found, unknown_name
@@ -227,6 +228,10 @@ class ConditionalReturnGraphs:
     ----------
     problem
         The problem.
+    original
+        The problem with numbers for names.
+    indexed
+        The same with entries instead of aggregates.
     parts
         The reward functions that several agents take part in, and who answers for each.
     agents
@@ -238,6 +243,7 @@ class ConditionalReturnGraphs:
     def __init__(
         self,
         problem: AnyProblem,
+        original: IndexedProblem,
         indexed: IndexedProblem,
         merged: _core.MergedGraphs,
         full: _core.LocalGraphs,
@@ -251,6 +257,7 @@ class ConditionalReturnGraphs:
         share: bool,
     ) -> None:
         self.problem = problem
+        self.original = original
         self.indexed = indexed
         self.merged = merged
         self.full = full
@@ -470,9 +477,10 @@ def build_crgs(
         raise SolverError("share=True needs definition='lossless'")
     limits = limits or Limits()
     keep_times = (not merge) if history is None else history
-    indexed = index_problem(
+    original = index_problem(
         problem, history=keep_times, stage=stage, state=state, guard=limits.guard
     )
+    indexed = sums_as_entries(original, "a conditional return graph")
     description = describe(indexed)
     try:
         full = _core.unroll(description, limits.monitor)
@@ -502,6 +510,7 @@ def build_crgs(
         raise no_action(indexed, *error.args) from None
     return ConditionalReturnGraphs(
         problem,
+        original,
         indexed,
         merged,
         full,
@@ -539,8 +548,13 @@ def assign(
     degree = [sum(i in agents for _, agents in scopes) for i in range(len(names))]
     load = [0] * len(names)
     owners = []
+    # Of an aggregate, the parts of an agent together are what it adds to the worth of the sum of
+    # those after it.
+    sums = {entry.function for entry in indexed.entries if entry.kind == KIND}
     for function, scope in scopes:
-        if assignment in ("balanced", "smallest"):
+        if function in sums:
+            owner = _owner_of_sum(indexed, assignment, function, scope)
+        elif assignment in ("balanced", "smallest"):
             owner = min(scope, key=lambda i: (load[i], i))
         elif assignment == "highest-degree":
             owner = min(scope, key=lambda i: (-degree[i], i))
@@ -561,6 +575,19 @@ def assign(
         for (function, scope), owner in zip(scopes, owners, strict=True)
     ]
     return parts, spread(owners)
+
+
+def _owner_of_sum(
+    indexed: IndexedProblem, assignment: Assignment, function: int, scope: tuple[int, ...]
+) -> int:
+    """The agent that answers for a part of an aggregate: the given one as far as it takes part."""
+    if isinstance(assignment, str) and assignment in ASSIGNMENTS:
+        return scope[0]
+    members = {
+        i for entry in indexed.entries if entry.function == function for i, _ in entry.members
+    }
+    owner = _given_owner(indexed, assignment, function, tuple(sorted(members)))
+    return owner if owner in scope else scope[0]
 
 
 def _smallest(

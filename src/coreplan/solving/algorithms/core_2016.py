@@ -203,7 +203,7 @@ def make_policy(
         groups = GroupRule(chances, events, _make_tables(found, classes))
     return Policy(
         crgs.problem,
-        crgs.indexed,
+        crgs.original,
         [_make_map(crgs, i, classes[i]) for i in agents],
         (),
         LocalRule(tuple(fallback[i][classes[i].example] for i in agents)),

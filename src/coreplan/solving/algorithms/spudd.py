@@ -8,8 +8,9 @@ from coreplan import _core
 from coreplan.errors import ModelError, SolverError
 from coreplan.model.indexed import IndexedAgent
 from coreplan.model.problem import FactoredStates
+from coreplan.model.sums_as_entries import sums_as_entries
 from coreplan.solving.algorithms.joint import make_joint_policy
-from coreplan.solving.compile import describe
+from coreplan.solving.compile import describe, unroll_problem
 from coreplan.solving.options import JointActions, SpuddOptions, VariableOrder
 from coreplan.solving.result import Result
 from coreplan.solving.task import SolverTask
@@ -78,10 +79,15 @@ def _solve_reference(task: SolverTask) -> Result:
                 counts[number],
             )
         )
+    indexed = sums_as_entries(compiled.indexed, "encoding 'reference'")
+    graphs, model = compiled.graphs, compiled.model
+    if indexed is not compiled.indexed:
+        graphs = unroll_problem(indexed, task.limits)
+        model = _core.compile(graphs, False, task.limits.monitor)
     solved = _core.solve_spudd_reference(
-        describe(compiled.indexed),
-        compiled.graphs,
-        compiled.model,
+        describe(indexed),
+        graphs,
+        model,
         factored,
         task.limits.monitor,
     )

@@ -233,6 +233,7 @@ def _make_certificate(
     clusters: list[Cluster] = []
     taken: set[int] = set()
     looked_at = agents_looked_at(compiled.indexed)
+    prices: list[NDArray[np.float64] | None] = [None] * len(compiled.indexed.aggregates)
     for team, proof in zip(teams, proofs, strict=True):
         source: _core.Relaxation | _core.RelaxationBound | None = team.relaxation
         if proof is not None and team.search is not None:
@@ -242,6 +243,10 @@ def _make_certificate(
             parts = [] if team.solution is None else [Cluster(_sorted(team.agents), _none(team))]
         else:
             parts = [_cluster(model, team, source, c) for c in range(len(source.clusters))]
+            for number, stages, given in source.prices:
+                if any(given):
+                    here = prices[number] = np.zeros(model.horizon - model.first_stage)
+                    here[stages] = given
         for part in parts:
             wide = tuple(
                 e
@@ -262,6 +267,7 @@ def _make_certificate(
         policy,
         history=not compiled.merged,
         search=_search([proof for proof in proofs if proof is not None]),
+        prices=() if all(each is None for each in prices) else tuple(prices),
     )
 
 

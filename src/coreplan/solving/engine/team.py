@@ -140,9 +140,7 @@ class Team:
         memory = tuning.rate_memory
         self._upper_side = _Side(tuning.upper_part, memory)
         self._lower_side = _Side(tuning.lower_part, memory)
-        # The search knows no rewards for sums over agents: it would leave them out.
-        searches = options.search and not self.model.aggregate_count
-        self._search_side = _Side(tuning.search_part, memory, done=not searches)
+        self._search_side = _Side(tuning.search_part, memory, done=not options.search)
         self._start_upper = math.inf
         self._search_memory = 0.0
         self._written = 0.0
