@@ -342,7 +342,7 @@ def test_environments_know_sums() -> None:
 # Exports
 
 
-@given(raw=aggregate_dicts(max_work=200), merge=st.booleans(), shift=st.booleans())
+@given(raw=aggregate_dicts(max_work=60), merge=st.booleans(), shift=st.booleans())
 def test_prism_files_have_the_value(raw: dict[str, Any], merge: bool, shift: bool) -> None:
     """A PRISM file counts sums while the agents choose; its value is the judge's."""
     model = to_prism(from_file(raw), merge=merge, shift=shift)
