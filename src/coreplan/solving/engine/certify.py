@@ -80,17 +80,24 @@ def certify(
 
     def make_plain() -> Certificate:
         made = make(nothing)
-        if compiled.model.unit_mass:
+        if compiled.model.unit_mass and not compiled.model.aggregate_count:
             return made
-        # The verifier bounds the effect of probabilities that do not sum to 1 more coarsely.
-        proven, _, _ = prove_upper(made)
-        return made if proven is None else replace(made, upper=max(made.upper, proven))
+        # The verifier bounds the effect of probabilities that do not sum to 1 more coarsely. And
+        # larger clusters may change who owns an aggregate: the last prices may prove less than
+        # earlier ones.
+        proven, _, tolerance = prove_upper(made)
+        if proven is None or proven <= made.upper + tolerance:
+            return made
+        if compiled.model.unit_mass:
+            reason = "the last clusters and prices bound the aggregates less well than earlier ones"
+            _tell_weaker(proven, made.upper, reason)
+        return replace(made, upper=proven)
 
     names = compiled.indexed.agent_names
     nothing: list[TeamProof | None] = [None] * len(teams)
     if not searches:
         found = sum(max(0.0, t.certified - t.upper) for t in teams if t.search is not None)
-        made = make(nothing)
+        made = make_plain()
         if found > 0:
             _tell_weaker(
                 made.upper,
