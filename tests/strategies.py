@@ -306,7 +306,7 @@ def _aggregates(draw: DrawFn, agents: list[dict[str, Any]], horizon: int) -> dic
 def _changes(
     draw: DrawFn, agent: dict[str, Any], horizon: int, actions: list[str]
 ) -> list[dict[str, Any]]:
-    """Draw other actions of some states at some stages, after which none is stuck."""
+    """Draw other actions of some states at some stages."""
     able = [state for state, row in agent["transitions"].items() if row]
     stages = draw(st.permutations(range(horizon)))
     cuts = sorted(draw(st.lists(st.integers(1, horizon), min_size=1, max_size=2)))
@@ -331,6 +331,22 @@ def _changes(
     return changes
 
 
+def _gets_stuck(problem: Problem, agent: int) -> bool:
+    """Whether an agent can reach a state without actions before the horizon."""
+    model = judge.model_of(problem)
+    reached = {model.initial(agent)}
+    for stage in range(model.horizon):
+        following = set()
+        for state in reached:
+            actions = model.actions(agent, stage, state)
+            if not actions:
+                return True
+            for action in actions:
+                following |= {after for after, _ in model.outcomes(agent, state, action, stage)}
+        reached = following
+    return False
+
+
 @st.composite
 def staged_dicts(draw: DrawFn, max_work: int = MAX_WORK, discounted: bool = False) -> Problem:
     """Draw problems of format ``ti-mmdp/2`` with a discount, or actions that depend on the stage.
@@ -341,10 +357,11 @@ def staged_dicts(draw: DrawFn, max_work: int = MAX_WORK, discounted: bool = Fals
     problem["format"] = "ti-mmdp/2"
     horizon = int(problem["horizon"])
     every = [action for agent in problem["agents"] for action in _existing_actions(agent)]
-    for agent in problem["agents"]:
+    for i, agent in enumerate(problem["agents"]):
         if draw(st.booleans()):
             agent["transitions_at"] = draw(_changes(agent, horizon, list(dict.fromkeys(every))))
-            if judge.count_joint_transitions(problem) > 2 * max_work:
+            stuck = _gets_stuck(problem, i)  # in a state that could not be reached before
+            if stuck or judge.count_joint_transitions(problem) > 2 * max_work:
                 del agent["transitions_at"]
     if discounted or draw(st.booleans()):
         problem["discount"] = draw(st.sampled_from([0.5, 0.9, 0.99, 0.3, 1e-3, 1, 1.0]))

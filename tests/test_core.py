@@ -111,7 +111,7 @@ def test_stops_at_the_gap_that_is_allowed() -> None:
 
 def test_a_gap_that_nobody_asked_for() -> None:
     """A solver that ends by itself with a gap says that it did, and names no limit."""
-    problem = from_file(coupled_team(0))
+    problem = from_file(random_mpp(3, 2, 6))
     whole = solve(problem, exact=False, search=False)
     assert whole.status is Status.GAP_LIMIT
     assert "no limit was reached: the solver cannot narrow the gap any further" in whole.message

@@ -64,7 +64,7 @@ def behaviours(model: judge.Model, agent: int, start: int, first: Any) -> Iterat
             made: dict[Transition, float] = {}
             following: dict[Any, float] = {}
             for (state, chance), action in zip(here.items(), actions, strict=True):
-                for after, probability in model.outcomes(agent, state, action):
+                for after, probability in model.outcomes(agent, state, action, stage):
                     made[state, action, after] = chance * probability
                     following[after] = following.get(after, 0.0) + chance * probability
             yield from go_on(stage + 1, following, [*past, made])

@@ -52,7 +52,12 @@ def endless(raw: dict[str, Any]) -> dict[str, Any] | None:
         }
         for function in raw.get("rewards", [])
     ]
-    made = {**raw, "rewards": rewards}
+    agents = [
+        {key: value for key, value in agent.items() if key != "transitions_at"}
+        for agent in raw["agents"]
+    ]
+    made = {**raw, "agents": agents, "rewards": rewards}
+    made.pop("discount", None)
     if "aggregates" in raw:
         made["aggregates"] = [
             {key: value for key, value in each.items() if key != "stages"}

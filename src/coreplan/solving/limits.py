@@ -187,6 +187,8 @@ class Limits:
         if logger.isEnabledFor(logging.DEBUG):  # asking for the memory takes time
             self._log_bounds()
         self._tell(self.monitor.progress)
+        if self._asked_to_stop:  # the core would only ask after a while
+            self.monitor.halt(_core.Stop.interrupted)
 
     def _log_bounds(self) -> None:
         lost = ""

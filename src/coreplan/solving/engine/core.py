@@ -331,6 +331,8 @@ class _Engine:
         while not self._stopped():
             lower, upper = self.bounds()
             self.limits.report(lower, upper)
+            if self._stopped():
+                break
             allowed = max(absolute_gap, relative_gap * abs(lower))
             whole = tuning.closed_by_teams * self.options.closed * max(1.0, abs(lower))
             closed = whole / len(self.teams)
