@@ -39,6 +39,9 @@ class Tuning:
 
     exact_at_once: float = 0.03
     """Work that an exact solution may take before any other attempt."""
+    exact_with_sums: float = 1.0
+    """The same if agents earn for sums: prices bound sums less tightly than shares bound other
+    interactions, and closing the rest of the gap takes longer."""
     exact_part: float = 0.25
     """Part of the remaining work limit that an exact solution may take later."""
 

@@ -215,7 +215,7 @@ def _solve_again(
         reduced = _let_go(compiled, reduction, teams)
         return _make_policy(task, compiled, reduction, reduced, teams)[0]
 
-    quick = all(team.exact_work <= options.tuning.exact_at_once for team in teams)
+    quick = all(team.exact_work <= team.exact_at_once for team in teams)
     return Attempt(*engine.bounds(), quick, make_policy)
 
 
@@ -320,7 +320,7 @@ class _Engine:
         # Small teams first: most are then solved when a limit is reached.
         tuning = self.options.tuning
         for team in sorted(self.teams, key=lambda team: team.exact_work):
-            at_once = min(tuning.exact_at_once, self.options.work_left)
+            at_once = min(team.exact_at_once, self.options.work_left)
             if team.exact_work <= at_once and not self._stopped():
                 team.solve_exactly()
         if self.bases is not None:

@@ -197,6 +197,12 @@ class Team:
 
     # -- exactly ------------------------------------------------------------------------------
 
+    @property
+    def exact_at_once(self) -> float:
+        """Work that an exact solution may take before any other attempt."""
+        tuning = self.tuning
+        return tuning.exact_with_sums if self.model.aggregate_count else tuning.exact_at_once
+
     @cached_property
     def exact_work(self) -> float:
         """Estimated work of an exact solution; infinite if it does not fit into memory."""
