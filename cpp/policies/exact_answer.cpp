@@ -1,5 +1,7 @@
 #include "policies/exact_answer.hpp"
 
+#include <algorithm>
+
 #include "engine/kernel.hpp"
 #include "engine/occupancy.hpp"
 
@@ -22,6 +24,11 @@ std::optional<ExactAnswer> answer_exactly(const CompiledModel& model, std::size_
     Reservation memory(monitor);
     const TeamSolution solution = prepared.solve(options, monitor);
     memory.adopt(static_cast<double>(solution.values.size()) * sizeof(double));
+    std::uint64_t widest = 0;  // layer, for which the walk keeps a table
+    for (std::size_t l = 0; l + 1 < solution.layer_begin.size(); ++l) {
+        widest = std::max(widest, solution.layer_begin[l + 1] - solution.layer_begin[l]);
+    }
+    memory.take(static_cast<double>(widest) * sizeof(double), "an exact answer");
 
     ExactAnswer answer;
     const std::size_t n = everyone.size();
