@@ -2,17 +2,22 @@
 
 Run: .venv/bin/python benchmarks/gains.py [--work 10] [--sizes 5x1 7x2 9x2] [--horizon 8]
 
-A size is a number of sensors and of targets (`sensor_rows.py`). The work is counted in units
+A size is a number of sensors and of targets (`examples/sensors.py`). The work is counted in units
 of about a second of one thread, so that the bounds do not depend on the load of the machine.
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from coreplan import Result, solve
-from sensor_rows import sensors
+
+sys.path.append(str(Path(__file__).parents[1] / "examples"))
+
+from sensors import sensors
 
 SIZES = ("4x1", "5x1", "6x2", "7x2", "8x2", "10x3")
 

@@ -21,10 +21,10 @@ from coreplan.model.problem import PlanningProblem
 from coreplan.solving import compile_problem
 from coreplan.solving.limits import Limits
 from instances import pyramid, random_mpp, realistic
-from sensor_rows import sensors
 
 sys.path.append(str(Path(__file__).parents[1] / "examples"))
 
+from sensors import sensors
 from warehouse import Robot, Warehouse
 
 STEPS = ("shape", "drop", "settle", "eliminate", "merge")

@@ -7,13 +7,12 @@ coreplan bench run examples/bench/families.yaml
 from __future__ import annotations
 
 from batteries import Batteries, Household
-from sensors import sensors as row_of_sensors
-from warehouse import Robot, Warehouse
-
 from coreplan import TIMMDP, ModelError
 from coreplan.bench.sets import Parameter, TestSet, register_test_set
 from coreplan.bench.sets.draw import Draw
 from coreplan.bench.sets.parameters import EACH
+from sensors import sensors as row_of_sensors
+from warehouse import Robot, Warehouse
 
 DOCKS, SHELVES = "abcdefgh", "ABCDEFGH"
 

@@ -21,7 +21,7 @@ from coreplan.solving.tuning import Tuning
 from helpers import EAGER, agrees, from_file, scale
 from instances import pyramid, random_mpp, realistic
 from judge import optimal_value
-from sensor_rows import sensors
+from sensors import sensors
 
 FAIR = 0.2
 """Part of the work that no side that still gains something may fall below."""

@@ -45,7 +45,7 @@ from coreplan.view.words import count
     "solvers",
     multiple=True,
     metavar="NAME",
-    help="The solver of A; given again, that of B.  [default: the only ones that there are]",
+    help="The solver of A; given again, that of B.  [default: the only one of its file]",
 )
 @click.option("--sets", type=Names("mpp,pyra"), metavar="NAMES", help="Compare only these sets.")
 @click.option(
