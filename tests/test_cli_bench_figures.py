@@ -80,7 +80,7 @@ def test_json(run: Run, tmp_path: Path) -> None:
     assert done.code == 0, done.err
     answer = one_json(done.out)
     assert answer["solves"] == 1
-    assert [each["letter"] for each in answer["figures"]] == list("abcdefghi")
+    assert [each["letter"] for each in answer["figures"]] == list("abcdefghij")
     assert [each["name"] for each in answer["figures"] if each["path"]] == ["solved", "limits"]
     assert {each["verdict"] for each in answer["claims"]} == {"not measured"}
     assert answer["contradictions"] == []
