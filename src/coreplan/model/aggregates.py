@@ -26,6 +26,7 @@ from coreplan.support.checks import (
     Path,
     check_name,
     check_number,
+    float_if_number,
     found,
     is_integer,
     is_number,
@@ -63,7 +64,7 @@ class Amount:
         object.__setattr__(
             self, "when", freeze_mapping(self.when, ("when",), "the condition of one agent")
         )
-        object.__setattr__(self, "amount", _number(self.amount))
+        object.__setattr__(self, "amount", float_if_number(self.amount))
 
 
 @dataclass(frozen=True)
@@ -119,10 +120,10 @@ class Aggregate:
     def __post_init__(self) -> None:
         amounts = freeze_sequence(self.amounts, ("amounts",), "amounts", Amount)
         object.__setattr__(self, "amounts", amounts)
-        object.__setattr__(self, "step", _number(self.step))
+        object.__setattr__(self, "step", float_if_number(self.step))
         if self.table is not None:
             table = freeze_sequence(self.table, ("value", "table"), "a list of rewards")
-            object.__setattr__(self, "table", tuple(map(_number, table)))
+            object.__setattr__(self, "table", tuple(map(float_if_number, table)))
         if self.points is not None:
             path = ("value", "points")
             listed = freeze_sequence(self.points, path, "a list of pairs of a sum and a reward")
@@ -130,7 +131,7 @@ class Aggregate:
                 freeze_sequence(each, (*path, k), "a pair of a sum and a reward")
                 for k, each in enumerate(listed)
             ]
-            points = tuple(tuple(map(_number, pair)) for pair in pairs)
+            points = tuple(tuple(map(float_if_number, pair)) for pair in pairs)
             object.__setattr__(self, "points", points)
         if self.stages is not None:
             stages = freeze_sequence(self.stages, ("stages",), "a list of stages")
@@ -165,11 +166,6 @@ def _kinds(aggregate: Aggregate) -> list[tuple[str, object]]:
         ("a function", aggregate.function),
         ("a function of stages", aggregate.by_stage),
     ]
-
-
-def _number(value: Any) -> Any:
-    """Turn a number into a float; leave anything else unchanged for the checks."""
-    return float(value) if type(value) is not float and is_number(value) else value
 
 
 def _between(at: Sequence[float], rewards: Sequence[float], wanted: float) -> float:

@@ -61,6 +61,7 @@ from coreplan.support.checks import (
     check_integer,
     check_name,
     check_number,
+    float_if_number,
     found,
     is_integer,
     is_number,
@@ -73,11 +74,6 @@ def _check_hashable(name: object, path: Path) -> None:
     """Refuse a name that cannot be looked up; the later checks need lookups."""
     if not isinstance(name, Hashable):
         raise ModelError([Diagnostic(path, f"found {found(name)}; expected a name (a text)")])
-
-
-def _number(value: Any) -> Any:
-    """Turn a number into a float; leave anything else unchanged for the checks."""
-    return float(value) if type(value) is not float and is_number(value) else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +96,7 @@ class Entry:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "when", freeze_mapping(self.when, ("when",), "agents' conditions"))
-        object.__setattr__(self, "value", _number(self.value))
+        object.__setattr__(self, "value", float_if_number(self.value))
         if self.stages is not None:
             stages = freeze_sequence(self.stages, ("stages",), "a list of stages")
             stages = tuple(int(t) if is_integer(t) else t for t in stages)

@@ -11,6 +11,7 @@ from coreplan.model.conditions import check_stages, freeze_mapping
 from coreplan.support.checks import (
     Path,
     check_name,
+    float_if_number,
     found,
     is_integer,
     is_name,
@@ -48,16 +49,13 @@ def freeze_transitions(transitions: object) -> Transitions:
                 if not isinstance(outcomes, Mapping):
                     where = (*path, str(state), str(action))
                     freeze_mapping(outcomes, where, "a mapping next state -> probability")
-                law = FrozenMapping({after: _number(chance) for after, chance in outcomes.items()})
+                law = FrozenMapping(
+                    {after: float_if_number(chance) for after, chance in outcomes.items()}
+                )
                 laws[id(outcomes)] = law
             row[action] = law
         frozen[state] = FrozenMapping(row)
     return FrozenMapping(frozen)
-
-
-def _number(value: Any) -> Any:
-    """Turn a number into a float; leave anything else unchanged for the checks."""
-    return float(value) if type(value) is not float and is_number(value) else value
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from numbers import Real
+from typing import Any
 
 from coreplan.errors import Diagnostic, PlaceStep, nearest, shorten
 
@@ -33,6 +34,11 @@ def is_number(value: object) -> bool:
         return math.isfinite(float(value))
     except OverflowError:  # a whole number larger than any float
         return False
+
+
+def float_if_number(value: Any) -> Any:
+    """Turn a number into a float; leave anything else unchanged for the checks."""
+    return float(value) if type(value) is not float and is_number(value) else value
 
 
 def is_integer(value: object) -> bool:
