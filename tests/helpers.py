@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import judge
-from coreplan import TIMMDP, ContractorState, MaintenanceProblem, read_problem
+from coreplan import TIMMDP, ContractorState, MaintenanceProblem, Result, read_problem
 from coreplan.solving.tuning import Tuning
 
 Algorithm = tuple[str, dict[str, Any]]
@@ -54,6 +54,18 @@ def from_file(raw: dict[str, Any], suffix: str = ".json") -> TIMMDP | Maintenanc
         path = Path(folder) / f"problem{suffix}"
         path.write_text(json.dumps(raw), encoding="utf-8")
         return read_problem(path)
+
+
+def fingerprint(result: Result) -> dict[str, Any]:
+    """All that has to be the same: everything but seconds and memory."""
+    document = result.to_dict()
+    del document["seconds"]
+    del document["statistics"]["peak_memory_mb"]
+    assert result.policy is not None
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "plan.json"
+        result.policy.save(path)
+        return {"result": json.dumps(document), "plan": path.read_bytes()}
 
 
 def agrees(value: float, expected: float, tolerance: float = 1e-9) -> bool:

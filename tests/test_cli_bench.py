@@ -23,6 +23,7 @@ from coreplan.bench.runner import RunState
 from coreplan.bench.store import Row, Store
 from coreplan.bench.summary import summarise
 from coreplan.bench.table import in_order, rows_to_csv
+from ray_clusters import running_cluster
 from test_bench_store import RESULT, make_row
 from waiting import HANG
 
@@ -173,31 +174,10 @@ def test_on_ray(config: Path) -> None:
     assert len(read_rows(config.with_name("mine.sqlite"))) == 7
 
 
-HEAD = """
-import ray, sys
-here = ray.init(
-    address="local", num_cpus=2, include_dashboard=False, log_to_driver=False,
-    _node_ip_address="127.0.0.1",
-)
-print(here.address_info["gcs_address"], flush=True)
-sys.stdin.read()
-"""
-
-
 @pytest.mark.extras
 def test_on_an_existing_ray_cluster(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run can use a cluster that is there, by its address, and leaves it running."""
-    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
-    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-    with subprocess.Popen(
-        [sys.executable, "-c", HEAD],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    ) as cluster:
-        assert cluster.stdout is not None
-        address = cluster.stdout.readline().strip()
+    with running_cluster(monkeypatch) as (address, cluster):
         done = shell("bench", "run", config, "--cluster", "ray", "--address", address)
         assert (done.returncode, without_progress(done.stderr)) == (0, "")
         assert "7/7 done, 7 solved to the optimum" in done.stdout

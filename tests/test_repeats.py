@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import itertools
-import json
 import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,27 +15,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coreplan import Result, SolverError, Status, read_problem, solve
+from coreplan import SolverError, Status, read_problem, solve
 from coreplan.cli import example_path
 from coreplan.solving.tuning import Tuning
-from helpers import EAGER, coupled_team, from_file, random_mpp, scale
+from helpers import EAGER, coupled_team, fingerprint, from_file, random_mpp, scale
 from judge import optimal_value
 from strategies import problem_dicts
 
 LIMITS = (1e-4, 0.02, 0.2)
 """Of work: from hardly any to some tenths of a second."""
-
-
-def fingerprint(result: Result) -> dict[str, Any]:
-    """All that has to be the same: everything but seconds and memory."""
-    document = result.to_dict()
-    del document["seconds"]
-    del document["statistics"]["peak_memory_mb"]
-    assert result.policy is not None
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "plan.json"
-        result.policy.save(path)
-        return {"result": json.dumps(document), "plan": path.read_bytes()}
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 #include "support/monitor.hpp"
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 
 #include "bindings/module.hpp"
 #include "model/local_graph.hpp"
+#include "support/partners.hpp"
 #include "support/process_memory.hpp"
 
 namespace coreplan::bindings {
@@ -68,6 +70,60 @@ Monitor::Clock clock_of(const nb::object& clock) {
     };
 }
 
+// Partners whose parcels an object of Python carries: see coreplan/solving/partners.py.
+class CarriedPartners : public Partners {
+public:
+    explicit CarriedPartners(nb::object carrier) : carrier_(std::move(carrier)) {}
+    ~CarriedPartners() override {
+        const nb::gil_scoped_acquire gil;
+        carrier_.reset();
+    }
+    CarriedPartners(const CarriedPartners&) = delete;
+    CarriedPartners& operator=(const CarriedPartners&) = delete;
+
+    [[nodiscard]] std::size_t count() const override { return asked<std::size_t>("count"); }
+    [[nodiscard]] std::size_t self() const override { return asked<std::size_t>("place"); }
+    [[nodiscard]] double least_work() const override {
+        return asked<double>("least_work") * cost::kUnitsPerSecond;
+    }
+
+    std::optional<std::vector<std::optional<std::string>>> exchange(const SharedRound& round,
+                                                                    std::string mine,
+                                                                    Monitor& monitor) override {
+        const nb::gil_scoped_acquire gil;
+        nb::list work;
+        for (const double each : round.work) work.append(each / cost::kUnitsPerSecond);
+        carrier_.attr("give")(round.course, work, nb::bytes(mine.data(), mine.size()));
+        mine.clear();
+        for (;;) {
+            const nb::object told = carrier_.attr("collect")(kWait);
+            if (!told.is_none()) {
+                std::vector<std::optional<std::string>> parcels;
+                for (const nb::handle each : told) {
+                    auto& parcel = parcels.emplace_back();
+                    if (each.is_none()) continue;
+                    const auto bytes = nb::cast<nb::bytes>(each);
+                    parcel.emplace(bytes.c_str(), bytes.size());
+                }
+                return parcels;
+            }
+            const nb::gil_scoped_release others;
+            if (monitor.look()) return std::nullopt;
+        }
+    }
+
+private:
+    static constexpr double kWait = 0.05;  // seconds between two looks at the limits
+
+    template <typename T>
+    [[nodiscard]] T asked(const char* what) const {
+        const nb::gil_scoped_acquire gil;
+        return nb::cast<T>(carrier_.attr(what));
+    }
+
+    nb::object carrier_;
+};
+
 }  // namespace
 
 void bind_monitor(nb::module_& module) {
@@ -103,6 +159,13 @@ void bind_monitor(nb::module_& module) {
         .def("look", &Monitor::look)
         .def_prop_ro("work", &Monitor::work)
         .def("set_time_limit", &Monitor::set_time_limit, nb::arg("seconds"))
+        .def(
+            "set_partners",
+            [](Monitor& self, const nb::object& carrier) {
+                self.set_partners(carrier.is_none() ? nullptr
+                                                    : std::make_shared<CarriedPartners>(carrier));
+            },
+            nb::arg("carrier").none())
         .def("halt", &Monitor::halt, nb::arg("why"))
         .def("reserve", &Monitor::reserve, nb::arg("bytes"), nb::arg("what"))
         .def_prop_ro("reserved", &Monitor::reserved)

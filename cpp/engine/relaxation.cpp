@@ -142,6 +142,22 @@ void Relaxation::solve_cluster(Cluster& cluster, Worker& worker, Monitor& monito
     cut.constant = cluster.found - shared;
 }
 
+// What solving a cluster at the trial shares has given, for partners.
+void Relaxation::put_found(const Cluster& cluster, Parcel& parcel) {
+    parcel.put(cluster.found);
+    parcel.put(cluster.fresh.constant);
+    parcel.put_all(cluster.fresh.at);
+    parcel.put_all(cluster.fresh.chance);
+}
+
+void Relaxation::take_found(Cluster& cluster, Parcel& parcel) {
+    cluster.found = parcel.take<double>();
+    cluster.fresh = Cut{};
+    cluster.fresh.constant = parcel.take<double>();
+    parcel.take_all(cluster.fresh.at);
+    parcel.take_all(cluster.fresh.chance);
+}
+
 // Solves every cluster at the trial shares. False if a limit struck.
 bool Relaxation::solve_all(Monitor& monitor) {
     double most = 0;
@@ -159,12 +175,18 @@ bool Relaxation::solve_all(Monitor& monitor) {
     for (const Cluster& cluster : clusters_) work += kernel_work(model_, cluster.agents);
     const std::uint64_t before = monitor.work();
     const WorkList list(work < kWorthThreads ? 1 : work_.threads());
-    const bool finished = list.run(
-        order.size(),
-        [&](std::size_t piece, unsigned worker, Monitor& own) {
-            solve_cluster(clusters_[order[piece]], workers_[worker], own);
-        },
-        monitor);
+    const auto cluster_of = [&](std::size_t piece) -> Cluster& { return clusters_[order[piece]]; };
+    SharedPieces pieces;
+    pieces.count = order.size();
+    pieces.work = [&](std::size_t piece) {
+        return strain_ * kernel_work(model_, cluster_of(piece).agents);
+    };
+    pieces.run = [&](std::size_t piece, unsigned worker, Monitor& own) {
+        solve_cluster(cluster_of(piece), workers_[worker], own);
+    };
+    pieces.put = [&](std::size_t piece, Parcel& parcel) { put_found(cluster_of(piece), parcel); };
+    pieces.take = [&](std::size_t piece, Parcel& parcel) { take_found(cluster_of(piece), parcel); };
+    const bool finished = run_shared(list, pieces, monitor);
     if (finished) {
         for (const double each : cells) cells_ += static_cast<std::uint64_t>(each);
         strain_ = std::max(1.0, static_cast<double>(monitor.work() - before) / std::max(work, 1.0));

@@ -22,6 +22,7 @@
 #include "engine/occupancy.hpp"
 #include "engine/sum_prices.hpp"
 #include "engine/team_model.hpp"
+#include "support/partners.hpp"
 #include "support/reservation.hpp"
 #include "support/work_list.hpp"
 
@@ -219,6 +220,8 @@ private:
     void share_equally();
     bool solve_all(Monitor& monitor);
     void solve_cluster(Cluster& cluster, Worker& worker, Monitor& monitor) const;
+    static void put_found(const Cluster& cluster, Parcel& parcel);
+    static void take_found(Cluster& cluster, Parcel& parcel);
     [[nodiscard]] Team team_of(const Cluster& cluster) const;
     [[nodiscard]] double direction(const Cluster& cluster, std::size_t share) const;
     void accept();

@@ -7,6 +7,7 @@
 #include <span>
 #include <utility>
 
+#include "support/partners.hpp"
 #include "support/work_list.hpp"
 
 namespace coreplan {
@@ -15,9 +16,8 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kTolerance = 1e-13;  // of all that can be earned or lost
-constexpr std::size_t kChunk = 128;   // states per thread between two looks at the clock
+constexpr std::size_t kPiece = 16;    // states that are decided together
 constexpr std::size_t kRound = 512;   // states between two looks at the budget, for any threads
-constexpr std::size_t kWorthThreads = 16;
 constexpr double kLinkBytes = sizeof(Index) + sizeof(double);  // from a state to the next one
 constexpr double kStepBytes = 65536;                           // that are reserved at a time
 // Joint outcomes of one state; beyond, those of little probability are left out.
@@ -494,11 +494,8 @@ bool Rollout::run(std::uint64_t budget) {
         }
         while (state_ < size) {
             const std::size_t round = state_ / kRound * kRound + kRound;
-            const std::size_t stop = std::min({size, round, state_ + kChunk * deciders_.size()});
+            const std::size_t stop = std::min(size, round);
             decide(state_, stop);
-            std::uint64_t work = 0;
-            for (const auto& decider : deciders_) work += std::exchange(decider->work, 0);
-            monitor_.tick_or_throw(work);
             state_ = stop;
             if (state_ == round && state_ < size && monitor_.work() >= end) return false;
         }
@@ -521,29 +518,47 @@ bool Rollout::run(std::uint64_t budget) {
     return true;
 }
 
-// States are apart from each other, so threads do not change what comes out.
+// States are apart from each other, so neither threads nor partners change what comes out.
 void Rollout::decide(std::size_t begin, std::size_t end) {
     RolloutLayer& layer = layers_[layer_];
-    const auto work = [&](Decider& decider, std::size_t from, std::size_t to) {
-        for (std::size_t s = from; s < to; ++s) {
-            decider.decide(layer, static_cast<Index>(layer_), s, runner_up_[s]);
-        }
+    const auto for_each_state = [&](std::size_t piece, const auto& visit) {
+        const std::size_t from = begin + piece * kPiece;
+        for (std::size_t s = from; s < std::min(end, from + kPiece); ++s) visit(s);
     };
-    const std::size_t count = end - begin;
-    if (deciders_.size() == 1 || count < kWorthThreads) {
-        work(*deciders_[0], begin, end);
-        return;
-    }
-    const std::size_t parts = deciders_.size();
-    const bool whole =
-        WorkList(static_cast<unsigned>(parts))
-            .run(
-                parts,
-                [&](std::size_t t, unsigned, Monitor&) {
-                    work(*deciders_[t], begin + count * t / parts, begin + count * (t + 1) / parts);
-                },
-                monitor_);
-    if (!whole) monitor_.look_or_throw();
+    const auto for_each_number = [&](std::size_t s, const auto& visit) {
+        visit(layer.default_value[s]);
+        visit(layer.default_q[s]);
+        visit(layer.base_value[s]);
+        visit(layer.best_q[s]);
+        visit(runner_up_[s]);
+        visit(layer.base[s]);
+        for (std::size_t i = 0; i < agents_; ++i) visit(layer.actions[s * agents_ + i]);
+    };
+    SharedPieces pieces;
+    pieces.count = (end - begin + kPiece - 1) / kPiece;
+    pieces.work = [&](std::size_t) { return work_of_piece_; };
+    pieces.run = [&](std::size_t piece, unsigned worker, Monitor& own) {
+        Decider& decider = *deciders_[worker];
+        for_each_state(piece, [&](std::size_t s) {
+            decider.decide(layer, static_cast<Index>(layer_), s, runner_up_[s]);
+        });
+        own.tick(std::exchange(decider.work, 0));
+    };
+    pieces.put = [&](std::size_t piece, Parcel& parcel) {
+        for_each_state(piece, [&](std::size_t s) {
+            for_each_number(s, [&](const auto& number) { parcel.put(number); });
+        });
+    };
+    pieces.take = [&](std::size_t piece, Parcel& parcel) {
+        for_each_state(piece, [&](std::size_t s) {
+            for_each_number(s, [&]<typename T>(T& number) { number = parcel.template take<T>(); });
+        });
+    };
+    const std::uint64_t before = monitor_.work();
+    const WorkList list(static_cast<unsigned>(deciders_.size()));
+    if (!run_shared(list, pieces, monitor_)) monitor_.look_or_throw();
+    const auto spent = static_cast<double>(monitor_.work() - before);
+    work_of_piece_ = spent / static_cast<double>(pieces.count);
 }
 
 void Rollout::account() {

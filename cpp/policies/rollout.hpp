@@ -108,8 +108,9 @@ private:
     std::size_t agents_;
     std::vector<RolloutLayer> layers_;
     std::vector<std::unique_ptr<Decider>> deciders_;
-    std::size_t layer_ = 0;  // the one in work
-    std::size_t state_ = 0;  // of it: the next one to decide
+    std::size_t layer_ = 0;     // the one in work
+    std::size_t state_ = 0;     // of it: the next one to decide
+    double work_of_piece_ = 0;  // a few states: as in the last round
     std::size_t decided_ = 0;
     bool done_ = false;
     bool exact_ = true;

@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "support/costs.hpp"
 
@@ -28,6 +30,8 @@ public:
     LimitReached(Stop why, const std::string& message) : std::runtime_error(message), stop(why) {}
     Stop stop;
 };
+
+class Partners;  // support/partners.hpp
 
 class Monitor {
 public:
@@ -92,6 +96,10 @@ public:
     // helper takes is counted by the monitor that it helps.
     [[nodiscard]] Monitor helper(Watcher watcher) const;
 
+    // Other processes that do the same, and share long rounds of work; none for helpers.
+    void set_partners(std::shared_ptr<Partners> partners) { partners_ = std::move(partners); }
+    [[nodiscard]] Partners* partners() const noexcept { return partners_.get(); }
+
     [[nodiscard]] double seconds() const;
     [[nodiscard]] double seconds_left() const { return time_limit_ - seconds(); }
     [[nodiscard]] Stop stop() const noexcept { return stop_; }
@@ -118,6 +126,7 @@ private:
     double reserved_ = 0;
     double uncounted_ = 0;  // by which the process has grown beyond what is reserved
     Watcher watcher_;
+    std::shared_ptr<Partners> partners_;
     Stop stop_ = Stop::none;
     std::uint64_t work_ = 0;
     std::uint64_t next_look_ = 0;  // the count of work at which to look at the clock

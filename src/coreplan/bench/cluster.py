@@ -7,31 +7,16 @@ the store. All nodes need the same version of coreplan.
 
 from __future__ import annotations
 
-import importlib.util
-import logging
-import os
-import signal
-import socket
-import threading
 from collections.abc import Mapping
 from contextlib import suppress
-from types import FrameType, TracebackType
+from types import TracebackType
 from typing import Any, Self
 
 from coreplan.bench.pool import Answer, Worker
 from coreplan.errors import SolverError
-from coreplan.support.processors import usable_processors
+from coreplan.support.ray_cluster import RayConnection, reason_of
 
-_CONNECT_SECONDS = 5.0
 _worker: Worker | None = None
-
-
-def check_ray() -> None:
-    """Raise a SolverError if Ray is not installed."""
-    if importlib.util.find_spec("ray") is None:
-        raise SolverError(
-            "Ray is not installed; install the extra `ray`: pip install 'coreplan[ray]'"
-        )
 
 
 def solve_on_node(request: Mapping[str, Any]) -> Answer:
@@ -67,40 +52,12 @@ class RayPool:
     """
 
     def __init__(self, threads: int, address: str | None = None, jobs: int | None = None) -> None:
-        check_ray()
-        # Set before Ray is imported: it then sends no data, and does not warn about graphics cards.
-        os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-        os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-        import ray  # type: ignore[import-not-found, import-untyped, unused-ignore]
-
-        self._ray: Any = ray
+        self._connection = RayConnection(address, threads * (jobs or 1))
+        self._ray: Any = self._connection.ray
         self._threads = threads
         self._fixed_jobs = jobs
         self._keys: dict[Any, str] = {}
-        if address is not None:
-            _check_address(address)
-        cores = max(usable_processors(), threads * (jobs or 1))
-        local = {
-            "address": "local",
-            "num_cpus": cores,
-            "include_dashboard": False,
-            "_node_ip_address": "127.0.0.1",
-        }
-        try:
-            ray.init(
-                log_to_driver=False,
-                logging_level=logging.ERROR,
-                **(local if address is None else {"address": address}),
-            )
-        except Exception as error:  # Ray raises errors of many kinds here
-            what = "a Ray cluster on this machine" if address is None else f"Ray at {address!r}"
-            reason = str(error).strip().splitlines()
-            hint = "" if address is None else "; if it asks for a token, set RAY_AUTH_MODE=token"
-            raise SolverError(
-                f"{what} cannot be used: {reason[0] if reason else type(error).__name__}{hint}"
-            ) from None
-        self._previous = _end_well_when_terminated()
-        self._solve = ray.remote(num_cpus=threads, max_retries=2)(solve_on_node)
+        self._solve = self._ray.remote(num_cpus=threads, max_retries=2)(solve_on_node)
 
     def __enter__(self) -> Self:
         return self
@@ -118,8 +75,7 @@ class RayPool:
         """Number of solves that can run at the same time; nodes may come and go."""
         if self._fixed_jobs is not None:
             return self._fixed_jobs
-        cores = self._ray.cluster_resources().get("CPU", 1)
-        return max(1, int(cores // self._threads))
+        return max(1, self._connection.cores // self._threads)
 
     def submit(self, key: str, request: Mapping[str, Any]) -> None:
         """Start a request; at most as many at a time as the number of jobs."""
@@ -140,10 +96,9 @@ class RayPool:
             try:
                 ended.append((key, self._ray.get(reference)))
             except self._ray.exceptions.RayError as error:
-                reason = str(error).strip().splitlines()
                 raise SolverError(
-                    f"Ray failed: {reason[-1] if reason else type(error).__name__}; what has "
-                    "finished is kept; run the same command again to continue"
+                    f"Ray failed: {reason_of(error)}; what has finished is kept; run the same "
+                    "command again to continue"
                 ) from None
         return ended
 
@@ -153,32 +108,4 @@ class RayPool:
             with suppress(Exception):
                 self._ray.cancel(reference, force=True)
         self._keys = {}
-        self._ray.shutdown()
-        if self._previous is not None:
-            signal.signal(signal.SIGTERM, self._previous)
-
-
-def _check_address(address: str) -> None:
-    """Raise a SolverError if no cluster answers at an address; Ray itself would try for minutes."""
-    host, _, port = address.removeprefix("ray://").rpartition(":")
-    if not host or not port.isdecimal():
-        return  # a word that Ray understands, for instance "auto"
-    try:
-        socket.create_connection((host, int(port)), timeout=_CONNECT_SECONDS).close()
-    except (OSError, OverflowError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise SolverError(f"Ray at {address!r} cannot be used: {reason}") from None
-
-
-def _end_well_when_terminated() -> Any:
-    """Let SIGTERM end a run as a second Ctrl-C does; return the former handler.
-
-    Ray's handler would exit as if the run were complete; without it, Ray's processes would stay.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        return None
-
-    def end(_: int, __: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    return signal.signal(signal.SIGTERM, end)
+        self._connection.close()

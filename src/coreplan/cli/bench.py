@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from coreplan.bench.cluster import RayPool, check_ray
+from coreplan.bench.cluster import RayPool
 from coreplan.bench.config import config_of_files, read_config
 from coreplan.bench.live import RunDisplay, print_summaries, state_in_words
 from coreplan.bench.pool import LocalPool
@@ -35,6 +35,7 @@ from coreplan.domains.maintenance.works.opening import PROBLEM_ENDINGS
 from coreplan.errors import FormatError, ModelError
 from coreplan.files.reading import STANDARD_INPUT, read_document
 from coreplan.support.processors import choose_count
+from coreplan.support.ray_cluster import check_ray
 from coreplan.view.terminal import make_console
 
 LIST_ENDINGS = (".csv", ".xlsx", ".xlsm")

@@ -18,6 +18,7 @@ from coreplan.solving.option_fields import (
     Gap,
     Option,
     Seed,
+    Text,
     options_in,
 )
 from coreplan.solving.options import OWN_OPTIONS, Assigning, OwnAlgorithm
@@ -89,6 +90,8 @@ def _make(option: Option, owners: Collection[str]) -> Callable[[Command], Comman
         how["type"] = click.FloatRange(min=0)
     elif isinstance(kind, Amount):
         how["type"] = click.FloatRange(min=0, min_open=True)
+    elif isinstance(kind, Text):
+        pass
     elif isinstance(kind, Assigning):
         how |= {"multiple": True, "callback": _read_assignment}
         known = ", ".join(ASSIGNMENTS)

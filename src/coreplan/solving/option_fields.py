@@ -117,6 +117,17 @@ class Count(Kind):
         check_count(value, name)
 
 
+class Text(Kind):
+    """A word that coreplan does not know, for instance an address; or None."""
+
+    accepts = "a text, or `None`"
+
+    def check(self, name: str, value: object) -> None:
+        """Refuse values that are not a text."""
+        if value is not None and not (isinstance(value, str) and value):
+            raise SolverError(f"{name} is {found(value)}; expected a text, or None")
+
+
 class Seed(Kind):
     """A seed of the core's random numbers."""
 

@@ -26,6 +26,7 @@ from coreplan.solving.option_fields import (
     Kind,
     Seed,
     SolverOptions,
+    Text,
     option,
 )
 from coreplan.solving.preference import OldStarts, Preference
@@ -45,6 +46,8 @@ ActionOrder = Literal["promising", "listed"]
 """The order in which `core-2016` tries joint actions."""
 RewardsFrom = Literal["graph", "entries", "checked"]
 """Where the paper's searches get the reward of a joint transition from."""
+Cluster = Literal["local", "ray"]
+"""Where the processes of one solve are."""
 
 
 class Assigning(Kind):
@@ -194,6 +197,29 @@ class CoreOptions(_Seeded, _Gaps, _Merging):
         Flag(),
         same_answer=True,
     )
+    cluster: Cluster = option(
+        "local",
+        "Solve in this process, or in several that share the work on a Ray cluster (needs the "
+        "extra `ray`). Bounds, plan and counted work are the same.",
+        Choice(*get_args(Cluster)),
+        same_answer=True,
+    )
+    address: str | None = option(
+        None,
+        "Address of a running Ray cluster, for instance `auto`. Without it, a cluster is started "
+        "on this machine.",
+        Text(),
+        metavar="HOST:PORT",
+        same_answer=True,
+    )
+    workers: int | None = option(
+        None,
+        "Number of processes on the Ray cluster, this one among them, each with `threads` threads "
+        "(by default 1); by default as many as it has cores for.",
+        Count(),
+        metavar="N",
+        same_answer=True,
+    )
     prefer: Preference = option(
         "early",
         "Choose among equally good optimal plans: the one that starts tasks as early or as late as "
@@ -312,6 +338,15 @@ class CoreOptions(_Seeded, _Gaps, _Merging):
         super().__post_init__()
         if self.wants_certificate and not self.shape:
             raise SolverError("a certificate needs shape=True: it proves bounds on losses")
+        self._check_cluster()
+
+    def _check_cluster(self) -> None:
+        if self.cluster == "local":
+            for name in ("address", "workers"):
+                if getattr(self, name) is not None:
+                    raise SolverError(f"{name} is for cluster='ray'")
+        elif not self.deterministic:
+            raise SolverError("cluster='ray' needs deterministic=True: all processes do the same")
 
     @property
     def wants_certificate(self) -> bool:
@@ -478,6 +513,9 @@ class CoreKeywords(DecMdpKeywords, total=False):
     threads: int | None
     work_limit: float | None
     deterministic: bool
+    cluster: Cluster
+    address: str | None
+    workers: int | None
     prefer: Preference
     keep: OldStarts | None
     start: StartPlan | Start | None

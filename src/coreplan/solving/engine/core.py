@@ -32,6 +32,7 @@ from coreplan.solving.engine.order import canonical_order, teams_in_order
 from coreplan.solving.engine.team import EngineOptions, Team
 from coreplan.solving.engine.way_back import make_reduced, map_local, reduce_model
 from coreplan.solving.maps import make_maps
+from coreplan.solving.on_ray import partners_on_ray
 from coreplan.solving.options import CoreOptions
 from coreplan.solving.preference import Attempt, preferred
 from coreplan.solving.result import PendingCertificate, Result, is_closed, unproven_team
@@ -51,6 +52,13 @@ IDEAS = ("split", "skip", "floors", "tables")
 
 def solve_core(task: SolverTask, options: CoreOptions) -> Result:
     """Shape, shrink, decouple; solve small teams exactly, bound the others and search."""
+    if options.cluster == "local":
+        return _solve(task, options)
+    with partners_on_ray(task, options, _solve) as shared:
+        return _solve(task, shared)
+
+
+def _solve(task: SolverTask, options: CoreOptions) -> Result:
     threads = choose_count(options.threads)
     steps = {name: bool(getattr(options, name)) for name in STEPS}
     ideas = {name: bool(getattr(options, name)) for name in IDEAS}
