@@ -17,6 +17,7 @@ from coreplan.solving.limits import Limits
 from coreplan.solving.partners import FIRST, Carrier, LeftOutError, Meeting, Outcome
 from coreplan.solving.task import SolverTask
 from helpers import fingerprint
+from waiting import HANG
 
 AnyProblem = TIMMDP | MaintenanceProblem
 OPTIONS: dict[str, Any] = {"work_limit": 0.25, "threads": 1, "exact": False, "search": False}
@@ -88,7 +89,7 @@ def solve_together(
     for partner in partners:
         partner.start(problem, CoreOptions(**OPTIONS | changes))
     for partner in partners:
-        partner.thread.join(120)
+        partner.thread.join(HANG)
         assert not partner.thread.is_alive()
     return partners
 
@@ -190,7 +191,7 @@ def test_partners_of_different_problems_do_not_mix() -> None:
     first.start(problem, CoreOptions(**OPTIONS))
     second.start(the_problem(6), CoreOptions(**OPTIONS))
     for each in (first, second):
-        each.thread.join(120)
+        each.thread.join(HANG)
     assert same(first.result, solve(problem, **OPTIONS))
     assert isinstance(second.error, LeftOutError)
 
