@@ -25,6 +25,7 @@ from coreplan.proof.verify import Verification, verify
 from coreplan.solving import simplify
 from coreplan.solving.compile import describe
 from coreplan.solving.limits import Limits
+from coreplan.solving.tuning import Tuning
 from helpers import ALGORITHMS, EAGER, from_file, judged_policy_value, precise, scale
 from judge import optimal_value
 from strategies import aggregate_dicts
@@ -169,6 +170,70 @@ def test_teams_with_one_sum_are_solved(raw: dict[str, Any], options: dict[str, A
     check_result(raw, result, optimum)
     assert result.value == pytest.approx(optimum, abs=1e-6)
     assert result.upper_bound == pytest.approx(optimum, abs=1e-5)
+
+
+def ring(seed: int, agents: int = 10) -> dict[str, Any]:
+    """Agents around a ring that interact with their neighbours, two sums, and some triples."""
+    draw = random.Random(seed)
+    names = [f"a{i}" for i in range(agents)]
+
+    def value() -> float:
+        return draw.randint(-20, 20) / 4
+
+    def condition() -> dict[str, Any]:
+        key, values = draw.choice([("action", "xy"), ("state", "st")])
+        return {key: draw.choice(values)}
+
+    transitions = {
+        "s": {"x": {"s": 0.5, "t": 0.5}, "y": {"s": 1.0}},
+        "t": {"x": {"s": 1.0}, "y": {"s": 0.25, "t": 0.75}},
+    }
+    scopes = [
+        [names[(i + k) % agents] for k in range(size)]
+        for i in range(agents)
+        for size in (1, 2, 3)
+        if size < 3 or draw.random() < 0.2
+    ]
+    members = [[name for name in names if draw.random() < 0.75] for _ in range(2)]
+    return {
+        "format": "ti-mmdp/2",
+        "horizon": 4,
+        "agents": [{"name": n, "initial": "s", "transitions": transitions} for n in names],
+        "rewards": [
+            {"scope": who, "entries": [{"when": {n: condition() for n in who}, "value": value()}]}
+            for who in scopes
+        ],
+        "aggregates": [
+            {
+                "name": f"sum {k}",
+                "amounts": [{"when": {name: condition()}, "amount": 1} for name in who],
+                "value": {"table": [value() for _ in range(len(who) + 1)]},
+            }
+            for k, who in enumerate(members)
+        ],
+    }
+
+
+@pytest.mark.parametrize("sums", [True, False])
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("work", [0.03, 0.1])
+def test_certificates_prove_the_bound_after_clusters_have_grown(
+    sums: bool, seed: int, work: float
+) -> None:
+    """Owners of aggregates and triples keep them: the last shares and prices prove the bound."""
+    raw = ring(seed)
+    if not sums:
+        raw = {**raw, "format": "ti-mmdp/1"}
+        del raw["aggregates"]
+    problem = from_file(raw)
+    tuning = Tuning(exact_with_sums=0.0, exact_at_once=0.0)
+    options: dict[str, Any] = {"exact": False, "search": False, "tuning": tuning}
+    result = solve(problem, algorithm="core", certificate=True, work_limit=work, **options)
+    assert result.certificate is not None
+    assert result.certificate.upper == result.upper_bound
+    found = verify(problem, result.certificate)
+    assert found.confirmed, found
+    assert max(len(each.agents) for each in result.certificate.clusters) > 2
 
 
 @given(raw=aggregate_dicts())

@@ -148,11 +148,7 @@ void bind_engine(nb::module_& module) {
         .def_prop_ro("settled", &Relaxation::settled)
         .def_prop_ro("coarse", &Relaxation::coarse)
         .def_prop_ro("rounds", &Relaxation::rounds)
-        .def_prop_ro("cells", &Relaxation::cells)
-        .def(
-            "wide_of",
-            [](const Relaxation& self, std::size_t cluster) { return self.wide_of(cluster); },
-            nb::arg("cluster"));
+        .def_prop_ro("cells", &Relaxation::cells);
     bind_shares(relaxation);
 }
 

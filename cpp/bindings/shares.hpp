@@ -61,6 +61,10 @@ void bind_shares(nb::class_<T>& bound) {
                 return to_numpy(self.share_of_pair(cluster, pair));
             },
             nb::arg("cluster"), nb::arg("pair"))
+        // The interactions of three and more agents that a cluster answers for.
+        .def(
+            "wide_of", [](const T& self, std::size_t cluster) { return self.wide_of(cluster); },
+            nb::arg("cluster"))
         // Per aggregate: its number in the description, the layers at which it counts, and the
         // price of a unit at each of them.
         .def_prop_ro("prices", [](const T& self) {

@@ -39,6 +39,7 @@ Relaxation::Relaxation(const CompiledModel& model, const RelaxationOptions& opti
       tables_memory_(monitor),
       shares_memory_(monitor),
       cuts_memory_(monitor) {
+    everyone_ = model.everyone();
     make_blocks(monitor);
     std::vector<std::vector<AgentId>> groups = first_groups(monitor);
     for (const CompiledAgent& agent : model.agents) {
@@ -61,6 +62,7 @@ Relaxation::Relaxation(const CompiledModel& model, const RelaxationOptions& opti
     // Clusters count the masses of their own agents' laws, the whole team those of all.
     mass_error_ = 2 * mass_error(model);
     set_clusters(std::move(groups));
+    place_wide();
     share_equally();
     for (Cluster& cluster : clusters_) cluster.trial = cluster.centre;
     upper_ = kInfinity;
@@ -80,13 +82,10 @@ Team Relaxation::team_of(const Cluster& cluster) const {
         team.modes.push_back(&modes_[at(cluster.agents[m])]);
         team.rewards.push_back(share(m));
     }
-    const auto position = [&](AgentId agent) {
-        return static_cast<std::size_t>(std::ranges::find(cluster.agents, agent) -
-                                        cluster.agents.begin());
-    };
     for (std::size_t x = cluster.agents.size(); x < cluster.rewards; ++x) {
         const PairBlock& block = pairs_[cluster.blocks[x] - model_.agents.size()];
-        team.pairs.push_back({position(block.first), position(block.second), &block, share(x)});
+        team.pairs.push_back({position_in(cluster.agents, block.first),
+                              position_in(cluster.agents, block.second), &block, share(x)});
     }
     team.wide = cluster.wide;
     for (const Owned& owned : cluster.owned) {
@@ -284,9 +283,7 @@ void Relaxation::balance() {
         shares.clear();
         for (const std::size_t c : block.clusters) {
             Cluster& cluster = clusters_[c];
-            const auto x = static_cast<std::size_t>(std::ranges::find(cluster.blocks, b) -
-                                                    cluster.blocks.begin());
-            shares.push_back(cluster.trial.data() + cluster.begin[x]);
+            shares.push_back(cluster.trial.data() + cluster.begin[block_in(cluster, b)]);
         }
         if (is_price(b)) {  // the same to the last bit
             limit_prices(b, shares[0]);

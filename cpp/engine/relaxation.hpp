@@ -13,6 +13,7 @@
 // are optimised with the shares.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <set>
@@ -55,6 +56,8 @@ public:
 
     // No joint policy has a higher value; constants are not counted. Includes `error`.
     [[nodiscard]] double upper() const noexcept { return upper_; }
+    // What the shares and prices at hand prove: the same up to rounding.
+    [[nodiscard]] double proven() const noexcept { return centre_value_ + error_; }
     // What rounding can do to it.
     [[nodiscard]] double error() const noexcept { return error_; }
     // Roundings that one number of a table goes through at one stage, at most.
@@ -140,6 +143,8 @@ private:
         double value = 0;  // at the centre
         double found = 0;  // at the trial
         Cut fresh;
+        // Whether it has something that cannot be divided.
+        [[nodiscard]] bool whole() const noexcept { return !owned.empty() || !wide.empty(); }
     };
     struct Worker {
         TeamSolution solution;
@@ -154,6 +159,7 @@ private:
         std::vector<Cluster> clusters;
         std::vector<std::vector<std::size_t>> clusters_of;  // per block
         std::vector<std::size_t> offset;                    // per block
+        std::vector<std::size_t> owner;
         std::vector<double> total_sum;
         std::vector<double> own;
         std::vector<double> cross;
@@ -176,6 +182,7 @@ private:
         Layout old_;
         bool settled_ = false;
     };
+    class SumOwners;
     // A cluster that could be formed.
     struct Candidate {
         double worth;
@@ -195,6 +202,12 @@ private:
                      std::vector<double>& units, std::size_t block) const;
     void limit_prices(std::size_t block, double* prices) const;
     void take_over_prices(const Layout& old);
+    void add_units(Cluster& cluster, std::size_t g, std::size_t member, double part,
+                   const double* price);
+    [[nodiscard]] static std::size_t block_in(const Cluster& cluster, std::size_t block) {
+        return static_cast<std::size_t>(std::ranges::find(cluster.blocks, block) -
+                                        cluster.blocks.begin());
+    }
     [[nodiscard]] double most_priced(const Cluster& cluster) const;
     [[nodiscard]] double sum_bytes(const std::vector<std::vector<AgentId>>& groups) const;
     [[nodiscard]] bool is_price(std::size_t block) const noexcept {
@@ -206,8 +219,11 @@ private:
     std::vector<std::vector<AgentId>> first_groups(Monitor& monitor);
     void add_coarse(const CompiledInteraction& interaction);
     void set_clusters(std::vector<std::vector<AgentId>> groups);
+    void place_wide();
     void swap_layout(Layout& other) noexcept;
     void take_over(const Layout& old);
+    void inherit(Cluster& heir, const Cluster& each, const Layout& old, double part);
+    [[nodiscard]] std::vector<std::size_t> around(const std::vector<AgentId>& agents) const;
     bool exchange_clusters(std::vector<std::vector<AgentId>> groups, Monitor& monitor);
     [[nodiscard]] std::set<std::vector<AgentId>> extended_clusters(std::size_t most_agents) const;
     [[nodiscard]] double growth_strain() const;
@@ -217,6 +233,8 @@ private:
     [[nodiscard]] std::vector<std::vector<AgentId>> wider_groups(double budget,
                                                                  std::size_t most_agents,
                                                                  Monitor& monitor) const;
+    [[nodiscard]] std::vector<std::vector<AgentId>> arranged(
+        std::vector<std::vector<AgentId>> larger) const;
     void share_equally();
     bool solve_all(Monitor& monitor);
     void solve_cluster(Cluster& cluster, Worker& worker, Monitor& monitor) const;
@@ -258,7 +276,9 @@ private:
     std::vector<Index> wide_;                       // interactions with a cluster of their own
     std::vector<SumMembers> sums_;                  // per aggregate
     std::vector<Block> blocks_;                     // agents, pairs, then aggregates
+    std::vector<AgentId> everyone_;
     std::vector<Cluster> clusters_;
+    std::vector<std::size_t> owner_;  // per aggregate: its cluster
     std::vector<Worker> workers_;
     std::vector<double> total_sum_;  // flat: Σ over clusters of X
     // Flat: how much of a cluster's own chance, and of the others', is in a step.

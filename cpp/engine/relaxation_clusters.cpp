@@ -1,6 +1,7 @@
 // Which clusters a relaxation has, how rewards are laid out over them, and what memory that takes.
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "bounds/independent.hpp"
@@ -121,6 +122,49 @@ bool contains(const std::vector<AgentId>& outer, const std::vector<AgentId>& inn
     return std::ranges::includes(outer, inner);
 }
 
+// Groups of agents by agent: finds those around some agents without a look at all of them.
+class GroupsOfAgents {
+public:
+    using Groups = std::vector<const std::vector<AgentId>*>;
+
+    GroupsOfAgents(std::size_t agents, Groups groups) : groups_(std::move(groups)), with_(agents) {
+        for (std::size_t g = 0; g < groups_.size(); ++g) {
+            for (const AgentId agent : *groups_[g]) with_[at(agent)].push_back(g);
+        }
+    }
+
+    [[nodiscard]] const std::vector<std::size_t>& with(AgentId agent) const {
+        return with_[at(agent)];
+    }
+    // Those that contain all of these agents, in order.
+    [[nodiscard]] std::vector<std::size_t> around(const std::vector<AgentId>& agents) const {
+        const AgentId rarest = *std::ranges::min_element(
+            agents, {}, [&](AgentId agent) { return with_[at(agent)].size(); });
+        std::vector<std::size_t> found;
+        for (const std::size_t g : with_[at(rarest)]) {
+            if (contains(*groups_[g], agents)) found.push_back(g);
+        }
+        return found;
+    }
+
+private:
+    Groups groups_;
+    std::vector<std::vector<std::size_t>> with_;
+};
+
+GroupsOfAgents::Groups pointers_to(const std::vector<std::vector<AgentId>>& groups) {
+    GroupsOfAgents::Groups pointers;
+    for (const auto& group : groups) pointers.push_back(&group);
+    return pointers;
+}
+
+// How many members of an aggregate are among some agents.
+std::size_t members_among(const CompiledAggregate& aggregate, const std::vector<AgentId>& agents) {
+    return static_cast<std::size_t>(std::ranges::count_if(agents, [&](AgentId agent) {
+        return std::ranges::binary_search(aggregate.members, agent, {}, &AggregateMember::agent);
+    }));
+}
+
 }  // namespace
 
 // What the kernel needs of agents and pairs, and all rewards that may be shared.
@@ -196,18 +240,19 @@ std::vector<std::vector<AgentId>> Relaxation::first_groups(Monitor& monitor) {
     }
     // A cluster inside of another is of no use.
     std::vector<std::vector<AgentId>> kept;
-    for (const auto& group : groups) {
-        const bool inside = std::ranges::any_of(groups, [&](const auto& other) {
-            return other.size() > group.size() && contains(other, group);
-        });
-        if (!inside) kept.push_back(group);
+    {
+        const std::vector<std::vector<AgentId>> all(groups.begin(), groups.end());
+        const GroupsOfAgents index(model_.agents.size(), pointers_to(all));
+        for (const auto& group : all) {
+            if (index.around(group).size() == 1) kept.push_back(group);
+        }
     }
     // An agent without a cluster is one by itself.
     std::vector<bool> covered(model_.agents.size(), false);
     for (const auto& group : kept) {
         for (const AgentId agent : group) covered[at(agent)] = true;
     }
-    for (const AgentId agent : model_.everyone()) {
+    for (const AgentId agent : everyone_) {
         if (!covered[at(agent)]) kept.push_back({agent});
     }
     return kept;
@@ -328,12 +373,6 @@ void Relaxation::set_clusters(std::vector<std::vector<AgentId>> groups) {
         }
     }
     place_sums();
-    for (const Index e : wide_) {
-        const std::vector<AgentId> who = members_of(model_.interactions[e]);
-        const auto owner = std::ranges::find_if(
-            clusters_, [&](const Cluster& cluster) { return contains(cluster.agents, who); });
-        owner->wide.push_back(e);
-    }
     std::size_t flat = 0;
     for (Block& block : blocks_) {
         block.offset = flat;
@@ -370,6 +409,24 @@ void Relaxation::set_clusters(std::vector<std::vector<AgentId>> groups) {
     }
 }
 
+// Gives every wider interaction to the first cluster that can have it.
+void Relaxation::place_wide() {
+    for (const Index e : wide_) {
+        clusters_[around(members_of(model_.interactions[e])).front()].wide.push_back(e);
+    }
+}
+
+// The clusters that contain all of these agents, in order.
+std::vector<std::size_t> Relaxation::around(const std::vector<AgentId>& agents) const {
+    const AgentId rarest = *std::ranges::min_element(
+        agents, {}, [&](AgentId agent) { return blocks_[at(agent)].clusters.size(); });
+    std::vector<std::size_t> found;
+    for (const std::size_t c : blocks_[at(rarest)].clusters) {
+        if (contains(clusters_[c].agents, agents)) found.push_back(c);
+    }
+    return found;
+}
+
 void Relaxation::share_equally() {
     for (Cluster& cluster : clusters_) {
         for (std::size_t x = 0; x < cluster.blocks.size(); ++x) {
@@ -382,6 +439,59 @@ void Relaxation::share_equally() {
         }
     }
 }
+
+// Whether larger clusters leave each aggregate with its owner, or with one that contains it.
+class Relaxation::SumOwners {
+public:
+    explicit SumOwners(const Relaxation& relaxation)
+        : relaxation_(relaxation), sums_of_(relaxation.model_.agents.size()) {
+        for (std::size_t g = 0; g < relaxation.sums_.size(); ++g) {
+            const CompiledAggregate& aggregate = relaxation.model_.aggregates[g];
+            if (aggregate.layers.empty()) {
+                most_.push_back(0);
+                continue;
+            }
+            for (const AggregateMember& member : aggregate.members) {
+                sums_of_[at(member.agent)].push_back(g);
+            }
+            most_.push_back(members_among(aggregate, owner(g)));
+        }
+    }
+
+    // Whether it has more members of an aggregate than any that contains the owner.
+    [[nodiscard]] bool would_change(const std::vector<AgentId>& agents) const {
+        const auto counts = count(agents);
+        return std::ranges::any_of(counts, [&](const auto& each) {
+            return each.second > most_[each.first] && !contains(agents, owner(each.first));
+        });
+    }
+    void add(const std::vector<AgentId>& agents) {
+        for (const auto& [g, members] : count(agents)) {
+            if (contains(agents, owner(g))) most_[g] = std::max(most_[g], members);
+        }
+    }
+    [[nodiscard]] bool any(const std::vector<AgentId>& agents) const {
+        return std::ranges::any_of(agents,
+                                   [&](AgentId agent) { return !sums_of_[at(agent)].empty(); });
+    }
+
+private:
+    [[nodiscard]] const std::vector<AgentId>& owner(std::size_t g) const {
+        return relaxation_.clusters_[relaxation_.owner_[g]].agents;
+    }
+    [[nodiscard]] std::map<std::size_t, std::size_t> count(
+        const std::vector<AgentId>& agents) const {
+        std::map<std::size_t, std::size_t> counts;
+        for (const AgentId agent : agents) {
+            for (const std::size_t g : sums_of_[at(agent)]) ++counts[g];
+        }
+        return counts;
+    }
+
+    const Relaxation& relaxation_;
+    std::vector<std::vector<std::size_t>> sums_of_;  // per agent
+    std::vector<std::size_t> most_;                  // members of one that contains the owner
+};
 
 // A cluster and one of its neighbours, for each of them; or the members of an interaction that some
 // of its agents take part in. Agents without a choice do not count for the size.
@@ -449,13 +559,24 @@ std::vector<Relaxation::Candidate> Relaxation::candidates(std::size_t most_agent
                                                           Monitor& monitor) const {
     const double strain = growth_strain();
     std::vector<Candidate> found;
+    std::vector<std::size_t> met(clusters_.size(), 0);  // agents of each cluster
+    std::vector<std::size_t> near;
     for (const std::vector<AgentId>& agents : extended_clusters(most_agents)) {
         std::size_t inside = 0;
         double worth = 0;  // how much the clusters inside of it have at stake
-        for (const Cluster& cluster : clusters_) {
-            if (!contains(agents, cluster.agents)) continue;
-            ++inside;
-            worth += std::abs(cluster.value);
+        near.clear();
+        for (const AgentId agent : agents) {
+            for (const std::size_t c : blocks_[at(agent)].clusters) {
+                if (met[c]++ == 0) near.push_back(c);
+            }
+        }
+        std::ranges::sort(near);
+        for (const std::size_t c : near) {
+            if (met[c] == clusters_[c].agents.size()) {
+                ++inside;
+                worth += std::abs(clusters_[c].value);
+            }
+            met[c] = 0;
         }
         if (inside < 2) continue;
         const double bytes = bytes_of(agents);
@@ -482,20 +603,107 @@ std::vector<std::vector<AgentId>> Relaxation::wider_groups(double budget, std::s
     }
     std::vector<std::vector<AgentId>> groups;
     double shares = 0;  // for a while both old and new ones, at worst all of these
-    for (Candidate& candidate : candidates(most_agents, monitor)) {
+    SumOwners owners(*this);
+    const auto take = [&](Candidate& candidate) {
         const double more = entries_of(candidate.agents) * (kShareBytes + kEntryBytes);
-        if (round + candidate.work > budget || !has_room(shares + more, monitor)) continue;
+        if (round + candidate.work > budget || !has_room(shares + more, monitor)) return;
         round += candidate.work;
         shares += more;
+        owners.add(candidate.agents);
         groups.push_back(std::move(candidate.agents));
+    };
+    std::vector<Candidate> later;
+    for (Candidate& candidate : candidates(most_agents, monitor)) {
+        if (owners.would_change(candidate.agents)) {
+            later.push_back(std::move(candidate));
+        } else {
+            take(candidate);
+        }
     }
-    if (groups.empty()) return groups;
-    for (const Cluster& cluster : clusters_) {
-        const bool inside = std::ranges::any_of(
-            groups, [&](const auto& group) { return contains(group, cluster.agents); });
-        if (!inside) groups.push_back(cluster.agents);
+    for (Candidate& candidate : later) {
+        if (!owners.would_change(candidate.agents)) take(candidate);
     }
-    return groups;
+    return arranged(std::move(groups));
+}
+
+// Larger clusters, then those that are in none of them. An aggregate's owner goes to one cluster
+// with all of its aggregates, and this one has to own them: larger clusters that would own them
+// instead are left out. None if no larger one is left.
+std::vector<std::vector<AgentId>> Relaxation::arranged(
+    std::vector<std::vector<AgentId>> larger) const {
+    constexpr int kRounds = 8;
+    for (int round = 0; !larger.empty() && round <= kRounds + 1; ++round) {
+        std::vector<std::vector<AgentId>> groups = larger;
+        std::map<std::size_t, std::size_t> heir;  // of owners: where they go
+        {
+            const GroupsOfAgents index(model_.agents.size(), pointers_to(larger));
+            for (const std::size_t o : owner_) {
+                if (o < clusters_.size()) heir[o] = larger.size();
+            }
+            for (std::size_t c = 0; c < clusters_.size(); ++c) {
+                const std::vector<std::size_t> around = index.around(clusters_[c].agents);
+                if (around.empty()) groups.push_back(clusters_[c].agents);
+                const auto found = heir.find(c);
+                if (found == heir.end()) continue;
+                found->second = groups.size() - 1;
+                std::size_t most = 0;
+                for (const std::size_t k : around) {
+                    std::size_t members = 0;
+                    for (const Owned& owned : clusters_[c].owned) {
+                        members += members_among(model_.aggregates[owned.aggregate], larger[k]);
+                    }
+                    if (members <= most) continue;
+                    most = members;
+                    found->second = k;
+                }
+            }
+        }
+        if (heir.empty()) return groups;
+        // Those first: of clusters with as many members the first one owns an aggregate.
+        std::vector<std::size_t> order;
+        std::vector<bool> placed(groups.size(), false);
+        const auto place = [&](std::size_t k) {
+            if (!placed[k]) order.push_back(k);
+            placed[k] = true;
+        };
+        for (const auto& [owner, k] : heir) place(k);
+        for (std::size_t k = 0; k < groups.size(); ++k) place(k);
+        GroupsOfAgents::Groups pointers;
+        for (const std::size_t k : order) pointers.push_back(&groups[k]);
+        const GroupsOfAgents index(model_.agents.size(), pointers);
+        std::vector<bool> wrong(groups.size(), false);
+        bool sound = true;
+        for (std::size_t g = 0; g < owner_.size(); ++g) {
+            if (owner_[g] == clusters_.size()) continue;
+            std::vector<std::size_t> near;
+            for (const AggregateMember& member : model_.aggregates[g].members) {
+                const auto& with = index.with(member.agent);
+                near.insert(near.end(), with.begin(), with.end());
+            }
+            std::ranges::sort(near);
+            near.erase(std::ranges::unique(near).begin(), near.end());
+            GroupsOfAgents::Groups teams;
+            for (const std::size_t k : near) teams.push_back(pointers[k]);
+            const SumRoles roles = roles_of(model_.aggregates[g], everyone_, teams);
+            const std::size_t found = order[near[roles.owner]];
+            if (found == heir[owner_[g]]) continue;
+            wrong[found] = true;
+            sound = false;
+        }
+        if (sound) {
+            std::vector<std::vector<AgentId>> ordered;
+            for (const std::size_t k : order) ordered.push_back(std::move(groups[k]));
+            return ordered;
+        }
+        const SumOwners owners(*this);
+        std::vector<std::vector<AgentId>> kept;
+        for (std::size_t k = 0; k < larger.size(); ++k) {
+            if (wrong[k] || (round >= kRounds && owners.any(larger[k]))) continue;
+            kept.push_back(std::move(larger[k]));
+        }
+        larger = std::move(kept);
+    }
+    return {};
 }
 
 void Relaxation::swap_layout(Layout& other) noexcept {
@@ -504,6 +712,7 @@ void Relaxation::swap_layout(Layout& other) noexcept {
         std::swap(blocks_[b].clusters, other.clusters_of[b]);
         std::swap(blocks_[b].offset, other.offset[b]);
     }
+    std::swap(owner_, other.owner);
     std::swap(total_sum_, other.total_sum);
     std::swap(own_, other.own);
     std::swap(cross_, other.cross);
@@ -529,29 +738,40 @@ void Relaxation::Exchange::settle() {
     relaxation_.shares_memory_.give_back(bytes_);
 }
 
-// Old clusters go over into those that contain them, in equal parts.
+// Old clusters go over into those that contain them, in equal parts; what owns an aggregate or a
+// wider interaction, which cannot be divided, as a whole.
 void Relaxation::take_over(const Layout& old) {
     for (const Cluster& each : old.clusters) {
-        std::vector<Cluster*> heirs;
-        for (Cluster& cluster : clusters_) {
-            if (contains(cluster.agents, each.agents)) heirs.push_back(&cluster);
+        std::vector<std::size_t> heirs = around(each.agents);
+        if (each.whole()) {
+            const std::size_t heir =
+                each.owned.empty() ? heirs.front() : owner_[each.owned.front().aggregate];
+            heirs.assign(1, heir);
+            auto& wide = clusters_[heir].wide;
+            wide.insert(wide.end(), each.wide.begin(), each.wide.end());
+            std::ranges::sort(wide);
         }
         const double part = 1.0 / static_cast<double>(heirs.size());
-        for (Cluster* heir : heirs) {
-            for (std::size_t x = 0; x < each.rewards; ++x) {
-                const std::size_t b = each.blocks[x];
-                if (!blocks_[b].shared()) continue;
-                const auto y = static_cast<std::size_t>(std::ranges::find(heir->blocks, b) -
-                                                        heir->blocks.begin());
-                const bool was_shared = old.clusters_of[b].size() > 1;
-                const double* from =
-                    was_shared ? each.centre.data() + each.begin[x] : blocks_[b].total.data();
-                double* to = heir->centre.data() + heir->begin[y];
-                for (std::size_t k = 0; k < blocks_[b].total.size(); ++k) to[k] += part * from[k];
-            }
-        }
+        for (const std::size_t heir : heirs) inherit(clusters_[heir], each, old, part);
     }
     take_over_prices(old);
+}
+
+// Adds a part of an old cluster's shares, with what it gets for units.
+void Relaxation::inherit(Cluster& heir, const Cluster& each, const Layout& old, double part) {
+    for (std::size_t x = 0; x < each.rewards; ++x) {
+        const std::size_t b = each.blocks[x];
+        if (!blocks_[b].shared()) continue;
+        const bool was_shared = old.clusters_of[b].size() > 1;
+        const double* from =
+            was_shared ? each.centre.data() + each.begin[x] : blocks_[b].total.data();
+        double* to = heir.centre.data() + heir.begin[block_in(heir, b)];
+        for (std::size_t k = 0; k < blocks_[b].total.size(); ++k) to[k] += part * from[k];
+    }
+    for (const Paid& paid : each.paid) {
+        const double* price = each.centre.data() + each.begin[paid.block];
+        for (const std::size_t m : paid.members) add_units(heir, paid.aggregate, m, part, price);
+    }
 }
 
 }  // namespace coreplan

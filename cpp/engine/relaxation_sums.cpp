@@ -45,6 +45,7 @@ double Relaxation::sum_bytes(const std::vector<std::vector<AgentId>>& groups) co
 }
 
 void Relaxation::place_sums() {
+    owner_.assign(sums_.size(), clusters_.size());
     for (std::size_t g = 0; g < sums_.size(); ++g) {
         if (!model_.aggregates[g].layers.empty()) place_sum(g);
     }
@@ -52,9 +53,18 @@ void Relaxation::place_sums() {
 
 void Relaxation::place_sum(std::size_t g) {
     const CompiledAggregate& aggregate = model_.aggregates[g];
+    std::vector<std::size_t> near;  // clusters with a member
+    for (const AggregateMember& member : aggregate.members) {
+        const auto& with = blocks_[at(member.agent)].clusters;
+        near.insert(near.end(), with.begin(), with.end());
+    }
+    std::ranges::sort(near);
+    near.erase(std::ranges::unique(near).begin(), near.end());
     std::vector<const std::vector<AgentId>*> teams;
-    for (const Cluster& cluster : clusters_) teams.push_back(&cluster.agents);
-    const SumRoles roles = roles_of(aggregate, model_.everyone(), teams);
+    for (const std::size_t c : near) teams.push_back(&clusters_[c].agents);
+    SumRoles roles = roles_of(aggregate, everyone_, teams);
+    roles.owner = near[roles.owner];
+    for (std::size_t& payer : roles.payer) payer = near[payer];
     const std::size_t block = block_of_sum(g);
     const auto attach = [&](std::size_t c) {
         clusters_[c].blocks.push_back(block);
@@ -68,6 +78,7 @@ void Relaxation::place_sum(std::size_t g) {
         width = std::max(width, most);
     }
     const auto number = static_cast<Index>(g);
+    owner_[g] = roles.owner;
     if (!roles.priced()) {
         clusters_[roles.owner].owned.push_back({number, ~std::size_t{0}, width, {}, {}});
         return;
@@ -207,26 +218,52 @@ std::vector<double> Relaxation::prices(std::size_t aggregate) const {
     const Block& block = blocks_[block_of_sum(aggregate)];
     if (!block.shared()) return block.total;
     const Cluster& cluster = clusters_[block.clusters[0]];
-    const auto x = static_cast<std::size_t>(
-        std::ranges::find(cluster.blocks, block_of_sum(aggregate)) - cluster.blocks.begin());
+    const std::size_t x = block_in(cluster, block_of_sum(aggregate));
     const auto from = cluster.centre.begin() + static_cast<std::ptrdiff_t>(cluster.begin[x]);
     return {from, from + static_cast<std::ptrdiff_t>(block.total.size())};
 }
 
-// Prices stay.
+// Adds a part of what a member gets for its units to a cluster's share of its own rewards.
+void Relaxation::add_units(Cluster& cluster, std::size_t g, std::size_t member, double part,
+                           const double* price) {
+    const CompiledAggregate& aggregate = model_.aggregates[g];
+    const AgentId who = aggregate.members[member].agent;
+    if (!blocks_[at(who)].shared()) return;
+    const std::size_t m = position_in(cluster.agents, who);
+    std::vector<double> scaled(price, price + aggregate.layers.size());
+    for (double& each : scaled) each *= part;
+    const CompiledAgent& agent = model_.agents[at(who)];
+    pay_units(aggregate, agent, sums_[g].units[member], scaled.data(),
+              {cluster.centre.data() + cluster.begin[m], agent.action_reward.size()});
+}
+
+// Prices stay. What a member was paid has become part of its own rewards, where its cluster went;
+// it is taken away again where it is paid from now on, and where the owner now has the member.
 void Relaxation::take_over_prices(const Layout& old) {
     for (std::size_t g = 0; g < sums_.size(); ++g) {
         const std::size_t b = block_of_sum(g);
-        if (!blocks_[b].shared() || old.clusters_of[b].empty()) continue;
-        const auto prices = [&](const Cluster& cluster) {
-            const auto x = static_cast<std::size_t>(std::ranges::find(cluster.blocks, b) -
-                                                    cluster.blocks.begin());
-            return static_cast<std::ptrdiff_t>(cluster.begin[x]);
-        };
+        if (old.clusters_of[b].empty()) continue;
         const Cluster& from = old.clusters[old.clusters_of[b][0]];
+        const double* price = from.centre.data() + from.begin[block_in(from, b)];
         for (const std::size_t c : blocks_[b].clusters) {
-            std::copy_n(from.centre.begin() + prices(from), blocks_[b].total.size(),
-                        clusters_[c].centre.begin() + prices(clusters_[c]));
+            std::copy_n(price, blocks_[b].total.size(),
+                        clusters_[c].centre.data() + clusters_[c].begin[block_in(clusters_[c], b)]);
+            for (const Paid& paid : clusters_[c].paid) {
+                if (paid.aggregate != g) continue;
+                for (const std::size_t m : paid.members) add_units(clusters_[c], g, m, -1, price);
+            }
+        }
+        Cluster& owner = clusters_[owner_[g]];
+        for (const std::size_t c : old.clusters_of[b]) {
+            for (const Paid& paid : old.clusters[c].paid) {
+                if (paid.aggregate != g) continue;
+                for (const std::size_t m : paid.members) {
+                    const AgentId who = model_.aggregates[g].members[m].agent;
+                    if (position_in(owner.agents, who) < owner.agents.size()) {
+                        add_units(owner, g, m, -1, price);
+                    }
+                }
+            }
         }
     }
 }

@@ -27,34 +27,41 @@ SumMembers members_of(const CompiledModel& model, const CompiledAggregate& aggre
 
 SumRoles roles_of(const CompiledAggregate& aggregate, std::span<const AgentId> among,
                   const std::vector<const std::vector<AgentId>*>& teams) {
-    const auto holds = [&](std::size_t team, std::size_t member) {
-        return std::ranges::find(*teams[team], aggregate.members[member].agent) !=
-               teams[team]->end();
+    const std::size_t n = aggregate.members.size();
+    const auto member = [&](AgentId who) {  // n if it is not one that takes part
+        const auto found =
+            std::ranges::lower_bound(aggregate.members, who, {}, &AggregateMember::agent);
+        const bool takes_part = found != aggregate.members.end() && found->agent == who &&
+                                std::ranges::binary_search(among, who);
+        return takes_part ? static_cast<std::size_t>(found - aggregate.members.begin()) : n;
     };
-    std::vector<std::size_t> present;
-    for (std::size_t m = 0; m < aggregate.members.size(); ++m) {
-        if (std::ranges::find(among, aggregate.members[m].agent) != among.end()) {
-            present.push_back(m);
-        }
-    }
     SumRoles roles;
-    std::ptrdiff_t most = 0;
+    std::size_t most = 0;
+    std::vector<std::size_t> first(n, teams.size());  // team with the member
     for (std::size_t t = 0; t < teams.size(); ++t) {
-        const auto count =
-            std::ranges::count_if(present, [&](std::size_t m) { return holds(t, m); });
+        std::size_t count = 0;
+        for (const AgentId who : *teams[t]) {
+            const std::size_t m = member(who);
+            if (m == n) continue;
+            ++count;
+            first[m] = std::min(first[m], t);
+        }
         if (count <= most) continue;
         roles.owner = t;
         most = count;
     }
-    for (const std::size_t m : present) {
-        if (holds(roles.owner, m)) {
+    if (most == 0) return roles;
+    std::vector<bool> inside(n, false);
+    for (const AgentId who : *teams[roles.owner]) {
+        if (member(who) < n) inside[member(who)] = true;
+    }
+    for (std::size_t m = 0; m < n; ++m) {
+        if (inside[m]) {
             roles.inside.push_back(m);
-            continue;
+        } else if (first[m] < teams.size()) {
+            roles.outside.push_back(m);
+            roles.payer.push_back(first[m]);
         }
-        std::size_t payer = 0;
-        while (!holds(payer, m)) ++payer;
-        roles.outside.push_back(m);
-        roles.payer.push_back(payer);
     }
     return roles;
 }
@@ -79,7 +86,7 @@ void worth_of_sums(std::span<const double> values, double price, std::size_t min
 }
 
 void pay_units(const CompiledAggregate& aggregate, const CompiledAgent& agent,
-               const std::vector<Index>& units, const double* price, std::vector<double>& rewards) {
+               const std::vector<Index>& units, const double* price, std::span<double> rewards) {
     for (std::size_t l = 0; l < aggregate.layers.size(); ++l) {
         const Index layer = aggregate.layers[l];
         for (Index a = agent.action_begin[agent.layer_begin[layer]];

@@ -33,6 +33,7 @@ struct SumRoles {
 };
 
 // Of the members in `among` (all others add nothing), in teams that together have all of these.
+// `among` is in order. The owner is the first team with most of them.
 SumRoles roles_of(const CompiledAggregate& aggregate, std::span<const AgentId> among,
                   const std::vector<const std::vector<AgentId>*>& teams);
 
@@ -44,6 +45,6 @@ void worth_of_sums(std::span<const double> values, double price, std::size_t min
 
 // Adds the price of each unit that a member adds to its own rewards.
 void pay_units(const CompiledAggregate& aggregate, const CompiledAgent& agent,
-               const std::vector<Index>& units, const double* price, std::vector<double>& rewards);
+               const std::vector<Index>& units, const double* price, std::span<double> rewards);
 
 }  // namespace coreplan

@@ -74,6 +74,9 @@ public:
                                                            std::size_t pair) const {
         return clusters_[cluster].pairs[pair].value;
     }
+    [[nodiscard]] const std::vector<Index>& wide_of(std::size_t cluster) const {
+        return clusters_[cluster].wide;
+    }
 
     // The memory that the tables of whole clusters take, at least.
     [[nodiscard]] static double bytes(const Relaxation& relaxation, const CompiledModel& model);

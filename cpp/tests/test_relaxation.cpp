@@ -52,11 +52,12 @@ TEST("larger clusters do not make the bound worse; one for all is exact") {
         const Case each = random_case(seed);
         Monitor monitor;
         Relaxation relaxation(each.model, {}, monitor);
-        for (int size = 0; size < 8; ++size) {
+        for (std::size_t size = 0; size < 8; ++size) {
             for (int round = 0; round < 4; ++round) relaxation.step(kNone, monitor);
             const double before = relaxation.upper();
-            if (!relaxation.grow(1e18, 100, monitor)) break;
+            if (!relaxation.grow(seed % 2 == 0 ? 1e18 : 3e4, 2 + size, monitor)) break;
             CHECK(relaxation.upper() <= before);
+            CHECK(relaxation.proven() <= before + relative(before) + relaxation.error());
             CHECK(relaxation.upper() >= each.optimum - relative(each.optimum, 1e-12));
         }
         if (relaxation.cluster_count() == 1) {

@@ -1,5 +1,6 @@
 #include "bounds/sums.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -119,12 +120,84 @@ TEST("a relaxation with prices is never below the optimum, and its bound never g
             if (!relaxation.grow(1e18, 100, monitor)) break;
             CHECK(relaxation.upper() <= before);
             CHECK(relaxation.upper() >= optimum - relative(optimum, 1e-12));
+            // Owners stay, so that the new prices prove what those before proved.
+            CHECK(relaxation.proven() <= before + relative(before) + relaxation.error());
             before = relaxation.upper();
         }
         if (relaxation.cluster_count() == 1) {
             CHECK_NEAR(relaxation.upper(), optimum, relative(optimum) + 2 * relaxation.error());
         }
     }
+}
+
+// Six agents around a ring that interact with their neighbours and add to up to three sums.
+Description ring_with_sums(std::uint64_t seed) {
+    constexpr Index kAgents = 6;
+    std::mt19937_64 random(seed);
+    const auto value = [&] { return static_cast<double>(random() % 41) / 4.0 - 5.0; };
+    std::vector<Choice> choices;
+    for (Index s = 0; s < 2; ++s) {
+        for (Index a = 0; a < 2; ++a) {
+            const double stays = static_cast<double>(random() % 5) / 4.0;
+            choices.push_back({s, a, {{s, stays}, {1 - s, 1 - stays}}});
+        }
+    }
+    Description d = team(3, std::vector(kAgents, agent(2, 2, choices)));
+    const auto some = [&](Index i) {
+        const Index k = static_cast<Index>(random() % 2);
+        return when(d, i, random() % 2 == 0 ? on_actions({k}) : on_states({k}));
+    };
+    for (Index i = 0; i < kAgents; ++i) {
+        d.entries.push_back(entry(value(), {some(i)}));
+        for (const Index size : {2U, 3U}) {
+            if (size == 3 && random() % 3 != 0) continue;
+            std::vector<Index> who;
+            for (Index k = 0; k < size; ++k) who.push_back((i + k) % kAgents);
+            std::ranges::sort(who);
+            std::vector<Member> members;
+            for (const Index each : who) members.push_back(some(each));
+            d.entries.push_back(entry(value(), std::move(members)));
+        }
+    }
+    const std::uint64_t count = random() % 4;
+    for (std::uint64_t g = 0; g < count; ++g) {
+        Aggregate aggregate;
+        std::size_t sums = 1;
+        for (Index i = 0; i < kAgents; ++i) {
+            if (random() % 4 == 0) continue;
+            const Member member = some(i);
+            const Index units = 1 + static_cast<Index>(random() % 2);
+            aggregate.amounts.push_back({member.agent, member.condition, units});
+            sums += units;
+        }
+        for (std::size_t k = 0; k < sums; ++k) aggregate.values.push_back(value());
+        d.aggregates.push_back(std::move(aggregate));
+    }
+    return d;
+}
+
+TEST("what clusters prove does not get worse when some of them grow") {
+    int grown = 0;
+    for (std::uint64_t seed = 0; seed < 300; ++seed) {
+        const testing::Context context("seed", seed);
+        const CompiledModel model = compiled(ring_with_sums(seed));
+        Monitor monitor;
+        const double optimum = solve_dp(model, monitor).lower - model.constant();
+        Relaxation relaxation(model, {}, monitor);
+        double budget = 2 * Relaxation::first_work(model);
+        for (std::size_t size = 0; size < 12 && relaxation.cluster_count() > 1; ++size) {
+            for (int round = 0; round < 8; ++round) relaxation.step(optimum - 1, monitor);
+            const double before = relaxation.upper();
+            if (relaxation.grow(budget, 2 + size % 4, monitor)) {
+                ++grown;
+                CHECK(relaxation.upper() <= before);
+                CHECK(relaxation.upper() >= optimum - relative(optimum, 1e-12));
+                CHECK(relaxation.proven() <= before + relative(before) + relaxation.error());
+            }
+            budget *= 1.5;
+        }
+    }
+    CHECK(grown > 600);
 }
 
 TEST("prices make the bound of a common limit tight") {

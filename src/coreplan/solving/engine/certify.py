@@ -80,17 +80,12 @@ def certify(
 
     def make_plain() -> Certificate:
         made = make(nothing)
-        if compiled.model.unit_mass and not compiled.model.aggregate_count:
+        if compiled.model.unit_mass:
             return made
-        # The verifier bounds the effect of probabilities that do not sum to 1 more coarsely. And
-        # larger clusters may change who owns an aggregate: the last prices may prove less than
-        # earlier ones.
+        # The verifier bounds the effect of probabilities that do not sum to 1 more coarsely.
         proven, _, tolerance = prove_upper(made)
         if proven is None or proven <= made.upper + tolerance:
             return made
-        if compiled.model.unit_mass:
-            reason = "the last clusters and prices bound the aggregates less well than earlier ones"
-            _tell_weaker(proven, made.upper, reason)
         return replace(made, upper=proven)
 
     names = compiled.indexed.agent_names
@@ -243,6 +238,7 @@ def _make_certificate(
     prices: list[NDArray[np.float64] | None] = [None] * len(compiled.indexed.aggregates)
     for team, proof in zip(teams, proofs, strict=True):
         source: _core.Relaxation | _core.RelaxationBound | None = team.relaxation
+        owners: dict[frozenset[int], int] = {}
         if proof is not None and team.search is not None:
             source = team.search.bound  # the shares that the search uses
         if team.solution is not None or source is None:
@@ -250,15 +246,19 @@ def _make_certificate(
             parts = [] if team.solution is None else [Cluster(_sorted(team.agents), _none(team))]
         else:
             parts = [_cluster(model, team, source, c) for c in range(len(source.clusters))]
+            owners = _owners(team, source)
             for number, stages, given in source.prices:
                 if any(given):
                     here = prices[number] = np.zeros(model.horizon - model.first_stage)
                     here[stages] = given
-        for part in parts:
+        for c, part in enumerate(parts):
             wide = tuple(
                 e
                 for e, agents in enumerate(looked_at)
-                if e not in taken and len(agents) > 2 and agents <= {*part.agents}
+                if e not in taken
+                and len(agents) > 2
+                and agents <= {*part.agents}
+                and owners.get(agents, c) == c
             )
             taken.update(wide)
             clusters.append(Cluster(part.agents, part.shares, part.pairs, wide))
@@ -276,6 +276,18 @@ def _make_certificate(
         search=_search([proof for proof in proofs if proof is not None]),
         prices=() if all(each is None for each in prices) else tuple(prices),
     )
+
+
+def _owners(
+    team: Team, relaxation: _core.Relaxation | _core.RelaxationBound
+) -> dict[frozenset[int], int]:
+    """The clusters that answer for interactions of three and more agents, by these agents."""
+    interactions = team.model.interactions()
+    return {
+        frozenset(team.agents[k] for k, _ in interactions[e][0]): c
+        for c in range(len(relaxation.clusters))
+        for e in relaxation.wide_of(c)
+    }
 
 
 def _search(proofs: Sequence[TeamProof]) -> Search | None:
