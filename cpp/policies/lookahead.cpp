@@ -17,7 +17,7 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kMostListBytes = 1e9;
 constexpr std::size_t kMostStates = 500'000;  // of all tables of a base
-constexpr std::size_t kMostTogether = 64;     // joint actions of a cluster that are looked at
+constexpr std::size_t kMostTogether = 16;     // joint actions of a cluster that are looked at
 constexpr std::size_t kMostNodes = 10'000;    // of a search for the best joint action
 constexpr std::size_t kMostCombinations = 256;
 constexpr unsigned kBits = 10;            // of sums per bond that are remembered
@@ -481,9 +481,72 @@ private:
         return total;
     }
 
+    // Leaves out actions that lose more by themselves than what the base does can cost with others.
+    void leave_out_hopeless() {
+        least_.assign(used_, 0.0);
+        for (Index b = 0; b < all_.outlooks_.bonds().size(); ++b) {
+            const Bond& bond = all_.outlooks_.bonds()[b];
+            if (!counts(bond)) continue;
+            for (const Index k : within_) {
+                if (blocks_[k].count == 1) continue;
+                // What is earned with others may be worth any loss.
+                if (bond.gains) least_[k] = -kInfinity;
+                if (least_[k] == -kInfinity) continue;
+                double least = 0;
+                choice_.assign(within_.size(), 0);
+                const auto set = [&](bool usual) {
+                    for (std::size_t x = 0; x < within_.size(); ++x) {
+                        const Index other = within_[x];
+                        const bool fixed = usual || other == k;
+                        digit_[other] =
+                            fixed ? static_cast<Index>(blocks_[other].usual) : choice_[x];
+                    }
+                };
+                do {
+                    set(false);
+                    least = std::min(least, expected(b));
+                } while (count_on(choice_, [&](std::size_t x) {
+                    return within_[x] == k ? std::size_t{1} : blocks_[within_[x]].count;
+                }));
+                set(true);
+                least_[k] += least;
+            }
+        }
+        for (std::size_t k = 0; k < used_; ++k) {
+            Block& block = blocks_[k];
+            if (block.count == 1 || least_[k] == -kInfinity) continue;
+            const double enough = block.own[block.usual] + least_[k] - all_.tolerance_;
+            const std::size_t n = block.agents.size();
+            std::size_t kept = 0;
+            std::size_t usual = 0;
+            for (std::size_t a = 0; a < block.count; ++a) {
+                if (a == block.usual) usual = kept;
+                if (a != block.usual && block.own[a] < enough) continue;
+                if (kept < a) move_action(block, n, a, kept);
+                ++kept;
+            }
+            block.count = kept;
+            block.usual = usual;
+            block.own.resize(kept);
+            digit_[k] = static_cast<Index>(usual);
+        }
+    }
+
+    static void move_action(Block& block, std::size_t n, std::size_t from, std::size_t to) {
+        block.own[to] = block.own[from];
+        if (block.table == nullptr) block.lists[to] = block.lists[from];
+        for (std::size_t m = 0; m < n; ++m) {
+            block.actions[to * n + m] = block.actions[from * n + m];
+            if (from * n + m < block.parts.size()) {
+                std::swap(block.parts[to * n + m], block.parts[from * n + m]);
+            }
+        }
+    }
+
     // The best actions: sets the digits, and returns what they are worth. Those of the base, if
     // nothing is better.
     double maximise(Monitor& monitor) {
+        leave_out_hopeless();
         double rest = 0;
         terms_.clear();
         choosers_.clear();
@@ -727,6 +790,7 @@ private:
     std::vector<ClassId> row_;
     std::vector<ClassId> next_;
     std::vector<double> gain_;
+    std::vector<double> least_;  // per block: what the base's action brings with others, at least
 };
 
 Lookahead::Lookahead(const CompiledModel& model, const std::vector<TeamPolicy>& policies,
