@@ -1,8 +1,9 @@
 """Rules that decide as they go: the best joint action if a known policy is followed afterwards.
 
 Such a rule has no table of decisions. It stores what it needs to find them: a model of the team,
-with one or more *bases*, policies whose exact value is known from every joint state. In a joint state it takes the joint action with the highest value if a base is followed from
-the next stage on. It is therefore worth at least as much as every base (docs/large-teams.md).
+with one or more *bases*, policies whose exact value is known from every joint state. In a joint
+state it takes the joint action with the highest value if a base is followed from the next stage on.
+It is therefore worth at least as much as every base (docs/large-teams.md).
 """
 
 from __future__ import annotations
@@ -143,7 +144,9 @@ def check_ahead(
     taken: set[int] = set()
     for rule in rules:
         if len(rule.agents) < 2 or not {*rule.agents} <= {*range(len(maps))}:
-            raise ModelError("a rule that looks ahead is for other agents than those of the problem")
+            raise ModelError(
+                "a rule that looks ahead is for other agents than those of the problem"
+            )
         if len({*rule.agents, *taken}) != len(rule.agents) + len(taken):
             raise ModelError("an agent is in two rules that look ahead")
         if not len(rule.agents) == len(rule.reduced) == len(rule.model.agents):

@@ -123,9 +123,7 @@ def _make_policy(
     if content["groups"] is not None:
         groups = read_groups(content["groups"], maps, problem.horizon - stage, problem.horizon)
     ahead = read_ahead(content.get("lookahead") or [], maps, stage, problem.horizon)
-    policy = make(
-        problem, indexed, maps, teams, local, history=history, groups=groups, ahead=ahead
-    )
+    policy = make(problem, indexed, maps, teams, local, history=history, groups=groups, ahead=ahead)
     _check_local_rule(policy)
     return policy
 
