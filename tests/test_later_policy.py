@@ -11,6 +11,7 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 import judge
+from ahead_rules import ahead_policy
 from coreplan import ModelError, Policy, SolverError, evaluate_plan, solve
 from coreplan.policies.evaluation import Beginning, evaluate_entries
 from coreplan.policies.graph import plan_graph
@@ -21,12 +22,14 @@ from team_rules import random_teams, sparse
 from test_policy import policy_of
 from test_team_rule import saved_and_loaded
 
-KINDS = ["teams", "sparse", "groups", "solved"]
+KINDS = ["teams", "sparse", "groups", "solved", "ahead"]
 
 
 def some_policy(raw: dict[str, Any], kind: str, seed: int, **options: Any) -> Policy:
     """A policy for a problem: solved, or with random rules of one kind."""
     solved = policy_of(from_file(raw), algorithm="dp", **options)
+    if kind == "ahead":
+        return ahead_policy(from_file(raw), Random(seed), **options) or solved
     if kind == "teams":
         return random_teams(solved, Random(seed))
     if kind == "groups":

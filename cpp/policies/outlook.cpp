@@ -13,7 +13,6 @@ namespace {
 
 using Word = SequencePool::Word;
 
-constexpr std::size_t kSlots = 1U << 14U;      // per bond of two
 constexpr std::size_t kFirstPiece = 1U << 6U;  // words
 constexpr std::size_t kDoublings = 8;
 constexpr std::uint64_t kFree = ~std::uint64_t{0};
@@ -215,16 +214,94 @@ void Outlooks::mark_reached(const CompiledAgent& agent, AgentOutlook& outlook, C
     }
 }
 
+// Makes the list of one agent from the signals that it gives now and the lists of its outcomes.
+class Outlooks::ListMaker {
+public:
+    ListMaker(Outlooks& all, std::size_t agent)
+        : agent_(all.model_.agents[agent]),
+          lists_(all.lists_[agent]),
+          signals_(all.signals_[agent]),
+          heard_(all.heard_[agent]),
+          bytes_(all.bytes_) {}
+
+    // Now the agent has given this label.
+    void begin(std::size_t layer, std::size_t label) {
+        list_signals(layer, label);
+        origin_.clear();
+        if (!now_.empty()) origin_.push_back(when(layer, label));
+    }
+    // One of the outcomes.
+    void add(Index list, double chance) {
+        if (list == 0) return;
+        origin_.push_back(list);
+        origin_.push_back(std::bit_cast<Word>(chance));
+    }
+    // The list that has this origin, made if there is none.
+    Index finish(std::size_t& work) {
+        work += 4 * origin_.size();
+        if (origin_.empty()) return 0;
+        // What is certain to follow is all there is.
+        if (now_.empty() && origin_.size() == 2 && std::bit_cast<double>(origin_[1]) == 1) {
+            return static_cast<Index>(origin_[0]);
+        }
+        const auto [id, is_new] = lists_.origins.intern(origin_);
+        if (is_new) add_list(work);
+        return id;
+    }
+
+private:
+    // The signals that are given now and that somebody listens to.
+    void list_signals(std::size_t layer, std::size_t label) {
+        now_.clear();
+        made_.clear();
+        for (Index f = agent_.label_begin[label]; f < agent_.label_begin[label + 1]; ++f) {
+            const Factor& factor = agent_.label_factor[f];
+            if (at(factor.signal) >= signals_ ||
+                heard_[layer * signals_ + at(factor.signal)] == 0) {
+                continue;
+            }
+            made_.emplace_back(when(layer, at(factor.signal)), factor.chance);
+        }
+        std::ranges::sort(made_);
+        for (const auto& [key, chance] : made_) {
+            now_.push_back(key);
+            now_.push_back(std::bit_cast<Word>(chance));
+        }
+    }
+
+    void add_list(std::size_t& work) {
+        sum_.clear();
+        for (std::size_t w = now_.empty() ? 0 : 1; w < origin_.size(); w += 2) {
+            add_weighted(sum_, lists_[static_cast<Index>(origin_[w])],
+                         std::bit_cast<double>(origin_[w + 1]), wider_);
+            std::swap(sum_, wider_);
+            work += 2 * sum_.size();
+        }
+        // What happens now comes before all that happens later.
+        lists_.add(now_, sum_);
+        bytes_ +=
+            static_cast<double>((origin_.size() + now_.size() + sum_.size() + 5) * sizeof(Word));
+    }
+
+    const CompiledAgent& agent_;
+    Lists& lists_;
+    std::size_t signals_;
+    const std::vector<char>& heard_;
+    double& bytes_;  // of all lists
+    std::vector<std::pair<Word, double>> made_;
+    std::vector<Word> now_;     // what is given now
+    std::vector<Word> origin_;  // what a list is made of
+    std::vector<Word> sum_;
+    std::vector<Word> wider_;
+};
+
 // Looks ahead for one agent that follows a policy, from the last layer back.
 class Outlooks::Lookout {
 public:
     Lookout(Outlooks& all, std::size_t agent, AgentOutlook& outlook)
         : agent_(all.model_.agents[agent]),
           outlook_(outlook),
-          lists_(all.lists_[agent]),
-          signals_(all.signals_[agent]),
-          heard_(all.heard_[agent]),
-          bytes_(all.bytes_),
+          maker_(all, agent),
           monitor_(all.monitor_) {}
 
     void look_at_layer(std::size_t layer) {
@@ -248,91 +325,36 @@ public:
 private:
     // After an action, its outcome not known yet.
     void look_after(std::size_t layer, Index k) {
-        const std::size_t label = at(agent_.after_label[k]);
-        list_signals(layer, label);
-        origin_.clear();
-        if (!now_.empty()) origin_.push_back(when(layer, label));
-        const double value = add_outcomes(k);
-        std::size_t work = 8 + 4 * origin_.size();
-        outlook_.after_list[k - outlook_.first_after] = list_of(k, work);
-        outlook_.after_value[k - outlook_.first_after] = value;
-        monitor_.tick_or_throw(work);
-    }
-
-    // The signals that are given now and that somebody listens to.
-    void list_signals(std::size_t layer, std::size_t label) {
-        now_.clear();
-        made_.clear();
-        for (Index f = agent_.label_begin[label]; f < agent_.label_begin[label + 1]; ++f) {
-            const Factor& factor = agent_.label_factor[f];
-            if (at(factor.signal) >= signals_ ||
-                heard_[layer * signals_ + at(factor.signal)] == 0) {
-                continue;
-            }
-            made_.emplace_back(when(layer, at(factor.signal)), factor.chance);
-        }
-        std::ranges::sort(made_);
-        for (const auto& [key, chance] : made_) {
-            now_.push_back(key);
-            now_.push_back(std::bit_cast<Word>(chance));
-        }
-    }
-
-    // Adds the lists of outcomes to the origin; returns the expected value.
-    double add_outcomes(Index k) {
+        maker_.begin(layer, at(agent_.after_label[k]));
         double value = 0;
         for (Index o = agent_.outcome_begin[k]; o < agent_.outcome_begin[k + 1]; ++o) {
             const std::size_t next = at(agent_.outcome_next[o]) - outlook_.first_class;
             value += agent_.outcome_probability[o] * outlook_.class_value[next];
-            const Index list = outlook_.class_list[next];
-            if (list == 0) continue;
-            origin_.push_back(list);
-            origin_.push_back(std::bit_cast<Word>(agent_.outcome_probability[o]));
+            maker_.add(outlook_.class_list[next], agent_.outcome_probability[o]);
         }
-        return value;
-    }
-
-    // The list that has this origin, made if there is none.
-    Index list_of(Index k, std::size_t& work) {
-        if (origin_.empty()) return 0;
-        // What is certain to follow is all there is.
-        const Index begin = agent_.outcome_begin[k];
-        if (now_.empty() && agent_.outcome_begin[k + 1] - begin == 1 &&
-            agent_.outcome_probability[begin] == 1) {
-            return static_cast<Index>(origin_[0]);
-        }
-        const auto [id, is_new] = lists_.origins.intern(origin_);
-        if (is_new) add_list(work);
-        return id;
-    }
-
-    void add_list(std::size_t& work) {
-        sum_.clear();
-        for (std::size_t w = now_.empty() ? 0 : 1; w < origin_.size(); w += 2) {
-            add_weighted(sum_, lists_[static_cast<Index>(origin_[w])],
-                         std::bit_cast<double>(origin_[w + 1]), wider_);
-            std::swap(sum_, wider_);
-            work += 2 * sum_.size();
-        }
-        // What happens now comes before all that happens later.
-        lists_.add(now_, sum_);
-        bytes_ +=
-            static_cast<double>((origin_.size() + now_.size() + sum_.size() + 5) * sizeof(Word));
+        std::size_t work = 8;
+        outlook_.after_list[k - outlook_.first_after] = maker_.finish(work);
+        outlook_.after_value[k - outlook_.first_after] = value;
+        monitor_.tick_or_throw(work);
     }
 
     const CompiledAgent& agent_;
     AgentOutlook& outlook_;
-    Lists& lists_;
-    std::size_t signals_;
-    const std::vector<char>& heard_;
-    double& bytes_;  // of all lists
+    ListMaker maker_;
     Monitor& monitor_;
-    std::vector<std::pair<Word, double>> made_;
-    std::vector<Word> now_;     // what is given now
-    std::vector<Word> origin_;  // what a list is made of
-    std::vector<Word> sum_;
-    std::vector<Word> wider_;
 };
+
+Index Outlooks::combine(std::size_t agent, std::size_t layer, std::size_t label,
+                        std::span<const std::pair<Index, double>> next) {
+    ListMaker maker(*this, agent);
+    maker.begin(layer, label);
+    for (const auto& [list, chance] : next) maker.add(list, chance);
+    std::size_t work = 8;
+    const Index list = maker.finish(work);
+    monitor_.tick_or_throw(work);
+    if (bytes_ > memory_.bytes()) memory_.set(bytes_, "the lists of what agents will do");
+    return list;
+}
 
 // What is known of an agent that acts like this, at least from a layer on; null if there is
 // nothing.
@@ -505,14 +527,15 @@ double SumLookup::gain(std::size_t member, Index list) {
     return total;
 }
 
-Lookup::Lookup(const Outlooks& outlooks)
+Lookup::Lookup(const Outlooks& outlooks, unsigned bits)
     : outlooks_(outlooks),
+      bits_(bits),
       sum_(outlooks),
-      slots_(outlooks.bonds().size() * kSlots, Slot{kFree, 0.0}),
+      slots_(outlooks.bonds().size() << bits, Slot{kFree, 0.0}),
       lists_(outlooks.model().agents.size()) {}
 
-double Lookup::bytes(const Outlooks& outlooks) {
-    return static_cast<double>(outlooks.bonds().size() * kSlots) * sizeof(Slot);
+double Lookup::bytes(const Outlooks& outlooks, unsigned bits) {
+    return static_cast<double>(outlooks.bonds().size() << bits) * sizeof(Slot);
 }
 
 void Lookup::clear() { std::ranges::fill(slots_, Slot{kFree, 0.0}); }
@@ -520,7 +543,7 @@ void Lookup::clear() { std::ranges::fill(slots_, Slot{kFree, 0.0}); }
 Lookup::Slot& Lookup::slot(Index bond, std::uint64_t key) {
     std::uint64_t hash = key * 0x9e3779b97f4a7c15ULL;
     hash ^= hash >> 29U;
-    return slots_[bond * kSlots + ((hash * 0xbf58476d1ce4e5b9ULL) >> 50U)];
+    return slots_[(std::size_t{bond} << bits_) + ((hash * 0xbf58476d1ce4e5b9ULL) >> (64U - bits_))];
 }
 
 double Lookup::expected(Index b, const std::vector<Index>& list_of_agent) {

@@ -90,6 +90,11 @@ public:
     // one action of each agent that is not the policy's.
     std::shared_ptr<const Base> add(const LocalPolicy& policy, const Standing& from);
 
+    // The list of an agent that gives a label at a layer, and goes on as one of these lists says,
+    // with these chances. Agents that act jointly have lists of their own.
+    Index combine(std::size_t agent, std::size_t layer, std::size_t label,
+                  std::span<const std::pair<Index, double>> next);
+
     [[nodiscard]] const CompiledModel& model() const noexcept { return model_; }
     [[nodiscard]] const std::vector<Bond>& bonds() const noexcept { return bonds_; }
     // Per agent: its bonds.
@@ -106,6 +111,7 @@ public:
 
 private:
     friend class SumLookup;
+    class ListMaker;
     class Lookout;
 
     std::shared_ptr<const AgentOutlook> look(std::size_t i, const std::vector<Index>& action,
@@ -186,7 +192,9 @@ private:
 // Sums over bonds and aggregates for one thread: remembers the expected interactions of few agents.
 class Lookup {
 public:
-    explicit Lookup(const Outlooks& outlooks);
+    // It remembers 2^bits sums per bond.
+    static constexpr unsigned kBits = 14;
+    explicit Lookup(const Outlooks& outlooks, unsigned bits = kBits);
 
     double expected(Index bond, const std::vector<Index>& list_of_agent);
 
@@ -204,7 +212,7 @@ public:
     // Of aggregates, since the last call: what is not remembered takes work each time.
     std::uint64_t take_work() { return sum_.take_work(); }
 
-    [[nodiscard]] static double bytes(const Outlooks& outlooks);
+    [[nodiscard]] static double bytes(const Outlooks& outlooks, unsigned bits = kBits);
 
 private:
     struct Slot {
@@ -216,6 +224,7 @@ private:
     double sum_over_bonds();
 
     const Outlooks& outlooks_;
+    unsigned bits_;
     SumLookup sum_;
     std::vector<Slot> slots_;
     std::vector<Index> lists_;

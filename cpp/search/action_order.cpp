@@ -93,8 +93,8 @@ std::unique_ptr<ActionOrder> order_actions(std::span<const Index> choices,
 }
 
 BestFirstActions::BestFirstActions(std::span<const Index> choices,
-                                   std::span<const ActionTerm> terms)
-    : choices_(choices.begin(), choices.end()) {
+                                   std::span<const ActionTerm> terms, std::size_t most_nodes)
+    : choices_(choices.begin(), choices.end()), most_nodes_(most_nodes) {
     // Agents that share terms with many come first; the others then fall apart.
     std::vector<std::size_t> links(choices_.size(), 0);
     for (const ActionTerm& term : terms) {
@@ -229,7 +229,7 @@ double BestFirstActions::look_up(const Factor& factor) const {
 // Decides agents until the best node is complete; false if a limit struck.
 bool BestFirstActions::advance(Monitor& monitor) {
     while (!heap_.empty() && nodes_[heap_.front()].depth < order_.size()) {
-        if (monitor.tick(cost::kOrderStep)) return false;
+        if (nodes_.size() > most_nodes_ || monitor.tick(cost::kOrderStep)) return false;
         std::ranges::pop_heap(heap_, Later{&nodes_});
         const Index parent = heap_.back();
         heap_.pop_back();

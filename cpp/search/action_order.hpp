@@ -28,7 +28,7 @@ public:
     // A bound on all joint actions that have not come yet; minus infinity if none are left.
     [[nodiscard]] virtual double next_bound() const = 0;
     // The next joint action, as positions among each agent's actions. Its own value is at most
-    // what `next_bound` said. False if none are left, or a limit struck.
+    // what `next_bound` said. False if none are left, a limit struck, or it gives up.
     virtual bool next(std::vector<Index>& actions, Monitor& monitor) = 0;
     // Of what it remembers, about.
     [[nodiscard]] virtual std::size_t bytes() const = 0;
@@ -57,8 +57,10 @@ private:
 
 class BestFirstActions final : public ActionOrder {
 public:
-    // `choices` has the number of actions of every agent of the group.
-    BestFirstActions(std::span<const Index> choices, std::span<const ActionTerm> terms);
+    // `choices` has the number of actions of every agent of the group. It gives up when it would
+    // have to remember more than `most_nodes` partial joint actions.
+    BestFirstActions(std::span<const Index> choices, std::span<const ActionTerm> terms,
+                     std::size_t most_nodes = ~std::size_t{0});
 
     [[nodiscard]] double next_bound() const override;
     bool next(std::vector<Index>& actions, Monitor& monitor) override;
@@ -87,7 +89,8 @@ private:
     bool advance(Monitor& monitor);
 
     std::vector<Index> choices_;  // per agent of the group
-    std::vector<Index> order_;    // agents with a choice, as they are decided
+    std::size_t most_nodes_;
+    std::vector<Index> order_;  // agents with a choice, as they are decided
     // Per place: tables that are complete with it (terms, and bounds from later places), and what
     // was made of them by eliminating it.
     std::vector<std::vector<Factor>> bucket_;

@@ -7,4 +7,5 @@ where something is asked for that a layer may provide that is not loaded yet.
 import coreplan.plot  # noqa: F401 - it provides charts
 from coreplan.analysis import tables as tables
 from coreplan.domains import maintenance as maintenance
+from coreplan.solving import lookahead as lookahead
 from coreplan.view import report as report

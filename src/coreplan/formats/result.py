@@ -8,13 +8,21 @@ from typing import Any
 
 from coreplan.errors import nearest
 from coreplan.files.reading import Document, read_document
-from coreplan.solving.result import UNSAID_TOLERANCE, Result, Statistics, Status, is_closed
+from coreplan.solving.result import (
+    UNSAID_TOLERANCE,
+    Result,
+    Statistics,
+    Status,
+    ValueEstimate,
+    is_closed,
+)
 from coreplan.support.checks import check_number, is_number
 
 FORMAT = "result/1"
 _TEXTS = ("problem", "algorithm", "objective", "status")
 _REQUIRED = ("value", "lower_bound", "upper_bound", "gap", "seconds")
 _NUMBERS = (*_REQUIRED, "tolerance")
+_ESTIMATE = ("value", "standard_error", "lower", "confidence", "runs")
 _COUNTS = ("joint_states_expanded", "joint_actions_evaluated", "peak_memory_mb")
 _CHOICES = {"objective": ("centralised", "decentralised"), "status": tuple(map(str, Status))}
 
@@ -33,7 +41,7 @@ def read_result(path: str | Path) -> Result:
 def _take_result(document: Document) -> Result:
     document.check_format(FORMAT)
     required = ("format", *_TEXTS, *_REQUIRED, "statistics")
-    top = document.fields(document.root, (), "the result", required, ("tolerance",))
+    top = document.fields(document.root, (), "the result", required, ("tolerance", "estimate"))
     texts = {key: _text(document, top[key], key) for key in _TEXTS if key in top}
     numbers = {key: _number(document, top[key], (key,)) for key in _NUMBERS if key in top}
     counts: dict[str, Any] = {}
@@ -41,6 +49,7 @@ def _take_result(document: Document) -> Result:
         members = document.members(top["statistics"], ("statistics",), "the statistics")
         for key, value in members.items():
             counts[key] = _number(document, value, ("statistics", key))
+    estimate = _take_estimate(document, top["estimate"]) if "estimate" in top else {}
     if not document.problems:
         _check_sense(document, texts["status"], numbers)
 
@@ -58,9 +67,36 @@ def _take_result(document: Document) -> Result:
             seconds=numbers["seconds"],
             statistics=Statistics(**known, others=others),
             tolerance=numbers.get("tolerance", UNSAID_TOLERANCE),
+            estimate=ValueEstimate(**estimate) if estimate else None,
         )
 
     return document.finish(make)
+
+
+def _take_estimate(document: Document, given: Any) -> dict[str, Any]:
+    """The parts of an estimate, with all mistakes noted."""
+    parts = document.fields(given, ("estimate",), "the estimate", _ESTIMATE, ())
+    for key, value in parts.items():
+        _number(document, value, ("estimate", key))
+    if document.problems:
+        return parts
+    if parts["standard_error"] < 0:
+        document.fail(
+            ("estimate", "standard_error"),
+            f"found {parts['standard_error']}; expected at least 0",
+        )
+    if not 0 < parts["confidence"] < 1:
+        document.fail(
+            ("estimate", "confidence"),
+            f"found {parts['confidence']}; expected a number between 0 and 1",
+        )
+    if parts["runs"] < 1 or parts["runs"] != int(parts["runs"]):
+        document.fail(
+            ("estimate", "runs"),
+            f"found {parts['runs']}; expected a whole number of at least 1",
+        )
+    numbers = {key: float(value) for key, value in parts.items()}
+    return numbers | {"runs": int(parts["runs"])}
 
 
 def _text(document: Document, value: Any, key: str) -> str:

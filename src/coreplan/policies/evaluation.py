@@ -34,6 +34,7 @@ from numpy.typing import NDArray
 from coreplan.errors import LimitError, SolverError
 from coreplan.model.indexed import IndexedProblem
 from coreplan.model.rewards import TransitionRewards
+from coreplan.policies.lookahead import MOST_DECIDED
 from coreplan.support.checks import found
 from coreplan.support.clock import now
 from coreplan.support.memory import BYTES_PER_MB
@@ -205,10 +206,17 @@ def evaluate_and_count(
         grouped = set(policy.groups.components)
     while True:
         reach = _Reach(most, BLOCK, end, _Room(memory_limit * BYTES_PER_MB), is_stopped)
+        # Decisions that are made as they are needed take time.
+        fewer = reach._replace(most=min(most, MOST_DECIDED))
+        ahead = {i for rule in policy.ahead for i in rule.agents}
         try:
             processes = [
                 (_GroupedPart if agents in grouped else _Part)(
-                    policy, laws, agents, start, reach.within_memory(len(agents))
+                    policy,
+                    laws,
+                    agents,
+                    start,
+                    (reach if ahead.isdisjoint(agents) else fewer).within_memory(len(agents)),
                 )
                 for agents in map(tuple, parts or policy.parts)
             ]

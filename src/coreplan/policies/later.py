@@ -13,6 +13,7 @@ from coreplan.errors import ModelError
 from coreplan.model.indexed import IndexedAgent, JointState
 from coreplan.model.problem import index_problem
 from coreplan.policies.group_rule import GroupRule, GroupTable
+from coreplan.policies.lookahead import LookaheadRule
 from coreplan.policies.rules import (
     GONE,
     Indices,
@@ -71,7 +72,10 @@ def later_policy(policy: _Policy, stage: int, joint_state: JointState | None) ->
     )
     teams = [_later_team(team, policy.maps, kept, first, horizon - stage) for team in policy.teams]
     groups = None if policy.groups is None else _later_groups(policy.groups, kept, first)
-    return type(policy)(problem, indexed, maps, teams, local, history=policy.history, groups=groups)
+    ahead = [_later_ahead(rule, kept, first) for rule in policy.ahead]
+    return type(policy)(
+        problem, indexed, maps, teams, local, history=policy.history, groups=groups, ahead=ahead
+    )
 
 
 def _find(policy: Policy, stage: int, joint_state: JointState | None) -> tuple[int, ...]:
@@ -270,6 +274,22 @@ def _later_team(
         reduced,
         None if team.numbers is None else np.concatenate(numbers),
     )
+
+
+def _later_ahead(rule: LookaheadRule, kept: Sequence[_Kept], first: int) -> LookaheadRule:
+    """The same rule for fewer classes; its model is that of the whole plan."""
+    reduced = []
+    for each, i in zip(rule.reduced, rule.agents, strict=True):
+        positions, action_begin = _rows(each.action_begin, kept[i].numbers)
+        reduced.append(
+            Reduced(
+                each.class_of[kept[i].numbers],
+                each.class_count[first:],
+                action_begin,
+                each.action_of[positions],
+            )
+        )
+    return replace(rule, reduced=tuple(reduced))
 
 
 def _places(sorted_numbers: Integers, asked: Integers) -> tuple[Integers, NDArray[np.bool_]]:

@@ -19,6 +19,12 @@ from coreplan.policies.graph import MOST_SITUATIONS, plan_graph
 from coreplan.policies.group_rule import GroupRule, GroupTable
 from coreplan.policies.histories import ReachedHistories
 from coreplan.policies.later import later_policy
+from coreplan.policies.lookahead import (
+    LookaheadRule,
+    check_ahead,
+    own_classes,
+    positions_of_map,
+)
 from coreplan.policies.rules import (
     GONE,
     Indices,
@@ -74,6 +80,7 @@ class Policy:
         *,
         history: bool,
         groups: GroupRule | None = None,
+        ahead: Sequence[LookaheadRule] = (),
     ) -> None:
         self.problem = problem
         self.indexed = indexed
@@ -81,6 +88,7 @@ class Policy:
         self.teams = tuple(teams)
         self.local = local
         self.groups = groups
+        self.ahead = tuple(ahead)
         self.history = history
         self.stage = indexed.stage
         self.horizon = indexed.horizon
@@ -92,6 +100,7 @@ class Policy:
         for team, numbering in zip(self.teams, self._numbering, strict=True):
             check_numbers(team, numbering)
         check_disjoint(team.agents for team in self.teams)
+        check_ahead(self.ahead, self.maps, self.teams)
         # The same for the classes of the rule of groups.
         self._group_offset = self._class_offset
         if groups is not None:
@@ -157,7 +166,22 @@ class Policy:
     @property
     def is_local(self) -> bool:
         """Whether the action of every agent depends on its own state only."""
-        return not self.teams and self.groups is None
+        return not self.teams and self.groups is None and not self.ahead
+
+    @property
+    def base(self) -> Policy:
+        """The same plan without looking ahead: the policy whose value a solver certifies."""
+        if not self.ahead:
+            return self
+        return Policy(
+            self.problem,
+            self.indexed,
+            self.maps,
+            self.teams,
+            self.local,
+            history=self.history,
+            groups=self.groups,
+        )
 
     @property
     def parts(self) -> list[tuple[int, ...]]:
@@ -165,9 +189,11 @@ class Policy:
 
         A set is a team, agents that can form groups with each other, or a single agent.
         """
-        several = [team.agents for team in self.teams]
+        several = [rule.agents for rule in self.ahead]
+        taken = {i for agents in several for i in agents}
+        several += [team.agents for team in self.teams if team.agents[0] not in taken]
         if self.groups is not None:
-            several += self.groups.components
+            several += [each for each in self.groups.components if each[0] not in taken]
         taken = {i for agents in several for i in agents}
         return [*several, *((i,) for i in range(len(self.maps)) if i not in taken)]
 
@@ -276,6 +302,9 @@ class Policy:
         for team, numbering in zip(self.teams, self._numbering, strict=True):
             if team.agents[0] in slots:
                 self._decide_team(team, numbering, stage, nodes, slots)
+        for rule in self.ahead:
+            if rule.agents[0] in slots:
+                self._decide_ahead(rule, stage, nodes, slots)
         return [
             self._choices(stage, i, each, slots[i]) for i, each in zip(agents, states, strict=True)
         ]
@@ -366,6 +395,25 @@ class Policy:
                 code, position = np.divmod(code, reduced.action_begin[at[k][rows] + 1] - row)
                 position = reduced.action_of[row + position]
             slots[i][rows] = begin[node] + position
+
+    def _decide_ahead(
+        self,
+        rule: LookaheadRule,
+        stage: int,
+        nodes: Mapping[int, Integers],
+        slots: Mapping[int, Integers],
+    ) -> None:
+        """Overwrite the actions of a team that looks ahead."""
+        numbers = [
+            self.maps[i].node_class[nodes[i]] + self._class_offset[i][stage - self.stage]
+            for i in rule.agents
+        ]
+        columns = [own_classes(rule, k, each) for k, each in enumerate(numbers)]
+        rows, row_of = distinct_rows(columns)
+        decided = rule.model.choose(stage, [each[rows] for each in columns])
+        for k, i in enumerate(rule.agents):
+            position, known = positions_of_map(rule, k, numbers[k], decided[k][row_of])
+            slots[i][known] = self.maps[i].action_begin[nodes[i][known]] + position[known]
 
     def _decide_groups(
         self,
@@ -646,7 +694,7 @@ class Policy:
         return str(late("Policy.html")(self))
 
     def __repr__(self) -> str:
-        kind = "local" if self.is_local else "joint"
+        kind = "local" if self.is_local else "lookahead" if self.ahead else "joint"
         return (
             f"<Policy for {self.problem.name!r}: {kind} rules, stages {self.stage} to "
             f"{self.horizon - 1}>"

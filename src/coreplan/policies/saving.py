@@ -18,6 +18,7 @@ from coreplan.policies.group_rule import GroupRule
 from coreplan.policies.rules import Indices, LocalMap, LocalRule
 from coreplan.policies.saved_arrays import pack, unpack
 from coreplan.policies.saved_groups import read_groups, write_groups
+from coreplan.policies.saved_lookahead import read_ahead, write_ahead
 from coreplan.policies.saved_teams import read_teams, write_teams
 from coreplan.support.checks import found
 
@@ -52,7 +53,7 @@ def policy_to_dict(policy: Policy) -> dict[str, Any]:
             described[key] = pack(numbers if key == "node_state" else getattr(each, key))
         agents.append(described)
     start = policy.indexed.name_state([agent.start for agent in policy.indexed.agents])
-    return {
+    written = {
         "format": FORMAT,
         "problem": policy.problem.name,
         "problem_sha256": problem_hash(policy.problem),
@@ -65,6 +66,9 @@ def policy_to_dict(policy: Policy) -> dict[str, Any]:
         "groups": None if policy.groups is None else write_groups(policy.groups),
         "local": [pack(actions) for actions in policy.local.actions],
     }
+    if policy.ahead:
+        written["lookahead"] = write_ahead(policy.ahead)
+    return written
 
 
 def make_policy(
@@ -74,7 +78,7 @@ def make_policy(
     document.check_format(FORMAT)
     keys = ("problem", "problem_sha256", "stage", "horizon", "history", "start", "agents", "teams")
     required = ("format", *keys, "groups", "local")
-    content = document.fields(document.root, (), "the policy", required, ())
+    content = document.fields(document.root, (), "the policy", required, ("lookahead",))
     if document.problems:
         raise document.error()
     if content["problem_sha256"] != problem_hash(problem):
@@ -118,7 +122,8 @@ def _make_policy(
     groups: GroupRule | None = None
     if content["groups"] is not None:
         groups = read_groups(content["groups"], maps, problem.horizon - stage, problem.horizon)
-    policy = make(problem, indexed, maps, teams, local, history=history, groups=groups)
+    ahead = read_ahead(content.get("lookahead") or [], maps, stage, problem.horizon)
+    policy = make(problem, indexed, maps, teams, local, history=history, groups=groups, ahead=ahead)
     _check_local_rule(policy)
     return policy
 

@@ -590,6 +590,10 @@ def _check_owners(document: Document, clusters: list[Cluster]) -> None:
 
 def _read_policy(document: Document, content: Any, certificate: Certificate) -> Policy:
     """Read the policy inside a certificate, with the reader of policies."""
+    if isinstance(content, dict) and content.get("lookahead"):
+        # Its decisions need the compiled core, which proofs do without.
+        document.fail(("policy", "lookahead"), "the policy of a certificate must not look ahead")
+        raise document.error()
     try:
         policy = take_document(
             "policy.json",

@@ -220,6 +220,14 @@ class CoreOptions(_Seeded, _Gaps, _Merging):
         metavar="N",
         same_answer=True,
     )
+    lookahead: bool = option(
+        True,
+        "Let large teams that are not proven optimal decide as they go: in every joint state, by "
+        "looking one step ahead of the policy found. The plan is at least as good as its value "
+        "says, and an estimate says how much better it is.",
+        Flag(),
+        idea=True,
+    )
     prefer: Preference = option(
         "early",
         "Choose among equally good optimal plans: the one that starts tasks as early or as late as "
@@ -516,6 +524,7 @@ class CoreKeywords(DecMdpKeywords, total=False):
     cluster: Cluster
     address: str | None
     workers: int | None
+    lookahead: bool
     prefer: Preference
     keep: OldStarts | None
     start: StartPlan | Start | None

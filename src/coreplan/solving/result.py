@@ -98,6 +98,44 @@ class Statistics:
         }
 
 
+@dataclass(frozen=True)
+class ValueEstimate:
+    """The simulated value of a plan that decides as it goes.
+
+    The value of the plan is certainly at least `Result.value`. It is at least `lower` with the
+    given probability, by the normal approximation.
+
+    Attributes
+    ----------
+    value
+        The mean over the runs.
+    standard_error
+        The standard error of this mean.
+    lower
+        The lower end of the one-sided confidence interval, at least the certain value.
+    confidence
+        The approximate probability that the plan's value is at least `lower`.
+    runs
+        The number of runs.
+    """
+
+    value: float
+    standard_error: float
+    lower: float
+    confidence: float
+    runs: int
+
+    def to_dict(self) -> dict[str, float]:
+        """The parts by name, as in ``result/1``."""
+        return {
+            "value": self.value,
+            "standard_error": self.standard_error,
+            "lower": self.lower,
+            "confidence": self.confidence,
+            "runs": self.runs,
+        }
+
+
 class PendingCertificate:
     """A certificate that is made when it is first needed, and then kept.
 
@@ -151,6 +189,9 @@ class Result:
         ``optimal`` means that the gap is at most this part of the value (of 1 if that is larger).
     pending_certificate
         Makes a certificate of the bounds, if :func:`coreplan.solve` was asked for one.
+    estimate
+        The simulated value of a plan that decides as it goes; None for all others, whose value is
+        known exactly or bounded as closely as the solver can.
     """
 
     problem: str
@@ -166,6 +207,7 @@ class Result:
     policy: Policy | None = field(default=None, compare=False, repr=False)
     tolerance: float = OPTIMAL_TOLERANCE
     pending_certificate: PendingCertificate | None = field(default=None, compare=False, repr=False)
+    estimate: ValueEstimate | None = None
 
     def __post_init__(self) -> None:
         for name in ("value", "lower_bound", "upper_bound", "seconds", "tolerance"):
@@ -231,7 +273,7 @@ class Result:
 
     def to_dict(self) -> dict[str, object]:
         """The result in the format ``result/1``."""
-        return {
+        told: dict[str, object] = {
             "format": "result/1",
             "problem": self.problem,
             "algorithm": self.algorithm,
@@ -245,6 +287,9 @@ class Result:
             "seconds": self.seconds,
             "statistics": self.statistics.to_dict(),
         }
+        if self.estimate is not None:
+            told["estimate"] = self.estimate.to_dict()
+        return told
 
     def summary(self) -> str:
         """The result in a few lines of text: the conclusion, the numbers, the work."""

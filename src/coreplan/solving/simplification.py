@@ -132,6 +132,7 @@ class Simplified:
             policy.local,
             history=policy.history,
             groups=policy.groups,
+            ahead=policy.ahead,
         )
 
 

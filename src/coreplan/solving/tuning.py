@@ -171,6 +171,30 @@ class Tuning:
     preference_part: float = 0.5
     """Part of the work for the optimum that this choice may take."""
 
+    # -- looking ahead ----------------------------------------------------------------------------
+
+    ahead_agents: int = 11
+    """Fewest agents of a team that looks ahead: smaller ones have policies of all their agents
+    together, which were better in tests."""
+    ahead_profiles: int = 1
+    """Policies of single agents to look ahead from, besides the team's own policy."""
+    pilot_runs: int = 64
+    """Runs that show whether a team gains by looking ahead, and how its estimate is made."""
+    least_gain: float = 1e-3
+    """Part of the gap that a team must gain by it; otherwise it keeps its policy, whose value is
+    certain."""
+    estimate_part: float = 0.02
+    """Distance between the estimate and its lower end that is good enough, as part of the gap."""
+    estimate_work: float = 0.05
+    """Work on the estimate, as part of the work so far, if it does not get that good before."""
+    least_estimate: float = 0.2
+    """Work on the estimate that is worth it in any case."""
+    runs_at_once: int = 256
+    most_runs: int = 100_000
+    """Runs between two looks at the limits, and in all."""
+    ahead_seconds: float = 0.1
+    """Part of the time so far that is kept for all this before a time limit."""
+
     # -- memory -----------------------------------------------------------------------------------
 
     copies: int = 3

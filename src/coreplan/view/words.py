@@ -13,7 +13,7 @@ from coreplan.model.calendar import Calendar
 from coreplan.model.problem import PlanningProblem
 from coreplan.model.timmdp import TIMMDP
 from coreplan.policies.policy import Policy
-from coreplan.solving.result import Result, Status, is_closed
+from coreplan.solving.result import Result, Status, ValueEstimate, is_closed
 from coreplan.support.cents import amount_text, rounded
 from coreplan.support.language import (
     marked,
@@ -242,6 +242,8 @@ def result_in_words(result: Result, *, technical: bool = True) -> list[str]:
     }
     known = [f"{number:,.0f} {what}" for what, number in counts.items() if number]
     lines = [first]
+    if result.estimate is not None:
+        lines.append(speak.decides_as_it_goes(result.value, result.estimate, result.upper_bound))
     if result.message:
         lines.append(f"{result.message[0].upper()}{result.message[1:]}.")
     if not technical:
@@ -330,6 +332,17 @@ class Worth:
             return none if math.isinf(upper) else f"{most}; {none}"
         return least if math.isinf(upper) else f"{least}, {most}"
 
+    def decides_as_it_goes(self, value: float, estimate: ValueEstimate, upper: float) -> str:
+        """Say what is certain, and what is almost certain, of a plan that looks ahead."""
+        return say(
+            "This plan decides as it goes: its value is certainly at least {value}, almost "
+            "certainly at least {likely} ({confidence:g} %), and at most {bound}.",
+            value=self.number(value),
+            likely=self.number(estimate.lower),
+            confidence=100 * estimate.confidence,
+            bound=self.number(upper),
+        )
+
     def is_known(self, value: float) -> str:
         """Say that a plan of this value is known."""
         return say("a plan worth {value} is known", value=self.number(value))
@@ -380,6 +393,27 @@ class MoneyWorth(Worth):
             return head, -estimate.high, -estimate.low
         head = say("is expected to earn about {amount}", amount=amount)
         return head, estimate.low, estimate.high
+
+    def decides_as_it_goes(self, value: float, estimate: ValueEstimate, upper: float) -> str:
+        """Say what a plan that looks ahead costs or earns, certainly and almost certainly."""
+        if value >= 0:
+            return say(
+                "This plan decides as it goes: its expected earnings are certainly at least "
+                "{value}, almost certainly at least {likely} ({confidence:g} %), and at most "
+                "{bound}.",
+                value=self.number(value),
+                likely=self.number(estimate.lower),
+                confidence=100 * estimate.confidence,
+                bound=self.number(upper),
+            )
+        return say(
+            "This plan decides as it goes: its expected cost is certainly at most {value}, almost "
+            "certainly at most {likely} ({confidence:g} %), and at least {bound}.",
+            value=self.number(-value),
+            likely=self.number(-estimate.lower),
+            confidence=100 * estimate.confidence,
+            bound=self.number(-upper),
+        )
 
     def none_is_better(self, value: float, *, decentralised: bool = False) -> str:
         """Say what no plan, or no decentralised one, can beat."""

@@ -445,4 +445,5 @@ def _carry_over(policy: Policy, problem: MaintenanceProblem) -> Policy:
         policy.local,
         history=policy.history,
         groups=policy.groups,
+        ahead=policy.ahead,
     )

@@ -153,6 +153,7 @@ def without_price(policy: Policy) -> Policy:
         policy.local,
         history=policy.history,
         groups=policy.groups,
+        ahead=policy.ahead,
     )
 
 

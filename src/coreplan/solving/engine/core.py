@@ -15,6 +15,7 @@ from coreplan import _core
 from coreplan.errors import SolverError
 from coreplan.model.problem import Words
 from coreplan.policies.group_rule import Chances, Event, GroupRule, GroupTable
+from coreplan.policies.lookahead import LookaheadRule
 from coreplan.policies.policy import Policy
 from coreplan.policies.rules import (
     GONE,
@@ -27,10 +28,12 @@ from coreplan.policies.rules import (
 )
 from coreplan.proof.certificate import Certificate
 from coreplan.solving.compile import CompiledProblem
+from coreplan.solving.engine.ahead import Decided, look_ahead
 from coreplan.solving.engine.certify import TeamProof, certify
 from coreplan.solving.engine.order import canonical_order, teams_in_order
 from coreplan.solving.engine.team import EngineOptions, Team
 from coreplan.solving.engine.way_back import make_reduced, map_local, reduce_model
+from coreplan.solving.lookahead import model_of
 from coreplan.solving.maps import make_maps
 from coreplan.solving.on_ray import partners_on_ray
 from coreplan.solving.options import CoreOptions
@@ -87,6 +90,7 @@ def _solve(task: SolverTask, options: CoreOptions) -> Result:
         math.inf if options.work_limit is None else float(options.work_limit),
         max(tuning.closed, options.tolerance),
         tuning,
+        options.lookahead,
     )
     reduction, teams, engine = _set_up(compiled, steps, settings)
     report = reduction.report
@@ -101,6 +105,7 @@ def _solve(task: SolverTask, options: CoreOptions) -> Result:
         engine.bases = given.bases(compiled, reduction)
     engine.run(float(options.relative_gap), float(options.absolute_gap))
     lower, upper = engine.lower, engine.bounds()[1]
+    decided = engine.look_ahead() if options.lookahead and compiled.model.unit_mass else None
     limits.phase = "result"
     counts = _count(teams) | {"work": limits.work}
     reduced = _let_go(compiled, reduction, teams)
@@ -111,7 +116,7 @@ def _solve(task: SolverTask, options: CoreOptions) -> Result:
             lower = min(lower, policy.evaluate(memory_limit=limits.memory_limit_mb))
     except (MemoryError, SolverError):
         engine.fall_back()
-        lower = engine.lower
+        lower, decided = engine.lower, None
         policy, _ = _make_policy(task, compiled, reduction, reduced, teams)
     if not compiled.model.unit_mass:
         # With the probabilities as they are written, if that is not too costly.
@@ -160,7 +165,11 @@ def _solve(task: SolverTask, options: CoreOptions) -> Result:
         return proof
 
     if given is not None and taken:
-        lower, policy = given.value, given.policy
+        lower, policy, decided = given.value, given.policy, None
+    if decided is not None and not is_closed(lower, upper, task.tolerance):
+        policy = _looking_ahead(policy, reduced, decided)
+    else:
+        decided = None
     result = task.make_result(
         "core",
         lower,
@@ -173,6 +182,8 @@ def _solve(task: SolverTask, options: CoreOptions) -> Result:
         others=counts,
         allowed_gap=max(options.absolute_gap, options.relative_gap * abs(lower)),
     )
+    if decided is not None:
+        result = replace(result, estimate=decided.estimate)
     if options.wants_certificate:
         result = replace(result, pending_certificate=PendingCertificate(make_certificate))
     return result
@@ -352,7 +363,9 @@ class _Engine:
             budget = max(tuning.shortest_slice, tuning.slice_part * self.limits.work)
             budget = min(budget, tuning.longest_slice, self.options.work_left)
             # The clock only decides when to stop; the policies are written down after that.
-            self.limits.keep_back(sum(team.last_seconds for team in self.teams))
+            self.limits.keep_back(
+                sum(team.last_seconds for team in self.teams) + self._ahead_seconds
+            )
             chosen = max(left, key=lambda team: team.gap)
             chosen.closed = closed
             chosen.work(budget)
@@ -363,6 +376,30 @@ class _Engine:
         self.limits.report(*self.bounds())
         if self.stop == _core.Stop.none and any(t.memory_short and t.gap > 0 for t in self.teams):
             self.stop = _core.Stop.memory_limit
+
+    @property
+    def _ahead_seconds(self) -> float:
+        """Time to keep for teams that look ahead."""
+        tuning = self.options.tuning
+        expected = self.options.lookahead and any(
+            len(team.agents) >= tuning.ahead_agents and team.solution is None and team.gap > 0
+            for team in self.teams
+        )
+        return tuning.ahead_seconds * self.limits.seconds if expected else 0.0
+
+    def look_ahead(self) -> Decided | None:
+        """Let teams decide as they go if they gain by it; None if none does, or after Ctrl-C."""
+        lower, upper = self.bounds()
+        if self.stop not in (_core.Stop.none, _core.Stop.time_limit):
+            return None
+        if is_closed(lower, upper, self.options.closed) or self.known > self.lower:
+            return None
+        try:
+            return look_ahead(
+                self.teams, self.lower, upper, self.limits, self.options.seed, self.options.threads
+            )
+        except MemoryError:
+            return None
 
     def fall_back(self) -> None:
         """Use the policy in which agents act alone: memory is too short to write a better one."""
@@ -439,6 +476,28 @@ def _make_policy(
         groups=_make_groups(reduced, searched) if searched else None,
     )
     return policy, whole
+
+
+def _looking_ahead(policy: Policy, reduced: Sequence[Reduced], decided: Decided) -> Policy:
+    """The same plan, in which some teams look ahead."""
+    rules = [
+        LookaheadRule(
+            tuple(one.team.agents),
+            tuple(reduced[i] for i in one.team.agents),
+            model_of(one.team.model, len(one.team.agents), one.bases),
+        )
+        for one in decided.teams
+    ]
+    return Policy(
+        policy.problem,
+        policy.indexed,
+        policy.maps,
+        policy.teams,
+        policy.local,
+        history=policy.history,
+        groups=policy.groups,
+        ahead=rules,
+    )
 
 
 def _make_groups(reduced: Sequence[Reduced], teams: Sequence[Team]) -> GroupRule:

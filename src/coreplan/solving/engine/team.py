@@ -48,6 +48,8 @@ class EngineOptions:
     """Gap, as part of the value, that counts as closed."""
     tuning: Tuning = field(default_factory=Tuning)
     """Numbers that divide the work."""
+    lookahead: bool = False
+    """Whether large teams may decide as they go."""
 
     @property
     def work_left(self) -> float:
@@ -118,6 +120,10 @@ class Team:
         self._local_alone = self.local
         self.clusters: list[_core.Cluster] = []
         """Groups of agents that do better together, in the states of their tables."""
+        self.found: _core.TeamPolicy | None = None
+        """The policy with these clusters, if it is the best known."""
+        self.profiles: list[_core.TeamPolicy] = []
+        """Further policies, of single agents, to look ahead from."""
         self.solution: _core.TeamSolution | None = None
         self.relaxation: _core.Relaxation | None = None
         self.policies: _core.PolicySearch | None = None
@@ -674,13 +680,15 @@ class Team:
                 policy = self.policies.policy()
                 self.local = [policy.local(k) for k in self.everyone]
                 self.clusters = [each for each in policy.clusters if len(each.layer) > 0]
+                self.found = policy
+                self.profiles = self.policies.bases(self.tuning.ahead_profiles)
             except MemoryError:
                 self.fall_back()
 
     def fall_back(self) -> None:
         """Use the policy in which agents act alone; keep the upper bound."""
         self.lower, self.local = self._lower_alone, self._local_alone
-        self.solution = self.decisions = None
+        self.solution = self.decisions = self.found = None
         self.clusters = []
         self.memory_short = True
 

@@ -94,7 +94,7 @@ def _summary(plan: ReportedPlan, value: float, exact: bool) -> dict[str, Any]:
         )
     return {
         "headline": say("The plan is worth {value}.", value=shown),
-        "proof": proof,
+        "proof": " ".join(filter(None, [proof, plan.decides_as_it_goes])),
         "value": value,
         "upper_bound": upper,
         "proven": proven,

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from coreplan.analysis.plan import PlanReport
 from coreplan.errors import ModelError
 from coreplan.policies.policy import Policy
-from coreplan.solving.result import Result
+from coreplan.solving.result import Result, ValueEstimate
+from coreplan.view.words import speech
 
 
 @dataclass(frozen=True)
@@ -24,12 +25,15 @@ class ReportedPlan:
         The upper bound of the value of all plans; None if it is not known.
     decentralised
         Whether the bound is only for plans in which each agent sees its own state.
+    estimate
+        The simulated value of a plan that decides as it goes.
     """
 
     policy: Policy
     value: float | None
     upper_bound: float | None
     decentralised: bool = False
+    estimate: ValueEstimate | None = None
 
     @classmethod
     def of(cls, plan: Result | PlanReport | Policy) -> ReportedPlan:
@@ -41,7 +45,15 @@ class ReportedPlan:
             )
         if isinstance(plan, Result):
             local = plan.objective == "decentralised"
-            return cls(policy, plan.value, plan.upper_bound, local)
+            return cls(policy, plan.value, plan.upper_bound, local, plan.estimate)
         if isinstance(plan, PlanReport):
             return cls(policy, plan.value, plan.upper_bound)
         return cls(policy, None, None)
+
+    @property
+    def decides_as_it_goes(self) -> str:
+        """What is certain and what is almost certain of a plan that looks ahead; else empty."""
+        if self.estimate is None or self.value is None or self.upper_bound is None:
+            return ""
+        speak = speech(self.policy.problem)
+        return speak.decides_as_it_goes(self.value, self.estimate, self.upper_bound)

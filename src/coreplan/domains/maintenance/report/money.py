@@ -138,7 +138,7 @@ def summary_data(plan: ReportedPlan, worth: Worth) -> dict[str, Any]:
         )
     return {
         "headline": _headline(worth),
-        "proof": _proof(plan, worth),
+        "proof": " ".join(filter(None, [_proof(plan, worth), plan.decides_as_it_goes])),
         "proven": _is_proven(plan, worth),
         "amounts": amounts,
         "note": note,
