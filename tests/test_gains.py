@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,7 +14,16 @@ from hypothesis import strategies as st
 
 import gains
 import shrinking
-from coreplan import Progress, Result, Status, _core, solve
+from coreplan import (
+    Contractor,
+    Hindrance,
+    MaintenanceProblem,
+    Progress,
+    Result,
+    Status,
+    _core,
+    solve,
+)
 from coreplan.bench.sets import generate
 from coreplan.solving import compile_problem
 from coreplan.solving.engine.team import Team
@@ -191,18 +202,18 @@ def starved(problem: Any, tuning: Tuning, monkeypatch: pytest.MonkeyPatch) -> li
     work = Team.work
     last: dict[int, float] = {}
 
-    def note(team: Team, budget: float) -> None:
-        before = team._spent
+    def note(team: Team) -> None:
+        before = team.spent
         if team not in teams:
             teams.append(team)
-        work(team, budget)
-        last[id(team)] = team._spent - before
+        work(team)
+        last[id(team)] = team.spent - before
 
     monkeypatch.setattr(Team, "work", note)
     solve(problem, work_limit=1.0, threads=1, tuning=tuning)
     found = []
     for team in teams:
-        spent = team._spent - last[id(team)]
+        spent = team.spent - last[id(team)]
         if spent < 0.2 or team.solution is not None:
             continue
         names = ("relaxation", "policies", "search")
@@ -217,6 +228,53 @@ def starved(problem: Any, tuning: Tuning, monkeypatch: pytest.MonkeyPatch) -> li
 def test_nobody_starves(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Relaxation, policies and search each get a fifth of the first work while they gain."""
     assert starved(FAMILIES[family](), Tuning(), monkeypatch) == []
+
+
+def side_by_side(parts: list[MaintenanceProblem]) -> MaintenanceProblem:
+    """One problem of several that have nothing to do with each other."""
+    contractors: list[Contractor] = []
+    network: list[Hindrance] = []
+    for k, part in enumerate(parts):
+        contractors += [replace(each, name=f"{k}{each.name}") for each in part.contractors]
+        network += [
+            replace(each, tasks=tuple(f"{k}{name}" for name in each.tasks)) for each in part.network
+        ]
+    return replace(parts[0], contractors=tuple(contractors), network=tuple(network))
+
+
+SMALL: dict[str, Any] = {"exact": False, "threads": 1, "prefer": "any"}
+"""Options with which small teams take the work of bounds and searches."""
+
+
+def small_teams(count: int) -> tuple[list[MaintenanceProblem], list[Result]]:
+    """Problems of one small team each, and their solutions."""
+    parts = [random_mpp(5, 3, 9, seed, density=0.3, must_complete=True) for seed in range(count)]
+    return parts, [solve(part, **SMALL) for part in parts]
+
+
+def work_of(results: list[Result]) -> float:
+    """Counted work of all these results."""
+    return sum(result.statistics.others["work"] for result in results)
+
+
+def test_teams_take_the_work_of_their_parts() -> None:
+    """Many small teams are proven in about the work that they take one by one."""
+    parts, alone = small_teams(6)
+    whole = solve(side_by_side(parts), **SMALL)
+    assert {result.status for result in [*alone, whole]} == {Status.OPTIMAL}
+    assert agrees(whole.value, sum(result.value for result in alone))
+    assert work_of([whole]) < 1.1 * work_of(alone)
+
+
+def test_no_team_waits_for_a_large_one() -> None:
+    """Small teams are proven while a large one, with the widest gap, takes most of the work."""
+    parts, alone = small_teams(3)
+    large = random_mpp(9, 3, 9, 1, density=0.5, must_complete=True)
+    limit = 8 * work_of(alone)
+    result = solve(side_by_side([large, *parts]), work_limit=limit, **SMALL)
+    assert result.status is Status.TIME_LIMIT
+    gaps = [float(each) for each in re.findall(r"gain at most ([0-9.e-]+)", result.message)]
+    assert sum(gap > 1e-6 * abs(result.value) for gap in gaps) == 1
 
 
 def test_the_benchmark_runs(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,6 +1,7 @@
 #include "policies/cluster_search.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "engine/team_model.hpp"
@@ -11,7 +12,9 @@ namespace coreplan {
 
 namespace {
 
-constexpr std::size_t kTriesPerAgent = 5;      // of the local search, before clusters are formed
+// Tries of each local search per agent: at first, and in later heats.
+constexpr std::array<std::size_t, 3> kTriesPerAgent{5, 15, 20};
+constexpr std::uint64_t kMostTriesWork = 8'000'000'000;  // of all local searches
 constexpr std::uint64_t kRoundsOfAnswer = 2;   // rollouts of a cluster at first; later more
 constexpr std::size_t kExactStates = 100'000;  // that an exact answer may get to
 constexpr double kEvenShare = 0.3;  // of weight that neighbours have whether they clash or not
@@ -24,10 +27,10 @@ ClusterSearch::ClusterSearch(const CompiledModel& model, const ClusterSearchOpti
       options_(options),
       monitor_(monitor),
       random_(options.seed ^ 0xc1u),
-      profiles_(model, options.seed, 1, monitor, start),
+      searches_memory_(monitor),
       touching_(interactions_of(model)),
       neighbours_(model.agents.size()),
-      tries_left_(kTriesPerAgent * model.agents.size()),
+      tries_left_(kTriesPerAgent[0] * model.agents.size()),
       groups_(model.agents.size()) {
     for (std::size_t i = 0; i < model.agents.size(); ++i) {
         auto& near = neighbours_[i];
@@ -46,12 +49,64 @@ ClusterSearch::ClusterSearch(const CompiledModel& model, const ClusterSearchOpti
         near.erase(repeated.begin(), repeated.end());
         clash_.emplace_back(near.size(), 0.0);
     }
+    searches_.push_back(std::make_unique<ProfileSearch>(model, options.seed, 1, monitor, start));
+    take_profile();
+}
+
+// One more local search, if there is room for it.
+bool ClusterSearch::begin_another() {
+    // What it works on, beside what it keeps.
+    const double bytes = best().best().front().bytes();
+    if (!searches_memory_.try_take(bytes)) return false;
+    try {
+        searches_.push_back(std::make_unique<ProfileSearch>(
+            model_, options_.seed + searches_.size(), 1, monitor_, nullptr, true));
+        return true;
+    } catch (const LimitReached&) {
+        searches_memory_.give_back(bytes);
+        if (monitor_.stop() != Stop::none) throw;
+        return false;
+    }
+}
+
+// The local search that has found the best profile.
+const ProfileSearch& ClusterSearch::best() const noexcept {
+    const auto value = [](const auto& search) { return search->best().front().value; };
+    return **std::ranges::max_element(searches_, {}, value);
+}
+
+// Whose turn it is after a search has done its tries: a fresh one, another, or nobody.
+void ClusterSearch::next_search() {
+    const std::size_t n = model_.agents.size();
+    if (first_work_ == 0) first_work_ = std::max<std::uint64_t>(tries_work_, 1);
+    const bool wanted = heats_ == 0 && searches_.size() < options_.starts &&
+                        tries_work_ + first_work_ <= kMostTriesWork / 2;
+    if (wanted && begin_another()) {
+        turn_ = searches_.size() - 1;
+        tries_left_ = kTriesPerAgent[0] * n;
+        return;
+    }
+    if (++turn_ >= searches_.size() || tries_work_ >= kMostTriesWork) {
+        std::ranges::stable_sort(searches_, std::greater<>{},
+                                 [](const auto& search) { return search->best().front().value; });
+        searches_.resize((searches_.size() + 1) / 2);
+        turn_ = 0;
+        ++heats_;
+    }
+    tries_left_ = 0;
+    const bool more = options_.starts > 1 && heats_ < kTriesPerAgent.size();
+    if (more && tries_work_ < kMostTriesWork) {
+        tries_left_ = kTriesPerAgent[heats_] * n;
+        return;
+    }
+    searches_.resize(1);
+    searches_memory_.set(0, "");
     take_profile();
 }
 
 // Everyone alone, as in the best profile.
 void ClusterSearch::take_profile() {
-    const Profile& best = profiles_.best().front();
+    const Profile& best = this->best().best().front();
     if (!best_groups_.empty() && best.value <= value_) return;
     Groups groups(model_.agents.size());
     for (std::size_t i = 0; i < groups.size(); ++i) {
@@ -81,7 +136,7 @@ void ClusterSearch::form_clusters() {
 
 bool ClusterSearch::add(const LocalPolicy& policy) {
     const double before = value_;
-    profiles_.add(policy);
+    searches_.front()->add(policy);
     take_profile();
     return value_ > before;
 }
@@ -110,9 +165,12 @@ std::shared_ptr<const Behaviour> ClusterSearch::hold(Behaviour behaviour) const 
 void ClusterSearch::work(std::uint64_t end, std::uint64_t moves) {
     while (moves_ < moves && monitor_.work() < end) {
         if (tries_left_ > 0) {
-            profiles_.attempt();
+            const std::uint64_t begin = monitor_.work();
+            searches_[turn_]->attempt();
+            tries_work_ += monitor_.work() - begin;
             ++moves_;
-            if (--tries_left_ == 0) take_profile();
+            --tries_left_;
+            if (tries_left_ == 0 || tries_work_ >= kMostTriesWork) next_search();
             continue;
         }
         if (rework_ == nullptr) begin_rework();
@@ -125,7 +183,7 @@ void ClusterSearch::work(std::uint64_t end, std::uint64_t moves) {
         }
     }
     // An improvement of the local search counts even before clusters are formed.
-    if (tries_left_ > 0 && profiles_.best().front().value > value_) take_profile();
+    if (tries_left_ > 0 && best().best().front().value > value_) take_profile();
 }
 
 // How much neighbours are expected to gain or lose by each other as things are.

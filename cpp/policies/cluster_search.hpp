@@ -17,6 +17,7 @@ struct ClusterSearchOptions {
     std::size_t bases = 8;
     std::size_t cluster = 5;          // agents of a cluster, at most
     std::size_t most_states = 2'000;  // per layer of a cluster's rollout
+    std::size_t starts = 1;           // of local searches for a profile; the best one goes on
     unsigned threads = 1;
 };
 
@@ -34,7 +35,7 @@ public:
     [[nodiscard]] double value() const noexcept { return value_; }  // without constants
     [[nodiscard]] TeamPolicy policy() const;
     // Profiles that were found, best first; never empty.
-    [[nodiscard]] const std::vector<Profile>& profiles() const noexcept { return profiles_.best(); }
+    [[nodiscard]] const std::vector<Profile>& profiles() const noexcept { return best().best(); }
 
 private:
     using Groups = std::vector<std::shared_ptr<const Behaviour>>;
@@ -52,6 +53,9 @@ private:
     };
 
     void work(std::uint64_t end, std::uint64_t moves);
+    [[nodiscard]] const ProfileSearch& best() const noexcept;
+    bool begin_another();
+    void next_search();
     void take_profile();
     [[nodiscard]] std::shared_ptr<const Behaviour> hold(Behaviour behaviour) const;
     void form_clusters();
@@ -69,11 +73,18 @@ private:
     ClusterSearchOptions options_;
     Monitor& monitor_;
     Random random_;
-    ProfileSearch profiles_;
+    // Local searches from different starts, with the same number of tries each, in turn. The better
+    // half of them goes on, until one is left.
+    Reservation searches_memory_;
+    std::vector<std::unique_ptr<ProfileSearch>> searches_;
+    std::size_t turn_ = 0;          // the one at work
+    std::size_t heats_ = 0;         // rounds of all of them so far
+    std::uint64_t tries_work_ = 0;  // of all tries so far
+    std::uint64_t first_work_ = 0;  // of the first search's first tries
     std::vector<std::vector<Index>> touching_;
     std::vector<std::vector<AgentId>> neighbours_;
     std::vector<std::vector<double>> clash_;  // per agent and neighbour
-    std::size_t tries_left_;
+    std::size_t tries_left_;                  // of the search at work; 0 if all are through
     std::uint64_t moves_ = 0;
 
     Groups groups_;  // per agent

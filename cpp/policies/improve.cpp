@@ -11,6 +11,8 @@ namespace {
 
 // Teams from here on are also searched in clusters, which may be answered exactly.
 constexpr std::size_t kWorthClusters = 4;
+// Local searches of teams that are only searched in clusters, which live on the best profile.
+constexpr std::size_t kStarts = 4;
 
 bool fits(const CompiledModel& model, const LocalPolicy& policy) {
     if (policy.action.size() != model.agents.size()) return false;
@@ -47,6 +49,7 @@ PolicySearch::PolicySearch(const CompiledModel& model, const PolicySearchOptions
         clusters.bases = options.bases;
         clusters.most_states = std::min(clusters.most_states, options.most_states);
         clusters.threads = options.threads;
+        if (!team_) clusters.starts = kStarts;
         clusters_ = std::make_unique<ClusterSearch>(model, clusters, monitor);
     }
 }

@@ -313,28 +313,31 @@ double Profile::bytes() const {
 }
 
 ProfileSearch::ProfileSearch(const CompiledModel& model, std::uint64_t seed, std::size_t keep,
-                             Monitor& monitor, const LocalPolicy* start)
+                             Monitor& monitor, const LocalPolicy* start, bool apart)
     : descent_(model, monitor),
       random_(seed),
       keep_(std::max<std::size_t>(keep, 1)),
       memory_(monitor) {
-    add(start != nullptr ? *start : independent_bounds(model, monitor).policy);
+    add(start != nullptr ? *start : independent_bounds(model, monitor).policy, apart);
 }
 
-bool ProfileSearch::add(const LocalPolicy& policy) {
+bool ProfileSearch::add(const LocalPolicy& policy, bool apart) {
     descent_.begin(policy, root_of(descent_.model()));
     // The policy itself is an answer already; a limit may strike before a better one is found.
     if (best_.empty()) {
         memory_.take(descent_.profile().bytes(), "a policy of single agents");
         best_.push_back(descent_.profile());
     }
+    if (apart) forget_all(false);
     descent_.descend();
     return record();
 }
 
-void ProfileSearch::shuffle(std::vector<AgentId>& agents) {
-    for (std::size_t k = agents.size(); k > 1; --k)
-        std::swap(agents[k - 1], agents[random_.below(k)]);
+// Everyone is forgotten, to answer in a random order.
+void ProfileSearch::forget_all(bool hope) {
+    std::vector<AgentId> order = descent_.model().everyone();
+    for (std::size_t k = order.size(); k > 1; --k) std::swap(order[k - 1], order[random_.below(k)]);
+    for (const AgentId who : order) descent_.forget(who, hope);
 }
 
 bool ProfileSearch::attempt() {
@@ -350,10 +353,7 @@ bool ProfileSearch::attempt() {
         descent_.begin(from.policy, root_of(descent_.model()));
     }
     if (n <= kFewAgents && (attempts_ <= kFreshStarts || attempts_ % kFreshStarts == 0)) {
-        std::vector<AgentId> order;
-        for (std::size_t i = 0; i < n; ++i) order.push_back(as<AgentId>(i));
-        shuffle(order);
-        for (const AgentId who : order) descent_.forget(who, hope);
+        forget_all(hope);
     } else {
         const AgentId first = as<AgentId>(random_.below(n));
         descent_.forget(first, hope);

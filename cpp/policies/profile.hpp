@@ -104,21 +104,22 @@ private:
 class ProfileSearch {
 public:
     // `keep` profiles at most, and no more than fit into memory. The first one comes from everyone
-    // doing what is best alone, or from the given policy.
+    // doing what is best alone, or from the given policy; if `apart`, agents then answer one after
+    // the other in a random order, each as if those after it were not there.
     ProfileSearch(const CompiledModel& model, std::uint64_t seed, std::size_t keep,
-                  Monitor& monitor, const LocalPolicy* start = nullptr);
+                  Monitor& monitor, const LocalPolicy* start = nullptr, bool apart = false);
 
     // One try; true if the best profile has become better.
     bool attempt();
-    // Descends from a policy and keeps what comes out, if it is good enough.
-    bool add(const LocalPolicy& policy);
+    // Descends from a policy, `apart` as above, and keeps what comes out, if it is good enough.
+    bool add(const LocalPolicy& policy, bool apart = false);
 
     // Best first; never empty. They differ clearly in what is expected to happen.
     [[nodiscard]] const std::vector<Profile>& best() const noexcept { return best_; }
 
 private:
     bool record();
-    void shuffle(std::vector<AgentId>& agents);
+    void forget_all(bool hope);
 
     Descent descent_;
     Random random_;

@@ -30,10 +30,14 @@ class Tuning:
     longest_slice: float = 1.0
     """Most work on one bound at a time: with more, the other bounds wait too long."""
     slice_part: float = 0.05
-    """Work on one bound at a time between these limits, as part of the work so far."""
+    """Work on one bound at a time between these limits, as part of the team's work so far."""
 
     least_work: float = 2e-4
     """Least work that an attempt counts for, even if it does nothing: the loop must end."""
+
+    even_part: float = 0.5
+    """Part of the mean work of all teams that are not closed yet that each of them gets in any
+    case."""
 
     # -- exact solution ---------------------------------------------------------------------------
 
@@ -42,6 +46,8 @@ class Tuning:
     exact_with_sums: float = 1.0
     """The same if agents earn for sums: prices bound sums less tightly than shares bound other
     interactions, and closing the rest of the gap takes longer."""
+    exact_soon: float = 0.03
+    """Part of all work so far that an exact solution of one team may take in any case."""
     exact_part: float = 0.25
     """Part of the remaining work limit that an exact solution may take later."""
 
@@ -95,10 +101,11 @@ class Tuning:
     """Part of the work for the search, which uses the results of both."""
     least_part: float = 0.1
     """Part of its share that the side with the least gain still gets: gains may come late."""
-    idle_factor: float = 0.7
-    """Factor on the share of the policies for every attempt without success."""
     rate_memory: float = 0.5
-    """Work that counts as recent when the gains of the sides are compared."""
+    """Work that counts as recent, at least, when gains are compared ..."""
+    rate_part: float = 0.25
+    """... and the part of all work on this side, or this team, that does: large teams gain less
+    often."""
     most_debt: float = 16.0
     """Slices by which a side may exceed its share: some work cannot be interrupted."""
 

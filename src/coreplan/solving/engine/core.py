@@ -360,15 +360,14 @@ class _Engine:
                 break
             if self.known > self.lower and is_closed(lower, upper, self.options.closed):
                 break  # the given plan is optimal
-            budget = max(tuning.shortest_slice, tuning.slice_part * self.limits.work)
-            budget = min(budget, tuning.longest_slice, self.options.work_left)
             # The clock only decides when to stop; the policies are written down after that.
             self.limits.keep_back(
                 sum(team.last_seconds for team in self.teams) + self._ahead_seconds
             )
-            chosen = max(left, key=lambda team: team.gap)
+            chosen = self._next_team(left)
             chosen.closed = closed
-            chosen.work(budget)
+            chosen.room_for_search = self._room_for_search(chosen, left)
+            chosen.work()
         self.limits.keep_back(0.0)
         if self.stop == _core.Stop.time_limit:
             for team in self.teams:
@@ -400,6 +399,25 @@ class _Engine:
             )
         except MemoryError:
             return None
+
+    def _next_team(self, left: Sequence[Team]) -> Team:
+        """The team whose bounds are to be improved next.
+
+        The one that promises most, unless another has had far less work than most: the last gap of
+        a small team is often closed at once, without a sign before.
+        """
+        mean = sum(team.spent for team in left) / len(left)
+        least = min(left, key=lambda team: team.spent)
+        if least.spent < self.options.tuning.even_part * mean:
+            return least
+        return max(left, key=lambda team: team.promise)
+
+    def _room_for_search(self, team: Team, left: Sequence[Team]) -> float:
+        """Bytes that a team's search may take if it begins now, so that all may have one."""
+        taken = sum(each.search_memory for each in self.teams)
+        most = self.options.tuning.search_memory * (self.limits.monitor.memory_left + taken)
+        waiting = sum(len(each.agents) for each in left if each.search is None)
+        return max(0.0, most - taken) * len(team.agents) / max(1, waiting)
 
     def fall_back(self) -> None:
         """Use the policy in which agents act alone: memory is too short to write a better one."""

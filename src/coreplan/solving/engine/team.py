@@ -64,16 +64,46 @@ def is_slow(gains: Sequence[float], gap: float, tuning: Tuning) -> bool:
 
 
 @dataclass(eq=False)
+class _Recent:
+    """How much of a gap was closed by the work that counts as recent."""
+
+    tuning: Tuning
+    work: float = 0.0
+    part: float = 0.0
+    """Part of the gap that it closed."""
+    total: float = 0.0
+    """All work so far."""
+
+    def note(self, part: float, work: float) -> None:
+        """Add some work, and the part of the gap that it closed."""
+        self.total += work
+        memory = max(self.tuning.rate_memory, self.tuning.rate_part * self.total)
+        kept = math.exp(-work / memory)
+        self.part = kept * self.part + part
+        self.work = kept * self.work + work
+
+    @property
+    def rate(self) -> float:
+        """Part of the gap that it closed per unit of work; infinite before any work."""
+        return self.part / self.work if self.work > 0 else math.inf
+
+    def expected(self, budget: float) -> float:
+        """Part of the gap that the next work is expected to close per unit.
+
+        Gaps close ever more slowly: with as much work again as before, about half of what is left.
+        What was gained recently corrects this first guess.
+        """
+        guess = 1.0 / (self.total + budget)
+        return (self.part + guess * budget) / (self.work + budget)
+
+
+@dataclass(eq=False)
 class _Side:
     """The recent progress of one of the ways to better bounds."""
 
     part: float
     """Its part of the work if it gains as much as the others."""
-    memory: float
-    """Work that counts as recent."""
-    recent_gain: float = 0.0
-    """Part of the gap that it closed recently."""
-    recent_work: float = 0.0
+    recent: _Recent
     idle: int = 0
     work: float = 0.0
     credit: float = 0.0
@@ -84,14 +114,12 @@ class _Side:
     @property
     def rate(self) -> float:
         """Part of the gap that it closed recently, per unit of work."""
-        return self.recent_gain / self.recent_work if self.recent_work > 0 else math.inf
+        return self.recent.rate
 
     def note(self, gain: float, gap: float, work: float) -> None:
         self.work += work
         self.credit -= work
-        kept = math.exp(-work / self.memory)
-        self.recent_gain = kept * self.recent_gain + gain / max(gap, 1e-300)
-        self.recent_work = kept * self.recent_work + work
+        self.recent.note(gain / max(gap, 1e-300), work)
         self.idle = 0 if gain > 0 else self.idle + 1
         self.idle_work = 0.0 if gain > 0 else self.idle_work + work
 
@@ -139,14 +167,16 @@ class Team:
         self.memory_short = False
         self.closed = 0.0
         """The gap of this team that counts as closed."""
+        self.room_for_search = math.inf
+        """Bytes that a search may take, if it begins now: other teams need theirs later."""
         self._exact_failed = False
         self.expanded = 0
         self.actions = 0
         self.kernel_cells = 0
-        memory = tuning.rate_memory
-        self._upper_side = _Side(tuning.upper_part, memory)
-        self._lower_side = _Side(tuning.lower_part, memory)
-        self._search_side = _Side(tuning.search_part, memory, done=not options.search)
+        self._upper_side = _Side(tuning.upper_part, _Recent(tuning))
+        self._lower_side = _Side(tuning.lower_part, _Recent(tuning))
+        self._search_side = _Side(tuning.search_part, _Recent(tuning), done=not options.search)
+        self._progress = _Recent(tuning)
         self._start_upper = math.inf
         self._search_memory = 0.0
         self._written = 0.0
@@ -242,15 +272,40 @@ class Team:
         self.lower = self.upper = self.certified = solution.value
         return True
 
+    @property
+    def _exact_due(self) -> bool:
+        """Whether it is time for an exact solution.
+
+        It would have been found by now, or takes little of all the work.
+        """
+        tuning = self.tuning
+        most = max(self.spent, tuning.exact_soon * self.options.limits.work)
+        return self.exact_work < most and self._fits_exactly
+
     # -- from both sides ----------------------------------------------------------------------
 
-    def work(self, budget: float) -> None:
-        """Improve one of the bounds with about this much work."""
+    @property
+    def slice(self) -> float:
+        """Work on this team at a time."""
         tuning = self.tuning
+        most = max(tuning.shortest_slice, tuning.slice_part * self.spent)
+        return min(most, tuning.longest_slice, self.options.work_left)
+
+    @property
+    def promise(self) -> float:
+        """How much of its gap the next work on this team is expected to close, per unit."""
+        if self._exact_due:
+            return self.gap / max(self.exact_work, self.tuning.least_work)
+        begin = self._first_bound if self.relaxation is None else 0.0  # is one long step
+        return self.gap * self._progress.expected(self.slice + begin)
+
+    def work(self) -> None:
+        """Improve one of the bounds, by a slice of work."""
+        tuning = self.tuning
+        budget = self.slice
         sides = [side for side in self._sides if not side.done]
-        # An exact solution would have been found by now.
-        due = self._spent > self.exact_work or not sides
-        if due and self._fits_exactly and self.solve_exactly():
+        due = self._exact_due or (self._fits_exactly and not sides)
+        if due and self.solve_exactly():
             return
         if not sides:
             return
@@ -260,7 +315,7 @@ class Team:
         # The search needs some bounds to start with, but not very good ones.
         larger = len(self.agents) / tuning.prepare_agents
         prepare = tuning.prepare * max(1.0, larger**tuning.prepare_power)
-        if len(sides) > 1 and (not self._ready or self._spent < prepare):
+        if len(sides) > 1 and (not self._ready or self.spent < prepare):
             sides = [side for side in sides if side is not self._search_side]
         if len(sides) > 1 and self._upper_waits:
             sides = [side for side in sides if side is not self._upper_side]
@@ -270,9 +325,6 @@ class Team:
             side.part * (1.0 if side.rate >= best else max(tuning.least_part, side.rate / best))
             for side in sides
         ]
-        if self._lower_side in sides:
-            idle = tuning.idle_factor**self._lower_side.idle
-            parts[sides.index(self._lower_side)] *= max(tuning.least_part, idle)
         if self._search_side is sides[-1] and self._search_behind:
             parts[-1] = self._search_side.part * tuning.least_part
         shares = [part / sum(parts) for part in parts]
@@ -296,14 +348,15 @@ class Team:
         if side is self._upper_side and self.search is not None:
             gain = bound - self._relaxed  # the search can use it
         side.note(gain, gap, spent)
+        self._progress.note((gap - self._promised_gap) / max(gap, 1e-300), spent)
         side.credit = max(side.credit, -tuning.most_debt * budget)
 
     def _hungry(self, sides: Sequence[_Side]) -> list[_Side]:
         """List the sides that have had too little of the first work, and still gain something."""
         tuning = self.tuning
-        if self._spent >= tuning.fair_work:
+        if self.spent >= tuning.fair_work:
             return []
-        spent = self._spent
+        spent = self.spent
         if self.relaxation is None:
             spent += self._first_bound  # is one long step
         return [
@@ -334,9 +387,14 @@ class Team:
         }
 
     @property
-    def _spent(self) -> float:
+    def spent(self) -> float:
         """Work on this team so far."""
         return sum(side.work for side in self._sides)
+
+    @property
+    def search_memory(self) -> float:
+        """Bytes that the search has taken."""
+        return 0.0 if self.search is None else self._search_memory
 
     @property
     def _search_behind(self) -> bool:
@@ -350,7 +408,7 @@ class Team:
         return (
             self.relaxation is not None
             and self.relaxation.settled
-            and self._spent < self._next_growth
+            and self.spent < self._next_growth
         )
 
     @property
@@ -454,7 +512,7 @@ class Team:
         """Enlarge the relaxation's clusters."""
         assert self.relaxation is not None
         tuning = self.tuning
-        spent = self._spent
+        spent = self.spent
         left = self.options.work_left
         budget = max(tuning.shortest_growth, tuning.growth_part * spent)
         last = self._search_side.done and self.relaxation.settled  # no other work is left
@@ -550,7 +608,7 @@ class Team:
         """
         tuning = self.tuning
         layers = self.model.horizon - self.model.first_stage
-        states = tuning.writing_part * self._spent / (tuning.work_per_state * layers)
+        states = tuning.writing_part * self.spent / (tuning.work_per_state * layers)
         most = int(min(max(states, tuning.fewest_states), tuning.policy_states))
         self._write_policy(most, tuning.least_part_of_gap * self.gap)
 
@@ -587,7 +645,7 @@ class Team:
         tuning = self.tuning
         size = _core.GroupSearch.table_bytes(self.model, self.relaxation)
         cost = size * tuning.work_per_byte
-        most = min(tuning.adopt_left * self.options.work_left, tuning.adopt_part * self._spent)
+        most = min(tuning.adopt_left * self.options.work_left, tuning.adopt_part * self.spent)
         return (
             gained > tuning.better_start * (self.search.upper - lower)
             and size < tuning.adopt_memory * self._search_memory
@@ -598,7 +656,7 @@ class Team:
         assert self.relaxation is not None
         assert self.policies is not None
         ideas = {"split": True, "skip": True, "floors": True, "tables": True}
-        left = self.tuning.search_memory * self._monitor.memory_left
+        left = min(self.tuning.search_memory * self._monitor.memory_left, self.room_for_search)
         self._search_memory = min(left, self.tuning.most_memory)
         try:
             self.search = _core.GroupSearch(
