@@ -4,19 +4,32 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
 
+import jsonschema
 import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from ahead_rules import ahead_policy
-from coreplan import FormatError, MaintenanceProblem, Policy, Result, SolverError, Status, solve
+from coreplan import (
+    FormatError,
+    MaintenanceProblem,
+    Policy,
+    Result,
+    SolverError,
+    Status,
+    make_report,
+    solve,
+    speaking,
+)
 from coreplan.bench.sets import generate
-from coreplan.formats import read_result
+from coreplan.formats import read_result, schema
+from coreplan.solving import simplify
 from coreplan.solving.result import ValueEstimate
 from coreplan.solving.tuning import Tuning
 from helpers import agrees, from_file, judged_policy_value, package_state, scale
@@ -146,6 +159,79 @@ def test_exact_values_are_out_of_reach_and_say_so(solved: Result) -> None:
     assert policy is not None
     with pytest.raises(SolverError, match=r"use Policy\.estimate"):
         policy.evaluate()
+
+
+def test_a_summary_says_what_is_certain_and_what_is_almost_certain(solved: Result) -> None:
+    """In one sentence, in the words for money and in those for values."""
+    said = solved.summary().splitlines()[1]
+    assert solved.estimate is not None
+    certain, likely, bound = (
+        f"{-value:,.2f}" for value in (solved.value, solved.estimate.lower, solved.upper_bound)
+    )
+    assert said == (
+        f"This plan decides as it goes: its expected cost is certainly at most {certain}, almost "
+        f"certainly at most {likely} (99.9 %), and at least {bound}."
+    )
+    plain = replace(solved, policy=None)
+    assert "its value is certainly at least -" in plain.summary().splitlines()[1]
+    with speaking("nl"):
+        assert "Dit plan beslist onderweg: de verwachte kosten" in solved.summary()
+
+
+def test_a_report_says_both_and_simulates(solved: Result) -> None:
+    """The amounts are estimates, the bounds are those that are proven."""
+    report = make_report(solved, time_limit=1.0)
+    assert "This plan decides as it goes" in report.data["summary"]["proof"]
+    assert report.data["summary"]["value"] == solved.value
+    assert "simulated courses" in report.data["summary"]["note"]
+
+
+def test_analyses_know_it(solved: Result) -> None:
+    """A tree, a course and an explanation follow its decisions."""
+    policy = solved.policy
+    assert policy is not None
+    first = policy.act(0)
+    assert "C1 starts" in str(policy.tree(min_probability=0.05))
+    course = policy.schedule()
+    assert {work.contractor for work in course.works} <= set(first)
+    explained = policy.explain(0, time_limit=3, agents=["C1"])
+    assert not explained.exact
+    assert explained.action == first
+
+
+def test_a_plan_that_decides_as_it_goes_is_a_plan_to_start_from(solved: Result) -> None:
+    """Its certain value is the first lower bound."""
+    result = solve(team(), work_limit=0.01, start=solved.policy)
+    assert result.value >= solved.value - 1e-9 * abs(solved.value)
+    assert result.policy is not None
+
+
+def test_a_simpler_problem_gives_a_plan_of_known_value() -> None:
+    """What is best there may be worse than the base in the original problem."""
+    simplified = simplify(team(), 2.0)
+    result = solve(simplified.problem, work_limit=WORK)
+    assert result.estimate is not None
+    restored = simplified.restore(result)
+    assert restored.policy is not None
+    assert not restored.policy.ahead
+    assert restored.estimate is None
+    assert restored.value == pytest.approx(restored.policy.evaluate(), rel=1e-9)
+
+
+def test_a_file_fits_its_schema(tmp_path: Path) -> None:
+    """The part about looking ahead, too."""
+    policy = ahead_policy(team(3), Random(5))
+    assert policy is not None
+    policy.save(tmp_path / "plan.json")
+    document = json.loads((tmp_path / "plan.json").read_text(encoding="utf-8"))
+    assert document["lookahead"]
+    jsonschema.validate(document, schema("policy/1"))
+
+
+def test_it_keeps_to_a_time_limit() -> None:
+    """The pilot and the estimate fit into the time that is kept for them."""
+    result = solve(team(), time_limit=3, threads=1)
+    assert result.seconds < 6
 
 
 def test_an_estimate_is_part_of_a_result_file(tmp_path: Path, solved: Result) -> None:

@@ -91,7 +91,7 @@ void bind_simulation(nb::module_& module) {
             nb::arg("problem"), nb::arg("key"), nb::arg("other_key"), nb::arg("monitor"),
             nb::keep_alive<1, 5>())
         .def_prop_ro_static("block", [](nb::handle) { return Simulator::kBlock; })
-        .def("begin", &Simulator::begin, nb::arg("runs"))
+        .def("begin", &Simulator::begin, nb::arg("runs"), nb::arg("size") = Simulator::kBlock)
         .def("advance", &Simulator::advance, nb::arg("threads"),
              nb::call_guard<nb::gil_scoped_release>())
         .def_prop_ro("question_count",

@@ -158,17 +158,17 @@ std::uint64_t Simulator::work_of_step() const noexcept {
     return kBlock * (10 * agents_.size() + 4 * tables_.size());
 }
 
-void Simulator::begin(std::size_t runs) {
-    require(runs_ % kBlock == 0, "a smaller block must be the last one");
+void Simulator::begin(std::size_t runs, std::size_t size) {
+    require(size > 0 && runs_ % size == 0, "a smaller block must be the last one");
     blocks_.clear();
     blocks_memory_.give_back(blocks_memory_.bytes());
     const double each = static_cast<double>(sizeof(Index) * agents_.size() +
                                             sizeof(double) * (sums_ + 2) + sizeof(Random));
     blocks_memory_.take(each * static_cast<double>(runs), "runs of a simulation");
-    for (std::size_t done = 0; done < runs; done += kBlock) {
+    for (std::size_t done = 0; done < runs; done += size) {
         Block& block = blocks_.emplace_back();
         block.first_run = runs_ + done;
-        block.count = std::min(kBlock, runs - done);
+        block.count = std::min(size, runs - done);
     }
     for (Scratch& scratch : scratch_) scratch.counts = make_counts();
 }

@@ -69,7 +69,8 @@ struct Moments {
 
 class Simulator {
 public:
-    // Runs are taken in blocks of this size; sums are added up block by block.
+    // Runs are taken in blocks of this size, unless another is given; sums are added up block by
+    // block.
     static constexpr std::size_t kBlock = 1024;
 
     // Parts are agents that decide together; every agent is in one of them.
@@ -79,8 +80,8 @@ public:
               std::vector<std::vector<AgentId>> parts, std::vector<RewardTable> tables,
               std::array<std::uint64_t, 2> key, Monitor& monitor);
 
-    // Begins some more runs: the next blocks, of which the last may be a smaller one.
-    void begin(std::size_t runs);
+    // Begins some more runs: the next blocks of this size, of which the last may be a smaller one.
+    void begin(std::size_t runs, std::size_t size = kBlock);
     // Goes on. True if all runs are through; else there are questions, or a limit has struck.
     bool advance(unsigned threads);
     [[nodiscard]] const std::vector<Question>& questions() const noexcept { return questions_; }

@@ -35,6 +35,8 @@ SECONDS_AT_ONCE = 0.1
 """The approximate time of one batch of runs; callbacks and limits act between batches."""
 MOST_AT_ONCE = 1 << 17
 """The most runs of one batch."""
+DECIDED_AT_ONCE = 64
+"""The runs of one batch if the plan decides as it goes: decisions take most of the time."""
 MOST_DECISION_BYTES = 1 << 29
 """The memory for decisions above which they are forgotten."""
 
@@ -195,17 +197,18 @@ class Runs:
         """Simulate until the requested number of runs is complete, or until it is stopped."""
         simulator = self._simulator
         workers = choose_count(threads)
-        at_once = _core.Simulator.block
+        decides = bool(self._policy.ahead)
+        at_once = block = DECIDED_AT_ONCE if decides else _core.Simulator.block
         total = 0.0
         while simulator.runs < runs:
             begun = now()
-            simulator.begin(min(at_once, runs - simulator.runs))
+            simulator.begin(min(at_once, runs - simulator.runs), block)
             if not self._go_on(workers):
                 break
             self._returns.append(np.array(simulator.totals()))
             if simulator.decision_bytes > MOST_DECISION_BYTES:
                 simulator.forget()
-            if now() - begun < SECONDS_AT_ONCE:
+            if not decides and now() - begun < SECONDS_AT_ONCE:
                 at_once = min(2 * at_once, MOST_AT_ONCE)
             if callback is not None:
                 total += float(self._returns[-1].sum())

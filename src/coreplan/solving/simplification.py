@@ -77,9 +77,11 @@ class Simplified:
         """
         if result.policy is None:
             raise SolverError("the result has no policy; expected one by coreplan.solve")
-        policy = self._rebind(result.policy)
+        same = self.problem is self.original
+        # What is best to do in the simplified problem may be worse than the base in the original.
+        policy = self._rebind(result.policy if same else result.policy.base)
         value, message = result.value, result.message
-        if self.problem is not self.original:
+        if not same:
             try:
                 value = _evaluate(policy, limits)
             except SolverError:
@@ -111,6 +113,7 @@ class Simplified:
             ),
             message=message,
             policy=policy,
+            estimate=result.estimate if same else None,
             pending_certificate=None,  # its bounds are those of the simplified problem
         )
 

@@ -78,7 +78,11 @@ def check_beginning(policy: Policy, indexed: IndexedProblem) -> None:
 
 @dataclass(frozen=True)
 class Start:
-    """A policy to start from, with its exact value, which is not checked again."""
+    """A policy to start from, with its exact value, which is not checked again.
+
+    That of a policy that decides as it goes is the exact value of the policy that it looks ahead
+    from: it is worth at least as much.
+    """
 
     policy: Policy
     value: float
@@ -87,11 +91,12 @@ class Start:
         self, compiled: CompiledProblem, reduction: _core.Reduction
     ) -> list[NDArray[np.uint32]] | None:
         """Per agent: its action by class of the reduced model; None if actions depend on others."""
-        if not self.policy.is_local:
+        policy = self.policy.base
+        if not policy.is_local:
             return None
         alone = _core.independent_bounds(reduction.model, Limits.unlimited_monitor())
         return [
-            _AgentStart(self.policy, compiled, reduction, i).base(alone.action(i))
+            _AgentStart(policy, compiled, reduction, i).base(alone.action(i))
             for i in range(len(compiled.indexed.agents))
         ]
 
@@ -123,7 +128,7 @@ def _value_of(policy: Policy, limits: Limits) -> float:
     """The exact value of a plan, computed within half of the remaining time."""
     try:
         with limits.end_if_interrupted():
-            return policy.evaluate(time_limit=0.5 * limits.seconds_left)
+            return policy.base.evaluate(time_limit=0.5 * limits.seconds_left)
     except LimitError as error:
         if error.reason != "time_limit":
             raise

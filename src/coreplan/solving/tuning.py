@@ -183,8 +183,9 @@ class Tuning:
     ahead_agents: int = 11
     """Fewest agents of a team that looks ahead: smaller ones have policies of all their agents
     together, which were better in tests."""
-    ahead_profiles: int = 1
-    """Policies of single agents to look ahead from, besides the team's own policy."""
+    ahead_profiles: int = 0
+    """Policies of single agents to look ahead from, besides the team's own policy: that never
+    gained anything (benchmarks/lookahead.py)."""
     pilot_runs: int = 64
     """Runs that show whether a team gains by looking ahead, and how its estimate is made."""
     least_gain: float = 1e-3

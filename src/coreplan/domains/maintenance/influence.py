@@ -429,6 +429,7 @@ class _Examination:
         if influence.result is not None and influence.result.policy is not None:
             return Start(influence.result.policy, influence.result.value)
         change, policy = influence.change, self._base.policy
+        policy = None if policy is None else policy.base  # whose value is certain
         if change.kind != "hindrance" or self._money is None or policy is None:
             return None
         value = self._money.value + change.part * self._money.hindrances[change.place[0]]
@@ -445,5 +446,4 @@ def _carry_over(policy: Policy, problem: MaintenanceProblem) -> Policy:
         policy.local,
         history=policy.history,
         groups=policy.groups,
-        ahead=policy.ahead,
     )

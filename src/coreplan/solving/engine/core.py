@@ -161,7 +161,7 @@ def _solve(task: SolverTask, options: CoreOptions) -> Result:
             searches=not limits.interrupted,  # after Ctrl-C, checking records would take too long
         )
         if given is not None and given.value >= worth and given.policy.history == proof.history:
-            proof = replace(proof, policy=given.policy, lower=given.value)
+            proof = replace(proof, policy=given.policy.base, lower=given.value)
         return proof
 
     if given is not None and taken:
