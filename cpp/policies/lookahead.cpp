@@ -8,6 +8,7 @@
 
 #include "policies/random.hpp"
 #include "search/action_order.hpp"
+#include "support/partners.hpp"
 #include "support/work_list.hpp"
 
 namespace coreplan {
@@ -994,61 +995,81 @@ bool Lookahead::run(std::uint64_t seed, std::size_t first, std::size_t count, un
     const std::size_t n = model_.agents.size();
     runs.earned.assign(count, 0.0);
     runs.luck.assign(count, 0.0);
-    const std::size_t pieces = (count + kRunsAtOnce - 1) / kRunsAtOnce;
-    const WorkList work(static_cast<unsigned>(std::min<std::size_t>(threads, pieces)));
+    SharedPieces pieces;
+    pieces.count = (count + kRunsAtOnce - 1) / kRunsAtOnce;
+    const WorkList work(static_cast<unsigned>(std::min<std::size_t>(threads, pieces.count)));
     std::vector<std::unique_ptr<Decider>> deciders(work.threads());
     Reservation memory(monitor);
     memory.take(work.threads() * Lookup::bytes(outlooks_, kBits), "runs of a policy");
-    return work.run(
-        pieces,
-        [&](std::size_t piece, unsigned worker, Monitor& own) {
-            auto& decider = deciders[worker];
-            if (decider == nullptr) decider = std::make_unique<Decider>(*this);
-            std::vector<ClassId> classes(n);
-            std::vector<AfterId> afters(n);
-            std::vector<Index> actions;
-            const std::size_t end = std::min(count, (piece + 1) * kRunsAtOnce);
-            for (std::size_t r = piece * kRunsAtOnce; r < end; ++r) {
-                Random seeds(seed);
-                Random random(seeds.next() ^ (0xd1342543de82ef95ULL * (first + r + 1)));
-                std::ranges::fill(classes, ClassId{0});
-                double earned = 0;
-                double known = 0;  // by what the first base can tell
-                for (Index layer = 0; layer < model_.layer_count(); ++layer) {
-                    double q = decider->decide(layer, classes, actions, own);
-                    const double before = decider->first_value();
-                    if (decider->chosen_by() != 0) q = decider->value(0, layer, classes, actions);
-                    known += layer == 0 ? q : q - before;
-                    for (std::size_t i = 0; i < n; ++i) {
-                        const CompiledAgent& agent = model_.agents[i];
-                        afters[i] = agent.action_after[actions[i]];
-                        earned += agent.action_reward[actions[i]];
-                    }
-                    for (std::size_t k = 0; k < model_.interactions_at[layer].size(); ++k) {
-                        earned += model_.interaction_value(layer, k, afters);
-                    }
-                    for (std::size_t i = 0; i < n; ++i) {
-                        const CompiledAgent& agent = model_.agents[i];
-                        Index o = agent.outcome_begin[at(afters[i])];
-                        const Index last = agent.outcome_begin[at(afters[i]) + 1] - 1;
-                        if (o < last) {
-                            double draw = random.unit();
-                            while (o < last && draw >= agent.outcome_probability[o]) {
-                                draw -= agent.outcome_probability[o++];
-                            }
-                        }
-                        classes[i] = agent.outcome_next[o];
-                    }
-                    if (own.tick(decider->take_work() +
-                                 cost::kDecide * (n + model_.interactions_at[layer].size()))) {
-                        return;
-                    }
+    const auto for_each_run = [&](std::size_t piece, const auto& visit) {
+        const std::size_t end = std::min(count, (piece + 1) * kRunsAtOnce);
+        for (std::size_t r = piece * kRunsAtOnce; r < end; ++r) visit(r);
+    };
+    pieces.work = [&](std::size_t) {
+        // Each decision looks at everybody at least once.
+        return static_cast<double>(kRunsAtOnce * model_.layer_count() * cost::kDecide *
+                                   (n + outlooks_.bonds().size()));
+    };
+    pieces.put = [&](std::size_t piece, Parcel& parcel) {
+        for_each_run(piece, [&](std::size_t r) {
+            parcel.put(runs.earned[r]);
+            parcel.put(runs.luck[r]);
+        });
+    };
+    pieces.take = [&](std::size_t piece, Parcel& parcel) {
+        for_each_run(piece, [&](std::size_t r) {
+            runs.earned[r] = parcel.take<double>();
+            runs.luck[r] = parcel.take<double>();
+        });
+    };
+    pieces.run = [&](std::size_t piece, unsigned worker, Monitor& own) {
+        auto& decider = deciders[worker];
+        if (decider == nullptr) decider = std::make_unique<Decider>(*this);
+        std::vector<ClassId> classes(n);
+        std::vector<AfterId> afters(n);
+        std::vector<Index> actions;
+        const std::size_t end = std::min(count, (piece + 1) * kRunsAtOnce);
+        for (std::size_t r = piece * kRunsAtOnce; r < end; ++r) {
+            Random seeds(seed);
+            Random random(seeds.next() ^ (0xd1342543de82ef95ULL * (first + r + 1)));
+            std::ranges::fill(classes, ClassId{0});
+            double earned = 0;
+            double known = 0;  // by what the first base can tell
+            for (Index layer = 0; layer < model_.layer_count(); ++layer) {
+                double q = decider->decide(layer, classes, actions, own);
+                const double before = decider->first_value();
+                if (decider->chosen_by() != 0) q = decider->value(0, layer, classes, actions);
+                known += layer == 0 ? q : q - before;
+                for (std::size_t i = 0; i < n; ++i) {
+                    const CompiledAgent& agent = model_.agents[i];
+                    afters[i] = agent.action_after[actions[i]];
+                    earned += agent.action_reward[actions[i]];
                 }
-                runs.earned[r] = earned;
-                runs.luck[r] = earned - known;
+                for (std::size_t k = 0; k < model_.interactions_at[layer].size(); ++k) {
+                    earned += model_.interaction_value(layer, k, afters);
+                }
+                for (std::size_t i = 0; i < n; ++i) {
+                    const CompiledAgent& agent = model_.agents[i];
+                    Index o = agent.outcome_begin[at(afters[i])];
+                    const Index last = agent.outcome_begin[at(afters[i]) + 1] - 1;
+                    if (o < last) {
+                        double draw = random.unit();
+                        while (o < last && draw >= agent.outcome_probability[o]) {
+                            draw -= agent.outcome_probability[o++];
+                        }
+                    }
+                    classes[i] = agent.outcome_next[o];
+                }
+                if (own.tick(decider->take_work() +
+                             cost::kDecide * (n + model_.interactions_at[layer].size()))) {
+                    return;
+                }
             }
-        },
-        monitor);
+            runs.earned[r] = earned;
+            runs.luck[r] = earned - known;
+        }
+    };
+    return run_shared(work, pieces, monitor);
 }
 
 }  // namespace coreplan
