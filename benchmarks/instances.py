@@ -11,7 +11,8 @@ import math
 import random
 
 from coreplan import Contractor, Delay, Hindrance, MaintenanceProblem, Task
-from coreplan.bench.sets.works import pyramid_pairs
+from coreplan.bench.sets.draw import Draw
+from coreplan.bench.sets.works import make_linked, pyramid_pairs
 
 
 def random_mpp(
@@ -162,3 +163,23 @@ def realistic(agents: int, horizon: int, seed: int) -> MaintenanceProblem:
     return MaintenanceProblem(
         tuple(contractors), horizon, tuple(network), True, f"realistic {agents}x{horizon} {seed}"
     )
+
+
+def scattered(agents: int, horizon: int, seed: int) -> MaintenanceProblem:
+    """Contractors with high contention whose links are random: teams of all sizes.
+
+    They are those of the test set ``large``, but 72 pairs for every 100 of them are linked at
+    random, instead of all in one tree.
+    """
+    draw = Draw(f"scattered/{agents}/{horizon}/{seed}/high")
+
+    def draw_pairs() -> set[tuple[int, int]]:
+        pairs: set[tuple[int, int]] = set()
+        while len(pairs) < round(0.72 * agents):
+            one, other = draw.integer(0, agents - 1), draw.integer(0, agents - 1)
+            if one != other:
+                pairs.add((min(one, other), max(one, other)))
+        return pairs
+
+    name = f"scattered {agents}x{horizon} {seed}"
+    return make_linked(draw, name, draw_pairs, agents=agents, tasks=3, horizon=horizon, high=True)

@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+import bounds
 import dec_mdp
 import dec_mdp_madp
 import grouping
@@ -249,3 +250,15 @@ def test_planning_measures_every_part(tmp_path: Path) -> None:
     assert result.policy is not None
     made = {path.name for path in tmp_path.iterdir()}
     assert {"plan.html", *(f"plan{ending}" for ending in planning.EXPORTS)} <= made
+
+
+@pytest.mark.parametrize(
+    "case", ["10-low", "20-teams", "mpp-3-0.5-1", "pyra-5-4", "realistic-3-26-0"]
+)
+def test_gaps_are_measured_by_work(case: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every kind of case gives a line with a gap for each amount of work."""
+    bounds.main(["--work", "0.05", case])
+    head, line, *_ = capsys.readouterr().out.splitlines()
+    assert head.split()[-3:] == ["100", "u", "memory"]
+    numbers = [cell for cell in line.split()[1:] if cell.replace(".", "").isdigit()]
+    assert len(numbers) >= len(bounds.WORKS)

@@ -51,6 +51,8 @@ class Progress:
         most of which the agents earn in any case.
     memory_mb
         Largest amount of memory of the process so far, in MB.
+    work
+        Counted work of the core so far, in units of about a second of one thread.
     """
 
     seconds: float
@@ -61,6 +63,7 @@ class Progress:
     joint_actions_evaluated: int
     alone: float | None = None
     memory_mb: float = 0.0
+    work: float = 0.0
 
     @property
     def gap(self) -> float:
@@ -174,6 +177,7 @@ class Limits:
             progress.actions_evaluated,
             self.alone,
             peak_memory_mb(),
+            self.work,
         )
         if self._callback(report) is True:
             self._asked_to_stop = True

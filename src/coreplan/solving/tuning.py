@@ -56,15 +56,18 @@ class Tuning:
     cuts: int = 24
     """Cuts that a cluster keeps: more slow down the master more than they improve the steps."""
     slow_rounds: int = 6
+    slow_part: float = 0.1
     slow_gain: float = 0.02
-    """A relaxation is slow if `slow_rounds` rounds closed less than this part of the gap."""
+    """A relaxation is slow if the last `slow_part` of its rounds, at least `slow_rounds` of them,
+    closed less than this part of the gap."""
     stuck_rounds: int = 40
     stuck_gain: float = 0.01
     """Without a limit, it ends if `stuck_rounds` rounds closed less than this part of the gap."""
     shortest_growth: float = 0.05
     """Work that a round with larger clusters may take from the start."""
-    growth_part: float = 0.5
-    """Part of the team's work so far that a round with larger clusters may take later."""
+    growth_part: float = 0.03
+    """Part of the team's work so far that a round with larger clusters may take later: many rounds
+    have to follow."""
     rounds_left: int = 10
     """Rounds that must fit into the work limit after clusters are enlarged."""
     last_growth: float = 4.0
@@ -114,6 +117,11 @@ class Tuning:
     fair_part: float = 0.22
     """Part of this work that every side gets that still gains anything: a little more than a fifth,
     as work comes in pieces."""
+
+    fair_idle: float = 0.4
+    """Part of its own work without success after which a side does not count as gaining ..."""
+    fair_wait: float = 0.05
+    """... and the least work for that."""
 
     # -- search -----------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ authors published; docs/test-sets.md names the source of each.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from coreplan.bench.sets.draw import Draw, season
 from coreplan.domains.maintenance.parts import Contractor, Delay, Hindrance, Task
@@ -209,7 +209,29 @@ def make_large(
         ``high``: all contractors have the same cheap season, and half of the pairs of works of
         linked contractors hinder each other. ``low``: seasons differ, and three in ten pairs do.
     """
-    high = contention == "high"
+    # The tree makes it one team; one more pair makes it as many pairs as contractors.
+    return make_linked(
+        draw,
+        name,
+        lambda: {*tree_pairs(draw, agents), (0, agents - 1)},
+        agents=agents,
+        tasks=tasks,
+        horizon=horizon,
+        high=contention == "high",
+    )
+
+
+def make_linked(
+    draw: Draw,
+    name: str,
+    draw_pairs: Callable[[], Collection[tuple[int, int]]],
+    *,
+    agents: int,
+    tasks: int,
+    horizon: int,
+    high: bool,
+) -> MaintenanceProblem:
+    """Contractors as in :func:`make_large`; pairs of them are linked as a function draws them."""
     contractors = []
     for i in range(agents):
         shift = 0.0 if high else draw.uniform(0, 1, 3)
@@ -219,11 +241,9 @@ def make_large(
             for k in range(tasks)
         ]
         contractors.append(Contractor(f"C{i + 1}", tuple(works)))
-    # The tree makes it one team; one more pair makes it as many pairs as contractors.
-    pairs = {*tree_pairs(draw, agents), (0, agents - 1)}
     network = [
         _make_hindrance(draw, one, k, other, m, MILD_HINDRANCE)
-        for one, other in sorted(pairs)
+        for one, other in sorted(draw_pairs())
         for k, m in itertools.product(range(tasks), repeat=2)
         if draw.chance(0.5 if high else 0.3)
     ]

@@ -59,8 +59,8 @@ class EngineOptions:
 
 def is_slow(gains: Sequence[float], gap: float, tuning: Tuning) -> bool:
     """Whether the last rounds of a relaxation closed too little of a gap to continue."""
-    recent = gains[-tuning.slow_rounds :]
-    return len(recent) == tuning.slow_rounds and sum(recent) < tuning.slow_gain * gap
+    count = max(tuning.slow_rounds, math.ceil(tuning.slow_part * len(gains)))
+    return len(gains) >= count and sum(gains[-count:]) < tuning.slow_gain * gap
 
 
 @dataclass(eq=False)
@@ -372,7 +372,9 @@ class Team:
         """Whether a side has gained something recently, or is only at its beginning."""
         if side is self._upper_side:
             return self.relaxation is not None and not is_slow(self._recent, self.gap, self.tuning)
-        return side.idle < self.tuning.stalled_after
+        tuning = self.tuning
+        late = side.idle_work > max(tuning.fair_wait, tuning.fair_idle * side.work)
+        return side.idle < tuning.stalled_after and not late
 
     @property
     def _sides(self) -> tuple[_Side, _Side, _Side]:
