@@ -109,6 +109,10 @@ class Tuning:
     rate_part: float = 0.25
     """... and the part of all work on this side, or this team, that does: large teams gain less
     often."""
+    idle_part: float = 0.4
+    """Part of its own work without success after which a side does not count as gaining ..."""
+    least_idle: float = 0.05
+    """... and the least work for that."""
     most_debt: float = 16.0
     """Slices by which a side may exceed its share: some work cannot be interrupted."""
 
@@ -117,11 +121,6 @@ class Tuning:
     fair_part: float = 0.22
     """Part of this work that every side gets that still gains anything: a little more than a fifth,
     as work comes in pieces."""
-
-    fair_idle: float = 0.4
-    """Part of its own work without success after which a side does not count as gaining ..."""
-    fair_wait: float = 0.05
-    """... and the least work for that."""
 
     # -- search -----------------------------------------------------------------------------------
 

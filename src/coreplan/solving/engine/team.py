@@ -325,6 +325,9 @@ class Team:
             side.part * (1.0 if side.rate >= best else max(tuning.least_part, side.rate / best))
             for side in sides
         ]
+        if self._lower_side in sides and self._idles(self._lower_side):
+            k = sides.index(self._lower_side)
+            parts[k] = min(parts[k], self._lower_side.part * tuning.least_part)
         if self._search_side is sides[-1] and self._search_behind:
             parts[-1] = self._search_side.part * tuning.least_part
         shares = [part / sum(parts) for part in parts]
@@ -372,9 +375,12 @@ class Team:
         """Whether a side has gained something recently, or is only at its beginning."""
         if side is self._upper_side:
             return self.relaxation is not None and not is_slow(self._recent, self.gap, self.tuning)
+        return side.idle < self.tuning.stalled_after and not self._idles(side)
+
+    def _idles(self, side: _Side) -> bool:
+        """Whether a side has had no success for a large part of its work."""
         tuning = self.tuning
-        late = side.idle_work > max(tuning.fair_wait, tuning.fair_idle * side.work)
-        return side.idle < tuning.stalled_after and not late
+        return side.idle_work > max(tuning.least_idle, tuning.idle_part * side.work)
 
     @property
     def _sides(self) -> tuple[_Side, _Side, _Side]:
