@@ -14,7 +14,7 @@ namespace {
 
 // Tries of each local search per agent: at first, and in later heats.
 constexpr std::array<std::size_t, 3> kTriesPerAgent{5, 15, 20};
-constexpr std::uint64_t kMostTriesWork = 8'000'000'000;  // of all local searches
+constexpr std::uint64_t kMostTriesWork = 2'000'000'000;  // of all local searches
 constexpr std::uint64_t kRoundsOfAnswer = 2;   // rollouts of a cluster at first; later more
 constexpr std::size_t kExactStates = 100'000;  // that an exact answer may get to
 constexpr double kEvenShare = 0.3;  // of weight that neighbours have whether they clash or not
