@@ -161,8 +161,27 @@ TEST("where nothing but agents with choices interact, nothing is divided") {
         if (!agents_without_choice(model).empty()) continue;
         CHECK(divide(model, {}, monitor).empty());
     }
-    // A team that fits as a whole has no need for it.
-    CHECK(divide(watchers(1), {}, monitor).empty());
+}
+
+TEST("where all blocks may be large, only agents that earn nothing together are apart") {
+    int whole = 0;
+    int apart = 0;
+    for (std::uint64_t seed = 0; seed < 150; ++seed) {
+        const testing::Context context("seed", seed);
+        const CompiledModel model = watchers(seed);
+        Monitor monitor;
+        const auto divisions = divide(model, {}, monitor);
+        ++(divisions.empty() ? whole : apart);
+        if (divisions.empty()) continue;
+        // Then nothing is cut, and the best division is an optimal plan.
+        const double optimum = solve_dp(model, monitor).lower - model.constant();
+        const double passive =
+            solve_team(model, agents_without_choice(model), {.policy = false}, monitor).value;
+        const double promised = divisions[0].value(0, root_of(model).classes) + passive;
+        CHECK_NEAR(promised, optimum, relative(optimum));
+    }
+    CHECK(whole > 10);
+    CHECK(apart > 10);
 }
 
 TEST("a division ends at its limits of work") {

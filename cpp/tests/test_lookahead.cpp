@@ -245,13 +245,26 @@ reference::Rule rule_of(const policies::Translation& translation, const Lookahea
     };
 }
 
+// Clusters with more joint actions than this only look at those that differ in one agent.
+constexpr double kAllLookedAt = 16;
+
+// Whether every cluster looks at all joint actions in a joint state.
+bool looks_at_all(const TeamPolicy& policy, std::span<const Index> sizes) {
+    return std::ranges::all_of(policy.clusters, [&](const Cluster& cluster) {
+        double together = 1;
+        for (const AgentId who : cluster.agents) together *= sizes[at(who)];
+        return together <= kAllLookedAt;
+    });
+}
+
 TEST(
     "a base is worth in every joint state what following it is, and the joint action is the best "
-    "of all before it") {
+    "before it") {
     std::mt19937_64 random(7);
     int tables = 0;
     int states = 0;
-    for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    int narrow = 0;  // where a cluster does not look at all of its actions
+    for (std::uint64_t seed = 0; seed < 1000; ++seed) {
         const testing::Context context("seed", seed);
         const Description d = random_team(seed);
         const policies::Translation translation(d, seed % 2 == 0);
@@ -289,12 +302,20 @@ TEST(
                 do best = std::max(best, q());
                 while (groups::count_on(positions, sizes));
                 positions = lookahead.act(layer, numbers_of(model, layer, classes), 1, monitor);
-                CHECK_NEAR(q(), best, relative(best));
+                if (looks_at_all(policies[0], sizes)) {
+                    CHECK_NEAR(q(), best, relative(best));
+                } else {
+                    ++narrow;
+                    CHECK(q() <= best + relative(best));
+                    CHECK(q() >= value - relative(value));
+                }
             });
         }
     }
     CHECK(tables > 100);
     CHECK(states > 1000);
+    CHECK(narrow > 0);
+    CHECK(narrow < states / 2);
 }
 
 TEST("looking ahead is worth at least as much as every base, at most the optimum") {
@@ -387,7 +408,7 @@ TEST("a large team looks ahead from clusters that were searched for") {
     }
     Monitor monitor;
     PolicySearch search(model, {}, monitor);
-    search.improve(Monitor::kNoEnd, 200);
+    search.improve(Monitor::kNoEnd, 6000);
     std::vector<TeamPolicy> policies{search.policy()};
     CHECK(!policies[0].clusters.empty());
     for (const LocalPolicy& policy : search.bases(2)) policies.push_back({policy, {}});

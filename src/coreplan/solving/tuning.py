@@ -122,11 +122,6 @@ class Tuning:
     """Part of this work that every side gets that still gains anything: a little more than a fifth,
     as work comes in pieces."""
 
-    fair_idle: float = 0.4
-    """Part of its own work without success after which a side does not count as gaining ..."""
-    fair_wait: float = 0.05
-    """... and the least work for that."""
-
     # -- search -----------------------------------------------------------------------------------
 
     prepare: float = 0.02
