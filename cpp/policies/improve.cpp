@@ -34,16 +34,20 @@ PolicySearch::PolicySearch(const CompiledModel& model, const PolicySearchOptions
     : model_(model), monitor_(monitor), constant_(model.constant()) {
     // Policies of agents apart count the masses of their own laws only.
     error_ = 2 * mass_error(model);
-    if (model.agents.size() <= options.joint_agents) {
+    // Others only widen the states of those that choose.
+    const auto choosers =
+        static_cast<std::size_t>(std::ranges::count_if(model.agents, &CompiledAgent::has_choice));
+    if (choosers <= options.joint_agents) {
         TeamSearchOptions team;
         team.seed = options.seed;
         team.bases = options.bases;
         team.most_states = options.most_states;
         team.first_states = std::min(team.first_states, options.most_states);
         team.threads = options.threads;
+        team.divide = true;
         team_ = std::make_unique<TeamSearch>(model, team, monitor);
     }
-    if (model.agents.size() > options.joint_agents || model.agents.size() >= kWorthClusters) {
+    if (choosers > options.joint_agents || model.agents.size() >= kWorthClusters) {
         ClusterSearchOptions clusters;
         clusters.seed = options.seed;
         clusters.bases = options.bases;
@@ -57,9 +61,11 @@ PolicySearch::PolicySearch(const CompiledModel& model, const PolicySearchOptions
 bool PolicySearch::improve(std::uint64_t budget, std::uint64_t moves) {
     if (broken_ || monitor_.stop() != Stop::none) return false;
     const double before = value();
-    const std::uint64_t share = team_ && clusters_ ? budget / 2 : budget;
+    // Clusters have hardly anything to add to divisions, which see more.
+    const std::uint64_t part = team_ && team_->divides() ? 8 : 2;
+    const std::uint64_t share = team_ && clusters_ ? budget / part : budget;
     try {
-        if (team_) team_->improve(share, moves);
+        if (team_) team_->improve(clusters_ ? budget - share : budget, moves);
         if (clusters_ && monitor_.stop() == Stop::none) clusters_->improve(share, moves);
     } catch (...) {
         broken_ = true;

@@ -25,6 +25,7 @@ constexpr double kManyOutcomes = 1024;
 constexpr double kUnlikely = 1e-4;
 constexpr double kManyTogether = 512;      // joint actions of agents that can gain together
 constexpr double kManyLooks = 64;          // outcomes of a joint action that is looked at
+constexpr double kLikely = 1e-3;           // states that are worth a closer look with divisions
 constexpr std::size_t kKnown = 1U << 13U;  // states that are remembered per thread
 
 // Calls `visit(probability)` for every joint outcome of some actions that is likelier than `least`,
@@ -81,6 +82,7 @@ public:
           model_(rollout.model_),
           bases_(rollout.bases_),
           earlier_(rollout.earlier_),
+          divisions_(rollout.divisions_),
           most_(std::max<std::size_t>(rollout.options_.candidates, 1)),
           lookup_(rollout.outlooks_),
           sums_(model_.aggregates.size(), SumLookup(rollout.outlooks_)),
@@ -89,6 +91,7 @@ public:
           known_(kKnown),
           known_rows_(kKnown * agents_) {
         find_parties();
+        find_passive();
         if (!earlier_.empty() && rollout.options_.optimism > 0) {
             hope_ = earlier_[0]->relative_gain();
             for (double& each : hope_) each *= rollout.options_.optimism;
@@ -106,8 +109,9 @@ public:
             if (begin[at(classes[i]) + 1] - begin[at(classes[i])] > 1) choosers_.push_back(i);
         }
         candidates_.clear();
+        closely_ = divisions_.empty() || layer.reach[state] >= kLikely;
         double best_value = -kInfinity;
-        for (Index b = 0; b < bases_.size(); ++b) {
+        for (Index b = 0; b < (closely_ ? bases_.size() : 1); ++b) {
             const Base& base = *bases_[b];
             const char mark = base.mark(number, classes);
             if (mark == AgentOutlook::kUnknown) continue;
@@ -117,14 +121,17 @@ public:
             if (b == 0) layer.default_value[state] = q_;
             best_value = std::max(best_value, q_);
             note(q_);
-            if (choosers_.empty() || mark != AgentOutlook::kDeviated) continue;
+            if (!closely_ || choosers_.empty() || mark != AgentOutlook::kDeviated) continue;
             climb(base, classes);
             while (climb_together(base, classes)) climb(base, classes);
         }
+        best_value = std::max(best_value, consider_divisions(classes));
         consider_earlier(classes);
         std::size_t best = 0;
         if (candidates_.size() > 1) {
-            for (Candidate& each : candidates_) look_closer(each);
+            if (closely_) {
+                for (Candidate& each : candidates_) look_closer(each);
+            }
             for (std::size_t k = 1; k < candidates_.size(); ++k) {
                 if (candidates_[k].q > candidates_[best].q) best = k;
             }
@@ -372,10 +379,61 @@ private:
         }
     }
 
+    // Agents without a choice, and the bonds of nobody else.
+    void find_passive() {
+        if (divisions_.empty()) return;
+        const auto chooses = [&](std::size_t i) { return model_.agents[i].has_choice(); };
+        for (std::size_t i = 0; i < agents_; ++i) {
+            if (!chooses(i)) passive_.push_back(i);
+        }
+        for (Index b = 0; b < outlooks_.bonds().size(); ++b) {
+            if (std::ranges::none_of(outlooks_.bonds()[b].agents, chooses)) {
+                passive_bonds_.push_back(b);
+            }
+        }
+    }
+
+    // What agents without a choice earn among themselves, whatever the others do.
+    double passive_value(std::span<const ClassId> classes) {
+        lists_.resize(agents_);
+        double total = 0;
+        for (const std::size_t i : passive_) {
+            lists_[i] = bases_[0]->agents[i]->list(classes[i]);
+            total += bases_[0]->agents[i]->value(classes[i]);
+        }
+        for (const Index b : passive_bonds_) total += lookup_.expected(b, lists_);
+        work += cost::kDecide * (passive_.size() + passive_bonds_.size());
+        return total;
+    }
+
+    // What the best division does is a candidate; returns what it is worth.
+    double consider_divisions(std::span<const ClassId> classes) {
+        double best = -kInfinity;
+        if (divisions_.empty()) return best;
+        const double passive = passive_value(classes);
+        for (std::size_t d = 0; d < divisions_.size(); ++d) {
+            const double value = passive + divisions_[d].value(layer_, classes);
+            if (value <= best) continue;
+            best = value;
+            base_ = static_cast<Index>(bases_.size() + d);
+        }
+        actions_.resize(agents_);
+        for (const std::size_t i : passive_) {
+            actions_[i] = model_.agents[i].action_begin[at(classes[i])];
+        }
+        divisions_[base_ - bases_.size()].act(layer_, classes, actions_);
+        work += cost::kDecide * (divisions_.size() + 1) * agents_;
+        ++most_;
+        note(best);
+        --most_;
+        return best;
+    }
+
     // The chances of outcomes, each with the best that is known then.
     void look_closer(Candidate& candidate) {
         if (layer_ + 1 == model_.layer_count()) return;
-        if (outcome_count(model_, candidate.actions) > kManyLooks) {
+        const double many = divisions_.empty() ? kManyLooks : kManyOutcomes;
+        if (outcome_count(model_, candidate.actions) > many) {
             candidate.q += hope_[layer_] * std::abs(candidate.q);
             return;
         }
@@ -407,6 +465,12 @@ private:
                 known.best = std::max(known.best, lookup_.value(*bases_[b], classes));
             }
         }
+        if (!divisions_.empty()) {
+            const double passive = passive_value(classes);
+            for (const Division& each : divisions_) {
+                known.best = std::max(known.best, passive + each.value(known.layer, classes));
+            }
+        }
         bool is_known = false;
         for (const auto& earlier : earlier_) {
             if (known.layer >= earlier->decided_) continue;
@@ -424,6 +488,10 @@ private:
     const CompiledModel& model_;
     const std::vector<std::shared_ptr<const Base>>& bases_;
     const std::vector<std::shared_ptr<const Rollout>>& earlier_;
+    std::span<const Division> divisions_;
+    std::vector<std::size_t> passive_;  // agents without a choice, if there are divisions
+    std::vector<Index> passive_bonds_;
+    bool closely_ = true;       // whether the state is worth a closer look
     std::vector<double> hope_;  // per layer: of states that are not known
     std::size_t most_;
     Lookup lookup_;
@@ -448,16 +516,18 @@ private:
 
 Rollout::Rollout(const Outlooks& outlooks, std::vector<std::shared_ptr<const Base>> bases,
                  const RolloutOptions& options, Monitor& monitor,
-                 std::vector<std::shared_ptr<const Rollout>> earlier)
+                 std::vector<std::shared_ptr<const Rollout>> earlier,
+                 std::span<const Division> divisions)
     : model_(outlooks.model()),
       outlooks_(outlooks),
       bases_(std::move(bases)),
       options_(options),
       monitor_(monitor),
       earlier_(std::move(earlier)),
+      divisions_(divisions),
       agents_(model_.agents.size()),
       memory_(monitor),
-      worth_(bases_.size(), 0.0) {
+      worth_(bases_.size() + divisions.size(), 0.0) {
     RolloutLayer& root = layers_.emplace_back();
     root.states = StateSet(agents_);
     root.states.insert(std::vector<ClassId>(agents_, ClassId{0}));
@@ -506,16 +576,29 @@ bool Rollout::run(std::uint64_t budget) {
         if (layer_ + 1 == layers || !expand()) {
             evaluate();
             done_ = true;
-            // What only serves to decide is given back.
+            // What only serves to decide or to evaluate is given back.
             deciders_.clear();
             earlier_.clear();
             memory_.give_back(decider_bytes_);
+            forget_links();
             break;
         }
         ++layer_;
         if (monitor_.work() >= end) return false;
     }
     return true;
+}
+
+void Rollout::forget_links() {
+    for (std::size_t l = 0; l < layers_.size(); ++l) {
+        RolloutLayer& layer = layers_[l];
+        // They are counted with the states that they lead to.
+        const bool counts = l + 1 < layers_.size();
+        if (counts) memory_.give_back(static_cast<double>(layer.next.size()) * kLinkBytes);
+        layer.next_begin = {};
+        layer.next = {};
+        layer.probability = {};
+    }
 }
 
 // States are apart from each other, so neither threads nor partners change what comes out.

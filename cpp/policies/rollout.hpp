@@ -14,12 +14,19 @@
 // be reached from one that is not; there, the policy gains what is not counted. So J is exact if
 // all states are kept, and a lower bound otherwise. For that no gain may be negative: a state that
 // relied too much on others which were not kept follows the default as well.
+//
+// Divisions are further bases, which see agents without a choice (policies/division.hpp). What they
+// promise holds as long as nothing costs across their blocks; J is what it is in any case. They
+// lead to many more joint states than profiles do. So only the likely ones are looked at closely,
+// and in the others the best division is followed.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
+#include "policies/division.hpp"
 #include "policies/outlook.hpp"
 #include "policies/state_set.hpp"
 #include "policies/team_policy.hpp"
@@ -49,7 +56,8 @@ struct RolloutLayer {
     std::vector<double> default_q;      // Q_default of the actions
     std::vector<double> base_value;     // the best V_b
     std::vector<double> best_q;         // what the actions were chosen for; J is at least that
-    std::vector<Index> base;            // the base that they come from
+    std::vector<Index> base;            // the base that they come from, or a division after them
+    // Until the rollout is done:
     std::vector<Index> next_begin;
     std::vector<Index> next;  // states of the next layer that are kept
     std::vector<double> probability;
@@ -62,10 +70,12 @@ struct RolloutLayer {
 class Rollout {
 public:
     // The first base is the default. `earlier` are finished rollouts, which this one is to
-    // improve: it may do in each state what any of them does.
+    // improve: it may do in each state what any of them does. `divisions` have to stay until it is
+    // done.
     Rollout(const Outlooks& outlooks, std::vector<std::shared_ptr<const Base>> bases,
             const RolloutOptions& options, Monitor& monitor,
-            std::vector<std::shared_ptr<const Rollout>> earlier = {});
+            std::vector<std::shared_ptr<const Rollout>> earlier = {},
+            std::span<const Division> divisions = {});
     ~Rollout();
     Rollout(const Rollout&) = delete;
     Rollout& operator=(const Rollout&) = delete;
@@ -83,7 +93,8 @@ public:
     [[nodiscard]] std::size_t decided_layers() const noexcept { return decided_; }
     // Per layer: how much better than the best base its states are, relative to that.
     [[nodiscard]] std::vector<double> relative_gain() const;
-    // Per base: what the policy would lose, at least by its own reckoning, without it.
+    // Per base, then per division: what the policy would lose, at least by its own reckoning,
+    // without it.
     [[nodiscard]] const std::vector<double>& worth() const noexcept { return worth_; }
     // The states in which the default is not followed, by layer and classes.
     [[nodiscard]] JointTable table() const;
@@ -98,6 +109,7 @@ private:
     [[nodiscard]] double reward_of(const RolloutLayer& layer, Index number, std::size_t state,
                                    std::vector<AfterId>& afters) const;
     void account();
+    void forget_links();
 
     const CompiledModel& model_;
     const Outlooks& outlooks_;  // until this one is done
@@ -105,6 +117,7 @@ private:
     RolloutOptions options_;
     Monitor& monitor_;
     std::vector<std::shared_ptr<const Rollout>> earlier_;  // until this one is done
+    std::span<const Division> divisions_;                  // likewise
     std::size_t agents_;
     std::vector<RolloutLayer> layers_;
     std::vector<std::unique_ptr<Decider>> deciders_;

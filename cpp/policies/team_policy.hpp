@@ -16,6 +16,10 @@ struct JointTable {
     std::vector<Index> actions;  // rows: positions among the class's actions
 
     [[nodiscard]] std::size_t size() const noexcept { return layer.size(); }
+    [[nodiscard]] double bytes() const noexcept {
+        return static_cast<double>((layer.size() + classes.size() + actions.size()) *
+                                   sizeof(Index));
+    }
 };
 
 // Agents that look at each other's classes.

@@ -18,6 +18,10 @@ constexpr std::size_t kTriesPerRound = 4;  // later, per agent
 constexpr std::size_t kGrowth = 8;         // of the states per layer, until all are kept
 constexpr std::size_t kFewestStates = 64;  // per layer, with which it is worth a try
 constexpr std::uint64_t kExploreEvery = 2;
+// States per layer of the first rollout that goes by divisions, and of the largest one.
+constexpr std::size_t kFirstDivided = 16'384;
+constexpr std::size_t kMostDivided = 131'072;
+constexpr double kCopies = 3;  // of a table: here, in the policy, and as the caller's arrays
 constexpr Index kNoBase = ~Index{0};
 
 }  // namespace
@@ -31,7 +35,8 @@ TeamSearch::TeamSearch(const CompiledModel& model, const TeamSearchOptions& opti
       profiles_(model, options.seed, kPool * options.bases, monitor, start),
       descent_(model, monitor),
       memory_(monitor),
-      states_(options.first_states) {
+      states_(options.first_states),
+      table_memory_(monitor) {
     for (const CompiledAgent& agent : model.agents) {
         policy_bytes_ += static_cast<double>(agent.class_count() * sizeof(Index));
     }
@@ -114,6 +119,15 @@ bool TeamSearch::search(std::uint64_t end) {
     return true;
 }
 
+// A rollout that goes by divisions gets to many states, most of which take little work.
+void TeamSearch::find_divisions() {
+    divided_ = true;
+    divisions_ = divide(model_, {.threads = options_.threads}, monitor_);
+    if (divisions_.empty()) return;
+    states_ = std::max(states_, kFirstDivided);
+    options_.most_states = std::max(options_.most_states, kMostDivided);
+}
+
 // The bases of the next rollout; false if not even one finds room.
 bool TeamSearch::prepare() {
     rollout_.reset();
@@ -128,6 +142,7 @@ bool TeamSearch::prepare() {
         }
         if (alone_.action.empty()) alone_ = independent_bounds(model_, monitor_).policy;
     }
+    if (options_.divide && !divided_) find_divisions();
     std::vector<std::shared_ptr<const Base>> bases;
     base_policies_.clear();
     generated_of_base_.clear();
@@ -173,7 +188,7 @@ bool TeamSearch::prepare() {
     last_rollout_.reset();
     try {
         rollout_ = std::make_shared<Rollout>(*outlooks_, std::move(bases), options, monitor_,
-                                             std::move(earlier));
+                                             std::move(earlier), divisions_);
     } catch (const LimitReached& limit) {
         if (monitor_.stop() != Stop::none) throw;
         return false;
@@ -201,6 +216,10 @@ bool TeamSearch::finish() {
     if (gain <= 0) return false;
     LocalPolicy otherwise = base_policies_[0];
     JointTable table = rollout_->table();
+    const double bytes = kCopies * table.bytes();
+    if (bytes > table_memory_.bytes() && !table_memory_.try_take(bytes - table_memory_.bytes())) {
+        return false;
+    }
     otherwise_ = std::move(otherwise);
     table_ = std::move(table);
     value_ = rollout_->value();
@@ -224,7 +243,8 @@ bool TeamSearch::generate(std::uint64_t end) {
         while (s + 1 < layer.size() && draw >= layer.reach[s]) draw -= layer.reach[s++];
         Standing standing{static_cast<Index>(l), {}};
         for (std::size_t i = 0; i < n; ++i) standing.classes.push_back(layer.states[s][i]);
-        descent_.begin(base_policies_[layer.base[s]], standing);
+        const std::size_t base = layer.base[s] < base_policies_.size() ? layer.base[s] : 0;
+        descent_.begin(base_policies_[base], standing);
         descent_.descend();
         descent_.keep();
         for (std::size_t tries = 0; tries < 2; ++tries) {

@@ -18,6 +18,7 @@ struct TeamSearchOptions {
     std::size_t first_states = 64;     // per layer of the first rollout; grows from there
     std::size_t most_states = 20'000;  // per layer
     bool cut = false;                  // see RolloutOptions
+    bool divide = false;               // also use divisions, and keep more states then
     unsigned threads = 1;
 };
 
@@ -46,6 +47,8 @@ public:
     // The finished rollout that gave the best value; null if that is a profile.
     [[nodiscard]] const Rollout* rollout() const noexcept { return best_rollout_.get(); }
     [[nodiscard]] std::uint64_t rounds() const noexcept { return rounds_; }
+    // Whether it goes by divisions.
+    [[nodiscard]] bool divides() const noexcept { return !divisions_.empty(); }
     // Profiles that were found, best first; never empty.
     [[nodiscard]] const std::vector<Profile>& profiles() const noexcept { return profiles_.best(); }
 
@@ -61,6 +64,7 @@ private:
     void work(std::uint64_t end, std::uint64_t rounds);
     bool search(std::uint64_t end);
     bool generate(std::uint64_t end);
+    void find_divisions();
     bool prepare();
     bool finish();
     bool take_profile();
@@ -80,6 +84,8 @@ private:
     std::size_t left_ = 0;  // tries of the step in work
     std::uint64_t rounds_ = 0;
     std::size_t states_;
+    bool divided_ = false;  // whether divisions have been looked for
+    std::vector<Division> divisions_;
     std::unique_ptr<Outlooks> outlooks_;
     std::vector<Known> generated_;
     std::vector<Known> fresh_;
@@ -93,6 +99,7 @@ private:
     bool exact_ = true;
     LocalPolicy otherwise_;
     JointTable table_;
+    Reservation table_memory_;
 };
 
 }  // namespace coreplan
