@@ -20,6 +20,7 @@ constexpr double kMostListBytes = 1e9;
 constexpr std::size_t kMostStates = 500'000;  // of all tables of a base
 constexpr std::size_t kMostTogether = 16;     // joint actions of a cluster that are looked at
 constexpr std::size_t kMostNodes = 10'000;    // of a search for the best joint action
+constexpr std::size_t kAllNodes = std::numeric_limits<std::size_t>::max();
 constexpr std::size_t kMostCombinations = 256;
 constexpr unsigned kBits = 10;            // of sums per bond that are remembered
 constexpr std::size_t kRunsAtOnce = 16;   // by a thread
@@ -148,28 +149,38 @@ public:
           place_of_(model_.agents.size()),
           lists_(model_.agents.size()) {}
 
-    // What a base is worth.
+    // Per table of a base: whether its cluster follows it.
+    using Following = std::vector<char>;
+
+    // What a base is worth if all clusters that can follow their tables do.
     double value(std::size_t base, Index layer, std::span<const ClassId> classes) {
-        look(base, layer, classes, nullptr);
+        look(base, layer, classes, nullptr, nullptr);
         return q_of_usual();
     }
 
     // What a base is worth after these actions (numbers within the agent).
     double value(std::size_t base, Index layer, std::span<const ClassId> classes,
                  std::span<const Index> actions) {
-        look(base, layer, classes, &actions);
+        look(base, layer, classes, &actions, nullptr);
         return q_of_usual();
     }
 
     // The best joint action by all bases: numbers within the agent. Returns what it is worth if
-    // the base that it is chosen by is followed afterwards.
+    // the base that it is chosen by is followed afterwards. `before` says which clusters of the
+    // first base followed their tables when the decision before was made, if anybody knows.
     double decide(Index layer, std::span<const ClassId> classes, std::vector<Index>& actions,
-                  Monitor& monitor) {
+                  Monitor& monitor, const Following* before = nullptr) {
         double best = -kInfinity;
         for (std::size_t b = 0; b < all_.bases_.size(); ++b) {
-            look(b, layer, classes, nullptr);
-            const double q = maximise(monitor);
-            if (b == 0) first_value_ = before_;
+            if (b == 0 && before != nullptr) {
+                look(b, layer, classes, nullptr, before);
+                first_value_ = q_of_usual();
+            }
+            choose_following(b, layer, classes, monitor);
+            look(b, layer, classes, nullptr, &wanted_);
+            if (b == 0) first_following_ = following_;
+            const double q = maximise(monitor, kMostNodes);
+            if (b == 0 && before == nullptr) first_value_ = before_;
             if (b > 0 && q <= best + all_.tolerance_) continue;
             best = q;
             chosen_by_ = b;
@@ -187,6 +198,10 @@ public:
     // Of the last decision: the base that it comes from, and what the first base was worth there.
     [[nodiscard]] std::size_t chosen_by() const noexcept { return chosen_by_; }
     [[nodiscard]] double first_value() const noexcept { return first_value_; }
+    // And which clusters of the first base follow their tables from there on; and those of the last
+    // value that was asked for.
+    [[nodiscard]] const Following& first_following() const noexcept { return first_following_; }
+    [[nodiscard]] const Following& following() const noexcept { return following_; }
     std::uint64_t take_work() { return std::exchange(work_, 0); }
 
 private:
@@ -205,46 +220,87 @@ private:
         std::vector<double> own;     // what they are worth without others
         std::vector<Index> lists;    // of a single agent, after each action
         std::vector<Part> parts;     // rows of one per agent
+        std::vector<char> apart;     // of a choice whether to follow a table: no longer with this
     };
     struct Term {
         std::vector<Index> blocks;  // ascending
         std::vector<double> value;  // the last one's action counts fastest
     };
 
+    // Only clusters that `follow` says may follow their tables; all, if there is none. With
+    // `either`, blocks only have the base's own action, or, where that is not the same, the choice
+    // between following the table and acting apart.
     void look(std::size_t base, Index layer, std::span<const ClassId> classes,
-              const std::span<const Index>* given) {
+              const std::span<const Index>* given, const Following* follow, bool either = false) {
         const JointBase& joint = all_.bases_[base];
         base_ = joint.apart.get();
         layer_ = layer;
         used_ = 0;
         bool any = false;
+        following_.assign(joint.tables.size(), 0);
         std::ranges::fill(block_of_, kNone);
-        for (const Table& table : joint.tables) {
-            if (layer >= table.states.size()) continue;
-            row_.clear();
-            for (const std::size_t i : table.agents) row_.push_back(classes[i]);
-            const Index state = table.states[layer].find(row_);
+        for (std::size_t t = 0; t < joint.tables.size(); ++t) {
+            const Table& table = joint.tables[t];
+            if (follow != nullptr && (*follow)[t] == 0) continue;
+            const Index state = state_in(table, layer, classes);
             if (state == StateSet::kNone) continue;
             any = true;
+            following_[t] = 1;
             Block& block = blocks_[used_];
             for (std::size_t m = 0; m < table.agents.size(); ++m) {
                 block_of_[table.agents[m]] = static_cast<Index>(used_);
                 place_of_[table.agents[m]] = m;
             }
-            open(block, table, state, classes, given);
+            if (either) {
+                open_either(block, table, state, classes);
+            } else {
+                open(block, table, state, classes, given);
+            }
             ++used_;
         }
         for (std::size_t i = 0; i < classes.size(); ++i) {
             if (block_of_[i] != kNone || classes[i] == kAbsent) continue;
             block_of_[i] = static_cast<Index>(used_);
             place_of_[i] = 0;
-            open(blocks_[used_++], i, classes[i], any, given);
+            Block& block = blocks_[used_++];
+            open(block, i, classes[i], any, given);
+            if (either) keep_usual(block);
         }
         digit_.resize(used_);
         for (std::size_t k = 0; k < used_; ++k) {
             digit_[k] = static_cast<Index>(blocks_[k].usual);
         }
         work_ += cost::kDecide * (classes.size() + all_.outlooks_.bonds().size());
+    }
+
+    Index state_in(const Table& table, Index layer, std::span<const ClassId> classes) {
+        if (layer >= table.states.size()) return StateSet::kNone;
+        row_.clear();
+        for (const std::size_t i : table.agents) row_.push_back(classes[i]);
+        return table.states[layer].find(row_);
+    }
+
+    // Which clusters follow their tables from here on, so that the base is worth most: `wanted_`.
+    // A cluster that acts apart may come back to a joint state of its table; whoever counted on
+    // its acting apart from there on must not be disappointed.
+    void choose_following(std::size_t base, Index layer, std::span<const ClassId> classes,
+                          Monitor& monitor) {
+        const std::vector<Table>& tables = all_.bases_[base].tables;
+        wanted_.assign(tables.size(), 1);
+        bool differs = false;
+        for (const Table& table : tables) {
+            const Index state = state_in(table, layer, classes);
+            differs = differs || (state != StateSet::kNone && table.differs[layer][state] != 0);
+        }
+        if (!differs) return;
+        look(base, layer, classes, nullptr, nullptr, true);
+        maximise(monitor, kAllNodes);
+        std::size_t k = 0;
+        for (std::size_t t = 0; t < tables.size(); ++t) {
+            if (following_[t] == 0) continue;
+            wanted_[t] = blocks_[k].apart[digit_[k]] == 0 ? 1 : 0;
+            ++k;
+        }
     }
 
     // One agent.
@@ -308,6 +364,42 @@ private:
         }
     }
 
+    // A cluster that may follow its table from a state on, or act apart.
+    void open_either(Block& block, const Table& table, Index state,
+                     std::span<const ClassId> classes) {
+        const std::size_t n = table.agents.size();
+        block.agents = table.agents;
+        block.table = &table;
+        block.usual = 0;
+        block.own.clear();
+        const auto usual = std::span(table.actions[layer_]).subspan(state * n, n);
+        block.actions.assign(usual.begin(), usual.end());
+        block.apart.assign(1, 0);
+        if (table.differs[layer_][state] != 0) {
+            for (const std::size_t i : table.agents) {
+                const std::size_t c = at(classes[i]);
+                block.actions.push_back(model_.agents[i].action_begin[c] +
+                                        base_->agents[i]->action[c]);
+            }
+            block.apart.push_back(1);
+        }
+        block.count = block.apart.size();
+        if (block.parts.size() < block.actions.size()) block.parts.resize(block.actions.size());
+        for (std::size_t a = 0; a < block.count; ++a) {
+            const auto actions = std::span(block.actions).subspan(a * n, n);
+            const auto parts = std::span(block.parts).subspan(a * n, n);
+            block.own.push_back(worth(table, actions, parts, block.apart[a] == 0));
+        }
+    }
+
+    // Leaves a single agent nothing but the base's own action.
+    static void keep_usual(Block& block) {
+        move_action(block, 1, block.usual, 0);
+        block.count = 1;
+        block.usual = 0;
+        block.own.resize(1);
+    }
+
     // All joint actions of a cluster if they are few; otherwise those that differ in one agent.
     void list_actions(Block& block, std::span<const Index> usual,
                       std::span<const ClassId> classes) {
@@ -356,7 +448,8 @@ private:
 public:
     // What a cluster earns by itself with a joint action, if its table is followed afterwards or,
     // beyond it, everyone acts apart; and what its agents then do for others.
-    double worth(const Table& table, std::span<const Index> actions, std::span<Part> parts) {
+    double worth(const Table& table, std::span<const Index> actions, std::span<Part> parts,
+                 bool follows = true) {
         const std::size_t n = table.agents.size();
         double total = 0;
         for (std::size_t m = 0; m < n; ++m) {
@@ -379,7 +472,7 @@ public:
         work_ += cost::kDecide * (n + table.possible[layer_].size());
         for_each_outcome(model_, table.agents, actions, next_, outcome_, [&](double chance) {
             work_ += cost::kDecide * n;
-            const Index state = layer_ + 1 < table.states.size()
+            const Index state = follows && layer_ + 1 < table.states.size()
                                     ? table.states[layer_ + 1].find(next_)
                                     : StateSet::kNone;
             if (state != StateSet::kNone) {
@@ -402,6 +495,26 @@ public:
             total += chance * value;
         });
         return total;
+    }
+
+    // Whether a cluster does anything else from a state on than its agents do apart; known for
+    // later states.
+    bool differs(const Table& table, std::span<const Index> actions, std::size_t state) {
+        for (std::size_t m = 0; m < table.agents.size(); ++m) {
+            const std::size_t i = table.agents[m];
+            const std::size_t c = at(table.states[layer_][static_cast<Index>(state)][m]);
+            if (actions[m] != model_.agents[i].action_begin[c] + base_->agents[i]->action[c]) {
+                return true;
+            }
+        }
+        bool found = false;
+        if (layer_ + 1u < table.states.size()) {
+            for_each_outcome(model_, table.agents, actions, next_, outcome_, [&](double) {
+                const Index next = table.states[layer_ + 1].find(next_);
+                found = found || (next != StateSet::kNone && table.differs[layer_ + 1][next] != 0);
+            });
+        }
+        return found;
     }
 
     // For tables in the making.
@@ -535,6 +648,9 @@ private:
 
     static void move_action(Block& block, std::size_t n, std::size_t from, std::size_t to) {
         block.own[to] = block.own[from];
+        if (to < block.apart.size() && from < block.apart.size()) {
+            block.apart[to] = block.apart[from];
+        }
         if (block.table == nullptr) block.lists[to] = block.lists[from];
         for (std::size_t m = 0; m < n; ++m) {
             block.actions[to * n + m] = block.actions[from * n + m];
@@ -546,7 +662,7 @@ private:
 
     // The best actions: sets the digits, and returns what they are worth. Those of the base, if
     // nothing is better.
-    double maximise(Monitor& monitor) {
+    double maximise(Monitor& monitor, std::size_t most_nodes) {
         leave_out_hopeless();
         double rest = 0;
         terms_.clear();
@@ -588,7 +704,7 @@ private:
         double best = before;
         improve_alone();
         take(best);
-        search(monitor);
+        search(monitor, most_nodes);
         take(best);
         if (best <= before + all_.tolerance_) {
             best = before;
@@ -648,7 +764,7 @@ private:
     }
 
     // The best of all joint actions, if it is found without too much work.
-    void search(Monitor& monitor) {
+    void search(Monitor& monitor, std::size_t most_nodes) {
         // Actions that another one beats whatever the others do are out.
         open_.assign(used_, {});
         for (const Index k : choosers_) {
@@ -710,7 +826,7 @@ private:
             found = EnumeratedActions(choices, terms).next(actions, monitor);
             work_ += combinations * terms.size();
         } else {
-            BestFirstActions order(choices, terms, kMostNodes);
+            BestFirstActions order(choices, terms, most_nodes);
             work_ += cost::kOrderByte * order.bytes();
             found = order.next(actions, monitor);
         }
@@ -764,6 +880,9 @@ private:
     std::uint64_t work_ = 0;
     std::size_t chosen_by_ = 0;
     double first_value_ = 0;
+    Following first_following_;
+    Following following_;  // as last looked at
+    Following wanted_;
     double before_ = 0;  // what the base in work is worth
 
     // Of the joint state and base in work:
@@ -863,10 +982,11 @@ void Lookahead::add(const TeamPolicy& policy) {
         auto parts = Decider::parts_for(n);
         table.value.resize(table.states.size());
         table.lists.resize(table.states.size());
+        table.differs.resize(table.states.size());
         for (std::size_t layer = table.states.size(); layer-- > 0;) {
             decider.stand_at(*kept.apart, static_cast<Index>(layer));
             memory_.take(static_cast<double>(table.states[layer].size()) *
-                             (static_cast<double>(n) * sizeof(Index) + sizeof(double)),
+                             (static_cast<double>(n) * sizeof(Index) + sizeof(double) + 1),
                          "the clusters of a base");
             for (std::size_t s = 0; s < table.states[layer].size(); ++s) {
                 const auto actions = std::span<const Index>(table.actions[layer]).subspan(s * n, n);
@@ -881,6 +1001,7 @@ void Lookahead::add(const TeamPolicy& policy) {
                     }
                     table.lists[layer].push_back(list);
                 }
+                table.differs[layer].push_back(decider.differs(table, actions, s) ? 1 : 0);
                 monitor.tick_or_throw(decider.take_work());
             }
         }
@@ -1035,10 +1156,16 @@ bool Lookahead::run(std::uint64_t seed, std::size_t first, std::size_t count, un
             std::ranges::fill(classes, ClassId{0});
             double earned = 0;
             double known = 0;  // by what the first base can tell
+            Decider::Following following(bases_[0].tables.size(), 1);
             for (Index layer = 0; layer < model_.layer_count(); ++layer) {
-                double q = decider->decide(layer, classes, actions, own);
+                double q = decider->decide(layer, classes, actions, own, &following);
                 const double before = decider->first_value();
-                if (decider->chosen_by() != 0) q = decider->value(0, layer, classes, actions);
+                if (decider->chosen_by() == 0) {
+                    following = decider->first_following();
+                } else {
+                    q = decider->value(0, layer, classes, actions);
+                    following = decider->following();
+                }
                 known += layer == 0 ? q : q - before;
                 for (std::size_t i = 0; i < n; ++i) {
                     const CompiledAgent& agent = model_.agents[i];

@@ -8,11 +8,14 @@
 // A joint action is therefore worth a sum of terms of few agents each, and is maximised exactly by
 // elimination, over the agents that have a choice.
 //
-// With several bases, W(s) = max_b V_b(s), and the action is the best by max_b Q_b(s,a). Let J be
-// the value of acting like this. At the horizon J = W = 0. If J >= W at all next states, and b and
-// a are what is chosen in s, then J(s) = r(s,a) + E J(s') >= r(s,a) + E W(s') >= r(s,a) + E V_b(s')
-// = Q_b(s,a) >= max_b' Q_b'(s, action of b') = W(s). So the policy is worth at least as much as
-// every base, from every joint state on.
+// A cluster that has left its table may come back to a joint state of it. So there are as many
+// bases as sets F of clusters that could follow their tables from a joint state on: V_F is what the
+// base is worth if just these do. W(s) = max_F V_F(s), over several policies too, and the action is
+// the best by Q_F(s,a) for the F that W(s) comes from. Let J be the value of acting like this. At
+// the horizon J = W = 0. If J >= W at all next states, and F and a are what is chosen in s, then
+// J(s) = r(s,a) + E J(s') >= r(s,a) + E W(s') >= r(s,a) + E V_F'(s') = Q_F(s,a) >= V_F(s) = W(s),
+// where F' are those of F that are in their tables at s'. So the policy is worth at least as much
+// as every base, from every joint state on.
 #pragma once
 
 #include <cstdint>
@@ -81,6 +84,7 @@ private:
         std::vector<Index> bonds;                  // among its agents
         std::vector<std::vector<Index>> possible;  // per layer: interactions among its agents
         std::vector<char> is_watched;              // per agent: whether it has bonds with others
+        std::vector<std::vector<char>> differs;    // per layer and state: from what agents do apart
     };
     struct JointBase {
         std::shared_ptr<const Base> apart;
