@@ -226,7 +226,6 @@ class CoreOptions(_Seeded, _Gaps, _Merging):
         "looking one step ahead of the policy found. The plan is at least as good as its value "
         "says, and an estimate says how much better it is.",
         Flag(),
-        idea=True,
     )
     prefer: Preference = option(
         "early",
