@@ -16,14 +16,18 @@ from typing import Any
 
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import seed as fix_seed
+from hypothesis import strategies as st
 
 import judge
 from helpers import coupled_team, random_mpp
 from judge import Problem
-from strategies import problem_dicts
+from strategies import aggregate_dicts, problem_dicts, staged_dicts
 
 MOST_WORK = 2500
 """Joint transitions that the judge may have to look at."""
+
+KINDS = (problem_dicts, problem_dicts, staged_dicts, aggregate_dicts)
+"""Half of the problems have discounts, actions that depend on the stage, or rewards for sums."""
 
 BATCH = 40
 MASS_TOLERANCE = 9e-10
@@ -74,7 +78,7 @@ def _batch(number: int) -> list[Problem]:
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )
-    @given(problem_dicts(max_work=MOST_WORK))
+    @given(st.one_of(each(max_work=MOST_WORK) for each in KINDS))
     def collect(raw: Problem) -> None:
         drawn.append(raw)
 
@@ -96,7 +100,15 @@ def set_horizon(raw: Problem, horizon: int) -> None:
     for function in raw.get("rewards", []):
         for entry in function["entries"]:
             if "stages" in entry:
-                entry["stages"] = [t for t in entry["stages"] if t < horizon] or [0]
+                entry["stages"] = [t for t in entry["stages"] if int(t) < horizon] or [0]
+    for aggregate in raw.get("aggregates", []):
+        if "stages" in aggregate:
+            aggregate["stages"] = [t for t in aggregate["stages"] if int(t) < horizon] or [0]
+    for agent in raw["agents"]:
+        for change in agent.get("transitions_at", []):
+            change["stages"] = [t for t in change["stages"] if int(t) < horizon]
+        if "transitions_at" in agent:
+            agent["transitions_at"] = [each for each in agent["transitions_at"] if each["stages"]]
 
 
 def drop_agent(raw: Problem, position: int) -> None:
@@ -112,6 +124,8 @@ def drop_agent(raw: Problem, position: int) -> None:
         for entry in function["entries"]:
             entry.get("when", {}).pop(name, None)
     raw["rewards"] = [each for each in raw.get("rewards", []) if each["scope"]]
+    for aggregate in raw.get("aggregates", []):
+        aggregate["amounts"] = [each for each in aggregate["amounts"] if name not in each["when"]]
 
 
 def _parts_with_costs(raw: Problem) -> list[dict[str, Any]]:
@@ -159,6 +173,12 @@ def _change_rewards(raw: Problem, change: Callable[[float], float]) -> None:
         return
     for entry in entries_of(raw):
         entry["value"] = change(entry["value"])
+    for aggregate in raw.get("aggregates", []):
+        value = aggregate["value"]
+        if "table" in value:
+            value["table"] = [change(each) for each in value["table"]]
+        else:
+            value["points"] = [[x, change(y)] for x, y in value["points"]]
 
 
 def _times(cost: Any, change: Callable[[float], float]) -> Any:
@@ -262,7 +282,9 @@ def _one_agent(raw: Problem, draw: random.Random) -> None:
     while len(raw["agents"]) > 1:
         drop_agent(raw, draw.randrange(len(raw["agents"])))
     if raw["format"] != "mpp/1" and all(
-        agent["transitions"].get(state) for agent in raw["agents"] for state in _states(agent)
+        agent["transitions"].get(state) and "transitions_at" not in agent
+        for agent in raw["agents"]
+        for state in _states(agent)
     ):
         set_horizon(raw, draw.randint(1, 12))
 

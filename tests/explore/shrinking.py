@@ -79,7 +79,7 @@ def _changes(raw: Problem) -> Iterator[Change]:
     for shorter_horizon in dict.fromkeys((1, horizon // 2, horizon - 1, horizon)):
         if shorter_horizon >= 1:
             yield lambda made, to=shorter_horizon: set_horizon(made, to)
-    for key in ("name", "must_complete", "network", "rewards"):
+    for key in ("name", "must_complete", "network", "rewards", "aggregates", "discount"):
         yield lambda made, key=key: made.pop(key, None)
     yield from _mpp_changes(raw) if raw["format"] == "mpp/1" else _timmdp_changes(raw)
     yield from _rounded(raw)
@@ -115,8 +115,12 @@ def _timmdp_changes(raw: Problem) -> Iterator[Change]:
         yield lambda made, f=f: made["rewards"].pop(f)
         for e in range(len(function["entries"])):
             yield lambda made, f=f, e=e: made["rewards"][f]["entries"].pop(e)
+    yield from _aggregate_changes(raw)
     for i, agent in enumerate(raw["agents"]):
         yield lambda made, i=i: made["agents"][i].pop("features", None)
+        yield lambda made, i=i: made["agents"][i].pop("transitions_at", None)
+        for c in range(len(agent.get("transitions_at", []))):
+            yield lambda made, i=i, c=c: made["agents"][i]["transitions_at"].pop(c)
         for state in agent["transitions"]:
             if state != agent["initial"]:
                 yield lambda made, i=i, s=state: _drop_state(made, i, s)
@@ -141,6 +145,14 @@ def _timmdp_changes(raw: Problem) -> Iterator[Change]:
                         yield lambda made, e=e, n=name, key=key, k=k: entries_of(made)[e]["when"][
                             n
                         ][key].pop(k)
+
+
+def _aggregate_changes(raw: Problem) -> Iterator[Change]:
+    for g, aggregate in enumerate(raw.get("aggregates", [])):
+        yield lambda made, g=g: made["aggregates"].pop(g)
+        yield lambda made, g=g: made["aggregates"][g].pop("stages", None)
+        for m in range(len(aggregate["amounts"])):
+            yield lambda made, g=g, m=m: made["aggregates"][g]["amounts"].pop(m)
 
 
 def _drop_state(raw: Problem, position: int, state: str) -> None:
