@@ -62,7 +62,7 @@ CLOSED = 2e-9
 """Part of the value within which bounds count as equal here: far less than one start is worth."""
 SAME_STARTS = 1e-7
 """Stages of difference, for each task, that rounding may make."""
-ROUNDING = 1e-11
+ROUNDING = 1e-12
 """Part of the value by which two evaluations of equally good plans may differ."""
 ROOM = 2 / 3
 """Part of the memory limit that must be left: the problem is solved up to two more times, and the
