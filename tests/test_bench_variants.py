@@ -51,13 +51,13 @@ def test_labels_say_what_differs(algorithm: str, options: dict[str, object], lab
 
 
 def test_ideas_are_options_of_the_engine() -> None:
-    """Every idea is an option of `core` that is on unless told otherwise, and all are listed."""
+    """Every idea of the bounds is an option of `core` that is on unless told otherwise."""
     flags = {
         name
         for name, option in options_in(CoreOptions).items()
         if isinstance(option.about.kind, Flag)
     }
-    assert flags == {*IDEAS, "deterministic"}
+    assert flags == {*IDEAS, "deterministic", "lookahead"}
     assert all(options_in(CoreOptions)[name].default is True for name in IDEAS)
 
 
