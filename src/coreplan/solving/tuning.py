@@ -111,8 +111,8 @@ class Tuning:
     often."""
     idle_part: float = 0.4
     """Part of its own work without success after which a side does not count as gaining ..."""
-    least_idle: float = 0.05
-    """... and the least work for that."""
+    least_idle: float = 0.5
+    """... and the least work for that: the first successes may take a while."""
     most_debt: float = 16.0
     """Slices by which a side may exceed its share: some work cannot be interrupted."""
 
