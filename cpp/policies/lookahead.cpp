@@ -281,8 +281,8 @@ private:
     }
 
     // Which clusters follow their tables from here on, so that the base is worth most: `wanted_`.
-    // A cluster that acts apart may come back to a joint state of its table; whoever counted on
-    // its acting apart from there on must not be disappointed.
+    // A cluster that acts apart may come back to a joint state of its table. The decision before
+    // may have assumed that it acts apart from there on, so that must stay possible.
     void choose_following(std::size_t base, Index layer, std::span<const ClassId> classes,
                           Monitor& monitor) {
         const std::vector<Table>& tables = all_.bases_[base].tables;

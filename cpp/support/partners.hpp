@@ -82,7 +82,7 @@ struct SharedRound {
     std::vector<double> work;  // of each piece, about; in units of support/costs.hpp
 };
 
-// How partners meet; somebody else carries what they tell each other.
+// How partners exchange results. Python implements the transport.
 class Partners {
 public:
     virtual ~Partners() = default;

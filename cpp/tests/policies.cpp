@@ -98,4 +98,19 @@ reference::Rule Translation::rule(const JointResult& result) const {
     };
 }
 
+std::vector<reference::JointState> joint_states_at(const LocalGraphs& graphs, Index layer) {
+    std::vector<reference::JointState> all{{}};
+    for (const LocalGraph& graph : graphs.agents) {
+        std::vector<reference::JointState> wider;
+        for (const auto& state : all) {
+            for (Index k = graph.layer_begin[layer]; k < graph.layer_begin[layer + 1]; ++k) {
+                wider.push_back(state);
+                wider.back().push_back(static_cast<Index>(at(graph.node_state[k])));
+            }
+        }
+        all = std::move(wider);
+    }
+    return all;
+}
+
 }  // namespace coreplan::policies

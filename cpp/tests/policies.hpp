@@ -39,4 +39,7 @@ private:
     JointLayout layout_;
 };
 
+// All joint states of a stage that can be reached, in terms of the description.
+std::vector<reference::JointState> joint_states_at(const LocalGraphs& graphs, Index layer);
+
 }  // namespace coreplan::policies

@@ -206,21 +206,10 @@ private:
     std::map<std::vector<char>, std::unique_ptr<reference::Bellman>> bellmans_;
 };
 
-// All joint states of a stage, and all joint choices there.
+// All joint states of a stage.
 template <class Visit>
 void for_each_state(const policies::Translation& translation, Index layer, const Visit& visit) {
-    std::vector<reference::JointState> all{{}};
-    for (const LocalGraph& graph : translation.graphs().agents) {
-        std::vector<reference::JointState> wider;
-        for (const auto& state : all) {
-            for (Index k = graph.layer_begin[layer]; k < graph.layer_begin[layer + 1]; ++k) {
-                wider.push_back(state);
-                wider.back().push_back(static_cast<Index>(at(graph.node_state[k])));
-            }
-        }
-        all = std::move(wider);
-    }
-    for (const auto& state : all) visit(state);
+    for (const auto& state : policies::joint_states_at(translation.graphs(), layer)) visit(state);
 }
 
 std::vector<ClassId> classes_of(const policies::Translation& translation, Index stage,

@@ -16,22 +16,6 @@ using namespace problems;
 
 constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
-// All joint states of a stage that can be reached, in terms of the description.
-std::vector<reference::JointState> states_at(const LocalGraphs& graphs, Index layer) {
-    std::vector<reference::JointState> all{{}};
-    for (const LocalGraph& graph : graphs.agents) {
-        std::vector<reference::JointState> wider;
-        for (const auto& state : all) {
-            for (Index k = graph.layer_begin[layer]; k < graph.layer_begin[layer + 1]; ++k) {
-                wider.push_back(state);
-                wider.back().push_back(static_cast<Index>(at(graph.node_state[k])));
-            }
-        }
-        all = std::move(wider);
-    }
-    return all;
-}
-
 Standing somewhere(const CompiledModel& model, std::mt19937_64& random) {
     Standing standing{static_cast<Index>(random() % model.layer_count()), {}};
     for (const CompiledAgent& who : model.agents) {
@@ -66,7 +50,7 @@ TEST(
                 double constant = 0;
                 for (Index l = layer; l < model.layer_count(); ++l)
                     constant += model.constant_at[l];
-                for (const auto& state : states_at(translation.graphs(), layer)) {
+                for (const auto& state : policies::joint_states_at(translation.graphs(), layer)) {
                     std::vector<ClassId> classes;
                     std::vector<Index> actions;
                     reference::JointChoice choice;
